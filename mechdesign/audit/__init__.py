@@ -1,0 +1,6 @@
+"""Exact judges: they know no algorithm, only the integers a mechanism samples from."""
+
+from mechdesign.audit.channel import PrivacyAudit, audit_channel
+from mechdesign.audit.exponential import exp_lower, exp_upper, log_ratio
+
+__all__ = ["PrivacyAudit", "audit_channel", "exp_lower", "exp_upper", "log_ratio"]

@@ -1,0 +1,64 @@
+"""A certificate: one property, whether it holds, the figures behind it and a witness."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """The verdict on one property of a solution or a mechanism.
+
+    Parameters
+    ----------
+    property : str
+        What is certified, for instance ``"privacy"`` or ``"optimality"``.
+    holds : bool
+        The verdict.
+    exact : bool
+        True when the verdict comes from integer or rational arithmetic without tolerance.
+    figures : mapping
+        The numbers behind the verdict (true epsilon, gap, ...).
+    witness : mapping
+        What attains the worst case: inputs and output, a deviation, a set. Empty if nothing does.
+    note : str
+        One sentence for the reader.
+
+    Examples
+    --------
+    >>> print(Certificate("privacy", True, True, {"epsilon": 0.5}))
+    privacy: holds (exact); epsilon = 0.5
+    """
+
+    property: str
+    holds: bool
+    exact: bool
+    figures: Mapping[str, Any] = field(default_factory=dict)
+    witness: Mapping[str, Any] = field(default_factory=dict)
+    note: str = ""
+
+    def __str__(self) -> str:
+        parts = [f"{self.property}: {'holds' if self.holds else 'FAILS'}{' (exact)' if self.exact else ''}"]
+        if self.figures:
+            parts.append(", ".join(f"{key} = {format_figure(value)}" for key, value in self.figures.items()))
+        if self.witness:
+            parts.append("witness " + ", ".join(f"{key} = {value}" for key, value in self.witness.items()))
+        if self.note:
+            parts.append(self.note)
+        return "; ".join(parts)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the JSON form of the design: property, verdict, figures, witness."""
+        result: dict[str, Any] = {"property": self.property, "holds": self.holds, "exact": self.exact}
+        result.update(self.figures)
+        result["witness"] = dict(self.witness) or None
+        if self.note:
+            result["note"] = self.note
+        return result
+
+
+def format_figure(value: Any) -> str:
+    """Format a number to ten significant digits and leave everything else as it is."""
+    return f"{value:.10g}" if isinstance(value, float) else str(value)

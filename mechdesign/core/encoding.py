@@ -1,0 +1,45 @@
+"""Values of the toolkit as plain JSON values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+
+def encode(value: Any) -> Any:
+    """Turn arrays, numpy scalars, fractions and infinities into what ``json.dumps`` accepts.
+
+    Infinity becomes the string ``"inf"`` (``"-inf"``), NaN becomes None; objects with a method
+    ``as_json`` decide for themselves.
+
+    Examples
+    --------
+    >>> encode({"a": float("inf"), "b": np.array([1.0, 2.0]), "c": (1, None)})
+    {'a': 'inf', 'b': [1.0, 2.0], 'c': [1, None]}
+    """
+    if value is None or isinstance(value, (bool, str)):
+        return value
+    if hasattr(value, "as_json"):
+        return encode(value.as_json())
+    if isinstance(value, np.ndarray):
+        return encode(value.tolist())
+    if isinstance(value, np.generic):
+        return encode(value.item())
+    if isinstance(value, int):
+        return value
+    if isinstance(value, (float, Fraction)):
+        number = float(value)
+        if math.isnan(number):
+            return None
+        if math.isinf(number):
+            return "inf" if number > 0 else "-inf"
+        return number
+    if isinstance(value, Mapping):
+        return {str(key): encode(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [encode(item) for item in value]
+    raise TypeError(f"a value of type {type(value).__name__} has no JSON form")

@@ -1,0 +1,64 @@
+"""The errors of the toolkit: each text says where, what, and what to do, in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class MechDesignError(Exception):
+    """Base class of every error the toolkit raises on purpose.
+
+    Each subclass also derives from the fitting builtin, so that ``except ValueError`` keeps
+    working in programs that do not know this package.
+    """
+
+
+class ParameterError(MechDesignError, ValueError):
+    """A parameter of a problem or a mechanism has an impossible value."""
+
+
+class UnknownNameError(MechDesignError, LookupError):
+    """A problem, method, model, parameter or label that does not exist."""
+
+
+class ModelFileError(MechDesignError, ValueError):
+    """A model file or a mechanism file cannot be read as what it says it is."""
+
+
+class DataError(MechDesignError, ValueError):
+    """Data given to a mechanism do not fit it: unknown category, empty file, impossible report."""
+
+
+class CertificateError(MechDesignError, ValueError):
+    """A certificate that must hold does not: the mechanism is refused."""
+
+
+class EstimationError(MechDesignError, ArithmeticError):
+    """The reports do not determine what was asked for, for instance a singular channel."""
+
+
+class MethodError(MechDesignError, RuntimeError):
+    """A method cannot be used on this problem, or its solver failed."""
+
+
+class MissingPackageError(MechDesignError, ImportError):
+    """An optional package is needed for this step and is not installed."""
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """Return a hint that names the closest known names, or all of them when there are few.
+
+    Examples
+    --------
+    >>> suggestion("epsilom", ["epsilon", "delta"])
+    "did you mean 'epsilon'?"
+    >>> suggestion("zzz", ["epsilon", "delta"])
+    'known: delta, epsilon'
+    """
+    names = sorted(known)
+    close = get_close_matches(name, names, n=1, cutoff=0.6)
+    if close:
+        return f"did you mean '{close[0]}'?"
+    shown = ", ".join(names[:12])
+    return f"known: {shown}{', ...' if len(names) > 12 else ''}"

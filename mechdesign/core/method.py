@@ -1,0 +1,75 @@
+"""The noun *method*: a named algorithm for one class of problems."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from mechdesign.core.problem import Problem
+
+Kind = Literal["analytic", "numeric", "heuristic", "published"]
+Status = Literal["optimal", "feasible", "infeasible", "unbounded", "failed"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a method hands back; :func:`mechdesign.solve` turns it into a checked Solution.
+
+    Parameters
+    ----------
+    status : str
+        ``"optimal"``, ``"feasible"`` (no optimality claimed), ``"infeasible"``, ``"unbounded"`` or ``"failed"``.
+    variables : mapping
+        The problem's variables by their stable names; empty when there is no solution.
+    bound : float or None
+        A proven bound on the optimum: an upper one when maximising, a lower one when minimising.
+    bound_source : str
+        How the bound is proven, in a few words.
+    solver : str
+        Name of the solver or ``"closed form"``.
+    message : str
+        For ``infeasible``, ``unbounded`` and ``failed``: the reason, and what would help.
+    notes : mapping
+        Further figures, for instance the utility given up by a repair.
+    """
+
+    status: Status
+    variables: Mapping[str, Any] = field(default_factory=dict)
+    bound: float | None = None
+    bound_source: str = ""
+    solver: str = ""
+    message: str = ""
+    notes: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Method:
+    """A named algorithm for one class of problems.
+
+    Parameters
+    ----------
+    name : str
+        Stable name, used by ``solve(problem, method=name)`` and on the command line.
+    problem : type
+        The class of problems it solves.
+    kind : {"analytic", "numeric", "heuristic", "published"}
+        ``published`` reproduces a printed formula that is not right; it is never chosen by default
+        and never counts when methods are compared for agreement.
+    preference : int
+        Smaller is tried first. Unique within a problem class.
+    summary : str
+        One line for listings.
+    run : callable
+        ``run(problem, **options) -> Outcome``.
+    why_not : callable
+        ``why_not(problem)`` is None where the method applies, else one sentence that says why it does not.
+    """
+
+    name: str
+    problem: type[Problem]
+    kind: Kind
+    preference: int
+    summary: str
+    run: Callable[..., Outcome]
+    why_not: Callable[[Any], str | None] = lambda problem: None

@@ -1,0 +1,147 @@
+"""Parameters as plain mappings: mapping -> problem, problem -> mapping, and the JSON Schema.
+
+The problem's dataclass is the only schema. A parameter may also be given by a named generator of
+the problem class, for instance ``prior = {name = "zipf", size = 1000, exponent = 1.1}``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from mechdesign.core.encoding import encode
+from mechdesign.core.errors import ParameterError, UnknownNameError, suggestion
+from mechdesign.core.problem import Problem
+
+Generators = Mapping[str, Mapping[str, Callable[..., Any]]]
+
+
+def problem_from(problem_class: type[Problem], parameters: Mapping[str, Any]) -> Problem:
+    """Build a problem from a mapping of parameters, as model files give them.
+
+    Raises
+    ------
+    UnknownNameError
+        For a key that is no parameter, with a suggestion.
+    ParameterError
+        For a missing parameter or an impossible value, naming it.
+
+    Examples
+    --------
+    >>> from mechdesign.problems.response import RandomizedResponse
+    >>> problem_from(RandomizedResponse, {"prior": [0.5, 0.5], "epsilom": 1})
+    Traceback (most recent call last):
+        ...
+    mechdesign.core.errors.UnknownNameError: randomized-response: no parameter 'epsilom'; did you mean 'epsilon'?
+    """
+    fields = {field.name: field for field in dataclasses.fields(problem_class)}  # type: ignore[arg-type]
+    for key in parameters:
+        if key not in fields:
+            raise UnknownNameError(f"{problem_class.name}: no parameter '{key}'; {suggestion(key, fields)}")
+    missing = [name for name, field in fields.items() if _is_required(field) and name not in parameters]
+    if missing:
+        raise ParameterError(f"{problem_class.name}: parameter '{missing[0]}' is missing; give it a value")
+    values = {key: _generated(problem_class, key, value) for key, value in parameters.items()}
+    return problem_class(**values)
+
+
+def parameters_of(problem: Problem) -> dict[str, Any]:
+    """Return the parameters of a problem as plain JSON values; those at their default are left out."""
+    result = {}
+    for field in dataclasses.fields(problem):  # type: ignore[arg-type]
+        value = getattr(problem, field.name)
+        if field.default is not dataclasses.MISSING and _same(value, field.default):
+            continue
+        result[field.name] = encode(value)
+    return result
+
+
+def replace_parameters(problem: Problem, changes: Mapping[str, Any]) -> Problem:
+    """Return the same problem with some parameters changed; the result is validated anew."""
+    current = {
+        field.name: getattr(problem, field.name)
+        for field in dataclasses.fields(problem)  # type: ignore[arg-type]
+    }
+    return problem_from(type(problem), {**current, **changes})
+
+
+def json_schema(problem_class: type[Problem]) -> dict[str, Any]:
+    """Return the JSON Schema of a problem's parameters, derived from its dataclass.
+
+    Examples
+    --------
+    >>> from mechdesign.problems.response import RandomizedResponse
+    >>> json_schema(RandomizedResponse)["required"]
+    ['prior', 'epsilon']
+    """
+    hints = get_type_hints(problem_class)
+    generators: Generators = getattr(problem_class, "generators", {})
+    fields = dataclasses.fields(problem_class)  # type: ignore[arg-type]
+    properties = {}
+    for field in fields:
+        schema = _schema_of(hints[field.name])
+        if field.name in generators:
+            names = sorted(generators[field.name])
+            generator = {"type": "object", "properties": {"name": {"enum": names}}, "required": ["name"]}
+            schema = {"anyOf": [schema, generator]}
+        properties[field.name] = schema
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": problem_class.name,
+        "description": problem_class.summary,
+        "type": "object",
+        "properties": properties,
+        "required": [field.name for field in fields if _is_required(field)],
+        "additionalProperties": False,
+    }
+
+
+def _is_required(field: dataclasses.Field[Any]) -> bool:
+    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+
+
+def _same(value: Any, default: Any) -> bool:
+    if isinstance(value, np.ndarray) or isinstance(default, np.ndarray):
+        return False
+    return bool(value == default)
+
+
+def _generated(problem_class: type[Problem], key: str, value: Any) -> Any:
+    """Resolve a table ``{name = ..., ...}`` where the problem class has generators for this key."""
+    generators: Generators = getattr(problem_class, "generators", {})
+    if key not in generators or not isinstance(value, Mapping):
+        return value
+    known = generators[key]
+    name = value.get("name")
+    if name not in known:
+        raise UnknownNameError(f"{problem_class.name}: {key}: no generator '{name}'; {suggestion(str(name), known)}")
+    arguments = {word: argument for word, argument in value.items() if word != "name"}
+    try:
+        return known[name](**arguments)
+    except TypeError as error:
+        raise ParameterError(f"{problem_class.name}: {key}: generator '{name}': {error}") from None
+
+
+def _schema_of(hint: Any) -> dict[str, Any]:
+    origin = get_origin(hint)
+    if origin is Literal:
+        return {"enum": list(get_args(hint))}
+    if origin in (typing.Union, types.UnionType):
+        return {"anyOf": [_schema_of(part) for part in get_args(hint)]}
+    if origin is np.ndarray:
+        return {"type": "array"}
+    if hint is type(None):
+        return {"type": "null"}
+    simple = {float: "number", int: "integer", str: "string", bool: "boolean"}
+    if hint in simple:
+        return {"type": simple[hint]}
+    if origin in (tuple, list) or hint in (tuple, list):
+        return {"type": "array"}
+    if hint is dict or origin is dict or (isinstance(origin, type) and issubclass(origin, Mapping)):
+        return {"type": "object"}
+    return {}

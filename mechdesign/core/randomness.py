@@ -1,0 +1,72 @@
+"""Where random bits come from: the operating system for deployment, numpy for simulations."""
+
+from __future__ import annotations
+
+import os
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.errors import ParameterError
+
+BITS = 62
+"""Probabilities of finite mechanisms are integers out of ``2**BITS``."""
+
+TOTAL = 1 << BITS
+
+Rng = int | np.random.Generator | None
+
+
+class BitSource(Protocol):
+    """A source of uniform integers."""
+
+    def integers(self, count: int) -> NDArray[np.int64]:
+        """Return ``count`` independent uniform integers in [0, 2**62)."""
+
+
+class SystemSource:
+    """The operating system's cryptographic generator; the default of every randomizer."""
+
+    def integers(self, count: int) -> NDArray[np.int64]:
+        """Return ``count`` independent uniform integers in [0, 2**62)."""
+        words = np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
+        return (words >> np.uint64(64 - BITS)).view(np.int64)
+
+
+class NumpySource:
+    """A numpy generator: repeatable, for simulations and tests only, never for deployment."""
+
+    def __init__(self, generator: np.random.Generator) -> None:
+        self.generator = generator
+
+    def integers(self, count: int) -> NDArray[np.int64]:
+        """Return ``count`` independent uniform integers in [0, 2**62)."""
+        return self.generator.integers(0, TOTAL, size=count, dtype=np.int64)
+
+
+def bit_source(rng: Rng = None) -> BitSource:
+    """Return the source that ``rng`` names: None the system's, an int or a Generator numpy's.
+
+    Raises
+    ------
+    ParameterError
+        When ``rng`` is neither None, a non-negative int nor a numpy Generator.
+
+    Examples
+    --------
+    >>> int(bit_source(0).integers(3).max()) < 2**62
+    True
+    """
+    if rng is None:
+        return SystemSource()
+    return NumpySource(numpy_generator(rng))
+
+
+def numpy_generator(rng: Rng) -> np.random.Generator:
+    """Return a numpy generator for simulations; None gives one seeded by the system."""
+    if isinstance(rng, np.random.Generator):
+        return rng
+    if rng is None or (isinstance(rng, (int, np.integer)) and not isinstance(rng, bool) and rng >= 0):
+        return np.random.default_rng(rng)
+    raise ParameterError(f"rng: {rng!r} is not a seed; give None, an integer >= 0 or a numpy Generator")

@@ -1,0 +1,130 @@
+"""The noun *solution*: what a method found, with value and residuals recomputed by the problem."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from mechdesign.core.certificate import Certificate, format_figure
+from mechdesign.core.errors import MethodError
+from mechdesign.core.method import Kind, Status
+from mechdesign.core.problem import Problem
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The checked result of one method on one problem.
+
+    ``value`` and ``residuals`` are computed by the problem from ``variables``, never taken from a
+    solver. ``bound`` is proven by the method (an upper bound when maximising).
+
+    Attributes
+    ----------
+    problem : Problem
+    method : str
+    kind : str
+        ``analytic``, ``numeric``, ``heuristic`` or ``published``.
+    status : str
+        ``optimal``, ``feasible``, ``infeasible``, ``unbounded`` or ``failed``.
+    value : float
+        NaN where there is no solution.
+    bound : float or None
+    variables, residuals, notes : mapping
+    seconds : float
+        Wall-clock time of the method.
+    solver, bound_source, message : str
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> solution = md.solve(md.RandomizedResponse(prior=[0.2, 0.8], epsilon=0.1, delta=0.15))
+    >>> print(round(solution.value, 12), solution.status)
+    0.83 optimal
+    """
+
+    problem: Problem
+    method: str
+    kind: Kind
+    status: Status
+    value: float
+    bound: float | None
+    variables: Mapping[str, Any]
+    residuals: Mapping[str, float]
+    seconds: float
+    solver: str = ""
+    bound_source: str = ""
+    message: str = ""
+    notes: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def found(self) -> bool:
+        """Whether there are variables to look at."""
+        return self.status in ("optimal", "feasible")
+
+    @property
+    def gap(self) -> float:
+        """Distance of the value from the proven bound; infinite where there is no bound."""
+        if self.bound is None or not self.found:
+            return math.inf
+        return abs(self.value - self.bound)
+
+    @cached_property
+    def certificates(self) -> tuple[Certificate, ...]:
+        """The certificates of the problem for these variables; empty where nothing was found."""
+        return self.problem.certificates(self) if self.found else ()
+
+    @cached_property
+    def quantities(self) -> dict[str, Any]:
+        """Further named numbers that claims may refer to."""
+        return self.problem.quantities(self) if self.found else {}
+
+    def mechanism(self) -> Any:
+        """Return the mechanism that runs: repaired if need be, audited, or refused.
+
+        Raises
+        ------
+        MethodError
+            When the status is not ``optimal`` or ``feasible``.
+        CertificateError
+            When the audit of the mechanism fails.
+        """
+        if not self.found:
+            raise MethodError(f"{self.problem.name}: no mechanism from a solution that is {self.status}: {self.message}")
+        return self.problem.mechanism(self)
+
+    def __str__(self) -> str:
+        head = f"{self.problem.name} by {self.method} ({self.kind}): {self.status}"
+        if not self.found:
+            return f"{head}; {self.message}"
+        lines = [f"{head}, value {format_figure(self.value)}"]
+        if self.bound is not None:
+            lines.append(f"  bound {format_figure(self.bound)} ({self.bound_source}), gap {self.gap:.3g}")
+        lines += [f"  {certificate}" for certificate in self.certificates]
+        lines += [f"  note: {key} = {format_figure(value)}" for key, value in self.notes.items()]
+        lines.append(f"  {self.seconds:.3g} s, {self.solver}")
+        return "\n".join(lines)
+
+    def as_dict(self, model: str | None = None) -> dict[str, Any]:
+        """Return the JSON object of ``solve --json`` (infinity is the string ``"inf"``)."""
+        from mechdesign.core.encoding import encode
+
+        return {
+            "model": model,
+            "problem": self.problem.name,
+            "method": self.method,
+            "kind": self.kind,
+            "status": self.status,
+            "sense": self.problem.sense,
+            "value": encode(self.value) if self.found else None,
+            "bound": encode(self.bound),
+            "variables": {key: encode(value) for key, value in self.variables.items()},
+            "residuals": {key: encode(value) for key, value in self.residuals.items()},
+            "certificates": [encode(certificate.as_dict()) for certificate in self.certificates],
+            "seconds": self.seconds,
+            "solver": self.solver,
+            "message": self.message,
+            "notes": encode(dict(self.notes)),
+        }

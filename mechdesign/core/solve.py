@@ -1,0 +1,130 @@
+"""``solve``: choose a method, run it, and check what it says against the problem."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import pkgutil
+import time
+from functools import cache
+from typing import Any
+
+from mechdesign.core.errors import MethodError, UnknownNameError, suggestion
+from mechdesign.core.method import Method
+from mechdesign.core.problem import Problem
+from mechdesign.core.solution import Solution
+
+
+@cache
+def methods_of(problem_class: type[Problem]) -> tuple[Method, ...]:
+    """Return the methods for a class of problems, in order of preference.
+
+    A method lives in a module of its own in the same package as its problem class and is the
+    module's ``METHOD``. Nothing else has to be registered.
+
+    Examples
+    --------
+    >>> from mechdesign.problems.response import RandomizedResponse
+    >>> methods_of(RandomizedResponse)[0].name
+    'closed-form'
+    """
+    package = importlib.import_module(problem_class.__module__.rpartition(".")[0])
+    found = []
+    for module_info in pkgutil.iter_modules(package.__path__):
+        module = importlib.import_module(f"{package.__name__}.{module_info.name}")
+        method = getattr(module, "METHOD", None)
+        if isinstance(method, Method) and issubclass(problem_class, method.problem):
+            found.append(method)
+    return tuple(sorted(found, key=lambda method: method.preference))
+
+
+def find_method(problem: Problem, name: str) -> Method:
+    """Return the method of this name for the problem.
+
+    Raises
+    ------
+    UnknownNameError
+        With the closest names.
+    """
+    known = {method.name: method for method in methods_of(type(problem))}
+    if name not in known:
+        raise UnknownNameError(f"{problem.name}: no method '{name}'; {suggestion(name, known)}")
+    return known[name]
+
+
+def choose_method(problem: Problem) -> Method:
+    """Return the first method, in order of preference, that applies to the problem.
+
+    Published formulas that are kept to be refuted are never chosen.
+    """
+    reasons = []
+    for method in methods_of(type(problem)):
+        if method.kind == "published":
+            continue
+        reason = method.why_not(problem)
+        if reason is None:
+            return method
+        reasons.append(f"{method.name}: {reason}")
+    raise MethodError(f"{problem.name}: no method applies ({'; '.join(reasons)})")
+
+
+def solve(problem: Problem, method: str | Method | None = None, **options: Any) -> Solution:
+    """Solve a design problem and return a checked solution.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to solve.
+    method : str or Method, optional
+        The method's name, or a Method of your own; by default the first that applies.
+    **options
+        Passed on to the method.
+
+    Returns
+    -------
+    Solution
+        With value and residuals recomputed from the variables by the problem. Infeasible and
+        unbounded problems are answers with a status and a message, not exceptions.
+
+    Raises
+    ------
+    UnknownNameError
+        When there is no method of that name.
+    MethodError
+        When the named method does not apply to this problem, saying why.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> problem = md.RandomizedResponse(prior=[0.5, 0.3, 0.2], epsilon=1.0)
+    >>> md.solve(problem).method, md.solve(problem, method="lp").method
+    ('closed-form', 'lp')
+    """
+    if not isinstance(problem, Problem):
+        raise TypeError(f"solve: expected a problem, got {type(problem).__name__}; load a model with load_model(...).problem")
+    if method is None:
+        chosen = choose_method(problem)
+    else:
+        chosen = method if isinstance(method, Method) else find_method(problem, method)
+        reason = chosen.why_not(problem)
+        if reason is not None:
+            raise MethodError(f"{problem.name}: method '{chosen.name}' does not apply: {reason}")
+    start = time.perf_counter()
+    outcome = chosen.run(problem, **options)
+    seconds = time.perf_counter() - start
+    found = outcome.status in ("optimal", "feasible")
+    return Solution(
+        problem=problem,
+        method=chosen.name,
+        kind=chosen.kind,
+        status=outcome.status,
+        value=problem.objective(outcome.variables) if found else math.nan,
+        bound=outcome.bound,
+        variables=outcome.variables,
+        residuals=problem.residuals(outcome.variables) if found else {},
+        seconds=seconds,
+        solver=outcome.solver,
+        bound_source=outcome.bound_source,
+        message=outcome.message,
+        notes=outcome.notes,
+    )

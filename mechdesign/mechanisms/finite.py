@@ -1,0 +1,268 @@
+"""A finite channel held as integers: what is audited is what is sampled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.audit.channel import PrivacyAudit, require_channel
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.errors import CertificateError, EstimationError
+from mechdesign.core.randomness import BITS, TOTAL, Rng, bit_source
+from mechdesign.core.validation import choice, finite_array, privacy_delta, privacy_epsilon
+from mechdesign.mechanisms.frequencies import (
+    FrequencyEstimate,
+    FrequencyMechanism,
+    project_to_simplex,
+    standard_errors,
+)
+from mechdesign.mechanisms.labels import Codes, Labels
+from mechdesign.mechanisms.repair import PrivacyTarget, as_floats, make_private
+
+CHUNK = 1 << 16
+"""Answers are randomized in pieces of this size, which fit the processor's cache."""
+
+MAX_TABLE = 1 << 20
+"""Entries of the search table; more would leave the cache."""
+
+SINGULAR = 1e-10
+"""A channel whose smallest singular value is below this part of the largest counts as singular."""
+
+
+class FiniteChannel(FrequencyMechanism):
+    """A local randomizer on a finite alphabet, with exact integer sampling and its estimator.
+
+    Parameters
+    ----------
+    weights : (n, m) int64 array
+        Row x holds the weights of the m reports of answer x; every row sums to 2**62.
+    target : PrivacyTarget
+        The privacy it promises; audited here.
+    labels, report_labels : sequence of str, optional
+        Names of the answers and of the reports.
+    mixing : float
+        How much constant noise the repair mixed in, for the record.
+
+    Raises
+    ------
+    CertificateError
+        When the weights are no channel or do not keep the promise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> channel = FiniteChannel.from_floats(np.array([[0.75, 0.25], [0.25, 0.75]]), PrivacyTarget(1.2))
+    >>> round(channel.audit().true_epsilon, 6)
+    1.098612
+    >>> channel.randomize([0, 1, 1], rng=3)
+    array([0, 1, 0])
+    """
+
+    type: ClassVar[str] = "finite-channel"
+
+    def __init__(
+        self,
+        weights: NDArray[np.int64],
+        target: PrivacyTarget,
+        labels: Sequence[str] | None = None,
+        report_labels: Sequence[str] | None = None,
+        mixing: float = 0.0,
+    ) -> None:
+        require_channel(weights)
+        self.weights = weights.copy()
+        self.weights.setflags(write=False)
+        self.target = target
+        self.mixing = mixing
+        self.labels = Labels(weights.shape[0], labels)
+        self.report_labels = Labels(weights.shape[1], report_labels)
+        audit = self.audit()
+        if not audit.holds:
+            raise CertificateError(f"channel: not private as promised: {audit}")
+
+    @classmethod
+    def from_floats(
+        cls,
+        channel: NDArray[np.float64],
+        target: PrivacyTarget,
+        labels: Sequence[str] | None = None,
+        report_labels: Sequence[str] | None = None,
+    ) -> Self:
+        """Make a channel of any solver private by the least mixing, and build the mechanism."""
+        repaired = make_private(np.asarray(channel, dtype=np.float64), target)
+        return cls(repaired.weights, target, labels, report_labels, repaired.mixing)
+
+    @cached_property
+    def _audit(self) -> PrivacyAudit:
+        return self.target.audit(self.weights)
+
+    def audit(self) -> PrivacyAudit:
+        """Return the exact privacy audit of the weights that are sampled from."""
+        return self._audit
+
+    @property
+    def channel(self) -> NDArray[np.float64]:
+        """The probabilities in floating point, shape (n, m)."""
+        return as_floats(self.weights)
+
+    def certificates(self) -> tuple[Certificate, ...]:
+        """Return the exact certificates of privacy and of the row sums."""
+        require_channel(self.weights)
+        return self.audit().certificate(), Certificate("normalization", True, True, {"row_sum": f"2**{BITS}"})
+
+    def possible_reports(self) -> NDArray[np.bool_]:
+        """Return which reports have a positive weight for some answer."""
+        possible: NDArray[np.bool_] = self.weights.max(axis=0) > 0
+        return possible
+
+    # Client
+
+    def randomize(self, answers: Any, rng: Rng = None) -> NDArray[Any]:
+        """Return one report for each answer.
+
+        Parameters
+        ----------
+        answers : array of labels or numbers
+        rng : None, int or numpy Generator
+            None, the default, draws from the operating system; give a seed only in simulations.
+
+        Returns
+        -------
+        array
+            Labels where the mechanism has report labels, else numbers from 0.
+        """
+        codes = self.labels.encode(answers)
+        source = bit_source(rng)
+        reports = np.empty(len(codes), dtype=np.int64)
+        for start in range(0, len(codes), CHUNK):
+            part = codes[start : start + CHUNK]
+            reports[start : start + CHUNK] = self._search(part, source.integers(len(part)))
+        return self.report_labels.decode(reports)
+
+    @cached_property
+    def _cumulative(self) -> NDArray[np.int64]:
+        """Cumulative rows; the last entry of each is 2**62."""
+        return np.cumsum(self.weights, axis=1, dtype=np.int64)
+
+    @cached_property
+    def _start(self) -> tuple[NDArray[np.int32], int]:
+        """Where the search may begin, by the leading bits of the drawn integer, and how many bits."""
+        rows, reports = self.weights.shape
+        bits = min(12, max(1, (4 * reports - 1).bit_length()))
+        while rows << bits > MAX_TABLE and bits > 1:
+            bits -= 1
+        edges = np.arange(1 << bits, dtype=np.int64) << (BITS - bits)
+        table = np.empty((rows, 1 << bits), dtype=np.int32)
+        for row in range(rows):
+            table[row] = np.searchsorted(self._cumulative[row], edges, side="right")
+        return table.ravel(), bits
+
+    def _search(self, codes: Codes, drawn: NDArray[np.int64]) -> Codes:
+        """Return, for each answer and drawn integer, the first report whose cumulative weight exceeds it."""
+        table, bits = self._start
+        cumulative, width = self._cumulative.ravel(), self.weights.shape[1]
+        base = codes * width
+        place = base + table[(codes << bits) + (drawn >> (BITS - bits))]
+        ahead = np.flatnonzero(drawn >= cumulative[place])
+        steps = 0
+        while len(ahead) and steps < 8:
+            place[ahead] += 1
+            ahead = ahead[drawn[ahead] >= cumulative[place[ahead]]]
+            steps += 1
+        for index in ahead.tolist():  # long runs of tiny weights inside one cell of the table: rare
+            row = self._cumulative[codes[index]]
+            place[index] = base[index] + np.searchsorted(row, drawn[index], side="right")
+        return place - base
+
+    # Server
+
+    @cached_property
+    def _inverse(self) -> NDArray[np.float64]:
+        """The matrix L of shape (n, m) with frequencies = L (counts / users); refuses a singular channel.
+
+        With as many reports as answers it is the inverse; with more, the generalised least squares
+        solution for reports distributed as for uniform answers, unbiased for every truth.
+        """
+        channel = self.channel
+        groups = self.indistinguishable()
+        if groups:
+            shown = self.labels.shown()
+            names = ", ".join(f"'{shown[member]}'" for member in groups[0][:4])
+            more = ", ..." if len(groups[0]) > 4 else ""
+            raise EstimationError(
+                f"channel: answers {names}{more} are reported alike, so their frequencies cannot be told apart; "
+                "build with a larger epsilon, or a prior closer to uniform"
+            )
+        values = np.linalg.svd(channel, compute_uv=False)
+        if channel.shape[0] > channel.shape[1] or values[-1] <= SINGULAR * values[0]:
+            raise EstimationError(
+                f"channel: singular (rank {int((values > SINGULAR * values[0]).sum())} for {channel.shape[0]} answers), "
+                "so the frequencies cannot be recovered; build with a larger epsilon, or a prior closer to uniform"
+            )
+        root = np.sqrt(np.maximum(channel.mean(axis=0), 2.0**-60))
+        inverse: NDArray[np.float64] = np.linalg.pinv(channel.T / root[:, None], rcond=SINGULAR / 100) / root
+        return inverse
+
+    def indistinguishable(self) -> list[list[int]]:
+        """Return the groups of answers that have equal rows, so that no server can tell them apart."""
+        _, group = np.unique(self.weights, axis=0, return_inverse=True)
+        members: dict[int, list[int]] = {}
+        for answer, number in enumerate(group.ravel().tolist()):
+            members.setdefault(number, []).append(answer)
+        return [answers for answers in members.values() if len(answers) > 1]
+
+    def estimate_from_counts(self, counts: Codes, population: bool = False) -> FrequencyEstimate:
+        """Return unbiased frequency estimates with their covariance from the counts of reports."""
+        inverse, channel = self._inverse, self.channel
+        users = int(counts.sum())
+        shares = counts / users
+        value = inverse @ shares
+        if population:
+            spread = np.diag(shares) - np.outer(shares, shares)
+        else:
+            truth = project_to_simplex(value)
+            spread = np.diag(truth @ channel) - (channel.T * truth) @ channel
+        covariance = inverse @ spread @ inverse.T / users
+        errors = standard_errors(np.diag(covariance))
+        names = tuple(self.labels.shown())
+        return FrequencyEstimate(value, errors, users, names, population, covariance)
+
+    # File
+
+    def content(self) -> dict[str, Any]:
+        """Return weights, promise and labels as plain values."""
+        target = self.target
+        return {
+            "epsilon": target.epsilon,
+            "delta": target.delta,
+            "notion": target.notion,
+            "distance": None if target.distance is None else target.distance.tolist(),
+            "labels": None if self.labels.names is None else list(self.labels.names),
+            "report_labels": None if self.report_labels.names is None else list(self.report_labels.names),
+            "mixing": self.mixing,
+            "total": TOTAL,
+            "weights": self.weights.tolist(),
+        }
+
+    @classmethod
+    def from_content(cls, content: Mapping[str, Any]) -> Self:
+        """Build the mechanism from plain values, auditing it again."""
+        if content["total"] != TOTAL:
+            raise CertificateError(f"total: is {content['total']}, not 2**62")
+        rows = content["weights"]
+        if any(not isinstance(weight, int) or isinstance(weight, bool) for row in rows for weight in row):
+            raise CertificateError("channel: a weight is not a whole number")
+        if any(abs(weight) > 2 * TOTAL - 1 for row in rows for weight in row):
+            raise CertificateError("channel: a weight exceeds 2**62")
+        distance = content["distance"]
+        target = PrivacyTarget(
+            privacy_epsilon(content["epsilon"]),
+            privacy_delta(content["delta"]),
+            None if distance is None else finite_array("distance", distance, 2),
+            choice("notion", content["notion"], ("set-wise", "entry-wise")),
+        )
+        weights = np.array(rows, dtype=np.int64)
+        return cls(weights, target, content["labels"], content["report_labels"], float(content["mixing"]))

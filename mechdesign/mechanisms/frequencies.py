@@ -1,0 +1,239 @@
+"""Frequencies from reports: the estimate with its errors, and counts that can be merged."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.errors import DataError
+from mechdesign.core.text import table
+from mechdesign.core.validation import in_range
+from mechdesign.mechanisms.base import Mechanism
+from mechdesign.mechanisms.labels import Codes, Labels
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class FrequencyEstimate:
+    """Unbiased estimates of the frequencies of the true answers.
+
+    Attributes
+    ----------
+    value : (n,) array
+        Estimated frequencies; they sum to 1 but may lie outside [0, 1] by chance.
+    standard_error : (n,) array
+    users : int
+    categories : tuple of str
+    population : bool
+        False: the truth is the share among the users who reported. True: the share in the
+        population they were drawn from at random, which adds the variance of that draw.
+    covariance : (n, n) array or None
+        None for large structured channels.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> mechanism = md.solve(md.RandomizedResponse(prior=[0.5, 0.5], epsilon=2.0)).mechanism()
+    >>> reports = mechanism.randomize([0] * 3000 + [1] * 1000, rng=1)
+    >>> low, high = mechanism.estimate(reports).interval(0.99)
+    >>> bool(low[0] < 0.75 < high[0])
+    True
+    """
+
+    value: Array
+    standard_error: Array
+    users: int
+    categories: tuple[str, ...]
+    population: bool = False
+    covariance: Array | None = None
+
+    def interval(self, level: float = 0.95, simultaneous: bool = False) -> tuple[Array, Array]:
+        """Return the ends of normal confidence intervals.
+
+        Parameters
+        ----------
+        level : float
+            In (0, 1).
+        simultaneous : bool
+            Whether all intervals together cover with this level (Bonferroni).
+        """
+        checked = in_range("level", level, 0.0, 1.0, low_open=True, high_open=True)
+        tail = (1.0 - checked) / (2.0 * (len(self.value) if simultaneous else 1))
+        width = -NormalDist().inv_cdf(tail) * self.standard_error
+        return self.value - width, self.value + width
+
+    def projected(self) -> Array:
+        """Return the nearest probability vector (Euclidean projection): biased, but in [0, 1]."""
+        return project_to_simplex(self.value)
+
+    def rows(self, level: float = 0.95) -> list[list[str]]:
+        """Return one row of text a category: name, estimate, standard error, interval."""
+        low, high = self.interval(level)
+        numbers = zip(self.categories, self.value, self.standard_error, low, high, strict=True)
+        return [[name, *(f"{number:.5f}" for number in figures)] for name, *figures in numbers]
+
+    def __str__(self) -> str:
+        header = ["category", "estimate", "std.error", "95% low", "95% high"]
+        rows = self.rows()
+        shown = rows if len(rows) <= 60 else rows[:60]
+        more = "" if len(rows) <= 60 else f"\n... and {len(rows) - 60} more categories"
+        return f"{self.users} reports\n{table(header, shown)}{more}"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the estimate as plain values."""
+        low, high = self.interval()
+        return {
+            "users": self.users,
+            "categories": list(self.categories),
+            "value": self.value,
+            "standard_error": self.standard_error,
+            "low": low,
+            "high": high,
+            "population": self.population,
+        }
+
+
+def project_to_simplex(vector: Array) -> Array:
+    """Return the Euclidean projection on the probability simplex.
+
+    Examples
+    --------
+    >>> project_to_simplex(np.array([0.5, 0.7, -0.2]))
+    array([0.4, 0.6, 0. ])
+    """
+    descending = np.sort(vector)[::-1]
+    excess = (np.cumsum(descending) - 1.0) / np.arange(1, len(vector) + 1)
+    last = int(np.flatnonzero(descending > excess)[-1])
+    projected: Array = np.maximum(vector - excess[last], 0.0)
+    return projected
+
+
+class FrequencyMechanism(Mechanism):
+    """A mechanism whose reports are categories and whose server estimates frequencies."""
+
+    labels: Labels
+    report_labels: Labels
+
+    @abstractmethod
+    def possible_reports(self) -> NDArray[np.bool_]:
+        """Return which reports can be made at all."""
+
+    @abstractmethod
+    def estimate_from_counts(self, counts: Codes, population: bool = False) -> FrequencyEstimate:
+        """Return the estimate from the number of times each report was made."""
+
+    def aggregator(self) -> Aggregator:
+        """Return an empty counter of reports; counters of many machines can be merged."""
+        return Aggregator(self)
+
+    def estimate(self, reports: Any, population: bool = False) -> FrequencyEstimate:
+        """Return unbiased estimates of the frequencies of the true answers.
+
+        Parameters
+        ----------
+        reports : array
+            What :meth:`randomize` returned, of all users.
+        population : bool
+            Whether the wanted frequencies are those of the population the users were drawn from.
+
+        Raises
+        ------
+        EstimationError
+            When the channel does not determine the frequencies, saying which answers it mixes up.
+        DataError
+            When there are no reports, or one that no answer can have caused.
+        """
+        counter = self.aggregator()
+        counter.update(reports)
+        return counter.estimate(population)
+
+
+class Aggregator:
+    """Counts of reports: add reports, merge with others, estimate.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> mechanism = md.solve(md.RandomizedResponse(prior=[0.5, 0.5], epsilon=2.0)).mechanism()
+    >>> here, there = mechanism.aggregator(), mechanism.aggregator()
+    >>> here.update([0, 1, 1]); there.update([0])
+    >>> here.merge(there); here.counts
+    array([2, 2])
+    """
+
+    def __init__(self, mechanism: FrequencyMechanism) -> None:
+        self.mechanism = mechanism
+        self.counts: Codes = np.zeros(mechanism.report_labels.size, dtype=np.int64)
+
+    @property
+    def users(self) -> int:
+        """How many reports were counted."""
+        return int(self.counts.sum())
+
+    def update(self, reports: Any) -> None:
+        """Count reports; nothing is counted when one of them is impossible."""
+        codes = self.mechanism.report_labels.encode(reports, "reports")
+        counts = np.bincount(codes, minlength=len(self.counts)).astype(np.int64)
+        impossible = (counts > 0) & ~self.mechanism.possible_reports()
+        if impossible.any():
+            report = int(np.argmax(impossible))
+            row = int(np.argmax(codes == report)) + 1
+            name = self.mechanism.report_labels.shown()[report]
+            raise DataError(
+                f"reports: row {row}: no answer can cause the report '{name}' under this mechanism; "
+                "use the mechanism file the reports were made with"
+            )
+        self.counts = self.counts + counts
+
+    def merge(self, other: Aggregator) -> None:
+        """Add the counts of another machine; both must belong to the same mechanism."""
+        if other.mechanism.fingerprint != self.mechanism.fingerprint:
+            raise DataError("aggregator: the other one belongs to a different mechanism; merge counts of one mechanism only")
+        self.counts = self.counts + other.counts
+
+    def estimate(self, population: bool = False) -> FrequencyEstimate:
+        """Return the estimate from all counted reports."""
+        if self.users == 0:
+            raise DataError("reports: there are none; give at least one report")
+        return self.mechanism.estimate_from_counts(self.counts, population)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the counts as plain values, with the mechanism's fingerprint."""
+        return {"mechanism": self.mechanism.fingerprint, "counts": self.counts.tolist()}
+
+    @classmethod
+    def from_json(cls, mechanism: FrequencyMechanism, document: Mapping[str, Any]) -> Aggregator:
+        """Restore counts that :meth:`as_json` gave, for the same mechanism."""
+        if document.get("mechanism") != mechanism.fingerprint:
+            raise DataError("aggregator: the counts belong to a different mechanism; load the one they were made with")
+        counter = cls(mechanism)
+        counts = np.array(document["counts"], dtype=np.int64)
+        if counts.shape != counter.counts.shape or (counts < 0).any():
+            raise DataError("aggregator: the counts are damaged; count the reports again")
+        counter.counts = counts
+        return counter
+
+
+def standard_errors(variance: Array) -> Array:
+    """Return square roots, with variances that rounding made negative taken as 0."""
+    errors: Array = np.sqrt(np.maximum(variance, 0.0))
+    return errors
+
+
+def normal_quantile(level: float) -> float:
+    """Return the two-sided normal quantile of a confidence level.
+
+    Examples
+    --------
+    >>> round(normal_quantile(0.95), 4)
+    1.96
+    """
+    return NormalDist().inv_cdf(0.5 + level / 2.0) if level < 1.0 else math.inf

@@ -1,0 +1,329 @@
+"""The k-ary response: randomized response on the likely answers, a rule for the rest, never an n x n array."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.audit.channel import PrivacyAudit, audit_channel
+from mechdesign.audit.exponential import exp_lower
+from mechdesign.audit.kary import KaryWeights, representative
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.errors import CertificateError, EstimationError, ParameterError
+from mechdesign.core.randomness import BITS, TOTAL, Rng, bit_source
+from mechdesign.core.validation import integer, privacy_delta, privacy_epsilon
+from mechdesign.mechanisms.frequencies import FrequencyEstimate, FrequencyMechanism, standard_errors
+from mechdesign.mechanisms.labels import Codes, Labels
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class KaryChannel:
+    """A k-ary response in floating point: p_ij = (1 - delta) q_ij + delta [i = j].
+
+    q is randomized response on the kept answers, with e^eps / (e^eps + k - 1) for the delegate of i
+    and 1 / (e^eps + k - 1) for every other kept answer. A kept answer is its own delegate; the
+    delegate of all others is the first kept one.
+
+    Parameters
+    ----------
+    size : int
+        Number of answers n.
+    kept : (k,) int array
+        The answers that are reported, the shared delegate first.
+    epsilon, delta : float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> channel = KaryChannel(3, np.array([2, 0]), epsilon=math.log(3))
+    >>> np.asarray(channel).round(6)
+    array([[0.75, 0.  , 0.25],
+           [0.25, 0.  , 0.75],
+           [0.25, 0.  , 0.75]])
+    """
+
+    size: int
+    kept: NDArray[np.int64]
+    epsilon: float
+    delta: float = 0.0
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return self.size, self.size
+
+    @property
+    def low(self) -> float:
+        """Probability, before the share delta, of a kept answer that is not the delegate."""
+        return 1.0 / (math.exp(self.epsilon) + len(self.kept) - 1)
+
+    @property
+    def high(self) -> float:
+        """Probability, before the share delta, of the delegate: 1 - (k - 1) low."""
+        return 1.0 / (1.0 + (len(self.kept) - 1) * math.exp(-self.epsilon))
+
+    def diagonal(self) -> Array:
+        """Return p_ii for every answer, shape (n,)."""
+        values = np.full(self.size, self.delta)
+        values[self.kept] = (1.0 - self.delta) * self.high + self.delta
+        return values
+
+    def dense(self) -> Array:
+        """Return the (n, n) matrix; refuse sizes that would not fit in memory."""
+        if self.size > 20_000:
+            raise ParameterError(f"channel: a dense matrix of {self.size} x {self.size} is too large; use the structure")
+        matrix = np.zeros((self.size, self.size))
+        matrix[:, self.kept] = (1.0 - self.delta) * self.low
+        delegates = np.full(self.size, self.kept[0])
+        delegates[self.kept] = self.kept
+        rows = np.arange(self.size)
+        matrix[rows, delegates] = (1.0 - self.delta) * self.high
+        matrix[rows, rows] += self.delta
+        return matrix
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return self.dense() if dtype is None else self.dense().astype(dtype)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the structure as plain values."""
+        return {
+            "structure": "k-ary response",
+            "size": self.size,
+            "kept": self.kept.tolist(),
+            "delegate": int(self.kept[0]),
+            "high": self.high,
+            "low": self.low,
+            "delta": self.delta,
+        }
+
+
+class KaryResponse(FrequencyMechanism):
+    """A k-ary response with exact integer weights: samples, audits and estimates in O(n).
+
+    Parameters
+    ----------
+    weights : KaryWeights
+    kept : (k,) int array
+        The answers that are reported, the shared delegate first.
+    epsilon, delta : float
+        The promise, audited here.
+    labels : sequence of str, optional
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> mechanism = KaryResponse.from_channel(KaryChannel(1_000_000, np.arange(10), epsilon=2.0))
+    >>> mechanism.audit().holds, mechanism.audit().true_epsilon <= 2.0
+    (True, True)
+    """
+
+    type: ClassVar[str] = "kary-response"
+
+    def __init__(
+        self,
+        weights: KaryWeights,
+        kept: NDArray[np.int64],
+        epsilon: float,
+        delta: float = 0.0,
+        labels: Sequence[str] | None = None,
+    ) -> None:
+        weights.require()
+        if len(kept) != weights.kept or len(np.unique(kept)) != len(kept):
+            raise CertificateError("channel: the kept answers are not distinct or not as many as the weights say")
+        if kept.min() < 0 or kept.max() >= weights.size:
+            raise CertificateError(f"channel: a kept answer is outside 0 .. {weights.size - 1}")
+        self.weights, self.kept = weights, kept.astype(np.int64)
+        self.epsilon, self.delta = epsilon, delta
+        self.labels = self.report_labels = Labels(weights.size, labels)
+        if not self.audit().holds:
+            raise CertificateError(f"channel: not private as promised: {self.audit()}")
+
+    @classmethod
+    def from_channel(cls, channel: KaryChannel, labels: Sequence[str] | None = None) -> Self:
+        """Round a k-ary channel to integers so that privacy holds exactly.
+
+        low = ceil((2**62 - own) / (E + k - 1)) for the rational lower bound E of e^epsilon, and high
+        takes the rest: then high <= E low, because own + high + (k - 1) low = 2**62.
+        """
+        exponential = exp_lower(channel.epsilon)
+        own = math.floor(Fraction(channel.delta) * TOTAL)
+        kept = channel.kept
+        low, high = _split(TOTAL - own, len(kept), exponential)
+        if high < low:  # epsilon below the resolution of the weights: the constant response is as good
+            kept = kept[:1]
+            low, high = _split(TOTAL - own, 1, exponential)
+        weights = KaryWeights(channel.size, len(kept), own, high, low)
+        return cls(weights, kept, channel.epsilon, channel.delta, labels)
+
+    @cached_property
+    def _audit(self) -> PrivacyAudit:
+        matrix, kept_columns, other_columns = representative(self.weights)
+        audit = audit_channel(matrix, self.epsilon, self.delta)
+        names = {column: int(self.kept[column]) for column in kept_columns}
+        outside = self._outside[: len(other_columns)].tolist()
+        names |= dict(zip(other_columns, outside, strict=True))
+        translated = {
+            field: {
+                key: [names.get(item, item) for item in value] if isinstance(value, list) else names.get(value, value)
+                for key, value in getattr(audit, field).items()
+            }
+            for field in ("epsilon_witness", "delta_witness")
+        }
+        return PrivacyAudit(**{**vars(audit), **translated})
+
+    def audit(self) -> PrivacyAudit:
+        """Return the exact privacy audit of the weights that are sampled from."""
+        return self._audit
+
+    def certificates(self) -> tuple[Certificate, ...]:
+        """Return the exact certificates of privacy and of the row sums."""
+        self.weights.require()
+        return self.audit().certificate(), Certificate("normalization", True, True, {"row_sum": f"2**{BITS}"})
+
+    @cached_property
+    def _is_kept(self) -> NDArray[np.bool_]:
+        mask = np.zeros(self.weights.size, dtype=bool)
+        mask[self.kept] = True
+        return mask
+
+    @cached_property
+    def _outside(self) -> NDArray[np.int64]:
+        return np.flatnonzero(~self._is_kept)
+
+    @property
+    def diagonal(self) -> Array:
+        """The probabilities p_ii of reporting the truth, shape (n,), of the integers that are sampled."""
+        values = np.full(self.weights.size, self.weights.own / TOTAL)
+        values[self.kept] = (self.weights.own + self.weights.high) / TOTAL
+        return values
+
+    def possible_reports(self) -> NDArray[np.bool_]:
+        """Return which reports can be made at all."""
+        return np.ones(self.weights.size, dtype=bool) if self.weights.own else self._is_kept
+
+    def randomize(self, answers: Any, rng: Rng = None) -> NDArray[Any]:
+        """Return one report for each answer; see :meth:`FiniteChannel.randomize`."""
+        codes = self.labels.encode(answers)
+        drawn = bit_source(rng).integers(len(codes))
+        own, bonus = self.weights.own, self.weights.high - self.weights.low
+        delegates = np.where(self._is_kept[codes], codes, self.kept[0])
+        if self.weights.low:
+            others = self.kept[np.maximum(drawn - (own + bonus), 0) // self.weights.low]
+        else:
+            others = delegates
+        reports = np.where(drawn < own, codes, np.where(drawn < own + bonus, delegates, others))
+        return self.report_labels.decode(reports)
+
+    def estimate_from_counts(self, counts: Codes, population: bool = False) -> FrequencyEstimate:
+        """Return unbiased frequency estimates with standard errors from the counts of reports.
+
+        A kept answer j other than the delegate reports itself with own + high, all others report it
+        with low; an answer that is not kept reports itself with own. The delegate's frequency
+        is what is left.
+        """
+        weights, users = self.weights, int(counts.sum())
+        own, high, low = (weight / TOTAL for weight in (weights.own, weights.high, weights.low))
+        outside = len(self._outside) > 0
+        if (outside and own == 0.0) or (len(self.kept) > 1 and own + high <= low):
+            raise self._singular()
+        shares = counts / users
+        value, variance = np.empty(weights.size), np.empty(weights.size)
+        others = self.kept[1:]
+        gain = own + high - low
+        value[others] = (shares[others] - low) / gain if len(others) else 0.0
+        variance[others] = self._binary_variance(value[others], shares[others], own + high, low, population) / gain**2
+        if outside:
+            value[self._outside] = shares[self._outside] / own
+            variance[self._outside] = (
+                self._binary_variance(value[self._outside], shares[self._outside], own, 0.0, population) / own**2
+            )
+        delegate = int(self.kept[0])
+        value[delegate] = 1.0 - math.fsum(value[others]) - math.fsum(value[self._outside])
+        variance[delegate] = self._delegate_variance(value, shares, gain, own, high, low, population)
+        errors = standard_errors(variance / users)
+        return FrequencyEstimate(value, errors, users, tuple(self.labels.shown()), population)
+
+    def _binary_variance(
+        self, value: Array, shares: Array, inside: float, outside: float, population: bool
+    ) -> Array:
+        """Return the variance per user of the indicator of a report, for the users at hand or for a random draw."""
+        if population:
+            return shares * (1.0 - shares)
+        likely = np.clip(value, 0.0, 1.0)
+        return likely * inside * (1.0 - inside) + (1.0 - likely) * outside * (1.0 - outside)
+
+    def _delegate_variance(
+        self, value: Array, shares: Array, gain: float, own: float, high: float, low: float, population: bool
+    ) -> float:
+        """Return the variance per user of the delegate's estimate, a score of each report.
+
+        The estimate is a constant minus the average score, with score 1/gain for a kept report other
+        than the delegate, 1/own for a report that is not kept and 0 for the delegate.
+        """
+        k, delegate = len(self.kept), int(self.kept[0])
+        chance_kept = (k - 1) * low  # of a report among the kept ones other than the delegate
+        share_kept = max(0.0, math.fsum(shares[self.kept[1:]]))
+        share_outside = max(0.0, 1.0 - share_kept - float(shares[delegate])) if own else 0.0
+        outside_score = 1.0 / own if own and len(self._outside) else 0.0
+        if population:
+            mean = share_kept / gain + share_outside * outside_score
+            return share_kept / gain**2 + share_outside * outside_score**2 - mean**2
+        kept_answers = min(1.0, max(0.0, math.fsum(value[self.kept[1:]])))
+        outside_answers = min(1.0 - kept_answers, max(0.0, math.fsum(value[self._outside])))
+        total = 0.0
+        for weight, kept_chance, outside_chance in (
+            (1.0 - kept_answers - outside_answers, chance_kept, 0.0),
+            (kept_answers, own + high + (k - 2) * low, 0.0),
+            (outside_answers, chance_kept, own),
+        ):
+            mean = kept_chance / gain + outside_chance * outside_score
+            total += weight * (kept_chance / gain**2 + outside_chance * outside_score**2 - mean**2)
+        return total
+
+    def _singular(self) -> EstimationError:
+        shown = self.labels.shown()
+        alike = [shown[int(self.kept[0])], *(shown[answer] for answer in self._outside[:3].tolist())]
+        count = len(self._outside) + 1
+        return EstimationError(
+            f"channel: {count} answers ({', '.join(repr(name) for name in alike)}{', ...' if count > 4 else ''}) are reported "
+            "alike, so their frequencies cannot be told apart; build with a larger epsilon, a delta, or a prior closer to uniform"
+        )
+
+    def content(self) -> dict[str, Any]:
+        """Return weights, promise and labels as plain values."""
+        return {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "labels": None if self.labels.names is None else list(self.labels.names),
+            "total": TOTAL,
+            "size": self.weights.size,
+            "own": self.weights.own,
+            "high": self.weights.high,
+            "low": self.weights.low,
+            "kept": self.kept.tolist(),
+        }
+
+    @classmethod
+    def from_content(cls, content: Mapping[str, Any]) -> Self:
+        """Build the mechanism from plain values, auditing it again."""
+        if content["total"] != TOTAL:
+            raise CertificateError(f"total: is {content['total']}, not 2**62")
+        own, high, low = (integer(name, content[name], 0, TOTAL) for name in ("own", "high", "low"))
+        kept = np.array([integer("kept", answer, 0) for answer in content["kept"]], dtype=np.int64)
+        weights = KaryWeights(integer("size", content["size"], 1), len(kept), own, high, low)
+        return cls(weights, kept, privacy_epsilon(content["epsilon"]), privacy_delta(content["delta"]), content["labels"])
+
+
+def _split(rest: int, kept: int, exponential: Fraction) -> tuple[int, int]:
+    """Return (low, high) with high + (kept - 1) low = rest and high <= E low."""
+    low = math.ceil(rest / (exponential + kept - 1))
+    return low, rest - (kept - 1) * low

@@ -1,0 +1,116 @@
+"""Categories by name: from answers to numbers and back, with errors that name the row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.errors import DataError, ParameterError, suggestion
+
+Codes = NDArray[np.int64]
+
+
+class Labels:
+    """The categories of an alphabet: names, or just the numbers 0 .. size-1.
+
+    Parameters
+    ----------
+    size : int
+    names : sequence of str, optional
+        Unique names; without them the categories are the numbers themselves.
+
+    Examples
+    --------
+    >>> Labels(2, ["no", "yes"]).encode(["yes", "no", "yes"])
+    array([1, 0, 1])
+    """
+
+    def __init__(self, size: int, names: Sequence[str] | None = None) -> None:
+        self.size = size
+        self.names = None if names is None else tuple(names)
+        if self.names is None:
+            return
+        if len(self.names) != size:
+            raise ParameterError(f"labels: {len(self.names)} names for {size} categories; give one name each")
+        if any(not isinstance(name, str) or name == "" for name in self.names):
+            raise ParameterError("labels: every name must be a non-empty text; put quotes around numbers")
+        if len(set(self.names)) != size:
+            double = next(name for name in self.names if self.names.count(name) > 1)
+            raise ParameterError(f"labels: '{double}' stands twice; names must differ")
+
+    def encode(self, values: Any, what: str = "answers") -> Codes:
+        """Return the numbers of the given categories.
+
+        Raises
+        ------
+        DataError
+            For a category that does not exist, naming the first row (counted from 1) and the remedy.
+        """
+        array = np.asarray(values)
+        if array.ndim != 1:
+            raise DataError(f"{what}: expected one column of values, got an array of {array.ndim} dimensions")
+        return self._encode_names(array, what) if self.names is not None else self._encode_numbers(array, what)
+
+    def _encode_numbers(self, array: NDArray[Any], what: str) -> Codes:
+        if array.size == 0:
+            return np.zeros(0, dtype=np.int64)
+        if array.dtype.kind in "OUS":
+            array = _numbers_from_text(array, what)
+        if array.dtype.kind == "f":
+            self._refuse(array, ~np.isfinite(array) | (array != np.floor(array)), what)
+        elif array.dtype.kind == "b":
+            raise DataError(f"{what}: are booleans; give whole numbers from 0 to {self.size - 1}, or set labels")
+        elif array.dtype.kind not in "iu":
+            raise DataError(f"{what}: expected whole numbers from 0 to {self.size - 1}")
+        codes = array.astype(np.int64, copy=False)
+        if int(codes.min()) < 0 or int(codes.max()) >= self.size:
+            self._refuse(array, (codes < 0) | (codes >= self.size), what)
+        return codes
+
+    def _encode_names(self, array: NDArray[Any], what: str) -> Codes:
+        assert self.names is not None
+        texts = array if array.dtype.kind == "U" else array.astype(str)
+        known = np.array(self.names)
+        order = np.argsort(known)
+        places = np.minimum(np.searchsorted(known, texts, sorter=order), self.size - 1)
+        codes: Codes = order[places].astype(np.int64)
+        self._refuse(array, known[codes] != texts, what)
+        return codes
+
+    def _refuse(self, array: NDArray[Any], wrong: NDArray[np.bool_], what: str) -> None:
+        if not wrong.any():
+            return
+        row = int(np.argmax(wrong))
+        value = array[row].item() if isinstance(array[row], np.generic) else array[row]
+        count = int(wrong.sum())
+        more = f" ({count} such values)" if count > 1 else ""
+        if self.names is None:
+            remedy = f"give whole numbers from 0 to {self.size - 1}"
+        else:
+            remedy = suggestion(str(value), self.names)
+        raise DataError(f"{what}: row {row + 1}: unknown category {value!r}{more}; {remedy}")
+
+    def decode(self, codes: Codes) -> NDArray[Any]:
+        """Return the categories of the given numbers, as names where there are names."""
+        return codes if self.names is None else np.array(self.names)[codes]
+
+    def shown(self) -> list[str]:
+        """Return a text for every category."""
+        return [str(number) for number in range(self.size)] if self.names is None else list(self.names)
+
+
+def _numbers_from_text(array: NDArray[Any], what: str) -> NDArray[Any]:
+    try:
+        return array.astype(np.float64)
+    except (TypeError, ValueError):
+        for row, value in enumerate(array.tolist()):
+            try:
+                float(value)
+            except (TypeError, ValueError):
+                raise DataError(
+                    f"{what}: row {row + 1}: {value!r} is not a number; give codes, or set labels in the model"
+                ) from None
+        raise

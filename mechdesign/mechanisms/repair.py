@@ -1,0 +1,190 @@
+"""From a channel in floating point to integers that are private exactly.
+
+A solver's channel may break its inequalities by a tolerance, or worse, hold a spurious zero that
+faces a positive entry. The repair mixes in the least amount lam of a constant channel q (every input
+reports with the same probabilities q, perfectly private):
+
+    P' = (1 - lam) P + lam 1 q'
+
+and rounds to integers out of 2**62. A privacy row p_xy <= E p_x'y becomes
+(1 - lam)(p_xy - E p_x'y) <= lam q_y (E - 1), so the least lam is a maximum of ratios. Two targets q
+are tried, uniform noise over the reported symbols and the average row, and the one that moves the
+channel less is taken. The exact audit decides; where rounding spoiled an inequality, lam is raised.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.audit.channel import PrivacyAudit, audit_channel
+from mechdesign.core.errors import CertificateError, ParameterError
+from mechdesign.core.randomness import BITS, TOTAL
+
+Array = NDArray[np.float64]
+
+NEGLIGIBLE = 2.0**-46
+"""A report whose largest probability is below this is solver noise and is never made."""
+
+
+@dataclass(frozen=True)
+class PrivacyTarget:
+    """What a channel has to satisfy: (epsilon, delta), a distance for metric privacy, the notion of delta."""
+
+    epsilon: float
+    delta: float = 0.0
+    distance: Array | None = None
+    notion: str = "set-wise"
+
+    def audit(self, weights: NDArray[np.int64]) -> PrivacyAudit:
+        """Audit integer weights exactly against this target."""
+        return audit_channel(weights, self.epsilon, self.delta, self.distance, self.notion)
+
+
+@dataclass(frozen=True)
+class Repaired:
+    """Integer weights that pass the exact audit, and how much constant noise it took."""
+
+    weights: NDArray[np.int64]
+    mixing: float
+    audit: PrivacyAudit
+
+
+def make_private(channel: Array, target: PrivacyTarget) -> Repaired:
+    """Return the integer channel nearest to this one, by least mixing, that is private exactly.
+
+    Parameters
+    ----------
+    channel : (n, m) array
+        Approximately row-stochastic: entries >= -1e-6 and rows summing to 1 within 1e-6.
+    target : PrivacyTarget
+
+    Returns
+    -------
+    Repaired
+
+    Raises
+    ------
+    ParameterError
+        When the matrix is not a channel even approximately.
+    CertificateError
+        When no mixing below 1 makes it private (cannot happen for a channel; a safeguard).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> damaged = np.array([[0.7, 0.3], [0.0, 1.0]])  # the zero makes the true epsilon infinite
+    >>> repaired = make_private(damaged, PrivacyTarget(epsilon=1.0))
+    >>> repaired.audit.holds, round(repaired.mixing, 3)
+    (True, 0.449)
+    """
+    clean = cleaned(channel)
+    best: tuple[float, float, Array] | None = None
+    for constant in constant_rows(clean):
+        mixing = least_mixing(clean, constant, target)
+        moved = mixing * float(np.abs(clean - constant).sum(axis=1).max())
+        if best is None or moved < best[0]:
+            best = (moved, mixing, constant)
+    assert best is not None
+    _, mixing, constant = best
+    extra = 0.0
+    while True:
+        amount = min(1.0, mixing + extra)
+        weights = to_integers((1.0 - amount) * clean + amount * constant)
+        audit = target.audit(weights)
+        if audit.holds:
+            return Repaired(weights, amount, audit)
+        if amount >= 1.0:
+            raise CertificateError("channel: no amount of mixing makes it private; report this as a bug")
+        extra = 2.0 * extra if extra else 2.0**-50
+
+
+def cleaned(channel: Array) -> Array:
+    """Return the channel without negligible reports and negative entries, rows summing to 1."""
+    if channel.ndim != 2 or channel.size == 0 or not np.isfinite(channel).all():
+        raise ParameterError("channel: expected a non-empty matrix of finite numbers")
+    sums = channel.sum(axis=1)
+    if channel.min() < -1e-6 or np.abs(sums - 1.0).max() > 1e-6:
+        worst = int(np.argmax(np.abs(sums - 1.0)))
+        raise ParameterError(
+            f"channel: not a channel: least entry {channel.min():.3g}, row {worst} sums to {sums[worst]:.10g}"
+        )
+    clean = np.maximum(channel, 0.0)
+    clean[:, clean.max(axis=0) < NEGLIGIBLE] = 0.0
+    normalised: Array = clean / clean.sum(axis=1, keepdims=True)
+    return normalised
+
+
+def constant_rows(channel: Array) -> tuple[Array, Array]:
+    """Return the two rows q that noise may come from: uniform over the reported symbols, and the average row."""
+    reported = channel.max(axis=0) > 0
+    return reported / reported.sum(), channel.mean(axis=0)
+
+
+def least_mixing(channel: Array, constant: Array, target: PrivacyTarget) -> float:
+    """Return the least mixing weight, in floating point, that satisfies every privacy constraint."""
+    if target.distance is not None:
+        return _least_mixing_metric(channel, constant, target.epsilon, target.distance)
+    exponential = math.exp(min(target.epsilon, 700.0))
+    if target.delta == 0.0:
+        excess = channel.max(axis=0) - exponential * channel.min(axis=0)
+        return _largest_ratio(excess, constant * (exponential - 1.0))
+    return _least_mixing_delta(channel, constant, exponential, target)
+
+
+def _largest_ratio(excess: Array, help_: Array) -> float:
+    """Return max of excess / (excess + help) over the violated entries, 0 when none is."""
+    violated = excess > 0
+    if not violated.any():
+        return 0.0
+    return float((excess[violated] / (excess[violated] + help_[violated])).max())
+
+
+def _least_mixing_metric(channel: Array, constant: Array, epsilon: float, distance: Array) -> float:
+    worst = 0.0
+    for row in range(len(channel)):
+        factors = np.exp(np.minimum(epsilon * distance[row], 700.0))[:, None]
+        excess = channel[row] - factors * channel
+        excess[row] = 0.0
+        worst = max(worst, _largest_ratio(excess, constant * (factors - 1.0)))
+    return worst
+
+
+def _least_mixing_delta(channel: Array, constant: Array, exponential: float, target: PrivacyTarget) -> float:
+    """Bisect: the worst delta is convex in the mixing weight and 0 at weight 1."""
+
+    def excess(weight: float) -> float:
+        mixed = (1.0 - weight) * channel + weight * constant
+        if target.notion == "entry-wise":
+            return float((mixed.max(axis=0) - exponential * mixed.min(axis=0)).max()) - target.delta
+        pairs = (np.maximum(mixed - exponential * row, 0.0).sum(axis=1).max() for row in mixed)
+        return float(max(pairs)) - target.delta
+
+    if excess(0.0) <= 0.0:
+        return 0.0
+    low, high = 0.0, 1.0
+    while high - low > 2.0**-50 * max(high, 2.0**-10):
+        middle = (low + high) / 2.0
+        low, high = (low, middle) if excess(middle) <= 0.0 else (middle, high)
+    return high
+
+
+def to_integers(channel: Array) -> NDArray[np.int64]:
+    """Return integer weights out of 2**62 with exact row sums; zeros stay zeros.
+
+    What rounding down leaves over (below one part in 10**12) goes to the largest entry of each row.
+    """
+    weights = np.floor(channel * float(TOTAL)).astype(np.int64)
+    largest = weights.argmax(axis=1)
+    for row, place in enumerate(largest.tolist()):
+        weights[row, place] += TOTAL - sum(weights[row].tolist())
+    return weights
+
+
+def as_floats(weights: NDArray[np.int64]) -> Array:
+    """Return the probabilities of integer weights in floating point."""
+    probabilities: Array = np.ldexp(weights.astype(np.float64), -BITS)
+    return probabilities

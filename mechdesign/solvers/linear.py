@@ -1,0 +1,162 @@
+"""Linear programs through HiGHS, with a bound that does not trust the solver.
+
+For any multipliers y >= 0 of the inequalities and z of the equations,
+
+    c.x <= y.b_ub + z.b_eq + max over the box or simplex of (c - A_ub'y - A_eq'z).x
+
+holds for every feasible x (weak duality). The solver's multipliers are used, its objective is not.
+Every sum is enlarged by what double precision may have lost, so the bound is proven, not observed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.method import Status
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+Array = NDArray[np.float64]
+UNIT = 2.0**-53
+
+
+@dataclass(frozen=True)
+class LinearProgram:
+    """Maximise ``objective . x`` subject to ``upper_rows x <= upper_limits``, ``equal_rows x = equal_limits``.
+
+    Parameters
+    ----------
+    objective : (N,) array
+    upper_rows, equal_rows : sparse (rows, N)
+    upper_limits, equal_limits : array
+    low, high : (N,) array
+        Bounds of the variables; infinite ones are allowed where ``blocks`` covers the variable.
+    blocks : (N,) int array, optional
+        Number of the simplex each variable lies in (-1: none, its box is used for the bound): the
+        variables of one block are >= 0 and are known to sum to at most ``block_totals[block]``.
+    block_totals : array, optional
+    block_tight : array of bool, optional
+        Whether a block is known to sum to exactly its total.
+    """
+
+    objective: Array
+    upper_rows: csr_array
+    upper_limits: Array
+    equal_rows: csr_array
+    equal_limits: Array
+    low: Array
+    high: Array
+    blocks: NDArray[np.int64] | None = None
+    block_totals: Array | None = None
+    block_tight: NDArray[np.bool_] | None = None
+
+
+@dataclass(frozen=True)
+class LinearResult:
+    """What HiGHS returned, with the proven upper bound of the maximum.
+
+    ``upper_multipliers`` are >= 0; ``equal_multipliers`` are free.
+    """
+
+    status: Status
+    variables: Array
+    bound: float | None
+    upper_multipliers: Array
+    equal_multipliers: Array
+    message: str
+    solver: str
+
+
+def solve_linear(
+    program: LinearProgram,
+    algorithm: Literal["simplex", "interior-point"] = "simplex",
+    tolerance: float = 1e-10,
+) -> LinearResult:
+    """Maximise a linear program with HiGHS and prove an upper bound from its multipliers.
+
+    Parameters
+    ----------
+    program : LinearProgram
+    algorithm : {"simplex", "interior-point"}
+    tolerance : float
+        Feasibility tolerance asked of HiGHS, absolute.
+
+    Returns
+    -------
+    LinearResult
+        ``status`` is ``infeasible`` or ``unbounded`` with a message where HiGHS says so.
+    """
+    from scipy.optimize import linprog
+
+    name = "highs-ds" if algorithm == "simplex" else "highs-ipm"
+    options: dict[str, Any] = {"primal_feasibility_tolerance": tolerance, "dual_feasibility_tolerance": tolerance}
+    if algorithm == "interior-point":
+        options["ipm_optimality_tolerance"] = 1e-10
+    upper = program.upper_rows if program.upper_rows.shape[0] else None
+    equal = program.equal_rows if program.equal_rows.shape[0] else None
+    answer = linprog(
+        -program.objective,
+        A_ub=upper,
+        b_ub=program.upper_limits if upper is not None else None,
+        A_eq=equal,
+        b_eq=program.equal_limits if equal is not None else None,
+        bounds=np.column_stack([program.low, program.high]),
+        method=name,
+        options=options,
+    )
+    empty = np.zeros(0)
+    status: dict[int, Status] = {0: "optimal", 2: "infeasible", 3: "unbounded"}
+    if answer.status != 0:
+        return LinearResult(
+            status.get(answer.status, "failed"), empty, None, empty, empty, str(answer.message), f"HiGHS {algorithm}"
+        )
+    multipliers = np.maximum(0.0, -np.asarray(answer.ineqlin.marginals)) if upper is not None else empty
+    free = -np.asarray(answer.eqlin.marginals) if equal is not None else empty
+    bound = proven_bound(program, multipliers, free)
+    return LinearResult("optimal", np.asarray(answer.x), bound, multipliers, free, "", f"HiGHS {algorithm}")
+
+
+def proven_bound(program: LinearProgram, multipliers: Array, free: Array) -> float:
+    """Return an upper bound of the maximum for any multipliers >= 0, rounding errors included.
+
+    Coefficients are allowed to be off by two units in the last place, so that the bound also holds
+    for the exact e^epsilon that a coefficient stands for.
+    """
+    parts = [abs(program.objective)]
+    reduced = program.objective.copy()
+    for rows, values in ((program.upper_rows, multipliers), (program.equal_rows, free)):
+        if rows.shape[0]:
+            reduced -= rows.T @ values
+            parts.append(abs(rows).T @ abs(values))
+    longest = 4 + max(_longest_column(program.upper_rows), _longest_column(program.equal_rows))
+    error = longest * UNIT * 2 * np.sum(parts, axis=0)
+    high_reduced = reduced + error
+    terms = np.concatenate([multipliers * program.upper_limits, free * program.equal_limits])
+    terms = np.concatenate([terms, _domain_maximum(program, high_reduced, reduced - error)])
+    slack = (len(terms) + 4) * UNIT * 2 * float(np.abs(terms).sum())
+    return float(terms.sum()) + slack
+
+
+def _longest_column(rows: csr_array) -> int:
+    if not rows.shape[0] or not rows.nnz:
+        return 0
+    return int(np.bincount(rows.indices).max())
+
+
+def _domain_maximum(program: LinearProgram, upper: Array, lower: Array) -> Array:
+    """Return, per block or boxed variable, the maximum of the reduced objective over its domain."""
+    blocks = program.blocks if program.blocks is not None else np.full(len(upper), -1)
+    boxed = blocks < 0
+    with np.errstate(invalid="ignore"):
+        choices = [bound[boxed] * costs[boxed] for bound in (program.low, program.high) for costs in (upper, lower)]
+    terms = [np.nan_to_num(np.max(choices, axis=0), nan=0.0)] if boxed.any() else []
+    if program.block_totals is not None and program.block_tight is not None:
+        best = np.where(program.block_tight, -np.inf, 0.0)
+        np.maximum.at(best, blocks[~boxed], upper[~boxed])
+        terms.append(best * program.block_totals)
+    return np.concatenate(terms) if terms else np.zeros(0)
