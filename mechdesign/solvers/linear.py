@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.errors import MethodError
 from mechdesign.core.method import Status
 
 if TYPE_CHECKING:
@@ -160,3 +161,21 @@ def _domain_maximum(program: LinearProgram, upper: Array, lower: Array) -> Array
         np.maximum.at(best, blocks[~boxed], upper[~boxed])
         terms.append(best * program.block_totals)
     return np.concatenate(terms) if terms else np.zeros(0)
+
+
+def solve_equality_form(values: Array, columns: Array, limits: Array) -> tuple[Array, Array]:
+    """Maximise ``values . x`` subject to ``columns x = limits``, ``x >= 0``; return x and the prices of the rows.
+
+    For the small master programs of column generation; the caller proves its own bound from the prices.
+
+    Raises
+    ------
+    MethodError
+        When HiGHS does not end with an optimum.
+    """
+    from scipy.optimize import linprog
+
+    answer = linprog(-values, A_eq=columns, b_eq=limits, bounds=(0, None), method="highs-ds")
+    if answer.status != 0:
+        raise MethodError(f"linear program: HiGHS ended with: {answer.message}")
+    return np.asarray(answer.x), -np.asarray(answer.eqlin.marginals)
