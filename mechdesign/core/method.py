@@ -19,7 +19,8 @@ class Outcome:
     Parameters
     ----------
     status : str
-        ``"optimal"``, ``"feasible"`` (no optimality claimed), ``"infeasible"``, ``"unbounded"`` or ``"failed"``.
+        ``"optimal"``, ``"feasible"`` (no optimality claimed), ``"infeasible"``, ``"unbounded"`` or
+        ``"failed"``.
     variables : mapping
         The problem's variables by their stable names; empty when there is no solution.
     bound : float or None

@@ -92,7 +92,9 @@ class Solution:
             When the audit of the mechanism fails.
         """
         if not self.found:
-            raise MethodError(f"{self.problem.name}: no mechanism from a solution that is {self.status}: {self.message}")
+            raise MethodError(
+                f"{self.problem.name}: no mechanism from a solution that is {self.status}: {self.message}"
+            )
         return self.problem.mechanism(self)
 
     def __str__(self) -> str:
