@@ -36,6 +36,8 @@ class Solution:
     seconds : float
         Wall-clock time of the method.
     solver, bound_source, message : str
+    realisation : object
+        What the mechanism is built from where the method knows more than the variables say.
 
     Examples
     --------
@@ -58,6 +60,7 @@ class Solution:
     bound_source: str = ""
     message: str = ""
     notes: Mapping[str, Any] = field(default_factory=dict)
+    realisation: Any = None
 
     @property
     def found(self) -> bool:

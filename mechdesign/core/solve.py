@@ -129,4 +129,5 @@ def solve(problem: Problem, method: str | Method | None = None, **options: Any) 
         bound_source=outcome.bound_source,
         message=outcome.message,
         notes=outcome.notes,
+        realisation=outcome.realisation,
     )

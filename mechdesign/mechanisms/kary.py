@@ -24,6 +24,9 @@ from mechdesign.mechanisms.labels import Codes, Labels
 
 Array = NDArray[np.float64]
 
+MAX_DENSE = 20_000
+"""Matrices of more rows are refused: they would take gigabytes."""
+
 
 @dataclass(frozen=True, eq=False)
 class KaryChannel:
@@ -64,7 +67,7 @@ class KaryChannel:
     @property
     def low(self) -> float:
         """Probability, before the share delta, of a kept answer that is not the delegate."""
-        return 1.0 / (math.exp(self.epsilon) + len(self.kept) - 1)
+        return math.exp(-self.epsilon) * self.high
 
     @property
     def high(self) -> float:
@@ -79,7 +82,7 @@ class KaryChannel:
 
     def dense(self) -> Array:
         """Return the (n, n) matrix; refuse sizes that would not fit in memory."""
-        if self.size > 20_000:
+        if self.size > MAX_DENSE:
             raise ParameterError(
                 f"channel: a dense matrix of {self.size} x {self.size} is too large; use the structure"
             )
@@ -194,6 +197,21 @@ class KaryResponse(FrequencyMechanism):
         """Return the exact certificates of privacy and of the row sums."""
         self.weights.require()
         return self.audit().certificate(), Certificate("normalization", True, True, {"row_sum": f"2**{BITS}"})
+
+    @property
+    def channel(self) -> Array:
+        """The probabilities in floating point, shape (n, n); refused where that would be too large."""
+        own, high, low = (
+            weight / TOTAL for weight in (self.weights.own, self.weights.high, self.weights.low)
+        )
+        if self.weights.size > MAX_DENSE:
+            raise ParameterError(f"channel: {self.weights.size} x {self.weights.size} entries are too many")
+        matrix = np.zeros((self.weights.size, self.weights.size))
+        matrix[:, self.kept] = low
+        rows = np.arange(self.weights.size)
+        matrix[rows, np.where(self._is_kept, rows, self.kept[0])] = high
+        matrix[rows, rows] += own
+        return matrix
 
     @cached_property
     def _is_kept(self) -> NDArray[np.bool_]:

@@ -49,6 +49,7 @@ def run(problem: RandomizedResponse) -> Outcome:
         bound_source="the closed form's proof",
         solver="closed form",
         notes={"kept_answers": count},
+        realisation=structured,
     )
 
 

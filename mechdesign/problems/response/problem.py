@@ -228,7 +228,7 @@ class RandomizedResponse(Problem):
 
     def mechanism(self, solution: Solution) -> FiniteChannel | KaryResponse:
         """Return the exactly private mechanism of a solution: rounded to integers, audited, or refused."""
-        channel = solution.variables["channel"]
+        channel = solution.realisation if solution.realisation is not None else solution.variables["channel"]
         if isinstance(channel, KaryChannel):
             return KaryResponse.from_channel(channel, self.labels)
         report_labels = self.report_labels
