@@ -5,9 +5,10 @@ Exact (integer weights, audited without tolerance): ``Duchi``, ``CensoringInterv
 floating-point reports leak): ``Laplace``, ``Piecewise``, ``Hybrid``, ``SquareWave``.
 """
 
-from mechdesign.mechanisms.mean.attributes import AttributeAggregator, AttributeSampling, Harmony
+from mechdesign.mechanisms.mean.attributes import AttributeSampling, Harmony
 from mechdesign.mechanisms.mean.base import MeanAggregator, MeanMechanism
 from mechdesign.mechanisms.mean.bits import CensoringInterval, Duchi
+from mechdesign.mechanisms.mean.collect import AttributeAggregator
 from mechdesign.mechanisms.mean.discrete import DiscretePiecewise
 from mechdesign.mechanisms.mean.estimates import AttributeMeans, MeanEstimate
 from mechdesign.mechanisms.mean.grid import GridMean

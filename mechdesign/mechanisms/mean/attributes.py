@@ -1,8 +1,8 @@
 """Many attributes: each user reports k of m attributes, drawn without replacement, at epsilon/k each.
 
 Privacy. Which attributes are drawn does not depend on the values. Given the draw, k reports of an
-(epsilon/k)-private mechanism are epsilon-private together (sequential composition), whatever the values of the
-attributes have to do with one another; the share of epsilon is the largest double e with k e <= epsilon exactly.
+(epsilon/k)-private mechanism are epsilon-private together (sequential composition), whatever the values
+have to do with one another; the share of epsilon is the largest double e with k e <= epsilon exactly.
 
 Estimators. ``self-normalized`` divides by the number of users who drew attribute j: conditionally on the
 draws it is unbiased, and its variance is V/n_j, n_j about n k/m. ``scaled`` divides by the expected number
@@ -15,14 +15,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.exponential import float_up
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import CertificateError, DataError, ParameterError
+from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.randomness import BitSource, Rng, bit_source
 from mechdesign.core.validation import choice, integer, privacy_epsilon
 from mechdesign.mechanisms.base import Mechanism, mechanism_types
@@ -30,11 +30,11 @@ from mechdesign.mechanisms.finite import CHUNK
 from mechdesign.mechanisms.labels import Labels
 from mechdesign.mechanisms.mean.base import MeanMechanism
 from mechdesign.mechanisms.mean.bits import Duchi
+from mechdesign.mechanisms.mean.collect import AttributeAggregator
 from mechdesign.mechanisms.mean.estimates import AttributeMeans
 from mechdesign.mechanisms.mean.table import ColumnRanges
 from mechdesign.mechanisms.mean.tally import Codes, Moments
 
-Estimator = Literal["self-normalized", "scaled"]
 ESTIMATORS = ("self-normalized", "scaled")
 
 
@@ -111,8 +111,8 @@ class AttributeSampling(Mechanism):
         Parameters
         ----------
         kind : callable
-            ``Duchi``, ``Laplace``, ``Piecewise``, ``Hybrid``, ``DiscretePiecewise``, ``SquareWave``, or a function
-            that returns a mechanism for a share of epsilon.
+            ``Duchi``, ``Laplace``, ``Piecewise``, ``Hybrid``, ``DiscretePiecewise``, ``SquareWave``, or
+            a function that returns a mechanism for a share of epsilon.
         epsilon : float
         attributes, per_user, **options
             As for the constructor.
@@ -284,94 +284,6 @@ class Harmony(AttributeSampling):
         if inner.fingerprint != mechanism.inner.fingerprint or options["per_user"] != 1:
             raise CertificateError("inner: is not Duchi's mechanism at this epsilon with one report a user")
         return mechanism
-
-
-class AttributeAggregator:
-    """Exact sums of reports by attribute: add, merge, estimate.
-
-    Examples
-    --------
-    >>> mechanism = Harmony(epsilon=1.0, attributes=2)
-    >>> sums = mechanism.aggregator()
-    >>> sums.update(mechanism.randomize([[0.0, 1.0]], rng=1))
-    >>> sums.users
-    1
-    >>> sums.estimate()
-    Traceback (most recent call last):
-        ...
-    mechdesign.core.errors.DataError: reports: nobody reported attribute '0'; give more users, or leave it out
-    """
-
-    def __init__(self, mechanism: AttributeSampling) -> None:
-        self.mechanism = mechanism
-        self.tally = mechanism.inner.tally(mechanism.size)
-
-    @property
-    def users(self) -> int:
-        """How many users reported."""
-        return int(self.tally.counts().sum()) // self.mechanism.per_user
-
-    def update(self, reports: Any) -> None:
-        """Add records; nothing is added when one of them is impossible."""
-        array = np.asarray(reports)
-        if array.dtype.names is None or not {"attribute", "report"} <= set(array.dtype.names):
-            raise DataError(
-                "reports: expected records with the fields 'attribute' and 'report', as randomize returns them"
-            )
-        if array.ndim != 1 or len(array) % self.mechanism.per_user:
-            raise DataError(
-                f"reports: {array.size} records are not {self.mechanism.per_user} for each user; add whole users"
-            )
-        groups = Labels(self.mechanism.size).encode(array["attribute"].astype(np.int64), "reports: attribute")
-        self.tally.add(self.tally.check(np.ascontiguousarray(array["report"])), groups)
-
-    def merge(self, other: AttributeAggregator) -> None:
-        """Add the sums of another machine; both must belong to the same mechanism."""
-        if other.mechanism.fingerprint != self.mechanism.fingerprint:
-            raise DataError(
-                "aggregator: the other one belongs to a different mechanism; merge sums of one mechanism only"
-            )
-        self.tally.merge(other.tally)
-
-    def estimate(self, population: bool = False) -> AttributeMeans:
-        """Return the means of all attributes with standard errors.
-
-        Raises
-        ------
-        DataError
-            When there are no reports, or none of some attribute, naming it.
-        """
-        mechanism, counts, users = self.mechanism, self.tally.counts(), self.users
-        if users == 0:
-            raise DataError("reports: there are none; give at least one user's reports")
-        names = mechanism.labels.shown()
-        missing = np.flatnonzero(counts == 0).tolist()
-        if missing:
-            more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
-            raise DataError(
-                f"reports: nobody reported attribute '{names[missing[0]]}'{more}; give more users, or leave it out"
-            )
-        pairs = [
-            mechanism.column_estimate(self.tally.moments(group), users, population)
-            for group in range(mechanism.size)
-        ]
-        values, errors = mechanism.ranges.from_inner(np.array(pairs), mechanism.inner.domain)
-        return AttributeMeans(values, errors, counts, users, tuple(names), population)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the exact sums as whole numbers, with the mechanism's fingerprint."""
-        return {"mechanism": self.mechanism.fingerprint, "sums": self.tally.as_json()}
-
-    @classmethod
-    def from_json(cls, mechanism: AttributeSampling, document: Mapping[str, Any]) -> Self:
-        """Restore sums that :meth:`as_json` gave, for the same mechanism."""
-        if document.get("mechanism") != mechanism.fingerprint:
-            raise DataError(
-                "aggregator: the sums belong to a different mechanism; load the one they were made with"
-            )
-        restored = cls(mechanism)
-        restored.tally.restore(document["sums"])
-        return restored
 
 
 def epsilon_share(epsilon: float, parts: int) -> float:

@@ -176,7 +176,8 @@ class MeanMechanism(Mechanism):
                 worst = math.inf
         if not math.isfinite(worst):
             raise ParameterError(
-                f"epsilon: {self.epsilon:g} is so small that the variance of a report is beyond double precision; "
+                f"epsilon: {self.epsilon:g} is so small that the variance of a report is beyond "
+                "double precision; "
                 "give a larger epsilon"
             )
 

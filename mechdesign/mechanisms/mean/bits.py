@@ -1,7 +1,7 @@
 """One-bit mechanisms with continuous inputs, private exactly: Duchi's and the randomized-censoring interval.
 
-A user with u = (x - low)/(high - low) reports 1 with probability c + d u, out of the scale interval [c, c + d]
-(eq. (8) of the RCP paper). Here the probability is an integer function of u out of 2**62,
+A user with u = (x - low)/(high - low) reports 1 with probability c + d u, out of the scale interval [c,
+c + d] (eq. (8) of the RCP paper). Here the probability is an integer function of u out of 2**62,
 
     w(u) = lo + floor(u (hi - lo)),    0 <= lo < hi <= 2**62,
 
@@ -43,7 +43,7 @@ ROUNDING = Fraction(1, 2**50)
 """Bound of the bias from rounding, as a part of the range; see the module."""
 
 NOTICED = 2**62
-"""A bias is called absent when it is below the standard error of this many users: more than can be counted."""
+"""A bias is called absent when it is below the standard error of this many users: more than there are."""
 
 
 class CensoringInterval(MeanMechanism):
@@ -93,7 +93,8 @@ class CensoringInterval(MeanMechanism):
         self.mixing = number("mixing", mixing)
         if self.lo >= self.hi:
             raise ParameterError(
-                f"epsilon: {self.epsilon:g} leaves no room between the ends of the scale interval at 62 bits, "
+                f"epsilon: {self.epsilon:g} leaves no room between the ends of the scale interval "
+                "at 62 bits, "
                 "so that the variance is infinite; give a larger epsilon"
             )
         if not self.audit().holds:
@@ -137,7 +138,7 @@ class CensoringInterval(MeanMechanism):
         >>> CensoringInterval.from_interval(math.exp(-1), 1.0, epsilon=1.0, repair=False)
         Traceback (most recent call last):
             ...
-        mechdesign.core.errors.CertificateError: interval: not private as promised: privacy: FAILS (exact); ...
+        mechdesign.core.errors.CertificateError: interval: not private as promised: privacy: FAILS ...
         """
         first, last = number("start", start), number("end", end)
         if not 0.0 <= first < last <= 1.0:

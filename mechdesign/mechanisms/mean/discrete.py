@@ -1,17 +1,19 @@
 """The piecewise mechanism on a grid: private exactly, and a little better at small epsilon.
 
-M output cells of equal width and a window of w of them. Input i = 0 .. M - w makes the window start at cell i:
-every cell in the window has weight about E lo, every other cell weight lo. So any ratio is at most E.
+M output cells of equal width and a window of w of them. Input i = 0 .. M - w makes the window start at
+cell i: every cell in the window has weight about E lo, every other cell weight lo. So any ratio is at most E.
 
 Unbiasedness. The window of input i is symmetric about cell i + (w - 1)/2, hence the mean cell is affine in
 i: a report is an affine image of the input. Inputs between are rounded at random (:class:`GridMean`).
 
-Integers. lo = ceil((2**62 + w^2)/(M + w(E - 1))) for the rational lower bound E of e^eps. What the M - w cells
-outside leave, I = 2**62 - (M - w) lo, is at most w E lo - w^2; each cell of the window gets floor(I/w) and the
-middle one(s) the rest r < w, which keeps the window symmetric for odd w: floor(I/w) + r <= E lo - w + r < E lo.
+Integers. lo = ceil((2**62 + w^2)/(M + w(E - 1))) for the rational lower bound E of e^eps. What the cells
+outside leave, I = 2**62 - (M - w) lo, is at most w E lo - w^2; each cell of the window gets floor(I/w) and
+the one at its place w//2 the rest r < w: floor(I/w) + r <= E lo - w + r < E lo. The rest moves the mean
+cell of all inputs by the same amount, so it stays affine.
 
-As M grows this becomes the continuous mechanism with a window of the share w/M; M = 2, w = 1 is Duchi's. So the
-best (M, w) is at least as good as Duchi's at every epsilon, and about as good as piecewise where that wins.
+As M grows this becomes the continuous mechanism with a window of the share w/M; M = 2, w = 1 is Duchi's. So
+the best (M, w) is at least as good as Duchi's at every epsilon. A coarse grid often beats the continuous
+mechanism: at epsilon = 4, 12 cells have worst-case variance 0.159, piecewise 0.241, the hybrid 0.219.
 """
 
 from __future__ import annotations

@@ -50,7 +50,8 @@ class MeanEstimate:
 
     def __str__(self) -> str:
         low, high = self.interval()
-        return f"mean {self.value:.6g}, standard error {self.standard_error:.3g}, 95% [{low:.6g}, {high:.6g}], {self.users} reports"
+        figures = f"mean {self.value:.6g}, standard error {self.standard_error:.3g}"
+        return f"{figures}, 95% [{low:.6g}, {high:.6g}], {self.users} reports"
 
     def as_json(self) -> dict[str, Any]:
         """Return the estimate as plain values."""
@@ -88,7 +89,7 @@ class AttributeMeans:
     population: bool = False
 
     def interval(self, level: float = 0.95, simultaneous: bool = False) -> tuple[Array, Array]:
-        """Return the ends of normal confidence intervals; ``simultaneous`` ones cover together (Bonferroni)."""
+        """Return the ends of normal intervals; ``simultaneous``: they cover together (Bonferroni)."""
         width = _quantile(level, len(self.value) if simultaneous else 1) * self.standard_error
         return self.value - width, self.value + width
 

@@ -14,9 +14,9 @@ bias at a knot is then |m_i - knot_i|, known exactly, at most half a unit in the
 the ends, which are put at 0 and 1. Between knots the bias is at most that of the worse knot, plus the
 rounding of u (3 roundings) and of the probability (3 more and a floor): below 2**-50 of the range.
 
-Variance. With second moments s_i about the middle and u = (1 - l) knot_i + l knot_(i+1), a report has variance
-(1 - l) s_i + l s_(i+1) - (u - 1/2)^2: concave between knots, so the maximum is at a known place of a segment
-and the minimum at a knot.
+Variance. With second moments s_i about the middle and u = (1 - l) knot_i + l knot_(i+1), a report has
+variance (1 - l) s_i + l s_(i+1) - (u - 1/2)^2: concave between knots, so the maximum is at a known
+place of a segment and the minimum at a knot.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class GridMean(MeanMechanism):
         high: float = 1.0,
         displacement: float = 0.0,
     ) -> GridMean:
-        """Map output values of any scale affinely, so that the first and last conditional mean are 0 and 1."""
+        """Map output values affinely, so that the first and the last conditional mean are 0 and 1."""
         values = finite_array("outputs", outputs, 1)
         if len(values) != channel.weights.shape[1]:
             raise ParameterError(
@@ -128,7 +128,8 @@ class GridMean(MeanMechanism):
         first, last = (_mean(channel.weights[row].tolist(), values) for row in (0, -1))
         if not first < last:
             raise ParameterError(
-                f"channel: the mean report of the first input ({float(first):.6g}) is not below that of the last one "
+                f"channel: the mean report of the first input ({float(first):.6g}) is not below "
+                "that of the last one "
                 f"({float(last):.6g}); order the inputs, or give a larger epsilon"
             )
         mapped = [float((Fraction(value) - first) / (last - first)) for value in values.tolist()]

@@ -78,7 +78,7 @@ class Laplace(FormulaMechanism):
         return Fraction(self.domain.middle)
 
     def score_variance(self, moments: Moments, population: bool) -> float:
-        """Return the formula for the users at hand, which is exact; the empirical variance for a population."""
+        """Return the formula, exact for the users at hand; for a population the empirical variance."""
         return super().score_variance(moments, population) if population else self.worst_variance()
 
     def unit_variance(self, unit: Array) -> Array:

@@ -1,7 +1,7 @@
 """The piecewise mechanism and its hybrid with Duchi's, on [low, high].
 
-Piecewise (Wang et al., ICDE 2019; thesis sec. 2.3.3). With s = e^(eps/2), C = (s + 1)/(s - 1) and v in [-1, 1],
-the report lies in [-C, C], with probability s/(s + 1) uniformly in the window [l, l + C - 1],
+Piecewise (Wang et al., ICDE 2019; thesis sec. 2.3.3). With s = e^(eps/2), C = (s + 1)/(s - 1) and v in
+[-1, 1], the report lies in [-C, C], with probability s/(s + 1) uniformly in the window [l, l + C - 1],
 l = (C + 1)v/2 - (C - 1)/2, else uniformly outside it. The densities are p = s(s - 1)/(2(s + 1)) inside
 and p e^-eps outside, so any ratio is at most e^eps. The report is unbiased for v.
 
@@ -181,6 +181,8 @@ class Hybrid(Piecewise):
         with np.errstate(divide="ignore", invalid="ignore"):
             self.mixing = float(formulas.hybrid_mixing(self.epsilon))
             self.size = float(formulas.duchi_value(self.epsilon))  # D, with [-1, 1] as the range
+        step = self.size * self.domain.half
+        self.atoms = (self.domain.middle - step, self.domain.middle + step)
 
     @property
     def bound(self) -> float:
@@ -190,33 +192,26 @@ class Hybrid(Piecewise):
     def draw(self, unit: Array, source: BitSource) -> NDArray[Any]:
         """Return reports; one uniform number tosses the coin and draws the report."""
         uniform = uniform_numbers(source, len(unit))
-        step = self.size * self.domain.half
         # Duchi: up when (t - a)/(1 - a) < 1/2 + v/(2D) = 1/2 + (u - 1/2)/D
-        threshold = (unit - 0.5) * ((1.0 - self.mixing) / self.size) + (
-            self.mixing + 0.5 * (1.0 - self.mixing)
-        )
-        reports = (uniform < threshold) * (2.0 * step)
-        reports += self.domain.middle - step
+        rest = 1.0 - self.mixing
+        threshold = (unit - 0.5) * (rest / self.size) + (self.mixing + 0.5 * rest)
+        reports = np.where(uniform < threshold, *self.atoms[::-1])
         chosen = np.flatnonzero(uniform < self.mixing)
         if len(chosen):
             reports[chosen] = self.place(unit[chosen], uniform[chosen] / self.mixing)
         return reports
 
     def log_density(self, values: Array, reports: Array) -> Array:
-        """Return the log density of reports given values; at the two values of Duchi's the log probability."""
-        step = self.size * self.domain.half
-        score = np.asarray(reports) - self.domain.middle
+        """Return the log density of reports given values; at Duchi's two values the log probability."""
+        places = np.asarray(reports)
         up = (self.domain.to_unit(values) - 0.5) / self.size + 0.5
         with np.errstate(divide="ignore"):
             smooth = np.log(self.mixing) + super().log_density(values, reports)
-            atoms = np.log1p(-self.mixing) + np.log(np.where(score > 0.0, up, 1.0 - up))
-        density: Array = np.where(np.abs(score) == step, atoms, smooth)
+            down, above = np.log(1.0 - up), np.log(up)
+        atoms = np.log1p(-self.mixing) + np.where(places == self.atoms[1], above, down)
+        density: Array = np.where((places == self.atoms[0]) | (places == self.atoms[1]), atoms, smooth)
         return density
 
     def _representatives(self) -> tuple[Array, Array]:
         inputs, middles = super()._representatives()
-        step = self.size * self.domain.half
-        atoms = np.array([-step, step]) + self.domain.middle
-        # the sum with the middle may round; what is compared is the distance that comes back
-        atoms = atoms[np.abs(atoms - self.domain.middle) == step]
-        return inputs, np.concatenate([middles, atoms])
+        return inputs, np.concatenate([middles, self.atoms])

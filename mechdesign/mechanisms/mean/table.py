@@ -100,7 +100,8 @@ class ColumnRanges:
         row, column = (int(index) for index in np.argwhere(outside)[0])
         raise DataError(
             f"values: {self._where(start + row, column)}: {part[row, column]:.10g} is outside "
-            f"[{self.low[column]:g}, {self.high[column]:g}]; correct it, or move values to the nearest end with clip=True"
+            f"[{self.low[column]:g}, {self.high[column]:g}]; correct it, or move values to the "
+            "nearest end with clip=True"
         )
 
     def _where(self, row: int, column: int) -> str:

@@ -127,7 +127,8 @@ class CodeTally(Tally):
             if wrong.any():
                 row = int(np.argmax(wrong))
                 raise DataError(
-                    f"reports: row {row + 1}: no value can cause the report {int(codes[row])} under this mechanism; "
+                    f"reports: row {row + 1}: no value can cause the report {int(codes[row])} under "
+                    "this mechanism; "
                     "use the mechanism file the reports were made with"
                 )
         return codes
@@ -212,7 +213,8 @@ class FloatTally(Tally):
             if wrong.any():
                 row = int(np.argmax(wrong))
                 raise DataError(
-                    f"reports: row {row + 1}: no value can cause the report {array[row]:.10g} under this mechanism; "
+                    f"reports: row {row + 1}: no value can cause the report {array[row]:.10g} under "
+                    "this mechanism; "
                     "use the mechanism file the reports were made with"
                 )
         return array

@@ -88,7 +88,8 @@ class Domain:
         outside = (column < self.low) | (column > self.high)
         value = column[_first(outside) - 1]
         raise DataError(
-            f"values: row {_first(outside)}: {value:.10g} is outside [{self.low:g}, {self.high:g}]{_more(outside)}; "
+            f"values: row {_first(outside)}: {value:.10g} is outside [{self.low:g}, "
+            f"{self.high:g}]{_more(outside)}; "
             "correct it, or move values to the nearest end with clip=True"
         )
 

@@ -154,7 +154,8 @@ def wave_variance(epsilon: ArrayLike, x: ArrayLike) -> Any:
     """Return the variance of the unbiased affine estimator from one square-wave report.
 
     On [0, 1] the report y has density p within b of u and q = p e^-eps elsewhere in [-b, 1 + b], so
-    E[y] = 2b(p - q) u + q(1 + 2b)/2 is affine in u, and E[y^2] = (p - q)(2b u^2 + 2b^3/3) + q((1+b)^3 + b^3)/3.
+    E[y] = 2b(p - q) u + q(1 + 2b)/2 is affine in u, and E[y^2] = (p - q)(2b u^2 + 2b^3/3) +
+    q((1 + b)^3 + b^3)/3.
 
     Examples
     --------

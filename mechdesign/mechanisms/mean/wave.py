@@ -1,7 +1,7 @@
 """The square wave: a report near the value, and the server reconstructs the whole distribution.
 
 Li, Wang, Lopuhaa-Zwakenberg, Li, Skoric (SIGMOD 2020); RCP paper sec. 2.2. On [0, 1] the report lies in
-[-b, 1 + b] with density p = e^eps/(2b e^eps + 1) within b of u and p e^-eps elsewhere, so any ratio is at most
+[-b, 1 + b] with density p = e^eps/(2b e^eps + 1) within b of u and p e^-eps elsewhere: ratios are at most
 e^eps. The plain average of reports is biased, but E[y | u] = 2b(p - q)u + q(1 + 2b)/2 is affine in u: solving
 it gives an unbiased mean, which :meth:`SquareWave.estimate` returns. The distribution is reconstructed from a
 histogram by expectation maximisation, with smoothing (EMS) or without (EM); its mean is biased.
@@ -34,7 +34,7 @@ ITERATIONS = 10_000
 """Expectation maximisation stops here at the latest."""
 
 PAPER_STOP = 1e-3
-"""The paper's rule (sec. 5.5): stop when the log likelihood gains less than this (EMS), or times e^eps (EM)."""
+"""The paper's rule: stop when the log likelihood gains less than this (EMS), or this times e^eps (EM)."""
 
 
 @dataclass(frozen=True)
@@ -253,14 +253,15 @@ class SquareWave(FormulaMechanism):
 
 
 def reconstruct(transition: Array, counts: Array, smooth: bool, stop: float) -> tuple[Array, int, bool]:
-    """Return the distribution that (smoothed) expectation maximisation finds, the steps, and whether it stopped.
+    """Return the distribution that expectation maximisation finds, the steps, and whether it stopped.
 
     One step multiplies the probability of each bucket by the average, over reports, of its share in the
     probability of the report: the likelihood never falls (without smoothing).
 
     Examples
     --------
-    >>> found, steps, done = reconstruct(np.array([[0.75, 0.25], [0.25, 0.75]]), np.array([600.0, 400.0]), False, 1e-9)
+    >>> channel = np.array([[0.75, 0.25], [0.25, 0.75]])
+    >>> found, steps, done = reconstruct(channel, np.array([600.0, 400.0]), False, 1e-9)
     >>> found.round(3), done
     (array([0.7, 0.3]), True)
     """
@@ -274,7 +275,9 @@ def reconstruct(transition: Array, counts: Array, smooth: bool, stop: float) -> 
         if likelihood - last < stop:
             return probability, step, True
         last = likelihood
-        probability = probability * (transition.T @ np.divide(shares, expected))
+        probability = probability * (
+            transition.T @ np.divide(shares, expected, out=np.zeros_like(shares), where=expected > 0)
+        )
         if smooth:
             probability = smoothed(probability)
         probability /= probability.sum()
