@@ -55,7 +55,8 @@ class PrivacyAudit:
     delta_witness : mapping
         ``input``, ``other``, ``reports`` that attain it.
     entry_delta : float
-        The least entry-wise delta for the wanted epsilon, rounded up; equal for two reports, smaller in general.
+        The least entry-wise delta for the wanted epsilon, rounded up: never above ``least_delta``, and
+        equal to it for two reports.
     holds : bool
         Whether the wanted (epsilon, delta) holds, set-wise unless ``notion`` says otherwise.
     metric : bool

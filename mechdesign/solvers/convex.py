@@ -14,6 +14,12 @@ if TYPE_CHECKING:
 PREFERRED = ("CLARABEL", "SCS")
 """Solvers in order of trust: an interior-point method to high accuracy, then a first-order one."""
 
+ACCURACY: dict[str, dict[str, Any]] = {
+    "CLARABEL": {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11},
+    "SCS": {"eps_abs": 1e-9, "eps_rel": 1e-9},
+}
+"""What is asked of each solver; the proven bounds then say what was reached."""
+
 
 @dataclass(frozen=True)
 class ConvexResult:
@@ -56,7 +62,7 @@ def solve_convex(program: cvxpy.Problem, solver: str | None = None, **options: A
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                program.solve(solver=name, **options)
+                program.solve(solver=name, **{**ACCURACY.get(name, {}), **options})
         except (cvxpy.SolverError, ArithmeticError, ValueError) as error:
             complaints.append(f"{name}: {error}")
             continue

@@ -1,0 +1,13 @@
+# Shorthand for run.py, which makes the environment and does the work.
+PYTHON ?= python3
+
+.PHONY: help check test lint docs bench clean
+help:
+	@$(PYTHON) run.py --help
+
+check test lint docs bench:
+	@$(PYTHON) run.py $@
+
+clean:
+	rm -rf .venv .venv-bench build dist docs/_build docs/generated htmlcov .coverage .coverage.* \
+		.hypothesis .mypy_cache .pytest_cache .ruff_cache

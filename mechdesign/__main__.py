@@ -1,0 +1,7 @@
+"""``python -m mechdesign``."""
+
+import sys
+
+from mechdesign.cli import main
+
+sys.exit(main())

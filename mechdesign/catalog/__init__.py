@@ -1,0 +1,20 @@
+"""The declarative models: load, list, and check what their sources claim."""
+
+from mechdesign.catalog.check import ClaimResult, ModelCheck, check_model
+from mechdesign.catalog.load import load_model, models
+from mechdesign.catalog.model import Claim, Model, Simulation
+from mechdesign.catalog.sweep import SweepRow, run_sweep, sweep_points
+
+__all__ = [
+    "Claim",
+    "ClaimResult",
+    "Model",
+    "ModelCheck",
+    "Simulation",
+    "SweepRow",
+    "check_model",
+    "load_model",
+    "models",
+    "run_sweep",
+    "sweep_points",
+]

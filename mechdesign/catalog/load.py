@@ -1,0 +1,194 @@
+"""Read model files: TOML, never a formula, never code; unknown keys are errors with a suggestion."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from mechdesign.catalog.model import ORIGINS, VERDICTS, Claim, Model, Simulation
+from mechdesign.core.errors import MechDesignError, ModelFileError, UnknownNameError, suggestion
+from mechdesign.core.parameters import problem_from
+from mechdesign.problems import problem_class
+
+TABLES = ("model", "parameters", "claim", "sweep", "simulation")
+MODEL_KEYS = ("title", "problem", "source", "statement", "methods")
+CLAIM_KEYS = ("quantity", "value", "origin", "tolerance", "verdict", "reason", "method", "at", "where")
+SIMULATION_KEYS = ("users", "repetitions", "seed")
+
+
+@cache
+def models_folder() -> Path:
+    """Return the folder of the shipped models: inside the installed package, or beside it in a checkout."""
+    package = Path(__file__).resolve().parent.parent
+    for folder in (package / "models", package.parent / "models"):
+        if folder.is_dir():
+            return folder
+    raise ModelFileError("models: the folder of the shipped models is missing; install the package anew")
+
+
+def models(family: str | None = None) -> list[str]:
+    """Return the slugs of all shipped models, or of one family.
+
+    Examples
+    --------
+    >>> "response/zhou2019_survey" in models("response")
+    True
+    """
+    folder = models_folder()
+    slugs = [path.relative_to(folder).with_suffix("").as_posix() for path in folder.rglob("*.toml")]
+    return sorted(slug for slug in slugs if family is None or slug.startswith(f"{family}/"))
+
+
+def load_model(name: str | os.PathLike[str], overrides: Mapping[str, Any] | None = None) -> Model:
+    """Load a model by its slug or from a path ending in ``.toml``.
+
+    Parameters
+    ----------
+    name : str or path
+        ``response/zhou2019_survey``, or a file of your own.
+    overrides : mapping, optional
+        Parameters that replace those of the file.
+
+    Returns
+    -------
+    Model
+
+    Raises
+    ------
+    UnknownNameError
+        For an unknown slug, key, problem or parameter, with a suggestion.
+    ModelFileError
+        When the file cannot be read or is not valid TOML.
+    ParameterError
+        When a parameter is impossible; the text names file, table and key.
+
+    Examples
+    --------
+    >>> model = load_model("response/zhou2019_survey")
+    >>> model.problem.epsilon, len(model.claims) > 0
+    (0.1, True)
+    """
+    text = os.fspath(name)
+    if text.endswith(".toml"):
+        path, slug = Path(text), text
+    else:
+        known = models()
+        if text not in known:
+            raise UnknownNameError(
+                f"model: no '{text}'; {suggestion(text, known)}; or give a path ending in .toml"
+            )
+        path, slug = models_folder() / f"{text}.toml", text
+    return _parse(slug, path, _read(path), dict(overrides or {}))
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        with path.open("rb") as stream:
+            return tomllib.load(stream)
+    except OSError as error:
+        raise ModelFileError(f"{path}: cannot be read ({error.strerror}); check the path") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ModelFileError(f"{path}: is not valid TOML: {error}") from None
+
+
+def _parse(slug: str, path: Path, document: dict[str, Any], overrides: dict[str, Any]) -> Model:
+    _check_keys(path, "", document, TABLES)
+    head = _table(path, document, "model")
+    _check_keys(path, "model", head, MODEL_KEYS)
+    for key in ("title", "problem"):
+        if not isinstance(head.get(key), str):
+            raise ModelFileError(f"{path}: [model] {key}: is missing or not a text; give one")
+    parameters = {**_table(path, document, "parameters"), **overrides}
+    try:
+        problem = problem_from(problem_class(head["problem"]), parameters)
+    except MechDesignError as error:
+        raise type(error)(_located(path, error, head["problem"])) from None
+    claims = document.get("claim", [])
+    if not isinstance(claims, list):
+        raise ModelFileError(f"{path}: [[claim]]: is a single table; write it with double brackets")
+    return Model(
+        slug=slug,
+        title=head["title"],
+        problem=problem,
+        statement=str(head.get("statement", "")),
+        source=head.get("source", {}),
+        claims=tuple(_claim(path, number, entry) for number, entry in enumerate(claims)),
+        sweep=_sweep(path, document, problem),
+        simulation=_simulation(path, document),
+        methods=tuple(head.get("methods", ())),
+    )
+
+
+def _located(path: Path, error: MechDesignError, problem: str) -> str:
+    """Return an error's text with file and table in front of the key it names."""
+    text = str(error).removeprefix(f"{problem}: ")
+    table = "[model]" if text.startswith("problem:") else "[parameters]"
+    return f"{path}: {table} {text}"
+
+
+def _table(path: Path, document: Mapping[str, Any], name: str) -> dict[str, Any]:
+    table = document.get(name, {})
+    if not isinstance(table, dict):
+        raise ModelFileError(f"{path}: {name}: is not a table; write [{name}]")
+    return table
+
+
+def _check_keys(path: Path, table: str, found: Mapping[str, Any], known: Iterable[str]) -> None:
+    for key in found:
+        if key not in known:
+            place = f"[{table}] " if table else ""
+            raise UnknownNameError(f"{path}: {place}unknown key '{key}'; {suggestion(key, known)}")
+
+
+def _claim(path: Path, number: int, entry: Mapping[str, Any]) -> Claim:
+    place = f"claim {number + 1}"
+    _check_keys(path, place, entry, CLAIM_KEYS)
+    for key in ("quantity", "value"):
+        if key not in entry:
+            raise ModelFileError(f"{path}: [{place}] {key}: is missing; give one")
+    claim = Claim(**entry)
+    tolerance: object = claim.tolerance
+    for key, value, known in (("origin", claim.origin, ORIGINS), ("verdict", claim.verdict, VERDICTS)):
+        if value not in known:
+            raise ModelFileError(
+                f"{path}: [{place}] {key}: '{value}' is not a choice; {suggestion(str(value), known)}"
+            )
+    if claim.verdict == "refuted" and not claim.reason:
+        raise ModelFileError(f"{path}: [{place}] reason: a refuted claim needs one; say why it is wrong")
+    if isinstance(tolerance, bool) or not isinstance(tolerance, (int, float)) or not tolerance >= 0:
+        raise ModelFileError(f"{path}: [{place}] tolerance: {tolerance!r} is not a number >= 0")
+    return claim
+
+
+def _sweep(path: Path, document: Mapping[str, Any], problem: Any) -> dict[str, tuple[Any, ...]]:
+    table = _table(path, document, "sweep")
+    _check_keys(path, "sweep", table, list(type(problem).__dataclass_fields__))
+    for key, values in table.items():
+        if not isinstance(values, list) or not values:
+            raise ModelFileError(f"{path}: [sweep] {key}: expected a non-empty list of values")
+    return {key: tuple(values) for key, values in table.items()}
+
+
+def _simulation(path: Path, document: Mapping[str, Any]) -> Simulation | None:
+    if "simulation" not in document:
+        return None
+    table = _table(path, document, "simulation")
+    _check_keys(path, "simulation", table, SIMULATION_KEYS)
+    for key, value in table.items():
+        low = 0 if key == "seed" else 1
+        if isinstance(value, bool) or not isinstance(value, int) or value < low:
+            raise ModelFileError(f"{path}: [simulation] {key}: {value!r} is not a whole number >= {low}")
+    if "users" not in table:
+        raise ModelFileError(f"{path}: [simulation] users: is missing; say how many users to simulate")
+    return Simulation(**table)
+
+
+def bibliography_keys() -> set[str]:
+    """Return the keys of ``models/references.bib``."""
+    text = (models_folder() / "references.bib").read_text(encoding="utf-8")
+    return set(re.findall(r"^@\w+\{\s*([^,\s]+)", text, flags=re.MULTILINE))

@@ -1,0 +1,95 @@
+"""A model: a problem with its source, the claims of the source, and a sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from mechdesign.core.problem import Problem
+
+ORIGINS = ("paper", "derived", "computed")
+VERDICTS = ("holds", "refuted")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One statement of a source, to be checked against what is found.
+
+    Attributes
+    ----------
+    quantity : str
+        ``value``, ``bound``, ``status``, a variable, a further quantity of the problem, or
+        ``certificate.<property>`` (a truth value).
+    value : number, list, text or truth value
+        What is stated.
+    origin : {"paper", "derived", "computed"}
+        Printed in the source, derived by hand, or computed once and kept as a regression.
+    tolerance : float
+        How far found may be from stated (absolute, for numbers).
+    verdict : {"holds", "refuted"}
+        What is expected of the check.
+    reason : str
+        Why a refuted claim is wrong.
+    method : str or None
+        Whose solution is looked at; by default the preferred method's.
+    at : mapping
+        Parameters that differ from the model's for this claim.
+    where : str
+        Place in the source.
+    """
+
+    quantity: str
+    value: Any
+    origin: str = "paper"
+    tolerance: float = 0.0
+    verdict: str = "holds"
+    reason: str = ""
+    method: str | None = None
+    at: Mapping[str, Any] = field(default_factory=dict)
+    where: str = ""
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """How a sweep runs the mechanism on simulated users."""
+
+    users: int
+    repetitions: int = 1
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Model:
+    """A declarative design problem read from a file.
+
+    Attributes
+    ----------
+    slug : str
+        ``family/name``, or the path of the file.
+    title, statement : str
+    source : mapping
+        ``cite`` and ``where``.
+    problem : Problem
+    claims : tuple of Claim
+    sweep : mapping
+        Parameter name to the list of its values; the sweep runs over all combinations.
+    simulation : Simulation or None
+    methods : tuple of str
+        Methods that ``compare`` and ``check`` run; all when empty.
+    """
+
+    slug: str
+    title: str
+    problem: Problem
+    statement: str = ""
+    source: Mapping[str, Any] = field(default_factory=dict)
+    claims: tuple[Claim, ...] = ()
+    sweep: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    simulation: Simulation | None = None
+    methods: tuple[str, ...] = ()
+
+    @property
+    def family(self) -> str:
+        """The folder the model lives in."""
+        return self.slug.rpartition("/")[0].rpartition("/")[2]

@@ -1,0 +1,51 @@
+"""Sweeps: a model's problem solved over a grid of parameters, with a simulation where there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from mechdesign.catalog.model import Model
+from mechdesign.core.parameters import replace_parameters
+from mechdesign.core.solution import Solution
+from mechdesign.core.solve import solve
+
+
+@dataclass(frozen=True)
+class SweepRow:
+    """One point of a sweep: the parameters, the solution and what the simulation measured."""
+
+    parameters: dict[str, Any]
+    solution: Solution
+    measured: dict[str, float]
+
+
+def sweep_points(model: Model) -> list[dict[str, Any]]:
+    """Return the parameters of every point of a model's sweep: all combinations, in order."""
+    return [dict(zip(model.sweep, values, strict=True)) for values in product(*model.sweep.values())]
+
+
+def run_sweep(model: Model, method: str | None = None) -> Iterator[SweepRow]:
+    """Yield one row a point; points are independent and each has a random stream of its own.
+
+    Parameters
+    ----------
+    model : Model
+    method : str, optional
+        By default the first method that applies at each point.
+    """
+    points = sweep_points(model)
+    simulation = model.simulation
+    seeds = np.random.SeedSequence(simulation.seed if simulation else 0).spawn(len(points))
+    for parameters, seed in zip(points, seeds, strict=True):
+        problem = replace_parameters(model.problem, parameters)
+        solution = solve(problem, method)
+        measured: dict[str, float] = {}
+        if simulation is not None and solution.found:
+            rng = np.random.default_rng(seed)
+            measured = problem.simulate(solution, simulation.users, simulation.repetitions, rng)
+        yield SweepRow(parameters, solution, measured)

@@ -1,0 +1,1 @@
+"""Tables for people and columns of data files."""

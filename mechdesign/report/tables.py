@@ -1,0 +1,167 @@
+"""Readable tables of solutions, checks and sweeps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mechdesign.catalog.check import ModelCheck
+from mechdesign.catalog.sweep import SweepRow
+from mechdesign.core.certificate import format_figure
+from mechdesign.core.encoding import encode
+from mechdesign.core.solution import Solution
+from mechdesign.core.text import table
+
+SHOWN_ROWS = 12
+SHOWN_COLUMNS = 10
+
+
+def solution_text(solution: Solution) -> str:
+    """Return a solution with its certificates and its variables, matrices abridged."""
+    lines = [str(solution)]
+    for name, value in solution.variables.items():
+        lines.append(f"  {name}:")
+        lines.append(variable_text(value))
+    return "\n".join(lines)
+
+
+def variable_text(value: Any) -> str:
+    """Return a number, vector or matrix as indented text; large ones by their first entries."""
+    if hasattr(value, "as_json"):
+        plain = value.as_json()
+        return "\n".join(f"    {key}: {abridged(item)}" for key, item in plain.items())
+    array = np.asarray(value)
+    if array.ndim == 0:
+        return f"    {format_figure(array.item())}"
+    if array.ndim == 1:
+        return f"    {abridged(array.tolist())}"
+    rows = ["    " + _row(row) for row in array[:SHOWN_ROWS]]
+    if len(array) > SHOWN_ROWS:
+        rows.append(f"    ... {len(array) - SHOWN_ROWS} more rows (--json prints all)")
+    return "\n".join(rows)
+
+
+def _row(row: Any) -> str:
+    cells = "  ".join(f"{float(entry):.6f}" for entry in row[:SHOWN_COLUMNS])
+    return cells if len(row) <= SHOWN_COLUMNS else f"{cells}  ... ({len(row)} columns)"
+
+
+def abridged(value: Any) -> str:
+    """Return a plain value as text; a long list by its first entries."""
+    if isinstance(value, list) and len(value) > SHOWN_COLUMNS:
+        return f"[{', '.join(map(_cell, value[:SHOWN_COLUMNS]))}, ... {len(value)} in all]"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_cell, value))}]"
+    return _cell(value)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return format_figure(value) if isinstance(value, (int, float)) else str(value)
+
+
+def overview(checks: Sequence[ModelCheck]) -> str:
+    """Return the tables of ``check``: every method on every model, then every claim, then a summary."""
+    return "\n\n".join([_methods_table(checks), _claims_table(checks), summary(checks)])
+
+
+def _methods_table(checks: Sequence[ModelCheck]) -> str:
+    rows = []
+    for check in checks:
+        for number, row in enumerate(check.comparison.rows()):
+            agree = ("yes" if check.comparison.agree else "NO") if number == 0 else ""
+            rows.append([check.model.slug if number == 0 else "", *row, agree])
+    header = [
+        "model",
+        "method",
+        "kind",
+        "status",
+        "value",
+        "bound",
+        "gap",
+        "certificates",
+        "seconds",
+        "agree",
+    ]
+    return table(header, rows)
+
+
+def _claims_table(checks: Sequence[ModelCheck]) -> str:
+    rows, reasons = [], []
+    for check in checks:
+        for number, result in enumerate(check.claims):
+            claim = result.claim
+            at = ", ".join(f"{key}={abridged(encode(value))}" for key, value in claim.at.items())
+            rows.append(
+                [
+                    check.model.slug if number == 0 else "",
+                    claim.origin,
+                    claim.quantity
+                    + (f" by {claim.method}" if claim.method else "")
+                    + (f" at {at}" if at else ""),
+                    _short(claim.value),
+                    _short(result.found),
+                    result.verdict if result.as_expected else f"{result.verdict} (EXPECTED: {claim.verdict})",
+                ]
+            )
+            if result.verdict == "refuted":
+                reasons.append(f"  refuted, {check.model.slug}, {claim.quantity}: {claim.reason}")
+    if not rows:
+        return "no claims"
+    header = ["model", "origin", "claim", "stated", "found", "verdict"]
+    return "\n".join([table(header, rows), *reasons])
+
+
+def _short(value: Any) -> str:
+    plain = encode(value)
+    if isinstance(plain, list) and plain and isinstance(plain[0], list):
+        return "[" + ", ".join(abridged(row) for row in plain[:3]) + (", ...]" if len(plain) > 3 else "]")
+    return abridged(plain)
+
+
+def summary(checks: Sequence[ModelCheck]) -> str:
+    """Return one line that says how many models, runs and claims there were and what is wrong."""
+    runs = sum(len(check.comparison.runs) for check in checks)
+    claims = [result for check in checks for result in check.claims]
+    refuted = sum(result.verdict == "refuted" for result in claims)
+    wrong = [f"  {check.model.slug}: {text}" for check in checks for text in check.problems]
+    head = f"{len(checks)} models, {runs} runs, {len(claims)} claims ({refuted} refuted): "
+    if not wrong:
+        return head + "methods agree, certificates hold, every verdict as recorded"
+    return head + f"{len(wrong)} problem(s)\n" + "\n".join(wrong)
+
+
+def sweep_table(rows: Sequence[SweepRow]) -> tuple[list[str], list[list[str]]]:
+    """Return header and rows of a sweep: parameters, value, bound, and what was measured."""
+    parameters = list(rows[0].parameters)
+    measured = list(dict.fromkeys(key for row in rows for key in row.measured))
+    header = [*parameters, "status", "value", "gap", *measured]
+    lines = []
+    for row in rows:
+        solution = row.solution
+        cells = [_short(row.parameters[name]) for name in parameters]
+        cells += [solution.status, _cell(solution.value) if solution.found else "-"]
+        cells.append(f"{solution.gap:.1e}" if math.isfinite(solution.gap) else "-")
+        cells += [_cell(row.measured[name]) if name in row.measured else "-" for name in measured]
+        lines.append(cells)
+    return header, lines
+
+
+def sweep_json(rows: Sequence[SweepRow]) -> list[dict[str, Any]]:
+    """Return a sweep as plain values, without the variables."""
+    return [
+        {
+            "parameters": encode(row.parameters),
+            "status": row.solution.status,
+            "value": encode(row.solution.value),
+            "bound": encode(row.solution.bound),
+            "measured": encode(row.measured),
+        }
+        for row in rows
+    ]
