@@ -18,6 +18,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+import numpy as np
+
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.text import table
 from mechdesign.core.validation import in_range, integer
@@ -169,9 +171,7 @@ def choose(
         )
     kept = [entry for entry in found if math.isfinite(entry.error) and (entry.exact or not exact_only)]
     if not kept:
-        raise ParameterError(
-            f"epsilon: {eps:g} is so small that every variance is beyond double precision; give more"
-        )
+        raise ParameterError(f"epsilon: {eps:g} is so small that every variance overflows; give a larger one")
     return Ranking(eps, n, m, tuple(sorted(kept, key=lambda entry: entry.error)))
 
 
@@ -181,7 +181,9 @@ def unit_variance(name: str, epsilon: float) -> float:
         return float(import_module(CHANNEL_MODULE).best_variance(epsilon))
     if name == "discrete-piecewise":
         return best_shape(epsilon)[0] / 4.0
-    return float(WORST_VARIANCES[name](epsilon)) / 4.0
+    with np.errstate(all="ignore"):  # an epsilon so small that the formula overflows: infinite
+        worst = float(WORST_VARIANCES[name](epsilon)) / 4.0
+    return worst if math.isfinite(worst) else math.inf
 
 
 def best_per_user(name: str, epsilon: float, attributes: int) -> int:
