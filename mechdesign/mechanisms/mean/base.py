@@ -141,7 +141,7 @@ class MeanMechanism(Mechanism):
         """Return the estimate from the exact sums of the scores."""
         value = self.slope * moments.mean + self.offset
         variance = self.score_variance(moments, population) / moments.count
-        error = abs(float(self.slope)) * math.sqrt(variance)
+        error = abs(float(self.slope)) * (math.sqrt(variance) + float(moments.rounding))
         return MeanEstimate(float(value), error, moments.count, population)
 
     # Accuracy
@@ -169,7 +169,7 @@ class MeanMechanism(Mechanism):
 
     def require_finite(self) -> None:
         """Raise ParameterError when the variance of a report is beyond double precision."""
-        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        with np.errstate(all="ignore"):
             try:
                 worst = self.worst_variance()
             except (OverflowError, ZeroDivisionError):

@@ -113,6 +113,11 @@ def piecewise_weights(epsilon: float, cells: int, window: int) -> NDArray[np.int
     bound = exp_lower(epsilon)
     low = math.ceil((TOTAL + window**2) / (cells + window * (bound - 1)))
     high, rest = divmod(TOTAL - (cells - window) * low, window)
+    if high <= low:
+        raise ParameterError(
+            f"epsilon: {epsilon:g} leaves no room between 62-bit weights, so that the variance is infinite; "
+            "give a larger epsilon"
+        )
     weights = np.full((cells - window + 1, cells), low, dtype=np.int64)
     for start in range(cells - window + 1):
         weights[start, start : start + window] = high
@@ -141,6 +146,8 @@ def worst_variance(epsilon: float, cells: int, window: int) -> float:
     knots E[t^2] is interpolated, which leaves a concave quadratic in the value.
     """
     knots, square = _moments(epsilon, cells, window)
+    if not math.isfinite(square[0]):
+        return math.inf
     slopes = np.diff(square) / np.diff(knots)
     peaks = np.clip(slopes / 2.0, knots[:-1], knots[1:])
     return float((square[:-1] + slopes * (peaks - knots[:-1]) - peaks**2).max())
@@ -155,7 +162,7 @@ def _moments(epsilon: float, cells: int, window: int) -> tuple[Array, Array]:
     excess = -outer * math.expm1(-epsilon)
     flat = outer * math.exp(-epsilon) * cells * (cells**2 - 1) / 12.0
     square = excess * (window * centre**2 + window * (window**2 - 1) / 12.0) + flat
-    if not excess:
+    if not ((excess * window * reach) ** 2):
         return knots, np.full(len(knots), math.inf)
     scaled: Array = square / (excess * window * reach) ** 2
     return knots, scaled

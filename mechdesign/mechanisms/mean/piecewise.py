@@ -53,14 +53,13 @@ class Piecewise(FormulaMechanism):
 
     def _prepare(self) -> None:
         half, eps = self.domain.half, self.epsilon
-        with np.errstate(divide="ignore", invalid="ignore"):
-            reach = float(formulas.duchi_value(eps / 2.0))
-        self.reach = reach  # C, with [-1, 1] as the range
+        with np.errstate(all="ignore"):
+            self.reach = float(formulas.duchi_value(eps / 2.0))  # C, with [-1, 1] as the range
         self.inside = 1.0 / (1.0 + math.exp(-eps / 2.0))  # s/(s + 1)
         self.outside = self.inside * math.exp(-eps / 2.0)
-        self._travel = (reach + 1.0) * half
-        self._window = (reach - 1.0) * half
-        self._least = self.domain.middle - reach * half
+            self._travel = float(-2.0 * half / np.expm1(-eps / 2.0))  # C + 1
+            self._window = float(2.0 * half / np.expm1(eps / 2.0))  # C - 1
+        self._least = self.domain.middle - self.reach * half
 
     def draw(self, unit: Array, source: BitSource) -> NDArray[Any]:
         """Return reports by the inversion described in the module."""
@@ -178,7 +177,7 @@ class Hybrid(Piecewise):
 
     def _prepare(self) -> None:
         super()._prepare()
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(all="ignore"):
             self.mixing = float(formulas.hybrid_mixing(self.epsilon))
             self.size = float(formulas.duchi_value(self.epsilon))  # D, with [-1, 1] as the range
         step = self.size * self.domain.half
@@ -207,8 +206,7 @@ class Hybrid(Piecewise):
         up = (self.domain.to_unit(values) - 0.5) / self.size + 0.5
         with np.errstate(divide="ignore"):
             smooth = np.log(self.mixing) + super().log_density(values, reports)
-            down, above = np.log(1.0 - up), np.log(up)
-        atoms = np.log1p(-self.mixing) + np.where(places == self.atoms[1], above, down)
+            atoms = np.log1p(-self.mixing) + np.log(np.where(places == self.atoms[1], up, 1.0 - up))
         density: Array = np.where((places == self.atoms[0]) | (places == self.atoms[1]), atoms, smooth)
         return density
 

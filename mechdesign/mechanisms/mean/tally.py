@@ -1,14 +1,14 @@
 """Exact sums of reports: whole numbers, so that no order of adding or merging changes an estimate.
 
 Reports that are codes are counted. Reports that are floats are first rounded to the nearest multiple
-of a resolution, bound / 2**36 with the bound the largest report that can be made; the multiples are
+of a resolution, a power of two above bound / 2**36 for the largest score bound; the multiples are
 whole numbers below 2**36 in size, split in two halves h 2**18 + l, so that
 
     sum q = 2**18 sum h + sum l,    sum q^2 = 2**36 sum h^2 + 2**19 sum h l + sum l^2
 
 are sums of whole numbers that double precision holds exactly over 2**16 reports at a time
 (2**36 2**16 = 2**52), and that Python adds exactly after that. Rounding moves a report by at most
-bound / 2**37, far below the noise of any report.
+bound / 2**36, far below the noise of a report at any epsilon in use; standard errors include it.
 """
 
 from __future__ import annotations
@@ -40,11 +40,12 @@ HALF = STEPS // 2
 
 @dataclass(frozen=True)
 class Moments:
-    """How many reports, and the exact sums of their scores and of their squares."""
+    """How many reports, the exact sums of scores and of their squares, and how far a score was rounded."""
 
     count: int
     total: Fraction
     square: Fraction
+    rounding: Fraction = Fraction(0)
 
     @property
     def mean(self) -> Fraction:
@@ -191,7 +192,7 @@ class FloatTally(Tally):
     >>> tally = FloatTally(1, centre=0.0, bound=4.0)
     >>> tally.add(tally.check([0.5, -0.25]))
     >>> tally.moments()
-    Moments(count=2, total=Fraction(1, 4), square=Fraction(5, 16))
+    Moments(count=2, total=Fraction(1, 4), square=Fraction(5, 16), rounding=Fraction(1, 17179869184))
     """
 
     def __init__(self, groups: int, centre: float, bound: float) -> None:
@@ -261,7 +262,7 @@ class FloatTally(Tally):
     def moments(self, group: int = 0) -> Moments:
         """Return the exact moments of the rounded scores."""
         count, total, square = self.sums[group]
-        return Moments(count, total * self.resolution, square * self.resolution**2)
+        return Moments(count, total * self.resolution, square * self.resolution**2, self.resolution / 2)
 
     def as_json(self) -> list[list[int]]:
         """Return count, sum and sum of squares of each group, in steps of the resolution."""

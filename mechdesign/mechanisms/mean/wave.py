@@ -142,7 +142,7 @@ class SquareWave(FormulaMechanism):
     type: ClassVar[str] = "square-wave"
 
     def _prepare(self) -> None:
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(all="ignore"):
             self.halfwidth = float(formulas.wave_halfwidth(self.epsilon))  # b, with [0, 1] as the range
         fading = float(np.exp(-self.epsilon))
         self.high_density = 1.0 / (2.0 * self.halfwidth + fading)  # p
