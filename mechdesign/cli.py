@@ -292,11 +292,19 @@ def _audit(options: argparse.Namespace) -> int:
 
     mechanism = load_mechanism(options.mechanism)
     certificates = mechanism.certificates()
+    details = mechanism.audit().details() if hasattr(mechanism, "audit") else {}
     if options.json:
-        _print_json([encode(certificate.as_dict()) for certificate in certificates])
+        _print_json(
+            {
+                "mechanism": type(mechanism).__name__,
+                "certificates": [encode(certificate.as_dict()) for certificate in certificates],
+                "details": encode(details),
+            }
+        )
     else:
         print(f"{options.mechanism}: {type(mechanism).__name__}")
         print("\n".join(f"  {certificate}" for certificate in certificates))
+        print("\n".join(f"    {name}: {value}" for name, value in details.items()))
     return FINE if all(certificate.holds for certificate in certificates) else MISMATCH
 
 

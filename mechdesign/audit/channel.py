@@ -92,6 +92,20 @@ class PrivacyAudit:
             note = "entry by entry, as in the paper; set by set it needs least_delta"
         return Certificate("privacy", self.holds, True, figures, witness, note)
 
+    def details(self) -> dict[str, Any]:
+        """Return everything the audit found, the true epsilon to 40 digits and both readings of delta."""
+        digits = self.true_epsilon_digits
+        return {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "notion": self.notion,
+            "true_epsilon_digits": str(digits if digits.is_infinite() else round(digits, 40).normalize()),
+            "epsilon_witness": dict(self.epsilon_witness),
+            "least_delta_set_wise": self.least_delta,
+            "least_delta_entry_wise": self.entry_delta,
+            "delta_witness": dict(self.delta_witness),
+        }
+
     def __str__(self) -> str:
         return str(self.certificate())
 
