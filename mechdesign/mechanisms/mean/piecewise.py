@@ -55,10 +55,10 @@ class Piecewise(FormulaMechanism):
         half, eps = self.domain.half, self.epsilon
         with np.errstate(all="ignore"):
             self.reach = float(formulas.duchi_value(eps / 2.0))  # C, with [-1, 1] as the range
-        self.inside = 1.0 / (1.0 + math.exp(-eps / 2.0))  # s/(s + 1)
-        self.outside = self.inside * math.exp(-eps / 2.0)
             self._travel = float(-2.0 * half / np.expm1(-eps / 2.0))  # C + 1
             self._window = float(2.0 * half / np.expm1(eps / 2.0))  # C - 1
+        self.inside = 1.0 / (1.0 + math.exp(-eps / 2.0))  # s/(s + 1)
+        self.outside = self.inside * math.exp(-eps / 2.0)
         self._least = self.domain.middle - self.reach * half
 
     def draw(self, unit: Array, source: BitSource) -> NDArray[Any]:
