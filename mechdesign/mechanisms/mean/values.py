@@ -95,7 +95,7 @@ class Domain:
 
     def to_unit(self, values: Array) -> Array:
         """Return (x - low) / width, moved to [0, 1] where rounding or the value lies outside."""
-        unit: Array = values - self.low
+        unit: Array = np.asarray(values - self.low)
         unit /= self.width
         return np.clip(unit, 0.0, 1.0, out=unit)
 

@@ -224,7 +224,9 @@ def _candidate(name: str, epsilon: float, users: int, attributes: int, domain: D
         single = KINDS[name](epsilon_share(epsilon, k), domain.low, domain.high)  # type: ignore[call-arg]
         return single if attributes == 1 else AttributeSampling(single, attributes, k, epsilon)
 
-    reason = _because(name, epsilon / k) + _because_k(name, epsilon, attributes, k)
+    reason = ""
+    if math.isfinite(variance):
+        reason = _because(name, epsilon / k) + _because_k(name, epsilon, attributes, k)
     error = _error(variance, users, attributes, k)
     return Candidate(name, error, variance, k, name in EXACT, reason, build)
 
