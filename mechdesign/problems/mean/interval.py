@@ -12,12 +12,14 @@ import numpy as np
 from mechdesign.audit.channel import PrivacyAudit, audit_channel
 from mechdesign.audit.exponential import exp_lower
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import CertificateError, ParameterError
+from mechdesign.core.errors import MethodError, ParameterError
 from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.randomness import TOTAL
 from mechdesign.core.solution import Solution
 from mechdesign.core.validation import choice, in_range, integer, privacy_delta, privacy_epsilon
+from mechdesign.mechanisms.mean import AttributeSampling, CensoringInterval
 from mechdesign.problems.mean import offsets
+from mechdesign.problems.mean.ranks import PAPER_DATA_SETS, PAPER_USERS, PRINTED_RANKS, friedman
 
 ESTIMATORS = ("self-normalized", "scaled")
 NOTIONS = ("ldp", "one-sided")
@@ -27,9 +29,6 @@ OPTIMALITY = 1e-6
 
 LEAST = 2.0**-40
 """Below this epsilon the two ends of the interval are too close for double precision."""
-
-PAPER_USERS = 800_000
-"""Number of users in the experiments of the paper."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,35 +173,35 @@ class MeanInterval(Problem):
 
     # From a solution to something that runs
 
-    def mechanism(self, solution: Solution) -> Any:
+    def mechanism(self, solution: Solution) -> CensoringInterval | AttributeSampling:
         """Return the one-bit mechanism of the interval, or refuse it where it is not private.
 
         For more than one attribute it is the mechanism for each attribute inside attribute sampling.
         """
-        from mechdesign.mechanisms.mean import CensoringInterval
-
         start, end = (float(number) for number in solution.variables["interval"])
-        single = CensoringInterval.from_interval(start, end, self.epsilon, self.delta, repair=False)
+        single = CensoringInterval.from_interval(start, end, self.epsilon, self.delta, low=0.0, high=1.0, repair=False)
         if self.attributes == 1:
             return single
         if self.scaled:
-            raise CertificateError(
-                "mean-interval: the scaled estimator is kept for comparison only; "
+            raise MethodError(
+                "mean-interval: the published estimator is kept for comparison only; "
                 "set estimator = 'self-normalized' to build a mechanism"
             )
-        return _sampled(single, self.attributes)
+        return AttributeSampling(single, self.attributes)
 
     def quantities(self, solution: Solution) -> dict[str, Any]:
         """Return offsets, true epsilon, and the published figures for the same parameters, for claims.
 
         ``published_value`` and ``baseline_value`` are the paper's two intervals with the paper's (scaled)
-        estimator; ``theorem_4`` is its "lower bound of all mechanisms", m mu - mu^2.
+        estimator; ``theorem_4`` is its "lower bound of all mechanisms", m mu - mu^2; ``rmse_of_paper`` the root
+        mean squared error for its 800 000 users. At the paper's nine epsilons
+        ``friedman_of_printed_ranks`` is eq. (23) of the mean ranks in its table 6.
         """
         start, end = (float(number) for number in solution.variables["interval"])
         audit, means, m = self.audit(solution.variables), self.means, self.attributes
         least = offsets.least_offset(self.epsilon) if self.epsilon > 0 else math.inf
         published = offsets.worst_value(least, 0.0, means, m, True)
-        return {
+        found = {
             "a": start / (end - start),
             "b": (1.0 - end) / (end - start),
             "true_epsilon": audit.true_epsilon,
@@ -213,6 +212,9 @@ class MeanInterval(Problem):
             "part_of_published": solution.value / published,
             "rmse_of_paper": math.sqrt(solution.value / PAPER_USERS),
         }
+        if self.epsilon in PRINTED_RANKS:
+            found["friedman_of_printed_ranks"] = friedman(PRINTED_RANKS[self.epsilon], PAPER_DATA_SETS)
+        return found
 
     def simulate(
         self, solution: Solution, users: int, repetitions: int, rng: np.random.Generator
@@ -232,7 +234,3 @@ def _mean(value: Any) -> float | tuple[float, float]:
             raise ParameterError(f"mean: the range [{low:g}, {high:g}] is empty; give the lower end first")
         return (low, high)
     return in_range("mean", value, 0.0, 1.0)
-
-
-def _sampled(single: Any, attributes: int) -> Any:
-    raise CertificateError(f"mean-interval: {attributes} attributes need attribute sampling")
