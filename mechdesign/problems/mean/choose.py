@@ -14,8 +14,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -28,7 +26,6 @@ from mechdesign.mechanisms.mean import (
     AttributeSampling,
     DiscretePiecewise,
     Duchi,
-    GridMean,
     Hybrid,
     Laplace,
     MeanMechanism,
@@ -39,10 +36,10 @@ from mechdesign.mechanisms.mean.attributes import epsilon_share
 from mechdesign.mechanisms.mean.discrete import best_shape
 from mechdesign.mechanisms.mean.values import Domain
 from mechdesign.mechanisms.mean.variance import WORST_VARIANCES, hybrid_mixing
+from mechdesign.problems.mean.best import best_mechanism, best_variance
 from mechdesign.solvers.bisection import sign_change
 
 CHANNEL = "mean-channel"
-CHANNEL_MODULE = "mechdesign.problems.mean.mean_channel"
 
 KINDS: dict[str, type[MeanMechanism]] = {
     "discrete-piecewise": DiscretePiecewise,
@@ -165,7 +162,7 @@ def choose(
     eps = in_range("epsilon", epsilon, 0.0, math.inf, low_open=True, high_open=True)
     n, m, domain = integer("users", users, 1), integer("attributes", attributes, 1), Domain(low, high)
     found = [_candidate(name, eps, n, m, domain) for name in KINDS]
-    if channel and find_spec(CHANNEL_MODULE) is not None:
+    if channel:
         found.insert(
             0, _channel_candidate(eps, n, m, domain, min(found, key=lambda entry: entry.error).per_user)
         )
@@ -178,7 +175,8 @@ def choose(
 def unit_variance(name: str, epsilon: float) -> float:
     """Return the worst-case variance of a report of a mechanism on a range of length 1."""
     if name == CHANNEL:
-        return float(import_module(CHANNEL_MODULE).best_variance(epsilon))
+        solved = best_variance(epsilon)
+        return math.inf if solved is None else solved
     if name == "discrete-piecewise":
         return best_shape(epsilon)[0] / 4.0
     with np.errstate(all="ignore"):  # an epsilon so small that the formula overflows: infinite
@@ -238,19 +236,17 @@ def _channel_candidate(epsilon: float, users: int, attributes: int, domain: Doma
     variance = unit_variance(CHANNEL, epsilon / k) * domain.width**2
 
     def build() -> Mechanism:
-        from mechdesign.core.solve import solve
-        from mechdesign.problems import problem_class
-
-        share = epsilon_share(epsilon, k)
-        solved = solve(problem_class(CHANNEL)(epsilon=share)).mechanism()  # type: ignore[call-arg]
-        single = GridMean(solved.channel, solved.outputs, domain.low, domain.high, solved.displacement)
+        single = best_mechanism(epsilon_share(epsilon, k), domain.low, domain.high)
+        assert single is not None  # its variance is finite, or it would not be ranked
         return single if attributes == 1 else AttributeSampling(single, attributes, k, epsilon)
 
-    gain = 1.0 - unit_variance(CHANNEL, epsilon / k) / unit_variance("hybrid", epsilon / k)
-    reason = f"solved for this epsilon; variance {gain:.0%} below the hybrid's" + _because_k(
-        CHANNEL, epsilon, attributes, k
-    )
-    return Candidate(CHANNEL, _error(variance, users, attributes, k), variance, k, True, reason, build)
+    error = _error(variance, users, attributes, k)
+    reason = ""
+    if math.isfinite(variance):
+        part = 1.0 - unit_variance(CHANNEL, epsilon / k) / unit_variance("hybrid", epsilon / k)
+        reason = f"solved for this epsilon: variance {part:.1%} below the hybrid's"
+        reason += _because_k(CHANNEL, epsilon, attributes, k)
+    return Candidate(CHANNEL, error, variance, k, True, reason, build)
 
 
 def _error(variance: float, users: int, attributes: int, per_user: int) -> float:

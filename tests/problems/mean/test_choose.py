@@ -94,9 +94,18 @@ def test_bad_input_is_one_clear_line(arguments, text):
     assert "\n" not in str(caught.value)
 
 
-def test_the_channel_wins_where_it_is_solved():
-    pytest.importorskip("mechdesign.problems.mean.mean_channel")
+def test_the_channel_wins_and_is_the_default():
     ranking = choose(1.0, 100, low=-1.0, high=1.0)
     assert ranking.best.name == "mean-channel"
+    assert ranking.best.exact
     assert ranking.best.report_variance < WORST_VARIANCES["hybrid"](1.0)
-    assert ranking.mechanism().worst_variance() == pytest.approx(ranking.best.report_variance, rel=1e-6)
+    mechanism = ranking.mechanism()
+    assert mechanism.worst_variance() == pytest.approx(ranking.best.report_variance, rel=1e-6)
+    assert all(certificate.holds and certificate.exact for certificate in mechanism.certificates())
+
+
+def test_where_the_channel_is_not_solved_the_formulas_are_ranked():
+    """Outside epsilon = 0.001 .. 16 there is no program."""
+    names = [candidate.name for candidate in choose(1e-5, 100).candidates]
+    assert "mean-channel" not in names
+    assert names[0] == "discrete-piecewise"
