@@ -7,11 +7,13 @@ from typing import Literal
 
 import numpy as np
 
+from mechdesign.core.errors import MethodError
 from mechdesign.core.solve import solve
 from mechdesign.mechanisms.mean import GridMean
 from mechdesign.problems.mean.channel import MeanChannel, default_inputs, symmetric_grid
 from mechdesign.problems.mean.channel_columns import why_not
-from mechdesign.problems.mean.columns import Design, refined
+from mechdesign.problems.mean.columns import refined
+from mechdesign.problems.mean.design import Design
 from mechdesign.problems.mean.patterns import Array
 
 ACCURACY = 1e-5
@@ -74,12 +76,15 @@ def _best(epsilon: float) -> tuple[float, GridMean] | None:
     problem = MeanChannel(epsilon=epsilon)
     if epsilon == 0.0 or why_not(problem) is not None:
         return None
-    solution = solve(problem, "columns")
+    try:
+        solution = solve(problem, "columns")
+    except MethodError:  # the linear program gave up, which epsilons above 10 can cause
+        return None
     return (solution.value, solution.mechanism()) if solution.found else None
 
 
 def best_variance(epsilon: float) -> float | None:
-    """Return the worst-case variance on [0, 1] of the mechanism of :func:`best_mechanism`; None where there is none.
+    """Return the worst-case variance of :func:`best_mechanism` on [0, 1]; None where there is none.
 
     Examples
     --------

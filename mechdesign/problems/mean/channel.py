@@ -20,6 +20,8 @@ Array = NDArray[np.float64]
 
 CRITERIA = ("worst", "average")
 
+RIVALS = ("duchi", "piecewise", "hybrid")
+
 OPTIMALITY = 1e-5
 """A solution is certified optimal when its proven gap is below this part of its value."""
 
@@ -82,7 +84,8 @@ class MeanChannel(Problem):
         choice("criterion", self.criterion, CRITERIA)
         if 0.0 < self.epsilon < 1e-100:
             raise ParameterError(
-                f"epsilon: {self.epsilon:g} is so small that the variance is beyond double precision; give a larger one"
+                f"epsilon: {self.epsilon:g} is so small that the variance is beyond double precision; "
+                "give a larger one"
             )
 
     # Grids
@@ -104,10 +107,11 @@ class MeanChannel(Problem):
     # Judging candidates
 
     def objective(self, variables: Variables) -> float:
-        """Return the criterion, in squared units of [0, 1], of ``variables["channel"]`` and ``["output_values"]``.
+        """Return the criterion in squared units of [0, 1], from ``channel`` and ``output_values``.
 
         On a segment of the grid the squared error E[(Y - x)^2] of the mechanism that rounds its input is
-        a parabola in x, so its maximum and its integral are exact. (For an unbiased channel it is the variance.)
+        a parabola in x, so its maximum and its integral are exact. For an unbiased channel it is the
+        variance.
         """
         channel = np.asarray(variables["channel"], dtype=np.float64)
         outputs = np.asarray(variables["output_values"], dtype=np.float64) - 0.5
@@ -130,7 +134,7 @@ class MeanChannel(Problem):
     # From a solution to something that runs
 
     def deployable(self, channel: Array, outputs: Array) -> GridMean:
-        """Return the exactly private, exactly unbiased mechanism of a solver's channel, for values in [0, 1]."""
+        """Return the exactly private mechanism of a solver's channel, for values in [0, 1]."""
         return GridMean.from_floats(channel, self.knots(), outputs, self.epsilon)
 
     def mechanism(self, solution: Solution) -> GridMean:
@@ -164,7 +168,7 @@ class MeanChannel(Problem):
             "largest_output": float(np.max(solution.variables["output_values"])),
         }
         if self.criterion == "worst":
-            rivals = {name: float(WORST_VARIANCES[name](self.epsilon)) / 4.0 for name in ("duchi", "piecewise", "hybrid")}
+            rivals = {name: float(WORST_VARIANCES[name](self.epsilon)) / 4.0 for name in RIVALS}
             found |= {**rivals, "below_hybrid": 1.0 - solution.value / rivals["hybrid"]}
         return found
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from mechdesign.core.method import Method, Outcome
 from mechdesign.problems.mean.channel import OPTIMALITY, MeanChannel, symmetric_grid
-from mechdesign.problems.mean.columns import Design, Found, refined
+from mechdesign.problems.mean.columns import Found, refined
+from mechdesign.problems.mean.design import Design
 from mechdesign.problems.mean.patterns import Array
 
 
@@ -75,9 +76,9 @@ def run(problem: MeanChannel, accuracy: float = OPTIMALITY / 2.0) -> Outcome:
 def why_not(problem: MeanChannel) -> str | None:
     """Say why column generation does not apply, if so."""
     if 0.0 < problem.epsilon < 1e-3:
-        return "below epsilon = 0.001 the patterns of a column differ by less than the solver sees; use Duchi's mechanism"
+        return "below epsilon = 0.001 the patterns differ by less than the solver sees; use Duchi's mechanism"
     if problem.epsilon > 16.0:
-        return "above epsilon = 16 the probabilities are below the solver's accuracy; use the piecewise mechanism"
+        return "above epsilon = 16 probabilities are below the solver's accuracy; use the piecewise mechanism"
     return None
 
 

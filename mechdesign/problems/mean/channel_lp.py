@@ -1,7 +1,7 @@
 """``mean-channel`` on an output grid as one linear program, one extra variable a column; the second way.
 
-minimise z over p, l with sum_y p_xy = 1, sum_y t_y p_xy = x, l_y <= p_xy <= e^eps l_y and, for every cut point v
-between the inputs x_i and x_(i+1), the interpolated second moment at v minus v^2 <= z. Neither symmetry nor
+minimise z over p, l with sum_y p_xy = 1, sum_y t_y p_xy = x, l_y <= p_xy <= e^eps l_y and, for every cut
+point v between two inputs, the interpolated second moment at v minus v^2 <= z. Neither symmetry nor
 patterns are used. Cut points are added where the solution's variance exceeds z.
 """
 
@@ -40,13 +40,8 @@ def program(problem: MeanChannel, grid: Array, outputs: Array, points: Array) ->
     private = sparse.vstack(
         [sparse.hstack([-cells, least, nothing]), sparse.hstack([cells, -power * least, nothing])]
     )
-    cuts = sparse.hstack(
-        [
-            sparse.csr_array(np.kron(_shares(grid, points), outputs**2)),
-            sparse.csr_array((len(points), m)),
-            -np.ones((len(points), 1)),
-        ]
-    )
+    second = np.kron(_shares(grid, points), outputs**2)
+    cuts = sparse.csr_array(np.hstack([second, np.zeros((len(points), m)), -np.ones((len(points), 1))]))
     none = sparse.csr_array((n, m + 1))
     sums = sparse.hstack([sparse.kron(rows, np.ones((1, m))), none])
     means = sparse.hstack([sparse.kron(rows, outputs[None, :]), none])
@@ -88,10 +83,12 @@ def run(problem: MeanChannel, accuracy: float = 1e-7) -> Outcome:
     n, m = len(grid), len(outputs)
     constant = 1.0 / 3.0 if problem.criterion == "average" else 0.0
     points = grid.copy() if problem.criterion == "worst" else np.zeros(0)
+    bound = 0.0
     for _ in range(ROUNDS):
         result = solve_linear(program(problem, grid, outputs, points), "interior-point")
         if result.status != "optimal" or result.bound is None:
             return Outcome(status=result.status, solver=result.solver, message=result.message)
+        bound = (-result.bound - constant) / 4.0
         channel = result.variables[: n * m].reshape(n, m)
         moments, level = channel @ outputs**2, float(result.variables[-1])
         slopes = np.diff(moments) / np.diff(grid)
@@ -104,7 +101,7 @@ def run(problem: MeanChannel, accuracy: float = 1e-7) -> Outcome:
     return Outcome(
         status="optimal",
         variables={"channel": mechanism.channel.channel, "output_values": mechanism.outputs},
-        bound=(-result.bound - constant) / 4.0,
+        bound=bound,
         bound_source="weak duality with the solver's multipliers",
         solver=result.solver,
         notes={"cut_points": len(points)},

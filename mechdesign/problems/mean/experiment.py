@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +40,8 @@ def interval_bits(start: float, end: float, attributes: int, self_normalized: bo
         bits = rng.random(len(values)) < start + (end - start) * values
         ones = np.bincount(drawn[bits], minlength=attributes)
         counts = np.bincount(drawn, minlength=attributes)
-        shares = ones / counts if self_normalized else ones * (attributes / len(values))
+        divisor = counts if self_normalized else len(values) / attributes
+        shares = np.divide(ones, divisor, dtype=np.float64)
         means: Array = (shares - start) / (end - start)
         return means
 
@@ -53,8 +55,7 @@ def duchi_bits(epsilon: float, attributes: int) -> Entrant:
     def run(drawn: Codes, values: Array, rng: np.random.Generator) -> Array:
         bits = rng.random(len(values)) < 0.5 + (2.0 * values - 1.0) / (2.0 * size)
         signed = np.bincount(drawn, weights=np.where(bits, size, -size), minlength=attributes)
-        means: Array = (signed * (attributes / len(values)) + 1.0) / 2.0
-        return means
+        return _from_sums(signed, attributes, len(values))
 
     return run
 
@@ -65,10 +66,15 @@ def numbers(mechanism: MeanMechanism, attributes: int) -> Entrant:
     def run(drawn: Codes, values: Array, rng: np.random.Generator) -> Array:
         reports = mechanism.randomize(2.0 * values - 1.0, rng=rng)
         sums = np.bincount(drawn, weights=reports, minlength=attributes)
-        means: Array = (sums * (attributes / len(values)) + 1.0) / 2.0
-        return means
+        return _from_sums(sums, attributes, len(values))
 
     return run
+
+
+def _from_sums(sums: NDArray[Any], attributes: int, users: int) -> Array:
+    """Return means on [0, 1] from sums of unbiased numbers on [-1, 1], multiplied by m/n as published."""
+    means: Array = (np.asarray(sums, dtype=np.float64) * (attributes / users) + 1.0) / 2.0
+    return means
 
 
 def entrants(problem: MeanInterval, interval: tuple[float, float]) -> dict[str, Entrant]:
@@ -88,7 +94,7 @@ def entrants(problem: MeanInterval, interval: tuple[float, float]) -> dict[str, 
 
 
 def generated_columns(attributes: int, rng: np.random.Generator) -> Array:
-    """Return a table like normalised sensor readings: bells of many shapes, scaled to [0, 1] column by column.
+    """Return a table like normalised sensor readings: bells of many shapes, each column scaled to [0, 1].
 
     Examples
     --------

@@ -179,7 +179,9 @@ class MeanInterval(Problem):
         For more than one attribute it is the mechanism for each attribute inside attribute sampling.
         """
         start, end = (float(number) for number in solution.variables["interval"])
-        single = CensoringInterval.from_interval(start, end, self.epsilon, self.delta, low=0.0, high=1.0, repair=False)
+        single = CensoringInterval.from_interval(
+            start, end, self.epsilon, self.delta, low=0.0, high=1.0, repair=False
+        )
         if self.attributes == 1:
             return single
         if self.scaled:
@@ -193,8 +195,8 @@ class MeanInterval(Problem):
         """Return offsets, true epsilon, and the published figures for the same parameters, for claims.
 
         ``published_value`` and ``baseline_value`` are the paper's two intervals with the paper's (scaled)
-        estimator; ``theorem_4`` is its "lower bound of all mechanisms", m mu - mu^2; ``rmse_of_paper`` the root
-        mean squared error for its 800 000 users. At the paper's nine epsilons
+        estimator; ``theorem_4`` is its "lower bound of all mechanisms", m mu - mu^2; ``rmse_of_paper`` the
+        root mean squared error for its 800 000 users. At the paper's nine epsilons
         ``friedman_of_printed_ranks`` is eq. (23) of the mean ranks in its table 6.
         """
         start, end = (float(number) for number in solution.variables["interval"])

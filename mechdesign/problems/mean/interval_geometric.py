@@ -6,8 +6,8 @@ the solution, until no mean is worse than those at hand. Every program on the wa
 
 Bound. For any weights w_k >= 0 that sum to 1 the inequality of the arithmetic and geometric means
 gives, term by term, sum_k c_k a^p_k b^q_k >= K a^P b^Q with K = prod (c_k/w_k)^w_k, P = sum w_k p_k >= 0
-and Q = sum w_k q_k >= 0, and that is at least K s^(P + Q), s = 1/(e^eps - 1) the least offset. The weights are
-taken from the solver's point, the bound is not: it holds whatever they are.
+and Q = sum w_k q_k >= 0, and that is at least K s^(P + Q), s = 1/(e^eps - 1) the least offset. The weights
+are taken from the solver's point, the bound is not: it holds whatever they are.
 """
 
 from __future__ import annotations
@@ -68,13 +68,13 @@ def posynomial(problem: MeanInterval, mean: float) -> list[Term]:
 def dual_bound(terms: list[Term], a: float, b: float, least: float) -> float:
     """Return the geometric dual bound for a, b >= least with the weights of the point (a, b)."""
     parts = [term.at(a, b) for term in terms]
-    total = math.fsum(parts)
+    total, lowest = math.fsum(parts), math.log(least)
     logarithm = 0.0
     for term, part in zip(terms, parts, strict=True):
         weight = part / total
         if weight > 0.0:
-            logarithm += weight * (math.log(term.coefficient / weight) + (term.first + term.second) * math.log(least))
-    return math.exp(logarithm - SAFETY * (1.0 + 4.0 * abs(math.log(least))))
+            logarithm += weight * (math.log(term.coefficient / weight) + (term.first + term.second) * lowest)
+    return math.exp(logarithm - SAFETY * (1.0 + 4.0 * abs(lowest)))
 
 
 def run(problem: MeanInterval, solver: str | None = None) -> Outcome:
@@ -120,7 +120,7 @@ def _at(problem: MeanInterval, a: float, b: float, mean: float) -> float:
 def why_not(problem: MeanInterval) -> str | None:
     """Say why the geometric program does not apply, if so."""
     if problem.delta > 0.0:
-        return "with delta > 0 the constraints are lower bounds of posynomials, which no geometric program can have"
+        return "with delta > 0 the constraints bound posynomials from below, as no geometric program can"
     if problem.notion == "one-sided":
         return "the optimum b = 0 lies outside the positive numbers of a geometric program"
     if problem.epsilon == 0.0:

@@ -36,7 +36,7 @@ STEPS = 4
 
 @dataclass(frozen=True)
 class Prices:
-    """Multipliers of the inputs: ``level`` of the row sums, ``slope`` of the means, ``curve`` of the second moments.
+    """Multipliers of the inputs: ``level`` of sums, ``slope`` of means, ``curve`` of second moments.
 
     Mirrored, as the multipliers of a symmetric program are: level and curve are the same for x and -x, slope
     changes its sign. Then F(-t) = F(t), and outputs t >= 0 are enough.
@@ -47,13 +47,13 @@ class Prices:
     curve: Array
 
     def shifted(self, amount: float) -> Prices:
-        """Return the prices with every level lowered by an amount, which raises F by at least n q times it."""
+        """Return the prices with every level lowered, which raises F by at least n q times the amount."""
         return Prices(self.level - amount, self.slope, self.curve)
 
 
 @dataclass(frozen=True)
 class Priced:
-    """The cheapest pattern at each of some outputs t >= 0: patterns (k, n), prices F(t), and their rounding error."""
+    """The cheapest patterns (k, n) at some outputs t >= 0, their prices F(t), and the rounding errors."""
 
     outputs: Array
     patterns: Patterns
@@ -77,7 +77,7 @@ def cheapest(prices: Prices, small: float, outputs: Array | None = None) -> Pric
     >>> prices = Prices(np.array([1.0, 1.0]), np.array([-1.0, 1.0]), np.array([0.5, 0.5]))
     >>> found = cheapest(prices, 0.5)
     >>> round(float(found.values.min()), 6), round(float(found.outputs[found.values.argmin()]), 6)
-    (-1.666667, 0.333333)
+    (-2.0, 0.0)
     """
     if outputs is None:
         edges = _edges(prices)
@@ -108,7 +108,8 @@ def _errors(prices: Prices, points: Array) -> Array:
     A root is computed with a backward error of a few units, so f_x there is a few units of the sum of
     the magnitudes of its terms; and where the sign of f_x is taken wrongly, |f_x| is no larger than that.
     """
-    sizes = np.abs(prices.curve).sum() * points**2 + np.abs(prices.slope).sum() * points + np.abs(prices.level).sum()
+    level, slope, curve = (np.abs(part).sum() for part in (prices.level, prices.slope, prices.curve))
+    sizes = curve * points**2 + slope * points + level
     bounds: Array = (64.0 + len(prices.level)) * UNIT * sizes
     return bounds
 

@@ -65,7 +65,7 @@ def friedman(ranks: Sequence[float] | Array, data_sets: int) -> float:
 
 
 def friedman_p_value(statistic: float, methods: int) -> float:
-    """Return the probability of at least this statistic when no method is better (chi-squared, k - 1 degrees).
+    """Return the probability of at least this statistic when no method is better (chi-squared).
 
     Examples
     --------
