@@ -263,6 +263,22 @@ class MeanAggregator:
         return restored
 
 
+def variance_at_hand(mean_square: float, middle: float, end: float) -> float:
+    """Return the average variance of a report, on [-1, 1], of the users at hand, from the mean square.
+
+    For a variance A + (B - 1) v^2 with A = ``middle`` at v = 0 and ``end`` at |v| = 1, the mean square of the
+    unbiased reports is A + B avg(v^2), so that the reports tell avg(v^2), if B > 0.
+
+    Examples
+    --------
+    >>> variance_at_hand(3.0, middle=2.0, end=3.0)  # B = 2: avg(v^2) = 1/2
+    2.5
+    """
+    growth = end - middle
+    spread = min(max((mean_square - middle) / (growth + 1.0), 0.0), 1.0)
+    return middle + growth * spread
+
+
 def uniform_numbers(source: BitSource, count: int) -> Array:
     """Return uniform doubles in [0, 1], rounded from 62-bit fractions: full relative precision near 0."""
     return np.ldexp(source.integers(count).astype(np.float64), -BITS)

@@ -38,7 +38,7 @@ from mechdesign.core.validation import finite_array, number
 from mechdesign.mechanisms.finite import FiniteChannel
 from mechdesign.mechanisms.mean.base import MeanMechanism
 from mechdesign.mechanisms.mean.bits import ROUNDING, bias_certificate
-from mechdesign.mechanisms.mean.tally import CodeTally
+from mechdesign.mechanisms.mean.tally import CodeTally, Moments
 from mechdesign.mechanisms.mean.values import Array, Domain
 from mechdesign.mechanisms.repair import PrivacyTarget
 
@@ -251,6 +251,30 @@ class GridMean(MeanMechanism):
     def offset(self) -> Fraction:
         """The middle of the range."""
         return Fraction(self.domain.low) + self.slope / 2
+
+    def score_variance(self, moments: Moments, population: bool) -> float:
+        """Return for the users at hand a bound that the mean square of the scores allows.
+
+        Their average variance is S - avg(c^2), c = u - 1/2, with S = avg s(c) which the reports tell. For
+        any number k, avg(c^2) >= k S + min over c of (c^2 - k s(c)), and avg(c^2) >= avg(c)^2. What remains
+        unknown is where between two knots the values lie.
+        """
+        empirical = super().score_variance(moments, population)
+        if population:
+            return empirical
+        square, least = float(moments.mean_square), float(moments.mean) ** 2
+        knots = self.knots - 0.5
+        slopes = np.diff(self._moments) / np.diff(knots)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            # how c^2 changes with s: at the two ends of each segment, and from end to end
+            left, right = 2.0 * knots[:-1] / slopes, 2.0 * knots[1:] / slopes
+            factors = np.concatenate([left, right, (left + right) / 2.0])
+        for factor in factors[np.isfinite(factors)].tolist():
+            places = np.clip(factor * slopes / 2.0, knots[:-1], knots[1:])
+            values = places**2 - factor * (self._moments[:-1] + slopes * (places - knots[:-1]))
+            least = max(least, factor * square + float(values.min()))
+        lowest = self.least_variance() / self.domain.width**2
+        return max(min(empirical, square - least), lowest)
 
     # Accuracy
 

@@ -22,7 +22,7 @@ from mechdesign.audit.density import audit_density
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.randomness import BitSource
 from mechdesign.mechanisms.mean import variance as formulas
-from mechdesign.mechanisms.mean.base import FormulaMechanism, uniform_numbers
+from mechdesign.mechanisms.mean.base import FormulaMechanism, uniform_numbers, variance_at_hand
 from mechdesign.mechanisms.mean.tally import FloatTally, Moments
 from mechdesign.mechanisms.mean.values import Array
 
@@ -97,19 +97,14 @@ class Piecewise(FormulaMechanism):
         return Fraction(self.domain.middle)
 
     def score_variance(self, moments: Moments, population: bool) -> float:
-        """Return the variance of a score for the users at hand from the formula A + (B - 1) v^2.
-
-        E[r^2 | v] = A + B v^2 on [-1, 1], so the average square of the reports gives the average v^2
-        of the users, which is all the formula needs. Where that does not help (B <= 1), or for a
-        population, it is the empirical variance.
-        """
-        constant = self._unit_variance_at(0.0)
-        growth = self._unit_variance_at(1.0) - constant  # B - 1
-        if population or growth <= 0.0:
+        """Return for the users at hand the formula at their average v^2, which the reports tell."""
+        if population:
             return super().score_variance(moments, population)
-        square = float(moments.mean_square) / self.domain.half**2
-        spread = min(max((square - constant) / (growth + 1.0), 0.0), 1.0)
-        return (constant + growth * spread) * self.domain.half**2
+        middle, end = self._unit_variance_at(0.0), self._unit_variance_at(1.0)
+        return (
+            variance_at_hand(float(moments.mean_square) / self.domain.half**2, middle, end)
+            * self.domain.half**2
+        )
 
     def _unit_variance_at(self, value: float) -> float:
         return float(formulas.VARIANCES[self.type](self.epsilon, value))
@@ -199,6 +194,10 @@ class Hybrid(Piecewise):
         if len(chosen):
             reports[chosen] = self.place(unit[chosen], uniform[chosen] / self.mixing)
         return reports
+
+    def score_variance(self, moments: Moments, population: bool) -> float:
+        """Return as piecewise does; pure Duchi's reports all have one size and tell nothing about v^2."""
+        return super().score_variance(moments, population or self.mixing == 0.0)
 
     def log_density(self, values: Array, reports: Array) -> Array:
         """Return the log density of reports given values; at Duchi's two values the log probability."""

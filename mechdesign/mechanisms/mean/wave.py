@@ -23,8 +23,13 @@ from mechdesign.core.errors import DataError
 from mechdesign.core.randomness import BitSource
 from mechdesign.core.validation import choice, integer
 from mechdesign.mechanisms.mean import variance as formulas
-from mechdesign.mechanisms.mean.base import FormulaMechanism, MeanAggregator, uniform_numbers
-from mechdesign.mechanisms.mean.tally import PIECE, Codes, FloatTally
+from mechdesign.mechanisms.mean.base import (
+    FormulaMechanism,
+    MeanAggregator,
+    uniform_numbers,
+    variance_at_hand,
+)
+from mechdesign.mechanisms.mean.tally import PIECE, Codes, FloatTally, Moments
 from mechdesign.mechanisms.mean.values import Array, Domain
 
 BUCKETS = 256
@@ -177,6 +182,14 @@ class SquareWave(FormulaMechanism):
     def offset(self) -> Fraction:
         """The middle of the range."""
         return Fraction(self.domain.middle)
+
+    def score_variance(self, moments: Moments, population: bool) -> float:
+        """Return for the users at hand the formula at their average v^2, which the reports tell."""
+        if population:
+            return super().score_variance(moments, population)
+        end, middle = (4.0 * formulas.wave_unit_variance(self.epsilon, np.array([1.0, 0.5]))).tolist()
+        scale = (self.domain.half / float(self.slope)) ** 2
+        return variance_at_hand(float(moments.mean_square) / scale, middle, end) * scale
 
     def unit_variance(self, unit: Array) -> Array:
         """Return the variance of the unbiased estimator from one report."""
