@@ -63,7 +63,8 @@ def run(problem: MeanInterval, accuracy: float = 1e-9) -> Outcome:
         heapq.heappush(pieces, (problem.at_offsets(left, border.b(middle)), left, middle))
         heapq.heappush(pieces, (problem.at_offsets(middle, border.b(right)), middle, right))
     a, b = best, border.b(best)
-    interval = rounded_inward(problem, a / (1.0 + a + b), b / (1.0 + a + b))
+    width = 1.0 / (1.0 + a + b)
+    interval = rounded_inward(problem, a * width, (1.0 + a) * width, b * width)
     if interval is None:
         return Outcome(status="infeasible", solver="branch and bound", message="the interval has no width")
     return Outcome(

@@ -27,31 +27,31 @@ SAFETY = 2.0**-47
 """More than the dozen roundings of a value, relative."""
 
 
-def vertices(problem: MeanInterval) -> dict[str, tuple[float, float, float, float]]:
-    """Return c, 1 - c - d, a and b of every vertex of the feasible set, by name."""
+def vertices(problem: MeanInterval) -> dict[str, tuple[float, ...]]:
+    """Return c, c + d, 1 - c - d, a and b of every vertex of the feasible set, by name."""
     small, delta = math.exp(-problem.epsilon), problem.delta
     rest = 1.0 - delta
     gain = -math.expm1(-problem.epsilon)  # (e^eps - 1)/e^eps without cancellation
-    found = {}
+    found: dict[str, tuple[float, ...]] = {}
     if gain + delta > 0.0:
         if problem.notion == "ldp":
             start, offset = rest * small / (1.0 + small), rest * small / (gain + 2.0 * delta * small)
-            found["symmetric"] = (start, start, offset, offset)
+            found["symmetric"] = (start, 1.0 - start, start, offset, offset)
         else:
-            found["published"] = (rest * small, 0.0, rest * small / (gain + delta * small), 0.0)
+            found["published"] = (rest * small, 1.0, 0.0, rest * small / (gain + delta * small), 0.0)
     if delta > 0.0:
-        found["from zero"] = (0.0, rest, 0.0, rest / delta)
+        found["from zero"] = (0.0, delta, rest, 0.0, rest / delta)
         if problem.notion == "ldp":
-            found["to one"] = (rest, 0.0, rest / delta, 0.0)
+            found["to one"] = (rest, 1.0, 0.0, rest / delta, 0.0)
     return found
 
 
 def run(problem: MeanInterval) -> Outcome:
     """Take the best vertex and round it inward until it is private exactly."""
     found = vertices(problem)
-    values = {name: problem.at_offsets(a, b) for name, (_, _, a, b) in found.items()}
+    values = {name: problem.at_offsets(a, b) for name, (_, _, _, a, b) in found.items()}
     best = min(values, key=lambda name: values[name], default=None)
-    interval = rounded_inward(problem, *found[best][:2]) if best is not None else None
+    interval = rounded_inward(problem, *found[best][:3]) if best is not None else None
     if best is None or interval is None:
         return Outcome(
             status="infeasible",

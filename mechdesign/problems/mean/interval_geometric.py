@@ -100,7 +100,7 @@ def run(problem: MeanInterval, solver: str | None = None) -> Outcome:
             break
         means.append(worst)
     width = 1.0 / (1.0 + first + second)
-    interval = rounded_inward(problem, first * width, second * width)
+    interval = rounded_inward(problem, first * width, (1.0 + first) * width, second * width)
     if interval is None:
         return Outcome(status="failed", solver=result.solver, message="the solver's interval has no width")
     return Outcome(

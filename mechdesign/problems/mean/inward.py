@@ -8,7 +8,9 @@ from mechdesign.core.randomness import BITS
 from mechdesign.problems.mean.interval import MeanInterval
 
 
-def rounded_inward(problem: MeanInterval, start: float, rest: float) -> tuple[float, float] | None:
+def rounded_inward(
+    problem: MeanInterval, start: float, end: float, rest: float
+) -> tuple[float, float] | None:
     """Move the ends towards each other by the fewest steps until the constraints hold without tolerance.
 
     The ends become multiples of 2**-62, the numbers that a mechanism draws with. An end at 0 or 1
@@ -17,21 +19,19 @@ def rounded_inward(problem: MeanInterval, start: float, rest: float) -> tuple[fl
     Parameters
     ----------
     problem : MeanInterval
-    start, rest : float
-        c, and 1 - c - d: small numbers, which the ends near 0 and 1 would lose.
+    start, end, rest : float
+        c, c + d, and 1 - c - d; the smaller of the last two is used, which has the better accuracy.
 
     Examples
     --------
     >>> problem = MeanInterval(epsilon=1.0)
-    >>> start, end = rounded_inward(problem, 1 / (math.e + 1), 1 / (math.e + 1))
+    >>> start, end = rounded_inward(problem, 1 / (math.e + 1), math.e / (math.e + 1), 1 / (math.e + 1))
     >>> problem.is_private(start, end)
     True
     """
     steps = 0
     while True:
-        low, high = _moved_up(start, steps), 1.0 - _moved_up(rest, steps)
-        if rest > 0.0 and high == 1.0:
-            high = math.nextafter(1.0, 0.0)
+        low, high = _moved_up(start, steps), _upper(end, rest, steps)
         if high <= low:
             return None
         if problem.is_private(low, high):
@@ -45,3 +45,12 @@ def _moved_up(number: float, steps: int) -> float:
         return 0.0
     grid = math.ldexp(math.ceil(math.ldexp(number, BITS)), -BITS)
     return grid + steps * max(math.ulp(grid), 2.0**-BITS)
+
+
+def _upper(end: float, rest: float, steps: int) -> float:
+    """Return the upper end, moved down by so many spacings; 1 stays, and nothing else becomes 1."""
+    if end < rest:
+        grid = math.ldexp(math.floor(math.ldexp(end, BITS)), -BITS)
+        return grid - steps * max(math.ulp(grid), 2.0**-BITS)
+    high = 1.0 - _moved_up(rest, steps)
+    return math.nextafter(1.0, 0.0) if rest > 0.0 and high == 1.0 else high
