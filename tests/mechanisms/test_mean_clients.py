@@ -152,6 +152,15 @@ def test_an_epsilon_that_overflows_is_one_clear_line(kind, epsilon):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("epsilon", [701.0, 1e300])
+def test_an_epsilon_beyond_all_noise_is_refused_or_runs(epsilon):
+    for kind in (Laplace, Piecewise, Hybrid, SquareWave):
+        with pytest.raises(ParameterError, match="smaller epsilon"):
+            kind(epsilon, 0.0, 1.0)
+    for exact in (Duchi(epsilon), DiscretePiecewise(epsilon)):
+        assert all(certificate.holds for certificate in exact.certificates())
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_bad_values_name_the_row_and_the_remedy(kind):
     mechanism = kind(1.0, 0.0, 1.0)

@@ -188,11 +188,20 @@ class MeanMechanism(Mechanism):
         return {"epsilon": self.epsilon, "low": self.domain.low, "high": self.domain.high}
 
 
+LARGEST = 700.0
+"""The largest epsilon of mechanisms with a density: e^epsilon is still a double."""
+
+
 class FormulaMechanism(MeanMechanism):
-    """A mechanism that is determined by epsilon and the range alone."""
+    """A mechanism with a density, determined by epsilon (at most 700) and the range alone."""
 
     def __init__(self, epsilon: float, low: float = -1.0, high: float = 1.0) -> None:
         self.epsilon = privacy_epsilon(epsilon)
+        if self.epsilon > LARGEST:
+            raise ParameterError(
+                f"epsilon: {self.epsilon:g} is above {LARGEST:g}, where no noise is left in doubles; "
+                "give a smaller epsilon"
+            )
         self.domain = Domain(low, high)
         self._prepare()
         self.require_finite()

@@ -111,15 +111,23 @@ def as_floats(values: Any, dimensions: int, what: str) -> Array:
         return floats
     if raw.dtype.kind == "c":
         raise DataError(f"{what}: are complex; give real numbers")
+    try:
+        return raw.astype(np.float64)
+    except (TypeError, ValueError):
+        raise _not_a_number(raw, what) from None
+
+
+def _not_a_number(raw: NDArray[Any], what: str) -> DataError:
+    """Return the error that names the first entry which is no number."""
     for place, value in enumerate(raw.ravel().tolist()):
         try:
             float(value)
         except (TypeError, ValueError):
-            row = place // raw.shape[1] if dimensions == 2 else place
-            raise DataError(
+            row = place // raw.shape[1] if raw.ndim == 2 else place
+            return DataError(
                 f"{what}: row {row + 1}: {value!r} is not a number; correct or leave out the row"
-            ) from None
-    return raw.astype(np.float64)
+            )
+    return DataError(f"{what}: are not numbers; give one number a row")
 
 
 def _first(mask: NDArray[np.bool_]) -> int:
