@@ -2,6 +2,7 @@
 
 import json
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -51,6 +52,32 @@ def test_average_of_reports_of_one_value_is_that_value(kind, bounds, epsilon):
         predicted = math.sqrt(mechanism.variance(x) / 200_000)
         assert abs(estimate.value - x) < 5 * predicted
         assert estimate.standard_error == pytest.approx(predicted, rel=0.05)
+
+
+@pytest.mark.parametrize("kind", [Laplace, Piecewise, Hybrid, SquareWave])
+@pytest.mark.parametrize("x", [35.0, 38.0, 42.5])
+def test_reports_have_the_density_that_is_audited(kind, x):
+    """400 000 reports in 60 bins: chi-square below its mean + 6 standard deviations."""
+    mechanism = kind(1.5, 35.0, 42.5)
+    reports = mechanism.randomize(np.full(400_000, x), rng=12)
+    atoms = np.array(getattr(mechanism, "atoms", ()))
+    at_atoms = np.array([(reports == atom).sum() for atom in atoms])
+    if len(atoms):
+        expected = 400_000 * np.exp(mechanism.log_density(np.array([x]), atoms))
+        assert (np.abs(at_atoms - expected) < 6 * np.sqrt(expected)).all()
+    smooth = reports[~np.isin(reports, atoms)]
+    edges = np.quantile(smooth, np.linspace(0.0, 1.0, 61))
+    fine = (np.arange(2000) + 0.5) / 2000
+    units = mechanism.domain.width if kind is SquareWave else 1.0
+    masses = [
+        np.exp(mechanism.log_density(np.array([x]), start + fine * (end - start))).mean()
+        * (end - start)
+        / units
+        for start, end in pairwise(edges.tolist())
+    ]
+    counts = np.histogram(smooth, bins=edges)[0]
+    expected = 400_000 * np.array(masses)
+    assert ((counts - expected) ** 2 / expected).sum() < 60 + 6 * math.sqrt(120)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -202,9 +229,10 @@ def test_bad_reports_and_foreign_sums_are_refused(kind):
         MeanAggregator.from_json(other, sums.as_json())
     sums.update(mechanism.randomize([0.2, 0.4], rng=1))
     document = sums.as_json()
-    document["sums"][0][0] = -1
-    with pytest.raises(DataError, match="damaged"):
-        MeanAggregator.from_json(mechanism, document)
+    for damage in (-1, 0.5, True):
+        document["sums"][0][0] = damage
+        with pytest.raises(DataError, match="damaged"):
+            MeanAggregator.from_json(mechanism, document)
 
 
 @pytest.mark.parametrize(
@@ -243,6 +271,9 @@ def test_one_report_has_a_finite_error_where_the_formula_gives_it():
     assert Piecewise(1.0).estimate([0.3]).standard_error > 1.0
     agreeing = CensoringInterval.symmetric(1.0).estimate([1] * 10)
     assert agreeing.standard_error > 0.2
+    silent = CensoringInterval.from_interval(0.0, 0.1, 0.5, 0.1).estimate([0] * 9)
+    assert silent.value == 0.0
+    assert silent.standard_error == pytest.approx(math.sqrt(0.1 * 0.9 / 9) / 0.1)
 
 
 def test_estimates_print_and_become_json():

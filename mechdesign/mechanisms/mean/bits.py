@@ -220,12 +220,18 @@ class CensoringInterval(MeanMechanism):
     def score_variance(self, moments: Moments, population: bool) -> float:
         """Return w(1 - w) for the observed share w of ones, moved into [c, c + d].
 
-        For the mean of a population that is the variance of a bit; for the users at hand an upper
-        bound, as w(1 - w) is concave. It is never 0, even if all bits agree by chance, unless an end of
-        the interval is 0 or 1.
+        For the mean of a population that is the variance of a bit; for the users at hand an upper bound,
+        as w(1 - w) is concave. Where an end of the interval is 0 or 1 and all n bits agree, w is taken as
+        1/(n + 1) away from that end: agreement by chance is no certainty.
         """
-        share = float(min(max(moments.mean, self._start), self._start + self._length))
+        edge = Fraction(1, moments.count + 1)
+        low, high = max(self._start, edge), min(self._start + self._length, 1 - edge)
+        share = float(min(max(self._share(moments), low), high))
         return share * (1.0 - share)
+
+    def _share(self, moments: Moments) -> Fraction:
+        """Return the share of ones."""
+        return moments.mean
 
     # Accuracy
 
@@ -310,9 +316,12 @@ class Duchi(CensoringInterval):
         return CodeTally(groups, [Fraction(-1), Fraction(1)], np.array([True, True]))
 
     def score_variance(self, moments: Moments, population: bool) -> float:
-        """Return 1 - m^2 for the average score m, moved into what is possible; see the base class."""
-        size = min(abs(moments.mean), self._length)
-        return float(1 - size * size)
+        """Return 4 w(1 - w): the scores -1 and 1 are twice as far apart as bits."""
+        return 4.0 * super().score_variance(moments, population)
+
+    def _share(self, moments: Moments) -> Fraction:
+        """Return the share of ones."""
+        return (moments.mean + 1) / 2
 
     def content(self) -> dict[str, Any]:
         """Return the integers, the promise and the range."""

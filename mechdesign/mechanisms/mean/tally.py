@@ -170,7 +170,7 @@ class CodeTally(Tally):
 
     def restore(self, rows: Sequence[Sequence[int]]) -> None:
         """Set the counts."""
-        table = np.array(rows, dtype=np.int64)
+        table = np.array(rows, dtype=np.int64) if _whole(rows) else np.zeros(0, dtype=np.int64)
         if table.shape != self.table.shape or (table < 0).any() or table[:, ~self.possible].any():
             raise DataError("aggregator: the counts are damaged; count the reports again")
         self.table = table
@@ -270,13 +270,18 @@ class FloatTally(Tally):
 
     def restore(self, rows: Sequence[Sequence[int]]) -> None:
         """Set the sums."""
-        sums = [[int(value) for value in row] for row in rows]
+        sums = [list(row) for row in rows] if _whole(rows) else []
         sound = len(sums) == self.groups and all(
             len(row) == 3 and row[1] ** 2 <= row[0] * row[2] for row in sums
         )
         if not sound or any(row[0] < 0 for row in sums):
             raise DataError("aggregator: the sums are damaged; add the reports again")
         self.sums = sums
+
+
+def _whole(rows: Sequence[Sequence[Any]]) -> bool:
+    """Whether these are lists of whole numbers, as the counters are."""
+    return all(isinstance(value, int) and not isinstance(value, bool) for row in rows for value in row)
 
 
 def _sums(high: Array, low: Array) -> tuple[float, float, float, float, float]:
