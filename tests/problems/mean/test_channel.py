@@ -152,7 +152,7 @@ def test_default_grids_grow_with_epsilon_and_are_odd():
     sizes = [default_inputs(epsilon) for epsilon in (0.1, 3.0, 4.0, 5.0, 8.0, 300.0)]
     assert sizes == sorted(sizes)
     assert all(size % 2 == 1 for size in sizes)
-    assert sizes[-1] == 61
+    assert sizes[-1] == 41
 
 
 def test_epsilon_zero_is_infeasible_and_tiny_or_huge_ones_are_explained():
