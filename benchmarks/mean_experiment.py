@@ -2,8 +2,9 @@
 
     python benchmarks/mean_experiment.py ../shared/data/imu_sp.npz --users 800000 --sets 30
 
-The file is a .npz, whose arrays of floats are the columns, or a .csv[.xz] with columns x, y, z. Columns are repeated with other rows until there are 36, each scaled to [0, 1], as the paper does
-for twelve sensor files. Prints RMSE, mean ranks and Friedman's test for the nine epsilons.
+The file is a .npz, whose arrays of floats are the columns, or a .csv[.xz] with columns x, y, z. Columns are
+repeated with other rows until there are 36, each scaled to [0, 1], as the paper does for twelve files.
+Prints RMSE, mean ranks and Friedman's test for the nine epsilons.
 """
 
 from __future__ import annotations

@@ -26,8 +26,7 @@ OPTIMALITY = 1e-5
 """A solution is certified optimal when its proven gap is below this part of its value."""
 
 FEWEST, MOST = 21, 41
-"""Limits of the default number of inputs: half a second and a few seconds. 61 take half a minute, and gain 1 %
-at epsilon = 6."""
+"""Limits of the default number of inputs: half a second and a few seconds. 61 take half a minute."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -137,14 +137,20 @@ class Design:
         for row, point in enumerate(self.points):
             left, share = self.place(point)
             shares[row, left] += 1.0 - share
-            shares[row, left + 1] += share
+            if share > 0.0:
+                shares[row, left + 1] += share
         return shares
 
     def place(self, point: float) -> tuple[int, float]:
-        """Return the input to the left of a point and the share of its right neighbour."""
+        """Return the input to the left of a point >= 0 and the share of its right neighbour.
+
+        Between the two inputs around 0 the moment is constant: all of it is the first input's.
+        """
+        if point <= self.half[0] or len(self.half) == 1:
+            return 0, 0.0
         left = int(np.clip(np.searchsorted(self.half, point, side="right") - 1, 0, len(self.half) - 2))
         share = (point - self.half[left]) / (self.half[left + 1] - self.half[left])
-        return left, max(0.0, float(share))
+        return left, float(share)
 
     # Prices and bounds
 

@@ -67,6 +67,22 @@ def test_the_value_is_the_worst_case_of_the_mechanism_over_all_x():
     assert values.var() == pytest.approx(mechanism.variance(0.3), rel=0.02)
 
 
+@pytest.mark.parametrize("epsilon", [0.01, 0.5, 1.0, 3.0])
+def test_with_the_two_ends_alone_duchi_is_the_best_mechanism(epsilon):
+    solution = md.solve(MeanChannel(epsilon=epsilon, inputs=2))
+    assert solution.value == pytest.approx(float(WORST_VARIANCES["duchi"](epsilon)) / 4, rel=1e-5)
+    assert solution.bound <= float(WORST_VARIANCES["duchi"](epsilon)) / 4
+
+
+@pytest.mark.parametrize("criterion", ["worst", "average"])
+@pytest.mark.parametrize("inputs", [2, 3, 4])
+@pytest.mark.parametrize("outputs", [2, 3, 10])
+def test_the_smallest_grids(inputs, outputs, criterion):
+    comparison = md.compare(MeanChannel(epsilon=1.0, inputs=inputs, outputs=outputs, criterion=criterion))
+    assert comparison.agree
+    assert all(certificate.holds for run in comparison.runs for certificate in run.certificates)
+
+
 def test_value_falls_and_bound_rises_with_the_inputs():
     values = [md.solve(MeanChannel(epsilon=2.0, inputs=size)).value for size in (5, 9, 17)]
     bounds = [any_mechanism_bound(2.0, "worst", size) for size in (5, 9, 17)]
