@@ -27,18 +27,23 @@ SAFETY = 2.0**-47
 """More than the dozen roundings of a value, relative."""
 
 
+TINY = 2.0**-200
+"""Stands for an e^-eps below it, so that an end that is rounded up to a multiple of 2**-62 is not lost."""
+
+
 def vertices(problem: MeanInterval) -> dict[str, tuple[float, ...]]:
     """Return c, c + d, 1 - c - d, a and b of every vertex of the feasible set, by name."""
     small, delta = math.exp(-problem.epsilon), problem.delta
     rest = 1.0 - delta
     gain = -math.expm1(-problem.epsilon)  # (e^eps - 1)/e^eps without cancellation
     found: dict[str, tuple[float, ...]] = {}
+    positive = max(small, TINY)
     if gain + delta > 0.0:
         if problem.notion == "ldp":
-            start, offset = rest * small / (1.0 + small), rest * small / (gain + 2.0 * delta * small)
+            start, offset = rest * positive / (1.0 + small), rest * small / (gain + 2.0 * delta * small)
             found["symmetric"] = (start, 1.0 - start, start, offset, offset)
         else:
-            found["published"] = (rest * small, 1.0, 0.0, rest * small / (gain + delta * small), 0.0)
+            found["published"] = (rest * positive, 1.0, 0.0, rest * small / (gain + delta * small), 0.0)
     if delta > 0.0:
         found["from zero"] = (0.0, delta, rest, 0.0, rest / delta)
         if problem.notion == "ldp":

@@ -29,6 +29,8 @@ def rounded_inward(
     >>> problem.is_private(start, end)
     True
     """
+    if start == 0.0 and rest == 0.0:
+        return None  # neither end may move, and [0, 1] is private for no epsilon
     steps = 0
     while True:
         low, high = _moved_up(start, steps), _upper(end, rest, steps)

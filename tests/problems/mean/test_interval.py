@@ -57,7 +57,7 @@ def test_methods_agree_and_no_interval_of_a_fine_grid_is_better(parameters):
     assert brute_force(problem) <= best * 1.1  # the grid comes close, so it is the same problem
 
 
-@pytest.mark.parametrize("epsilon", [1e-9, 0.3, 1.0, 7.0, 20.0, 45.0, 300.0])
+@pytest.mark.parametrize("epsilon", [1e-9, 0.3, 1.0, 7.0, 20.0, 45.0, 300.0, 5000.0])
 @pytest.mark.parametrize("delta", [0.0, 0.01])
 def test_the_closed_form_is_private_exactly_at_every_scale(epsilon, delta):
     solution = md.solve(MeanInterval(epsilon=epsilon, delta=delta, mean=0.3))
@@ -67,6 +67,7 @@ def test_the_closed_form_is_private_exactly_at_every_scale(epsilon, delta):
     assert 1 - start <= power * (1 - end) + Fraction(delta)
     assert solution.value >= solution.bound
     assert solution.mechanism().audit().holds
+    assert all(certificate.holds for certificate in solution.certificates)
 
 
 def test_symmetric_interval_gives_theorem_1():
