@@ -28,7 +28,7 @@ OPTIMALITY = 1e-6
 """A solution is certified optimal when its proven gap is below this part of its value."""
 
 LEAST = 2.0**-30
-"""Below this epsilon the two ends of the interval are too close for double precision: the gap would exceed a millionth."""
+"""Below this epsilon the ends are so close that their rounding costs more than a millionth of the value."""
 
 
 @dataclass(frozen=True, eq=False)
