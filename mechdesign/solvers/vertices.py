@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import MethodError
 
+from mechdesign.core.errors import MethodError
+
 Array = NDArray[np.float64]
 
 BATCH = 200_000
