@@ -50,7 +50,7 @@ def fixed_cost(problem: PrivacyContract, people: Population) -> float:
     """Return what taking part costs the budget: everybody's own, or with private types the highest for everybody."""
     if problem.information == "complete":
         return math.fsum(people.counts * people.cost)
-    return people.users * float(people.cost[-1])
+    return people.users * float(people.cost.max())
 
 
 def unit_costs(problem: PrivacyContract, people: Population) -> Costs:

@@ -1,7 +1,12 @@
-"""What the two convex programs share: scaling, solving, exact pricing of the answer, and the proven bound."""
+"""What the two convex programs share: scaling, solving, exact pricing of the answer, and the proven bound.
+
+The program is solved in units in which every variable is of the order of 1: epsilon in units of ``level``,
+money in units of (mean type) x level, users as shares. The bound is proven in the same units.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable
 
@@ -9,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.method import Outcome
-from mechdesign.mechanisms.contract_payments import post_enough, post_within_budget
-from mechdesign.problems.contract.allocation import UNIT
-from mechdesign.problems.contract.closed_form import UNLIMITED, infeasible, outcome_of, rules_of
+from mechdesign.mechanisms.contract_payments import Posted, post_enough, post_within_budget
+from mechdesign.mechanisms.noise import Noise
+from mechdesign.problems.contract.allocation import Limits
+from mechdesign.problems.contract.closed_form import UNLIMITED, fixed_cost, infeasible, outcome_of, rules_of
 from mechdesign.problems.contract.population import Population
 from mechdesign.problems.contract.problem import OPTIMALITY, PrivacyContract
 from mechdesign.problems.contract.rows import Multipliers, Rows, weak_duality
@@ -20,37 +26,70 @@ from mechdesign.solvers.separable import SeparableProgram, solve_separable
 Array = NDArray[np.float64]
 RowMaker = Callable[[Population, str, float | None], Rows]
 
-CONE_FORMS = {"laplace": "inverse-square", "duchi": "coth-square", "piecewise": "inverse-sinh"}
-"""Which named function of the solver layer is V / V-unit for each noise."""
+CONE_FORMS = {"laplace": ("inverse-square", 1.0), "duchi": ("coth-square", 8.0), "piecewise": ("inverse-sinh", 8.0)}
+"""Which named function of the solver layer is loss(epsilon) times which unit, for each noise."""
 
-FUNCTION_UNIT = {"laplace": 1.0, "duchi": 8.0, "piecewise": 8.0}
-"""loss(eps) = function(eps) / unit."""
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Units:
+    """The size of one unit of epsilon, of money and of error per user."""
+
+    level: float
+    money: float
+    error: float
+
+
+def units(problem: PrivacyContract) -> Units:
+    """Return units in which the optimal menu is of the order of 1."""
+    people, noise, limits = problem.population, problem.noise_model, problem.limits
+    mean = float(people.counts @ people.types) / people.users
+    if problem.budget is not None:
+        left = problem.budget - math.fsum(people.counts * people.cost)
+        level = max(left, 1e-3 * problem.budget) / (mean * people.users)
+    else:
+        level = _level_of(noise, problem.error_allowed() / people.users)
+    level = min(max(level, limits.low), limits.high, UNLIMITED)
+    return Units(level, mean * level, float(noise.loss(np.array([level]))[0]))
+
+
+def _level_of(noise: Noise, loss: float) -> float:
+    """Return an epsilon with about this loss."""
+    grid = np.geomspace(1e-6, UNLIMITED, 400)
+    return float(grid[np.argmin(abs(noise.loss(grid) - loss))])
+
+
+def in_units(noise: Noise, unit: Units) -> Noise:
+    """Return the noise as a function of epsilon / level, with the loss in units of the loss at ``level``."""
+    return dataclasses.replace(
+        noise,
+        variance=lambda x: noise.variance(unit.level * x) / unit.error,
+        slope=lambda x: noise.slope(unit.level * x) * unit.level / unit.error,
+        at_slope=lambda s: noise.at_slope(s * unit.error / unit.level) / unit.level,
+    )
 
 
 def solve_rows(problem: PrivacyContract, make_rows: RowMaker) -> Outcome:
-    """Solve the program with these rows and price its epsilons exactly."""
-    people, limits = problem.population, problem.limits
-    if not _can_pay(problem):
+    """Solve the program with these rows, price its epsilons exactly, and prove a bound from its multipliers."""
+    if not _affordable(problem):
         return infeasible(problem)
-    level, money = _scales(problem)
-    scaled = Population(people.types / people.types.mean(), people.counts / people.users, people.cost / money)
-    budget = None if problem.budget is None else problem.budget / (money * people.users)
+    unit, people = units(problem), problem.population
+    scaled = Population(people.types * unit.level / unit.money, people.counts / people.users, people.cost / unit.money)
+    limits = Limits(problem.limits.low / unit.level, problem.limits.high / unit.level)
+    budget = None if problem.budget is None else problem.budget / (unit.money * people.users)
+    allowed = None if problem.target_error is None else problem.error_allowed() / (unit.error * people.users)
     rows = make_rows(scaled, problem.information, budget)
-    name = problem.noise_model.name
-    reference = float(problem.noise_model.loss(np.array([level]))[0])
-    unit = FUNCTION_UNIT[name] * reference
-    allowed = None if problem.target_error is None else problem.error_allowed() / (people.users * reference)
+    function, per_loss = CONE_FORMS[problem.noise_model.name]
     program = SeparableProgram(
-        function=CONE_FORMS[name],
-        scale=level,
-        weights=scaled.counts / unit,
+        function=function,
+        scale=unit.level,
+        weights=scaled.counts / (per_loss * unit.error),
         linear=np.zeros(len(scaled.counts)) if allowed is None else scaled.counts,
         upper_rows=rows.upper,
         upper_limits=rows.upper_limits,
         equal_rows=rows.equal,
         equal_limits=rows.equal_limits,
-        low=limits.low / level,
-        high=limits.high / level,
+        low=limits.low,
+        high=limits.high,
         limit=allowed,
     )
     answer = solve_separable(program)
@@ -58,28 +97,18 @@ def solve_rows(problem: PrivacyContract, make_rows: RowMaker) -> Outcome:
         return infeasible(problem)
     if not len(answer.x):
         return Outcome("failed", solver=answer.solver, message=answer.message)
-    posted = _priced(problem, answer.x * level)
+    posted = _priced(problem, answer.x * unit.level)
     if posted is None:
         return infeasible(problem)
-    # Back to the units of the problem: rows of epsilon and payment are scaled by level and money.
-    original = make_rows(people, problem.information, problem.budget)
-    worth = people.users * reference if allowed is None else people.users * money
-    given = Multipliers(
-        answer.upper_multipliers * worth / _row_units(original.upper, rows.upper, level, money),
-        answer.equal_multipliers * worth / _row_units(original.equal, rows.equal, level, money),
-        answer.price * money / reference if allowed is not None else 1.0,
-    )
-    total = float(posted.total) if problem.budget is None else problem.budget
-    bound = weak_duality(
-        people, original, problem.noise_model, limits, total * (1 + 4 * UNIT), given,
-        None if allowed is None else problem.error_allowed(),
-    )
+    spent = budget if budget is not None else float(posted.total) / (unit.money * people.users)
+    given = Multipliers(answer.upper_multipliers, answer.equal_multipliers, answer.price)
+    bound = weak_duality(scaled, rows, in_units(problem.noise_model, unit), limits, spent, given, allowed)
+    bound *= people.users * (unit.error if allowed is None else unit.money)
     value = problem.objective({"epsilon": posted.epsilon, "payment": posted.payment})
-    proven = value - bound <= OPTIMALITY * value
     return outcome_of(
         problem,
         posted,
-        status="optimal" if proven else "feasible",
+        status="optimal" if value - bound <= OPTIMALITY * value else "feasible",
         bound=bound,
         bound_source="weak duality over the rows",
         solver=answer.solver,
@@ -87,5 +116,35 @@ def solve_rows(problem: PrivacyContract, make_rows: RowMaker) -> Outcome:
     )
 
 
-def _row_units(original, scaled, level, money):  # type: ignore[no-untyped-def]
-    raise NotImplementedError
+def _affordable(problem: PrivacyContract) -> bool:
+    """Whether the budget covers the participation costs and the floor of epsilon, or the cap allows the error."""
+    people, limits = problem.population, problem.limits
+    if problem.budget is None:
+        top = np.full(len(people.types), min(limits.high, UNLIMITED))
+        return math.fsum(people.counts * problem.noise_model.loss(top)) <= problem.error_allowed()
+    if problem.information == "incomplete" and people.cost[-1] < people.cost.max():
+        return True  # the solver decides
+    weight = people.counts * people.types if problem.information == "complete" else people.users * people.types[-1:]
+    floor = limits.low * math.fsum(weight) * (1 - 2.0**-40)
+    return problem.budget > fixed_cost(problem, people) and problem.budget >= fixed_cost(problem, people) + floor
+
+
+def _priced(problem: PrivacyContract, epsilon: Array) -> Posted | None:
+    """Make epsilon monotone, which a solver's answer is only nearly, and pay for it exactly."""
+    people = problem.population
+    ordered = np.minimum.accumulate(epsilon)
+    rules = rules_of(problem, people)
+    if problem.budget is None:
+        return post_enough(rules, ordered, lambda levels: problem.error(levels) <= problem.error_allowed())
+    # What the solver left over is spent by scaling all of epsilon; it shrinks again where that is too much.
+    posted = post_within_budget(rules, ordered * (1.0 + 1e-6), problem.budget)
+    return posted if posted is not None else post_within_budget(rules, ordered, problem.budget)
+
+
+def why_not(problem: PrivacyContract) -> str | None:
+    """Only for noises with a cone form, and when all users are to buy."""
+    if problem.noise_model.name not in CONE_FORMS:
+        return f"the variance of noise '{problem.noise_model.name}' has no cone form; the closed form takes it"
+    if problem.minimum_buyers is not None:
+        return "which types are left out is a choice that the closed form makes by trying all"
+    return None

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mechdesign.core.solution import Solution
+from mechdesign.mechanisms.contract_menu import ContractMenu, Terms
 from mechdesign.problems.contract.allocation import least_error, own_costs, within_budget
 from mechdesign.problems.contract.problem import PrivacyContract
 
@@ -40,3 +41,22 @@ def complete_error(problem: PrivacyContract, budget: float) -> float:
         return math.nan
     found = within_budget(costs, noise, left, limits)
     return least_error(costs, noise, left, limits, found.multiplier)
+
+
+def menu_of(problem: PrivacyContract, solution: Solution) -> ContractMenu:
+    """Return the menu that runs, audited on its very numbers."""
+    people = problem.population
+    terms = Terms(
+        types=people.types,
+        counts=people.counts,
+        cost=people.cost,
+        budget=problem.budget,
+        information=problem.information,
+        data_range=problem.data_range,
+        confidence=problem.confidence,
+        noise=problem.noise,
+        objective="error" if problem.target_error is None else "payment",
+        bound=solution.bound,
+        bound_source=solution.bound_source,
+    )
+    return ContractMenu(solution.variables["epsilon"], solution.variables["payment"], terms)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 Array = NDArray[np.float64]
-Triples = list[tuple[int, int, float]]
+Entries = list[tuple[NDArray[np.int64], NDArray[np.int64], Array]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,12 +37,6 @@ class Rows:
     upper_limits: Array
     equal: csr_array
     equal_limits: Array
-
-
-def budget_row(people: Population) -> Triples:
-    """Return sum counts payment as row 0."""
-    size = len(people.types)
-    return [(0, size + i, float(users)) for i, users in enumerate(people.counts)]
 
 
 def full_rows(people: Population, information: str, budget: float | None) -> Rows:
@@ -56,7 +50,7 @@ def full_rows(people: Population, information: str, budget: float | None) -> Row
     """
     size, theta = len(people.types), people.types
     own = np.arange(size)
-    entries: list[tuple[NDArray[np.int64], NDArray[np.int64], Array]] = []
+    entries: Entries = []
     limits = [np.zeros(0)]
     start = 0
     if budget is not None:
@@ -85,7 +79,7 @@ def reduced_rows(people: Population, information: str, budget: float | None) -> 
         return full_rows(people, information, budget)
     size, theta = len(people.types), people.types
     own, low = np.arange(size), np.arange(size - 1)
-    upper: list[tuple[NDArray[np.int64], NDArray[np.int64], Array]] = []
+    upper: Entries = []
     limits: list[Array] = [np.zeros(0)]
     start = 0
     if budget is not None:
@@ -120,7 +114,7 @@ def reduced_rows(people: Population, information: str, budget: float | None) -> 
 
 
 def _matrix(
-    entries: list[tuple[NDArray[np.int64], NDArray[np.int64], Array]], rows: int, size: int
+    entries: Entries, rows: int, size: int
 ) -> csr_array:
     from scipy.sparse import csr_array
 
