@@ -62,7 +62,9 @@ def __getattr__(name: str) -> Any:
     exported = _exported_problems()
     if name in exported:
         return exported[name]
-    raise AttributeError(f"module 'mechdesign' has no attribute '{name}'; {suggestion(name, [*exported, *__all__])}")
+    raise AttributeError(
+        f"module 'mechdesign' has no attribute '{name}'; {suggestion(name, [*exported, *__all__])}"
+    )
 
 
 def _exported_problems() -> dict[str, type[Problem]]:

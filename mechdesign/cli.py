@@ -1,4 +1,6 @@
-"""The command line: ``mechdesign list | show | solve | compare | check | sweep | build | audit | randomize | estimate``.
+"""The command line.
+
+``mechdesign list | show | solve | compare | check | sweep | build | audit | randomize | estimate``
 
 Exit codes: 0 fine, 1 mismatch, failed certificate or infeasible, 2 bad input (one line, no traceback).
 """
@@ -52,7 +54,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     from mechdesign import __version__
 
-    parser = _Parser(prog="mechdesign", description="Provably best mechanisms for collecting data under privacy.")
+    parser = _Parser(
+        prog="mechdesign", description="Provably best mechanisms for collecting data under privacy."
+    )
     parser.add_argument("--version", action="version", version=f"mechdesign {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND", parser_class=_Parser)
 
@@ -64,14 +68,18 @@ def _parser() -> argparse.ArgumentParser:
     def model_options(added: argparse.ArgumentParser, several: bool = False) -> None:
         text = "a slug such as response/zhou2019_survey, or a path ending in .toml"
         added.add_argument("model", nargs="*" if several else None, metavar="MODEL", help=text)
-        added.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="override a parameter")
+        added.add_argument(
+            "--set", action="append", default=[], metavar="NAME=VALUE", help="override a parameter"
+        )
         added.add_argument("--json", action="store_true", help="print JSON")
 
     listing = command("list", _list, "list the models, or the problems and their methods")
     listing.add_argument("family", nargs="?", help="only this family")
     listing.add_argument("--problems", action="store_true", help="list problems and methods instead")
     listing.add_argument("--json", action="store_true", help="print JSON")
-    show = command("show", _show, "show a model: statement, source, parameters, claims; or a problem's parameters")
+    show = command(
+        "show", _show, "show a model: statement, source, parameters, claims; or a problem's parameters"
+    )
     model_options(show)
     solve = command("solve", _solve, "solve a model and print value, bound, certificates and variables")
     model_options(solve)
@@ -102,9 +110,13 @@ def _parser() -> argparse.ArgumentParser:
     randomize.add_argument("--seed", type=int, help="for simulations only: repeatable, and not private")
     estimate = command("estimate", _estimate, "estimate from reports, with standard errors and intervals")
     estimate.add_argument("mechanism", metavar="MECHANISM")
-    estimate.add_argument("reports", nargs="+", metavar="REPORTS", help="files written by randomize; several are merged")
+    estimate.add_argument(
+        "reports", nargs="+", metavar="REPORTS", help="files written by randomize; several are merged"
+    )
     estimate.add_argument("--column", help="which column, when there are several")
-    estimate.add_argument("--population", action="store_true", help="estimate the population the users were drawn from")
+    estimate.add_argument(
+        "--population", action="store_true", help="estimate the population the users were drawn from"
+    )
     estimate.add_argument("--json", action="store_true", help="print JSON")
     return parser
 
@@ -183,7 +195,9 @@ def _show(options: argparse.Namespace) -> int:
         print(f"  {name} = {abridged(value)}")
     for claim in model.claims:
         at = f" at {dict(claim.at)}" if claim.at else ""
-        print(f"  claim: {claim.quantity}{at} = {claim.value} ({claim.origin}; {claim.verdict}) {claim.reason}")
+        print(
+            f"  claim: {claim.quantity}{at} = {claim.value} ({claim.origin}; {claim.verdict}) {claim.reason}"
+        )
     for name, values in model.sweep.items():
         print(f"  sweep: {name} over {len(values)} values")
     return FINE
@@ -278,11 +292,19 @@ def _audit(options: argparse.Namespace) -> int:
 
     mechanism = load_mechanism(options.mechanism)
     certificates = mechanism.certificates()
+    details = mechanism.audit().details() if hasattr(mechanism, "audit") else {}
     if options.json:
-        _print_json([encode(certificate.as_dict()) for certificate in certificates])
+        _print_json(
+            {
+                "mechanism": type(mechanism).__name__,
+                "certificates": [encode(certificate.as_dict()) for certificate in certificates],
+                "details": encode(details),
+            }
+        )
     else:
         print(f"{options.mechanism}: {type(mechanism).__name__}")
         print("\n".join(f"  {certificate}" for certificate in certificates))
+        print("\n".join(f"    {name}: {value}" for name, value in details.items()))
     return FINE if all(certificate.holds for certificate in certificates) else MISMATCH
 
 

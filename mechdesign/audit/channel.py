@@ -55,7 +55,8 @@ class PrivacyAudit:
     delta_witness : mapping
         ``input``, ``other``, ``reports`` that attain it.
     entry_delta : float
-        The least entry-wise delta for the wanted epsilon, rounded up; equal for two reports, smaller in general.
+        The least entry-wise delta for the wanted epsilon, rounded up: never above ``least_delta``, and
+        equal to it for two reports.
     holds : bool
         Whether the wanted (epsilon, delta) holds, set-wise unless ``notion`` says otherwise.
     metric : bool
@@ -90,6 +91,20 @@ class PrivacyAudit:
         if self.notion == "entry-wise":
             note = "entry by entry, as in the paper; set by set it needs least_delta"
         return Certificate("privacy", self.holds, True, figures, witness, note)
+
+    def details(self) -> dict[str, Any]:
+        """Return everything the audit found, the true epsilon to 40 digits and both readings of delta."""
+        digits = self.true_epsilon_digits
+        return {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "notion": self.notion,
+            "true_epsilon_digits": str(digits if digits.is_infinite() else round(digits, 40).normalize()),
+            "epsilon_witness": dict(self.epsilon_witness),
+            "least_delta_set_wise": self.least_delta,
+            "least_delta_entry_wise": self.entry_delta,
+            "delta_witness": dict(self.delta_witness),
+        }
 
     def __str__(self) -> str:
         return str(self.certificate())

@@ -17,7 +17,7 @@ DIGITS = 50
 """Significant digits of every bound."""
 
 LARGEST = 1000.0
-"""Exponents above this are refused: no channel with 62-bit weights could tell the difference."""
+"""Larger exponents are replaced by this one, which is still a lower bound; 62-bit weights cannot tell."""
 
 
 def _context(rounding: str | None = None) -> Context:
@@ -31,7 +31,8 @@ def exp_lower(exponent: Fraction | float) -> Fraction:
     Parameters
     ----------
     exponent : Fraction or float
-        Taken exactly: a float stands for the dyadic rational that it is. From 0 to 1000.
+        Taken exactly: a float stands for the dyadic rational that it is. At least 0; above 1000 the
+        bound is that of 1000.
 
     Examples
     --------
@@ -39,7 +40,7 @@ def exp_lower(exponent: Fraction | float) -> Fraction:
     >>> bound < Fraction(16487212707001281469, 10**19) and float(bound)
     1.6487212707001282
     """
-    exact = _checked(exponent)
+    exact = min(_checked(exponent), Fraction(LARGEST))
     if exact == 0:
         return Fraction(1)
     context = _context(ROUND_FLOOR)
@@ -57,6 +58,8 @@ def exp_upper(exponent: Fraction | float) -> Fraction:
     True
     """
     exact = _checked(exponent)
+    if exact > Fraction(LARGEST):
+        raise ParameterError(f"epsilon: {float(exact):g} is beyond {LARGEST:g}, no upper bound is computed")
     if exact == 0:
         return Fraction(1)
     context = _context(ROUND_CEILING)
@@ -91,6 +94,6 @@ def float_up(value: Decimal | Fraction) -> float:
 
 def _checked(exponent: Fraction | float) -> Fraction:
     exact = Fraction(exponent)
-    if not 0 <= exact <= Fraction(LARGEST):
-        raise ParameterError(f"epsilon: {float(exact):g} is outside [0, {LARGEST:g}]")
+    if exact < 0:
+        raise ParameterError(f"epsilon: {float(exact):g} is negative; give a number >= 0")
     return exact

@@ -77,10 +77,7 @@ def _excess(
     weights: Weights, epsilon: float, distance: NDArray[np.float64], first: int, second: int, report: int
 ) -> Fraction:
     """Return w_xy - E w_x'y for the rational lower bound E of e^(epsilon d), exactly."""
-    exponent = Fraction(epsilon) * Fraction(float(distance[first, second]))
-    if exponent > Fraction(LARGEST) and weights[second, report] > 0:
-        return Fraction(-1)
-    exponential = exp_lower(min(exponent, Fraction(LARGEST)))
+    exponential = exp_lower(Fraction(epsilon) * Fraction(float(distance[first, second])))
     return int(weights[first, report]) - exponential * int(weights[second, report])
 
 

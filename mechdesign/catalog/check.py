@@ -52,7 +52,9 @@ class ClaimResult:
         mark = "" if self.as_expected else f"  <-- recorded as {self.claim.verdict}"
         where = f" ({self.claim.where})" if self.claim.where else ""
         reason = f"; {self.claim.reason}" if self.verdict == "refuted" and self.claim.reason else ""
-        text = f"{self.claim.quantity}{whose}{at}: {self.claim.origin} states {_short(self.claim.value)}{where}"
+        text = (
+            f"{self.claim.quantity}{whose}{at}: {self.claim.origin} states {_short(self.claim.value)}{where}"
+        )
         return f"{text}, found {_short(self.found)}: {self.verdict}{reason}{mark}"
 
 
@@ -104,7 +106,9 @@ def check_model(model: Model) -> ModelCheck:
     """
     comparison = compare(model.problem, model.methods or None)
     cache: dict[str, Solution] = {}
-    return ModelCheck(model, comparison, tuple(_check(model, comparison, claim, cache) for claim in model.claims))
+    return ModelCheck(
+        model, comparison, tuple(_check(model, comparison, claim, cache) for claim in model.claims)
+    )
 
 
 def _check(model: Model, comparison: Comparison, claim: Claim, cache: dict[str, Solution]) -> ClaimResult:
@@ -126,15 +130,22 @@ def _solution_for(model: Model, comparison: Comparison, claim: Claim, cache: dic
 
 
 def quantity_of(solution: Solution, name: str) -> Any:
-    """Return a named quantity of a solution: value, bound, gap, status, variable, certificate or further ones.
+    """Return a named quantity of a solution: value, bound, gap, status, variable, certificate or others.
 
     Raises
     ------
     UnknownNameError
         With the closest names.
     """
-    simple = {"value": solution.value, "bound": solution.bound, "gap": solution.gap, "status": solution.status}
-    certificates: Mapping[str, Any] = {f"certificate.{item.property}": item.holds for item in solution.certificates}
+    simple = {
+        "value": solution.value,
+        "bound": solution.bound,
+        "gap": solution.gap,
+        "status": solution.status,
+    }
+    certificates: Mapping[str, Any] = {
+        f"certificate.{item.property}": item.holds for item in solution.certificates
+    }
     known = {**simple, **solution.notes, **solution.quantities, **solution.variables, **certificates}
     if name not in known:
         raise UnknownNameError(f"claim: no quantity '{name}'; {suggestion(name, known)}")
@@ -166,7 +177,11 @@ def agrees(stated: Any, found: Any, tolerance: float) -> bool:
 def _short(value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{key} = {_short(item)}" for key, item in value.items())
-    if isinstance(value, (int, float, np.generic)) and not isinstance(value, bool) and not math.isnan(float(value)):
+    if (
+        isinstance(value, (int, float, np.generic))
+        and not isinstance(value, bool)
+        and not math.isnan(float(value))
+    ):
         return format_figure(float(value))
     plain = encode(value)
     text = str([_short(item) for item in plain]).replace("'", "") if isinstance(plain, list) else str(plain)

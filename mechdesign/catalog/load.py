@@ -79,7 +79,9 @@ def load_model(name: str | os.PathLike[str], overrides: Mapping[str, Any] | None
     else:
         known = models()
         if text not in known:
-            raise UnknownNameError(f"model: no '{text}'; {suggestion(text, known)}; or give a path ending in .toml")
+            raise UnknownNameError(
+                f"model: no '{text}'; {suggestion(text, known)}; or give a path ending in .toml"
+            )
         path, slug = models_folder() / f"{text}.toml", text
     return _parse(slug, path, _read(path), dict(overrides or {}))
 
@@ -150,13 +152,16 @@ def _claim(path: Path, number: int, entry: Mapping[str, Any]) -> Claim:
         if key not in entry:
             raise ModelFileError(f"{path}: [{place}] {key}: is missing; give one")
     claim = Claim(**entry)
+    tolerance: object = claim.tolerance
     for key, value, known in (("origin", claim.origin, ORIGINS), ("verdict", claim.verdict, VERDICTS)):
         if value not in known:
-            raise ModelFileError(f"{path}: [{place}] {key}: '{value}' is not a choice; {suggestion(str(value), known)}")
+            raise ModelFileError(
+                f"{path}: [{place}] {key}: '{value}' is not a choice; {suggestion(str(value), known)}"
+            )
     if claim.verdict == "refuted" and not claim.reason:
         raise ModelFileError(f"{path}: [{place}] reason: a refuted claim needs one; say why it is wrong")
-    if isinstance(claim.tolerance, bool) or not isinstance(claim.tolerance, (int, float)) or not claim.tolerance >= 0:
-        raise ModelFileError(f"{path}: [{place}] tolerance: {claim.tolerance!r} is not a number >= 0")
+    if isinstance(tolerance, bool) or not isinstance(tolerance, (int, float)) or not tolerance >= 0:
+        raise ModelFileError(f"{path}: [{place}] tolerance: {tolerance!r} is not a number >= 0")
     return claim
 
 

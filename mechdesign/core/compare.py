@@ -36,7 +36,11 @@ class Comparison:
         rows = []
         for run in self.runs:
             failed = [certificate.property for certificate in run.certificates if not certificate.holds]
-            verdict = ("FAILS: " + ", ".join(failed)) if failed else (f"{len(run.certificates)} hold" if run.found else run.message)
+            verdict = (
+                ("FAILS: " + ", ".join(failed))
+                if failed
+                else (f"{len(run.certificates)} hold" if run.found else run.message)
+            )
             rows.append(
                 [
                     run.method,
@@ -55,7 +59,9 @@ class Comparison:
         header = ["method", "kind", "status", "value", "bound", "gap", "certificates", "seconds"]
         lines = [f"{self.problem.name} ({self.problem.sense})", table(header, self.rows())]
         for run in self.runs:
-            lines += [f"  {run.method}: {certificate}" for certificate in run.certificates if not certificate.holds]
+            lines += [
+                f"  {run.method}: {certificate}" for certificate in run.certificates if not certificate.holds
+            ]
         lines += [f"  {name}: not applicable, {reason}" for name, reason in self.skipped.items()]
         lines += [f"  DISAGREE: {text}" for text in self.disagreements]
         return "\n".join(lines)
@@ -111,7 +117,9 @@ def _run(problem: Problem, method: Method) -> Solution:
     try:
         return solve(problem, method)
     except MechDesignError as error:
-        return Solution(problem, method.name, method.kind, "failed", math.nan, None, {}, {}, 0.0, message=str(error))
+        return Solution(
+            problem, method.name, method.kind, "failed", math.nan, None, {}, {}, 0.0, message=str(error)
+        )
 
 
 def rounding_allowance(value: float, terms: int = 64) -> float:
@@ -147,10 +155,18 @@ def _contradiction(first: Solution, second: Solution) -> list[str]:
     sign = 1.0 if first.problem.sense == "max" else -1.0
     for better, bounded in ((first, second), (second, first)):
         if bounded.bound is not None and sign * (better.value - bounded.bound) > tau:
-            texts.append(f"{better.method} finds {better.value!r}, beyond the bound {bounded.bound!r} of {bounded.method}")
-    optimal = first.status == second.status == "optimal" and first.kind != "heuristic" and second.kind != "heuristic"
+            texts.append(
+                f"{better.method} finds {better.value!r}, beyond {bounded.method}'s bound {bounded.bound!r}"
+            )
+    optimal = (
+        first.status == second.status == "optimal"
+        and first.kind != "heuristic"
+        and second.kind != "heuristic"
+    )
     allowed = sum(run.gap for run in (first, second)) + tau
     if optimal and abs(first.value - second.value) > allowed:
         difference = abs(first.value - second.value)
-        texts.append(f"{first.method} and {second.method} differ by {difference:.3g}, their gaps allow {allowed:.3g}")
+        texts.append(
+            f"{first.method} and {second.method} differ by {difference:.3g}, their gaps allow {allowed:.3g}"
+        )
     return texts

@@ -19,7 +19,8 @@ class Outcome:
     Parameters
     ----------
     status : str
-        ``"optimal"``, ``"feasible"`` (no optimality claimed), ``"infeasible"``, ``"unbounded"`` or ``"failed"``.
+        ``"optimal"``, ``"feasible"`` (no optimality claimed), ``"infeasible"``, ``"unbounded"`` or
+        ``"failed"``.
     variables : mapping
         The problem's variables by their stable names; empty when there is no solution.
     bound : float or None
@@ -32,6 +33,8 @@ class Outcome:
         For ``infeasible``, ``unbounded`` and ``failed``: the reason, and what would help.
     notes : mapping
         Further figures, for instance the utility given up by a repair.
+    realisation : object, optional
+        An exact or structured form of the variables that the mechanism is built from instead of them.
     """
 
     status: Status
@@ -41,6 +44,7 @@ class Outcome:
     solver: str = ""
     message: str = ""
     notes: Mapping[str, Any] = field(default_factory=dict)
+    realisation: Any = None
 
 
 @dataclass(frozen=True)

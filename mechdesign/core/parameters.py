@@ -37,7 +37,7 @@ def problem_from(problem_class: type[Problem], parameters: Mapping[str, Any]) ->
     >>> problem_from(RandomizedResponse, {"prior": [0.5, 0.5], "epsilom": 1})
     Traceback (most recent call last):
         ...
-    mechdesign.core.errors.UnknownNameError: randomized-response: no parameter 'epsilom'; did you mean 'epsilon'?
+    mechdesign.core.errors.UnknownNameError: ...: no parameter 'epsilom'; did you mean 'epsilon'?
     """
     fields = {field.name: field for field in dataclasses.fields(problem_class)}  # type: ignore[arg-type]
     for key in parameters:
@@ -117,9 +117,11 @@ def _generated(problem_class: type[Problem], key: str, value: Any) -> Any:
     if key not in generators or not isinstance(value, Mapping):
         return value
     known = generators[key]
-    name = value.get("name")
+    name = str(value.get("name"))
     if name not in known:
-        raise UnknownNameError(f"{problem_class.name}: {key}: no generator '{name}'; {suggestion(str(name), known)}")
+        raise UnknownNameError(
+            f"{problem_class.name}: {key}: no generator '{name}'; {suggestion(name, known)}"
+        )
     arguments = {word: argument for word, argument in value.items() if word != "name"}
     try:
         return known[name](**arguments)

@@ -69,4 +69,6 @@ class Problem(ABC):
         """
         from mechdesign.core.errors import MethodError
 
-        raise MethodError(f"{self.name}: no simulation is defined for this problem; drop the table 'simulation'")
+        raise MethodError(
+            f"{self.name}: no simulation is defined for this problem; drop the table 'simulation'"
+        )

@@ -67,6 +67,9 @@ def numpy_generator(rng: Rng) -> np.random.Generator:
     """Return a numpy generator for simulations; None gives one seeded by the system."""
     if isinstance(rng, np.random.Generator):
         return rng
-    if rng is None or (isinstance(rng, (int, np.integer)) and not isinstance(rng, bool) and rng >= 0):
-        return np.random.default_rng(rng)
+    if rng is None:
+        return np.random.default_rng()
+    seed: object = rng
+    if isinstance(seed, (int, np.integer)) and not isinstance(seed, bool) and seed >= 0:
+        return np.random.default_rng(int(seed))
     raise ParameterError(f"rng: {rng!r} is not a seed; give None, an integer >= 0 or a numpy Generator")

@@ -36,6 +36,8 @@ class Solution:
     seconds : float
         Wall-clock time of the method.
     solver, bound_source, message : str
+    realisation : object
+        What the mechanism is built from where the method knows more than the variables say.
 
     Examples
     --------
@@ -58,6 +60,7 @@ class Solution:
     bound_source: str = ""
     message: str = ""
     notes: Mapping[str, Any] = field(default_factory=dict)
+    realisation: Any = None
 
     @property
     def found(self) -> bool:
@@ -92,7 +95,9 @@ class Solution:
             When the audit of the mechanism fails.
         """
         if not self.found:
-            raise MethodError(f"{self.problem.name}: no mechanism from a solution that is {self.status}: {self.message}")
+            raise MethodError(
+                f"{self.problem.name}: no mechanism from a solution that is {self.status}: {self.message}"
+            )
         return self.problem.mechanism(self)
 
     def __str__(self) -> str:

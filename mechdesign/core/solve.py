@@ -101,7 +101,9 @@ def solve(problem: Problem, method: str | Method | None = None, **options: Any) 
     ('closed-form', 'lp')
     """
     if not isinstance(problem, Problem):
-        raise TypeError(f"solve: expected a problem, got {type(problem).__name__}; load a model with load_model(...).problem")
+        raise TypeError(
+            f"solve: expected a problem, got {type(problem).__name__}; of a model take its .problem"
+        )
     if method is None:
         chosen = choose_method(problem)
     else:
@@ -127,4 +129,5 @@ def solve(problem: Problem, method: str | Method | None = None, **options: Any) 
         bound_source=outcome.bound_source,
         message=outcome.message,
         notes=outcome.notes,
+        realisation=outcome.realisation,
     )

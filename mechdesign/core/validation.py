@@ -108,7 +108,9 @@ def probability_vector(field: str, value: Any) -> Array:
     vector = finite_array(field, value, 1)
     if (vector < 0).any():
         where = int(np.argmax(vector < 0))
-        raise ParameterError(f"{field}: entry {where} is negative ({vector[where]:g}); give probabilities >= 0")
+        raise ParameterError(
+            f"{field}: entry {where} is negative ({vector[where]:g}); give probabilities >= 0"
+        )
     total = math.fsum(vector)
     if abs(total - 1.0) > PRIOR_TOLERANCE:
         raise ParameterError(f"{field}: sums to {total:.10g}, not 1; divide by the sum or correct an entry")

@@ -82,7 +82,9 @@ def write_whole(path: Path, text: str) -> None:
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     except OSError as error:
-        raise ModelFileError(f"{path}: cannot be written ({error.strerror}); give another place with -o") from None
+        raise ModelFileError(
+            f"{path}: cannot be written ({error.strerror}); give another place with -o"
+        ) from None
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as stream:
             stream.write(text)
@@ -145,13 +147,17 @@ def load_mechanism(path: str | os.PathLike[str]) -> Mechanism:
     try:
         document = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
-        raise ModelFileError(f"{path}: cannot be read ({error.strerror}); name a file written by build") from None
+        raise ModelFileError(
+            f"{path}: cannot be read ({error.strerror}); name a file written by build"
+        ) from None
     except ValueError as error:
         raise ModelFileError(f"{path}: is not JSON ({error}); name a file written by build") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ModelFileError(f"{path}: is not a mechanism file; name a file written by build")
     if document.get("version") != VERSION:
-        raise ModelFileError(f"{path}: has version {document.get('version')}, this release reads {VERSION}; build it anew")
+        raise ModelFileError(
+            f"{path}: has version {document.get('version')}, this release reads {VERSION}; build it anew"
+        )
     known = mechanism_types()
     kind = document.get("type")
     if kind not in known:
@@ -175,5 +181,7 @@ def _restored(path: str | os.PathLike[str], kind: type[Mechanism], document: Map
     if failed:
         raise CertificateError(f"{path}: refused: {failed[0]}; build it anew")
     if document.get("sha256") != digest(kind.type, content):
-        raise CertificateError(f"{path}: refused: the content was changed after saving (sha256 differs); build it anew")
+        raise CertificateError(
+            f"{path}: refused: the content was changed after saving (sha256 differs); build it anew"
+        )
     return mechanism

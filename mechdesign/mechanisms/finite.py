@@ -175,7 +175,8 @@ class FiniteChannel(FrequencyMechanism):
         for index in ahead.tolist():  # long runs of tiny weights inside one cell of the table: rare
             row = self._cumulative[codes[index]]
             place[index] = base[index] + np.searchsorted(row, drawn[index], side="right")
-        return place - base
+        found: Codes = place - base
+        return found
 
     # Server
 
@@ -193,14 +194,15 @@ class FiniteChannel(FrequencyMechanism):
             names = ", ".join(f"'{shown[member]}'" for member in groups[0][:4])
             more = ", ..." if len(groups[0]) > 4 else ""
             raise EstimationError(
-                f"channel: answers {names}{more} are reported alike, so their frequencies cannot be told apart; "
-                "build with a larger epsilon, or a prior closer to uniform"
+                f"channel: answers {names}{more} are reported alike, so their frequencies cannot be told "
+                "apart; build with a larger epsilon, or a prior closer to uniform"
             )
         values = np.linalg.svd(channel, compute_uv=False)
         if channel.shape[0] > channel.shape[1] or values[-1] <= SINGULAR * values[0]:
+            rank = int((values > SINGULAR * values[0]).sum())
             raise EstimationError(
-                f"channel: singular (rank {int((values > SINGULAR * values[0]).sum())} for {channel.shape[0]} answers), "
-                "so the frequencies cannot be recovered; build with a larger epsilon, or a prior closer to uniform"
+                f"channel: singular (rank {rank} for {channel.shape[0]} answers), so the frequencies "
+                "cannot be recovered; build with a larger epsilon, or a prior closer to uniform"
             )
         root = np.sqrt(np.maximum(channel.mean(axis=0), 2.0**-60))
         inverse: NDArray[np.float64] = np.linalg.pinv(channel.T / root[:, None], rcond=SINGULAR / 100) / root

@@ -196,7 +196,9 @@ class Aggregator:
     def merge(self, other: Aggregator) -> None:
         """Add the counts of another machine; both must belong to the same mechanism."""
         if other.mechanism.fingerprint != self.mechanism.fingerprint:
-            raise DataError("aggregator: the other one belongs to a different mechanism; merge counts of one mechanism only")
+            raise DataError(
+                "aggregator: the other one belongs to a different mechanism; merge counts of one only"
+            )
         self.counts = self.counts + other.counts
 
     def estimate(self, population: bool = False) -> FrequencyEstimate:
@@ -213,7 +215,9 @@ class Aggregator:
     def from_json(cls, mechanism: FrequencyMechanism, document: Mapping[str, Any]) -> Aggregator:
         """Restore counts that :meth:`as_json` gave, for the same mechanism."""
         if document.get("mechanism") != mechanism.fingerprint:
-            raise DataError("aggregator: the counts belong to a different mechanism; load the one they were made with")
+            raise DataError(
+                "aggregator: the counts belong to a different mechanism; load the one they were made with"
+            )
         counter = cls(mechanism)
         counts = np.array(document["counts"], dtype=np.int64)
         if counts.shape != counter.counts.shape or (counts < 0).any():

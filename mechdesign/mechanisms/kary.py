@@ -1,4 +1,4 @@
-"""The k-ary response: randomized response on the likely answers, a rule for the rest, never an n x n array."""
+"""The k-ary response: randomized response on the likely answers and a rule for the rest; no n x n array."""
 
 from __future__ import annotations
 
@@ -23,6 +23,9 @@ from mechdesign.mechanisms.frequencies import FrequencyEstimate, FrequencyMechan
 from mechdesign.mechanisms.labels import Codes, Labels
 
 Array = NDArray[np.float64]
+
+MAX_DENSE = 20_000
+"""Matrices of more rows are refused: they would take gigabytes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +67,7 @@ class KaryChannel:
     @property
     def low(self) -> float:
         """Probability, before the share delta, of a kept answer that is not the delegate."""
-        return 1.0 / (math.exp(self.epsilon) + len(self.kept) - 1)
+        return math.exp(-self.epsilon) * self.high
 
     @property
     def high(self) -> float:
@@ -79,8 +82,10 @@ class KaryChannel:
 
     def dense(self) -> Array:
         """Return the (n, n) matrix; refuse sizes that would not fit in memory."""
-        if self.size > 20_000:
-            raise ParameterError(f"channel: a dense matrix of {self.size} x {self.size} is too large; use the structure")
+        if self.size > MAX_DENSE:
+            raise ParameterError(
+                f"channel: a dense matrix of {self.size} x {self.size} is too large; use the structure"
+            )
         matrix = np.zeros((self.size, self.size))
         matrix[:, self.kept] = (1.0 - self.delta) * self.low
         delegates = np.full(self.size, self.kept[0])
@@ -138,7 +143,9 @@ class KaryResponse(FrequencyMechanism):
     ) -> None:
         weights.require()
         if len(kept) != weights.kept or len(np.unique(kept)) != len(kept):
-            raise CertificateError("channel: the kept answers are not distinct or not as many as the weights say")
+            raise CertificateError(
+                "channel: the kept answers are not distinct or not as many as the weights say"
+            )
         if kept.min() < 0 or kept.max() >= weights.size:
             raise CertificateError(f"channel: a kept answer is outside 0 .. {weights.size - 1}")
         self.weights, self.kept = weights, kept.astype(np.int64)
@@ -173,7 +180,9 @@ class KaryResponse(FrequencyMechanism):
         names |= dict(zip(other_columns, outside, strict=True))
         translated = {
             field: {
-                key: [names.get(item, item) for item in value] if isinstance(value, list) else names.get(value, value)
+                key: [names.get(item, item) for item in value]
+                if isinstance(value, list)
+                else names.get(value, value)
                 for key, value in getattr(audit, field).items()
             }
             for field in ("epsilon_witness", "delta_witness")
@@ -188,6 +197,21 @@ class KaryResponse(FrequencyMechanism):
         """Return the exact certificates of privacy and of the row sums."""
         self.weights.require()
         return self.audit().certificate(), Certificate("normalization", True, True, {"row_sum": f"2**{BITS}"})
+
+    @property
+    def channel(self) -> Array:
+        """The probabilities in floating point, shape (n, n); refused where that would be too large."""
+        own, high, low = (
+            weight / TOTAL for weight in (self.weights.own, self.weights.high, self.weights.low)
+        )
+        if self.weights.size > MAX_DENSE:
+            raise ParameterError(f"channel: {self.weights.size} x {self.weights.size} entries are too many")
+        matrix = np.zeros((self.weights.size, self.weights.size))
+        matrix[:, self.kept] = low
+        rows = np.arange(self.weights.size)
+        matrix[rows, np.where(self._is_kept, rows, self.kept[0])] = high
+        matrix[rows, rows] += own
+        return matrix
 
     @cached_property
     def _is_kept(self) -> NDArray[np.bool_]:
@@ -240,11 +264,14 @@ class KaryResponse(FrequencyMechanism):
         others = self.kept[1:]
         gain = own + high - low
         value[others] = (shares[others] - low) / gain if len(others) else 0.0
-        variance[others] = self._binary_variance(value[others], shares[others], own + high, low, population) / gain**2
+        variance[others] = (
+            self._binary_variance(value[others], shares[others], own + high, low, population) / gain**2
+        )
         if outside:
             value[self._outside] = shares[self._outside] / own
             variance[self._outside] = (
-                self._binary_variance(value[self._outside], shares[self._outside], own, 0.0, population) / own**2
+                self._binary_variance(value[self._outside], shares[self._outside], own, 0.0, population)
+                / own**2
             )
         delegate = int(self.kept[0])
         value[delegate] = 1.0 - math.fsum(value[others]) - math.fsum(value[self._outside])
@@ -255,7 +282,7 @@ class KaryResponse(FrequencyMechanism):
     def _binary_variance(
         self, value: Array, shares: Array, inside: float, outside: float, population: bool
     ) -> Array:
-        """Return the variance per user of the indicator of a report, for the users at hand or for a random draw."""
+        """Return the variance per user of a report's indicator, for the users at hand or a random draw."""
         if population:
             return shares * (1.0 - shares)
         likely = np.clip(value, 0.0, 1.0)
@@ -292,10 +319,10 @@ class KaryResponse(FrequencyMechanism):
     def _singular(self) -> EstimationError:
         shown = self.labels.shown()
         alike = [shown[int(self.kept[0])], *(shown[answer] for answer in self._outside[:3].tolist())]
-        count = len(self._outside) + 1
+        names, count = ", ".join(map(repr, alike)), len(self._outside) + 1
         return EstimationError(
-            f"channel: {count} answers ({', '.join(repr(name) for name in alike)}{', ...' if count > 4 else ''}) are reported "
-            "alike, so their frequencies cannot be told apart; build with a larger epsilon, a delta, or a prior closer to uniform"
+            f"channel: {count} answers ({names}{', ...' if count > 4 else ''}) are reported alike, so their "
+            "frequencies cannot be told apart; build with a larger epsilon, a delta or a more even prior"
         )
 
     def content(self) -> dict[str, Any]:
@@ -320,7 +347,13 @@ class KaryResponse(FrequencyMechanism):
         own, high, low = (integer(name, content[name], 0, TOTAL) for name in ("own", "high", "low"))
         kept = np.array([integer("kept", answer, 0) for answer in content["kept"]], dtype=np.int64)
         weights = KaryWeights(integer("size", content["size"], 1), len(kept), own, high, low)
-        return cls(weights, kept, privacy_epsilon(content["epsilon"]), privacy_delta(content["delta"]), content["labels"])
+        return cls(
+            weights,
+            kept,
+            privacy_epsilon(content["epsilon"]),
+            privacy_delta(content["delta"]),
+            content["labels"],
+        )
 
 
 def _split(rest: int, kept: int, exponential: Fraction) -> tuple[int, int]:

@@ -28,14 +28,15 @@ class Labels:
     array([1, 0, 1])
     """
 
-    def __init__(self, size: int, names: Sequence[str] | None = None) -> None:
+    def __init__(self, size: int, names: Sequence[object] | None = None) -> None:
         self.size = size
-        self.names = None if names is None else tuple(names)
-        if self.names is None:
+        self.names: tuple[str, ...] | None = None
+        if names is None:
             return
+        if len(names) != size:
+            raise ParameterError(f"labels: {len(names)} names for {size} categories; give one name each")
+        self.names = tuple(name for name in names if isinstance(name, str) and name)
         if len(self.names) != size:
-            raise ParameterError(f"labels: {len(self.names)} names for {size} categories; give one name each")
-        if any(not isinstance(name, str) or name == "" for name in self.names):
             raise ParameterError("labels: every name must be a non-empty text; put quotes around numbers")
         if len(set(self.names)) != size:
             double = next(name for name in self.names if self.names.count(name) > 1)
@@ -52,7 +53,9 @@ class Labels:
         array = np.asarray(values)
         if array.ndim != 1:
             raise DataError(f"{what}: expected one column of values, got an array of {array.ndim} dimensions")
-        return self._encode_names(array, what) if self.names is not None else self._encode_numbers(array, what)
+        return (
+            self._encode_names(array, what) if self.names is not None else self._encode_numbers(array, what)
+        )
 
     def _encode_numbers(self, array: NDArray[Any], what: str) -> Codes:
         if array.size == 0:
@@ -62,7 +65,9 @@ class Labels:
         if array.dtype.kind == "f":
             self._refuse(array, ~np.isfinite(array) | (array != np.floor(array)), what)
         elif array.dtype.kind == "b":
-            raise DataError(f"{what}: are booleans; give whole numbers from 0 to {self.size - 1}, or set labels")
+            raise DataError(
+                f"{what}: are booleans; give whole numbers from 0 to {self.size - 1}, or set labels"
+            )
         elif array.dtype.kind not in "iu":
             raise DataError(f"{what}: expected whole numbers from 0 to {self.size - 1}")
         codes = array.astype(np.int64, copy=False)
@@ -111,6 +116,6 @@ def _numbers_from_text(array: NDArray[Any], what: str) -> NDArray[Any]:
                 float(value)
             except (TypeError, ValueError):
                 raise DataError(
-                    f"{what}: row {row + 1}: {value!r} is not a number; give codes, or set labels in the model"
+                    f"{what}: row {row + 1}: {value!r} is not a number; give codes, or set labels"
                 ) from None
         raise

@@ -119,7 +119,7 @@ def cleaned(channel: Array) -> Array:
 
 
 def constant_rows(channel: Array) -> tuple[Array, Array]:
-    """Return the two rows q that noise may come from: uniform over the reported symbols, and the average row."""
+    """Return the two rows q that noise may come from: uniform over the reported symbols, the average row."""
     reported = channel.max(axis=0) > 0
     return reported / reported.sum(), channel.mean(axis=0)
 

@@ -61,7 +61,9 @@ def _read_csv(path: Path, column: str | None) -> tuple[str, NDArray[Any]]:
                 if len(line) != width:
                     if not line:
                         continue
-                    raise DataError(f"{path}: line {reader.line_num}: {len(line)} fields, the header has {width}")
+                    raise DataError(
+                        f"{path}: line {reader.line_num}: {len(line)} fields, the header has {width}"
+                    )
                 values.append(line[place])
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror}); check the path") from None
@@ -85,7 +87,9 @@ def _read_parquet(path: Path, column: str | None) -> tuple[str, NDArray[Any]]:
     if not len(values):
         raise DataError(f"{path}: has no rows; give one row a user")
     if values.null_count:
-        raise DataError(f"{path}: column '{name}' has {values.null_count} missing values; remove or recode them")
+        raise DataError(
+            f"{path}: column '{name}' has {values.null_count} missing values; remove or recode them"
+        )
     return name, np.array(values.to_pylist())
 
 
@@ -93,7 +97,9 @@ def _pyarrow_parquet(path: Path) -> Any:
     try:
         import pyarrow.parquet
     except ImportError:
-        raise MissingPackageError(f"{path}: Parquet needs pyarrow; install mechdesign[parquet], or use CSV") from None
+        raise MissingPackageError(
+            f"{path}: Parquet needs pyarrow; install mechdesign[parquet], or use CSV"
+        ) from None
     return pyarrow.parquet
 
 

@@ -50,6 +50,7 @@ def _row(row: Any) -> str:
 
 
 def abridged(value: Any) -> str:
+    """Return a plain value as text; a long list by its first entries."""
     if isinstance(value, list) and len(value) > SHOWN_COLUMNS:
         return f"[{', '.join(map(_cell, value[:SHOWN_COLUMNS]))}, ... {len(value)} in all]"
     if isinstance(value, list):
@@ -76,7 +77,18 @@ def _methods_table(checks: Sequence[ModelCheck]) -> str:
         for number, row in enumerate(check.comparison.rows()):
             agree = ("yes" if check.comparison.agree else "NO") if number == 0 else ""
             rows.append([check.model.slug if number == 0 else "", *row, agree])
-    header = ["model", "method", "kind", "status", "value", "bound", "gap", "certificates", "seconds", "agree"]
+    header = [
+        "model",
+        "method",
+        "kind",
+        "status",
+        "value",
+        "bound",
+        "gap",
+        "certificates",
+        "seconds",
+        "agree",
+    ]
     return table(header, rows)
 
 
@@ -90,7 +102,9 @@ def _claims_table(checks: Sequence[ModelCheck]) -> str:
                 [
                     check.model.slug if number == 0 else "",
                     claim.origin,
-                    claim.quantity + (f" by {claim.method}" if claim.method else "") + (f" at {at}" if at else ""),
+                    claim.quantity
+                    + (f" by {claim.method}" if claim.method else "")
+                    + (f" at {at}" if at else ""),
                     _short(claim.value),
                     _short(result.found),
                     result.verdict if result.as_expected else f"{result.verdict} (EXPECTED: {claim.verdict})",

@@ -28,7 +28,7 @@ UNIT = 2.0**-53
 
 @dataclass(frozen=True)
 class LinearProgram:
-    """Maximise ``objective . x`` subject to ``upper_rows x <= upper_limits``, ``equal_rows x = equal_limits``.
+    """Maximise ``objective . x`` with ``upper_rows x <= upper_limits`` and ``equal_rows x = equal_limits``.
 
     Parameters
     ----------
@@ -92,10 +92,14 @@ def solve_linear(
     LinearResult
         ``status`` is ``infeasible`` or ``unbounded`` with a message where HiGHS says so.
     """
-    from scipy.optimize import linprog
+    from scipy import optimize
 
+    linprog: Any = optimize.linprog  # its stubs know neither sparse matrices nor a method by variable
     name = "highs-ds" if algorithm == "simplex" else "highs-ipm"
-    options: dict[str, Any] = {"primal_feasibility_tolerance": tolerance, "dual_feasibility_tolerance": tolerance}
+    options: dict[str, Any] = {
+        "primal_feasibility_tolerance": tolerance,
+        "dual_feasibility_tolerance": tolerance,
+    }
     if algorithm == "interior-point":
         options["ipm_optimality_tolerance"] = 1e-10
     upper = program.upper_rows if program.upper_rows.shape[0] else None
@@ -114,7 +118,13 @@ def solve_linear(
     status: dict[int, Status] = {0: "optimal", 2: "infeasible", 3: "unbounded"}
     if answer.status != 0:
         return LinearResult(
-            status.get(answer.status, "failed"), empty, None, empty, empty, str(answer.message), f"HiGHS {algorithm}"
+            status.get(answer.status, "failed"),
+            empty,
+            None,
+            empty,
+            empty,
+            str(answer.message),
+            f"HiGHS {algorithm}",
         )
     multipliers = np.maximum(0.0, -np.asarray(answer.ineqlin.marginals)) if upper is not None else empty
     free = -np.asarray(answer.eqlin.marginals) if equal is not None else empty
@@ -154,7 +164,9 @@ def _domain_maximum(program: LinearProgram, upper: Array, lower: Array) -> Array
     blocks = program.blocks if program.blocks is not None else np.full(len(upper), -1)
     boxed = blocks < 0
     with np.errstate(invalid="ignore"):
-        choices = [bound[boxed] * costs[boxed] for bound in (program.low, program.high) for costs in (upper, lower)]
+        choices = [
+            bound[boxed] * costs[boxed] for bound in (program.low, program.high) for costs in (upper, lower)
+        ]
     terms = [np.nan_to_num(np.max(choices, axis=0), nan=0.0)] if boxed.any() else []
     if program.block_totals is not None and program.block_tight is not None:
         best = np.where(program.block_tight, -np.inf, 0.0)
@@ -164,7 +176,7 @@ def _domain_maximum(program: LinearProgram, upper: Array, lower: Array) -> Array
 
 
 def solve_equality_form(values: Array, columns: Array, limits: Array) -> tuple[Array, Array]:
-    """Maximise ``values . x`` subject to ``columns x = limits``, ``x >= 0``; return x and the prices of the rows.
+    """Maximise ``values . x`` with ``columns x = limits``, ``x >= 0``; return x and the rows' prices.
 
     For the small master programs of column generation; the caller proves its own bound from the prices.
 

@@ -40,7 +40,9 @@ def basic_solutions(columns: Array, limits: Array) -> tuple[Array, NDArray[np.in
         matrices = columns[:, batch].transpose(1, 0, 2)
         regular = np.abs(np.linalg.det(matrices)) > 1e-9
         bases = batch[regular]
-        values = np.linalg.solve(matrices[regular], np.broadcast_to(limits[:, None], (len(bases), rows, 1)))[..., 0]
+        values = np.linalg.solve(matrices[regular], np.broadcast_to(limits[:, None], (len(bases), rows, 1)))[
+            ..., 0
+        ]
         feasible = (values >= -1e-12).all(axis=1)
         found_values.append(np.maximum(values[feasible], 0.0))
         found_bases.append(bases[feasible])

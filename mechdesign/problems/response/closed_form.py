@@ -4,12 +4,12 @@ With the prior sorted descending and S_k the sum of its k largest entries,
 
     u*(pi, eps, delta) = delta + (1 - delta) max_k  e^eps S_k / (e^eps + k - 1).
 
-Proof sketch (docs/families/response.md has it in full). delta = 0: with m_j = min_i p_ij and
-M = sum_j m_j, p_ii <= min(e^eps m_i, 1 - M + m_i); for fixed M the right side is concave and piecewise
-linear in m_i with its kink at t = (1 - M) / (e^eps - 1), so the most likely answers are filled to t first, and
-between full fillings the bound is linear. delta > 0: take out of each row what exceeds e^eps times the
-least row; that is at most delta, and what is left is a private channel of mass 1 - delta. For n = 2
-these are eqs. (4) and (15) of Zhou, Lu, Wu (2019).
+Proof sketch (docs/families/response.md has it in full). Let m_j = min_i p_ij, M = sum_j m_j. Entry by entry,
+p_ii <= min(e^eps m_i + delta, 1 - M + m_i). For fixed M the right side is concave and piecewise linear in m_i
+with its kink at t = (1 - M - delta) / (e^eps - 1), so the most likely answers are filled to t first; between
+full fillings, M = k t, the bound is linear in M. Set by set is stricter, so the bound holds for both
+notions; (1 - delta) P_0 + delta I attains it for both. For n = 2 these are eqs. (4) and (15) of Zhou, Lu,
+Wu (2019).
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ def run(problem: RandomizedResponse) -> Outcome:
         bound_source="the closed form's proof",
         solver="closed form",
         notes={"kept_answers": count},
+        realisation=structured,
     )
 
 

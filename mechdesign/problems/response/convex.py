@@ -2,9 +2,9 @@
 
 The proven bound uses the solver's multipliers but none of its numbers on trust. Let f be the concave
 utility, g_k <= 0 the user's convex constraints with multipliers l_k >= 0, and R the privacy rows with
-multipliers y >= 0. For every feasible P, by concavity at the solution P*,
+multipliers y >= 0. With L = f - sum_k l_k g_k, concave, and G its gradient at the solution P*,
 
-    f(P) <= f(P) - sum_k l_k g_k(P) <= f(P*) - sum_k l_k g_k(P*) + G . (P - P*),   G = grad f - sum_k l_k grad g_k,
+    f(P) <= L(P) <= L(P*) + G . (P - P*)     for every feasible P,
 
 and the maximum of G . P over the privacy rows is bounded by weak duality with y.
 """
@@ -142,7 +142,9 @@ def _proven_bound(problem: RandomizedResponse, model: ConvexModel) -> float | No
         return None
     linear = _linear_bound(problem, model, gradient)
     if problem.is_extended:  # the gradient is only as good as the point: let exact multipliers sharpen it
-        linear = min((item for item in (linear, _sharper(problem, gradient)) if item is not None), default=None)
+        linear = min(
+            (item for item in (linear, _sharper(problem, gradient)) if item is not None), default=None
+        )
     if linear is None:
         return None
     offset = float((gradient * point).sum())
@@ -161,7 +163,7 @@ def _gradient(expression: cvxpy.Expression, channel: cvxpy.Variable, weights: Ar
 
 
 def _own_part(constraint: cvxpy.Constraint, channel: cvxpy.Variable) -> tuple[float, Array] | None:
-    """Return l . g(P*) and its gradient for one own constraint g <= 0 (or = 0) that involves the channel only."""
+    """Return l . g(P*) and its gradient for an own constraint g <= 0 (or = 0) in the channel alone."""
     import cvxpy
 
     kinds = (cvxpy.constraints.nonpos.Inequality, cvxpy.constraints.zero.Equality)
@@ -190,7 +192,9 @@ def _linear_bound(problem: RandomizedResponse, model: ConvexModel, gradient: Arr
     reduced, magnitude, constant = gradient.copy(), np.abs(gradient), 0.0
     distance = problem.distances()
     if distance is not None:
-        for (first, second), prices in zip(metric.needed_pairs(distance), duals[0] if duals else [], strict=True):
+        for (first, second), prices in zip(
+            metric.needed_pairs(distance), duals[0] if duals else [], strict=True
+        ):
             factor = float(np.exp(problem.epsilon * distance[first, second]))
             reduced[first] -= prices
             reduced[second] += factor * prices

@@ -74,7 +74,9 @@ class ExtendedResponse(RandomizedResponse):
         """Return also by how much the own constraints are violated."""
         result = super().residuals(variables)
         if self.own_constraints is not None:
-            violations = [np.max(item.violation()) for item in self.own_constraints(self._constant(variables))]
+            violations = [
+                np.max(item.violation()) for item in self.own_constraints(self._constant(variables))
+            ]
             result["own_constraints"] = max(0.0, *(float(value) for value in violations))
         return result
 
@@ -85,7 +87,9 @@ class ExtendedResponse(RandomizedResponse):
         constraints = list(self.own_constraints(channel)) if self.own_constraints is not None else []
         for number, constraint in enumerate(constraints):
             if not constraint.is_dcp():
-                raise ParameterError(f"own_constraints: number {number} is not convex: {constraint}; see cvxpy's DCP rules")
+                raise ParameterError(
+                    f"own_constraints: number {number} is not convex: {constraint}; see cvxpy's DCP rules"
+                )
         if self.own_utility is None:
             return cvxpy.sum(cvxpy.multiply(self.weights(), channel)), constraints
         utility = cvxpy.sum(self.own_utility(channel))
@@ -127,7 +131,9 @@ def mutual_information(prior: Any, channel: cvxpy.Expression) -> cvxpy.Expressio
 
     weights = np.asarray(prior, dtype=np.float64)
     joint = cvxpy.multiply(weights[:, None] * np.ones(channel.shape), channel)
-    product = cvxpy.multiply(weights[:, None] * np.ones(channel.shape), np.ones((len(weights), 1)) @ (weights @ channel)[None, :])
+    product = cvxpy.multiply(
+        weights[:, None] * np.ones(channel.shape), np.ones((len(weights), 1)) @ (weights @ channel)[None, :]
+    )
     return cvxpy.sum(cvxpy.rel_entr(joint, product)) / np.log(2.0)
 
 

@@ -1,10 +1,11 @@
 """All extreme points of the polytope of private channels, for few answers: an independent check.
 
-A linear or convex utility has its maximum at an extreme point. Without delta, the columns of a channel are
-combinations of the extreme rays of K = {p : p_i <= e^eps p_i'}, the 2^n - 2 patterns in {1, e^eps}^n that are not
-constant; a channel is a point theta >= 0 of sum theta_js s = 1, and every extreme channel is the image of a
-basic solution. All bases are tried (n <= 4), and images that are not extreme are left out by the rank of
-their active constraints. With delta or a distance the polytope is given to Qhull (dimension n (m - 1) <= 6).
+A linear or convex utility has its maximum at an extreme point. Without delta, the columns of a channel
+are combinations of the extreme rays of K = {p : p_i <= e^eps p_i'}, the 2^n - 2 patterns in {1, e^eps}^n
+that are not constant; a channel is a point theta >= 0 of sum theta_js s = 1, and every extreme channel is
+the image of a basic solution. All bases are tried (n <= 4), and images that are not extreme are left out
+by the rank of their active constraints. With delta or a distance the polytope is given to Qhull, up to
+dimension n (m - 1) = 6.
 Figures 1 and 5 of Zhou, Lu, Wu (2019) are the case n = 2.
 """
 
@@ -62,7 +63,9 @@ def _by_rays(problem: RandomizedResponse) -> Array:
     channels = np.zeros((len(values), m, n))
     for place in range(n):
         chosen = bases[:, place]
-        np.add.at(channels, (np.arange(len(values)), owners[chosen]), columns.T[chosen] * values[:, place][:, None])
+        np.add.at(
+            channels, (np.arange(len(values)), owners[chosen]), columns.T[chosen] * values[:, place][:, None]
+        )
     distinct = unique_rows(channels.transpose(0, 2, 1).reshape(len(values), n * m))
     return np.array([point.reshape(n, m) for point in distinct if _is_extreme(point.reshape(n, m), problem)])
 
@@ -79,7 +82,7 @@ def _is_extreme(channel: Array, problem: RandomizedResponse) -> bool:
         tight = np.abs(column[:, None] - exponential * column) < RANK_TOLERANCE
         np.fill_diagonal(tight, False)
         active += [unit[i, report] - exponential * unit[k, report] for i, k in np.argwhere(tight)]
-    return int(np.linalg.matrix_rank(np.array(active), tol=RANK_TOLERANCE)) == n * m
+    return bool(np.linalg.matrix_rank(np.array(active), tol=RANK_TOLERANCE) == n * m)
 
 
 def _by_halfspaces(problem: RandomizedResponse) -> Array:
@@ -137,7 +140,9 @@ def why_not(problem: RandomizedResponse) -> str | None:
         return f"{n} answers have too many extreme points (4 at most)"
     if problem.delta > 0 or problem.distance is not None:
         if n * (m - 1) > MAX_DIMENSION:
-            return f"with delta or a distance the polytope has dimension {n * (m - 1)} ({MAX_DIMENSION} at most)"
+            return (
+                f"with delta or a distance the polytope has dimension {n * (m - 1)} ({MAX_DIMENSION} at most)"
+            )
         if problem.distance is not None and not (problem.distances() + np.eye(n) > 0).all():  # type: ignore[operator]
             return "two answers at distance 0 leave the polytope without an interior"
         if problem.epsilon == 0.0 and problem.distance is not None:

@@ -16,7 +16,9 @@ SIMPLEX_ROWS = 3_000
 """Up to this many rows the dual simplex is quick and exact; above, the interior point with crossover."""
 
 
-def run(problem: RandomizedResponse, algorithm: Literal["simplex", "interior-point"] | None = None) -> Outcome:
+def run(
+    problem: RandomizedResponse, algorithm: Literal["simplex", "interior-point"] | None = None
+) -> Outcome:
     """Solve the program with HiGHS, prove the bound from its multipliers, and repair the channel."""
     from mechdesign.solvers.linear import solve_linear
 

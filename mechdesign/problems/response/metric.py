@@ -53,10 +53,14 @@ def _checked(matrix: Array) -> Array:
         row, column = np.argwhere(matrix < 0)[0]
         raise ParameterError(f"distance: entry ({row}, {column}) is negative; give distances >= 0")
     if matrix.diagonal().any():
-        raise ParameterError(f"distance: entry {int(np.argmax(matrix.diagonal() != 0))} of the diagonal is not 0")
+        raise ParameterError(
+            f"distance: entry {int(np.argmax(matrix.diagonal() != 0))} of the diagonal is not 0"
+        )
     if (matrix != matrix.T).any():
         row, column = np.argwhere(matrix != matrix.T)[0]
-        raise ParameterError(f"distance: entries ({row}, {column}) and ({column}, {row}) differ; give a symmetric matrix")
+        raise ParameterError(
+            f"distance: entries ({row}, {column}) and ({column}, {row}) differ; give a symmetric matrix"
+        )
     return matrix
 
 

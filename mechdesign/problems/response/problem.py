@@ -39,7 +39,7 @@ OPTIMALITY = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class RandomizedResponse(Problem):
-    """The best channel p_ij = Pr[report j | answer i] for a prior under local differential privacy.
+    r"""The best channel p_ij = Pr[report j | answer i] for a prior under local differential privacy.
 
     maximise    sum_ij pi_i U_ij p_ij
     subject to  sum_j max(0, p_ij - e^eps p_i'j) <= delta     for every pair of answers i, i'
@@ -55,11 +55,11 @@ class RandomizedResponse(Problem):
         In [0, 1).
     utility : {"truth", "absolute-loss", "squared-loss", "mutual-information"} or (n, m) array
         ``"truth"`` is the probability that a report is true (the paper's u); the losses are
-        -\\|i - j\\| and -(i - j)^2 on an ordinal scale; a matrix gives the utility of report j for answer i
+        -\|i - j\| and -(i - j)^2 on an ordinal scale; a matrix gives the utility of report j for answer i
         (give minus a loss) and may have any number m of reports; ``"mutual-information"`` is
         I(answer; report) in bits.
     distance : (n, n) array, "line", or (n, 2) array of points, optional
-        Metric privacy: p_ij <= e^(eps d(i, i')) p_i'j instead; delta must be 0. ``"line"`` is \\|i - i'\\|.
+        Metric privacy: p_ij <= e^(eps d(i, i')) p_i'j instead; delta must be 0. ``"line"`` is \|i - i'\|.
         A 2 x 2 array that is symmetric with a zero diagonal is a distance matrix, not points.
     notion : {"set-wise", "entry-wise"}
         How delta is read: over sets of reports (the standard definition, written above), or entry by
@@ -86,7 +86,9 @@ class RandomizedResponse(Problem):
 
     name: ClassVar[str] = "randomized-response"
     sense: ClassVar[Sense] = "max"
-    summary: ClassVar[str] = "optimal channel for categorical answers under (epsilon, delta) or metric privacy"
+    summary: ClassVar[str] = (
+        "optimal channel for categorical answers under (epsilon, delta) or metric privacy"
+    )
     generators: ClassVar[Generators] = {"prior": priors.GENERATORS}
     is_extended: ClassVar[bool] = False
 
@@ -110,7 +112,9 @@ class RandomizedResponse(Problem):
             self._set("utility", _utility_matrix(self.utility, self.size))
         if self.distance is not None:
             if self.delta > 0:
-                raise ParameterError("delta: metric privacy is defined here for delta = 0 only; drop delta or distance")
+                raise ParameterError(
+                    "delta: metric privacy is defined here for delta = 0 only; drop delta or distance"
+                )
             if not isinstance(self.distance, str):
                 self._set("distance", finite_array("distance", self.distance, 2))
             metric.distance_matrix(self.distance, self.size)
@@ -215,14 +219,16 @@ class RandomizedResponse(Problem):
         if self.notion == "entry-wise" or self.delta == 0.0:
             worst = float((channel.max(axis=0) - exponential * channel.min(axis=0)).max())
         else:
-            worst = max(float(np.maximum(channel - exponential * row, 0.0).sum(axis=1).max()) for row in channel)
+            worst = max(
+                float(np.maximum(channel - exponential * row, 0.0).sum(axis=1).max()) for row in channel
+            )
         return max(0.0, worst - self.delta)
 
     # From a solution to something that runs
 
     def mechanism(self, solution: Solution) -> FiniteChannel | KaryResponse:
         """Return the exactly private mechanism of a solution: rounded to integers, audited, or refused."""
-        channel = solution.variables["channel"]
+        channel = solution.realisation if solution.realisation is not None else solution.variables["channel"]
         if isinstance(channel, KaryChannel):
             return KaryResponse.from_channel(channel, self.labels)
         report_labels = self.report_labels
@@ -283,6 +289,6 @@ def _utility_matrix(value: Any, size: int) -> Array:
     matrix = finite_array("utility", value, 2)
     if matrix.shape[0] != size:
         raise ParameterError(
-            f"utility: has {matrix.shape[0]} rows for {size} answers; give one row an answer, one column a report"
+            f"utility: has {matrix.shape[0]} rows for {size} answers; give a row an answer, a column a report"
         )
     return matrix

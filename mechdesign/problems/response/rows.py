@@ -77,7 +77,9 @@ def compact_program(problem: RandomizedResponse, gains: Array | None = None) -> 
     ones, places = np.ones(n * m), np.arange(n * m)
     equal = csr_array((ones, (places // m, places)), shape=(n, size))
     return LinearProgram(
-        objective=np.concatenate([(problem.weights() if gains is None else gains).ravel(), np.zeros(auxiliaries)]),
+        objective=np.concatenate(
+            [(problem.weights() if gains is None else gains).ravel(), np.zeros(auxiliaries)]
+        ),
         upper_rows=upper,
         upper_limits=np.concatenate(triplets.limits),
         equal_rows=equal,

@@ -1,14 +1,15 @@
 """Mutual information as the utility: an exact linear program over staircase columns.
 
 I(answer; report) is convex in the channel, so maximising it is no convex program; its maximum is at
-an extreme point. But it is a sum over reports of mu(p_.j), mu(p) = sum_i pi_i p_i log2(p_i / (pi . p)), and mu is
-convex and positively homogeneous: splitting a column into its extreme rays, the patterns s in {1, e^eps}^n,
-never lowers it. So the maximum over channels is the linear program (Kairouz, Oh, Viswanath 2016, th. 4)
+an extreme point. But it is a sum over reports of mu(column), mu(p) = sum_i pi_i p_i log2(p_i / (pi . p)),
+and mu is convex and positively homogeneous: splitting a column into extreme rays, the patterns s in
+{1, e^eps}^n, never lowers it. So the maximum is the linear program (Kairouz, Oh, Viswanath 2016, th. 4)
 
     maximise sum_s theta_s mu(s)   subject to   sum_s theta_s s = 1,   theta >= 0,
 
-over all 2^n patterns. It has n rows, so an optimal basis uses at most n patterns: n reports suffice. Dual: prices
-y with y . s >= mu(s) for all s. Any y becomes feasible by adding max_s (mu(s) - y . s) / |s| to every price.
+over all 2^n patterns. It has n rows, so an optimal basis uses at most n patterns: n reports suffice.
+Dual: prices y with y . s >= mu(s) for all s. Any y becomes feasible by adding max_s (mu(s) - y . s) / |s|
+to every price.
 """
 
 from __future__ import annotations
@@ -69,7 +70,9 @@ def proven_bound(values: Array, patterns: Array, prices: Array) -> float:
     masses = patterns.sum(axis=0)
     lost = (size + 8) * 2.0**-51 * (np.abs(values) + np.abs(prices) @ patterns + masses)
     shift = max(0.0, float(((values - prices @ patterns + lost) / masses).max()))
-    return math.fsum(prices.tolist()) + size * shift * (1.0 + 2.0**-50) + 2.0**-50 * float(np.abs(prices).sum())
+    return (
+        math.fsum(prices.tolist()) + size * shift * (1.0 + 2.0**-50) + 2.0**-50 * float(np.abs(prices).sum())
+    )
 
 
 def why_not(problem: RandomizedResponse) -> str | None:
