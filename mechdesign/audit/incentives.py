@@ -4,7 +4,8 @@ A menu is numbers: for each type theta_i an item (epsilon_i, payment_i). A user 
 item j gets ``payment_j - theta epsilon_j - cost``. A type that does not buy has the item (0, 0), worth 0 and
 without the cost. Floats are taken as the rational numbers they are; there is no tolerance.
 
-All pairs (type, item) are compared through the upper envelope of the lines theta -> payment_j - theta epsilon_j,
+All pairs (type, item) are compared through the upper envelope of the lines theta -> payment_j - theta
+epsilon_j,
 in O(k log k) operations on integers instead of k (k - 1) comparisons.
 """
 
@@ -14,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from itertools import pairwise
 from math import lcm
 from typing import Any
 
@@ -45,7 +47,9 @@ def scaled(field: str, numbers: Numbers) -> Scaled:
     try:
         pairs = [number.as_integer_ratio() for number in _plain(numbers)]
     except (ValueError, OverflowError, AttributeError):
-        raise ParameterError(f"{field}: holds something that is no finite number; give finite numbers") from None
+        raise ParameterError(
+            f"{field}: holds something that is no finite number; give finite numbers"
+        ) from None
     denominator = lcm(*{bottom for _, bottom in pairs}) if pairs else 1
     return Scaled([top * (denominator // bottom) for top, bottom in pairs], denominator)
 
@@ -83,7 +87,9 @@ class MenuNumbers:
         return float(Fraction(amount, self.unit))
 
 
-def menu_numbers(types: Numbers, epsilon: Numbers, payment: Numbers, cost: Numbers | float = 0.0) -> MenuNumbers:
+def menu_numbers(
+    types: Numbers, epsilon: Numbers, payment: Numbers, cost: Numbers | float = 0.0
+) -> MenuNumbers:
     """Bring a menu to integers; ``cost`` is one participation cost a type, or one for all.
 
     Raises
@@ -118,7 +124,11 @@ def individual_rationality(menu: MenuNumbers) -> Certificate:
     witness = {"type": worst, "theta": menu.shown_types[worst], "utility": menu.shown(utilities[worst])}
     holds = utilities[worst] >= 0
     return Certificate(
-        "individual_rationality", holds, True, {"least_utility": menu.shown(utilities[worst])}, {} if holds else witness
+        "individual_rationality",
+        holds,
+        True,
+        {"least_utility": menu.shown(utilities[worst])},
+        {} if holds else witness,
     )
 
 
@@ -160,7 +170,7 @@ def incentive_compatibility(menu: MenuNumbers) -> Certificate:
 
 
 def upper_envelope(menu: MenuNumbers) -> list[int]:
-    """Return the items that are best for some type, from low types to high ones (epsilon strictly decreasing)."""
+    """Return the items that are best for some type, from low types to high ones (epsilon falls)."""
     order = sorted(
         (item for item in range(len(menu.types)) if menu.buys(item)),
         key=lambda item: (-menu.epsilon[item], -menu.payment[item]),
@@ -192,7 +202,9 @@ def within_budget(counts: Numbers, payment: Numbers, budget: float | int | Fract
     """
     users, paid = scaled("counts", counts), scaled("payment", payment)
     if len(users.values) != len(paid.values):
-        raise ParameterError(f"payment: has {len(paid.values)} entries for {len(users.values)} counts; give one a type")
+        raise ParameterError(
+            f"payment: has {len(paid.values)} entries for {len(users.values)} counts; give one a type"
+        )
     units = sum(map(int.__mul__, users.values, paid.values))
     total = Fraction(units, users.denominator * paid.denominator)
     left = Fraction(budget) - total
@@ -210,7 +222,7 @@ def monotonicity(types: Numbers, epsilon: Numbers) -> Certificate:
     """
     shown_types, shown = _plain(types), _plain(epsilon)
     order = sorted(range(len(shown_types)), key=shown_types.__getitem__)
-    for low, high in zip(order, order[1:], strict=False):
+    for low, high in pairwise(order):
         if shown[high] > shown[low] and shown_types[high] > shown_types[low]:
             witness = {
                 "lower_type": shown_types[low],

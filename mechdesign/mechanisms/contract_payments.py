@@ -85,7 +85,9 @@ def post_within_budget(rules: Rules, epsilon: Array, budget: float) -> Posted | 
             return posted
         fixed = float(rules.counts @ rules.cost)
         shrink = max(0.0, (budget - fixed) / max(float(posted.total) - fixed, math.ulp(budget)))
-        scale *= min(shrink, 1.0) * (1.0 - 2.0 ** (2 * attempt - 51)) if attempt else min(shrink, 1.0 - 2.0**-52)
+        scale *= (
+            min(shrink, 1.0) * (1.0 - 2.0 ** (2 * attempt - 51)) if attempt else min(shrink, 1.0 - 2.0**-52)
+        )
     floor = post(rules, np.full_like(epsilon, rules.low)) if rules.low > 0 else None
     return floor if floor is not None and floor.total <= limit else None
 
@@ -114,7 +116,9 @@ def post(rules: Rules, epsilon: Array) -> Posted:
     paid = _payments(rules, levels, unit - shift, unit)
     # ``levels`` may have been merged in place where neighbours cannot be told apart on the grid.
     total = _weighted_sum(rules.counts, paid) / Fraction(2) ** unit
-    return Posted(np.ldexp(levels.astype(np.float64), -shift), np.ldexp(paid.astype(np.float64), -unit), total)
+    return Posted(
+        np.ldexp(levels.astype(np.float64), -shift), np.ldexp(paid.astype(np.float64), -unit), total
+    )
 
 
 def _weighted_sum(weights: Array, amounts: Integers) -> Fraction:
@@ -144,15 +148,16 @@ def _payments(rules: Rules, levels: Integers, shift: int, unit: int) -> Integers
 
 def _from_the_top(last: np.int64, up: Integers) -> Integers:
     """Return last + the sum of the steps from each type to the top one."""
-    return np.append(np.cumsum(up[::-1])[::-1], 0) + last
+    later: Integers = np.append(np.cumsum(up[::-1])[::-1], np.int64(0))
+    return later + last
 
 
 def _least_payments(own: Integers, up: Integers, down: Integers) -> Integers:
-    """Return the least payments >= own with up_i <= payment_i - payment_{i+1} <= down_i (needs up <= down)."""
+    """Return the least payments >= own with up_i <= payment_i - payment_{i+1} <= down_i (up <= down)."""
     falls = np.concatenate([[0], np.cumsum(down)])
     forward = np.maximum.accumulate(own + falls) - falls
     rises = np.concatenate([[0], np.cumsum(up)])
-    return np.maximum.accumulate((forward + rises)[::-1])[::-1] - rises
+    return np.asarray(np.maximum.accumulate((forward + rises)[::-1])[::-1] - rises)
 
 
 def _rounded_up(types: Array, steps: Integers, shift: int) -> Integers:
@@ -162,7 +167,7 @@ def _rounded_up(types: Array, steps: Integers, shift: int) -> Integers:
     error = _product_error(types, factor, product)
     whole = np.ceil(np.ldexp(product, shift))
     exact = np.ldexp(product, shift) == whole
-    return whole.astype(np.int64) + (exact & (error > 0))
+    return np.asarray(whole.astype(np.int64) + (exact & (error > 0)))
 
 
 def _product_error(left: Array, right: Array, product: Array) -> Array:
@@ -179,7 +184,7 @@ def _high_half(numbers: Array) -> Array:
 
 
 def _merge_close(types: Array, levels: Integers, shift: int) -> None:
-    """Give type i the item of type i + 1 where no payment on the grid separates the two, from the top down."""
+    """Give type i the item of type i + 1 where no payment on the grid separates them, from the top down."""
     steps = levels[:-1] - levels[1:]
     close = (steps != 0) & (_rounded_up(types[:-1], steps, shift) > -_rounded_up(types[1:], -steps, shift))
     close |= steps < 0
@@ -195,4 +200,6 @@ def _separated(types: Array, levels: Integers, place: int, shift: int) -> bool:
     if step <= 0:
         return step == 0
     weight = Fraction(2) ** shift * step
-    return math.ceil(Fraction(float(types[place])) * weight) <= math.floor(Fraction(float(types[place + 1])) * weight)
+    return math.ceil(Fraction(float(types[place])) * weight) <= math.floor(
+        Fraction(float(types[place + 1])) * weight
+    )

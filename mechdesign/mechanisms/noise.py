@@ -1,4 +1,4 @@
-"""What a bought epsilon is worth: the variance of one report as a function of epsilon, and the client that makes it.
+"""What a bought epsilon is worth: the variance of one report by epsilon, and the client that makes it.
 
 Variances are on the interval [-1, 1], for the worst value in it. The three built-in ones are convex and
 strictly decreasing in epsilon (proofs in docs/families/contract.md):
@@ -69,11 +69,15 @@ class Noise:
     def randomize(self, values: Any, epsilon: Any, rng: Rng = None) -> Array:
         """Return unbiased epsilon-private reports of values in [-1, 1]."""
         if self.client is None:
-            raise MethodError(f"noise '{self.name}': is a table of variances without a client; randomize with your own")
+            raise MethodError(
+                f"noise '{self.name}': is a table of variances without a client; randomize with your own"
+            )
         numbers = finite_array("values", values, 1)
         if (abs(numbers) > 1.0).any():
             where = int(np.argmax(abs(numbers) > 1.0))
-            raise ParameterError(f"values: entry {where} ({numbers[where]:g}) is outside [-1, 1]; clip or rescale")
+            raise ParameterError(
+                f"values: entry {where} ({numbers[where]:g}) is outside [-1, 1]; clip or rescale"
+            )
         levels = np.broadcast_to(np.asarray(epsilon, dtype=np.float64), numbers.shape)
         return self.client(numbers, levels, rng)
 
@@ -134,15 +138,20 @@ def _half_angle(slope: Array) -> Array:
 
 
 def _coth_slope(half: Array) -> Array:
-    return np.exp(-2.0 * _log_sinh(half)) / np.tanh(half)
+    slope: Array = np.exp(-2.0 * _log_sinh(half)) / np.tanh(half)
+    return slope
 
 
 def _log_sinh(half: Array) -> Array:
-    return half + np.log(-np.expm1(-2.0 * half)) - np.log(2.0)
+    return np.asarray(half + np.log(-np.expm1(-2.0 * half)) - np.log(2.0))
 
 
 LAPLACE = Noise(
-    "laplace", lambda e: 8.0 / (e * e), lambda e: 16.0 / (e * e * e), lambda s: np.cbrt(16.0 / s), laplace_client
+    "laplace",
+    lambda e: 8.0 / (e * e),
+    lambda e: 16.0 / (e * e * e),
+    lambda s: np.cbrt(16.0 / s),
+    laplace_client,
 )
 DUCHI = Noise(
     "duchi",
@@ -188,18 +197,27 @@ def tabulated(epsilon: Any, variance: Any) -> Noise:
     """
     nodes, values = finite_array("noise.epsilon", epsilon, 1), finite_array("noise.variance", variance, 1)
     if len(nodes) != len(values) or len(nodes) < 2:
-        raise ParameterError(f"noise.variance: has {len(values)} entries for {len(nodes)} epsilons; give one each, at least two")
+        raise ParameterError(
+            f"noise.variance: has {len(values)} entries for {len(nodes)} epsilons; give one "
+            f"each, at least two"
+        )
     if nodes[0] <= 0 or (np.diff(nodes) <= 0).any():
         where = int(np.argmax(np.diff(nodes, prepend=0.0) <= 0))
-        raise ParameterError(f"noise.epsilon: entry {where} ({nodes[where]:g}) does not increase; sort the table, above 0")
+        raise ParameterError(
+            f"noise.epsilon: entry {where} ({nodes[where]:g}) does not increase; sort the table, above 0"
+        )
     slopes = -np.diff(values) / np.diff(nodes)
     if (slopes <= 0).any():
         where = int(np.argmax(slopes <= 0)) + 1
-        raise ParameterError(f"noise.variance: entry {where} ({values[where]:g}) does not decrease; a larger epsilon must buy less noise")
+        raise ParameterError(
+            f"noise.variance: entry {where} ({values[where]:g}) does not decrease; a larger "
+            f"epsilon must buy less noise"
+        )
     if (np.diff(slopes) > 0).any():
         where = int(np.argmax(np.diff(slopes) > 0)) + 1
         raise ParameterError(
-            f"noise.variance: is not convex at entry {where} (epsilon {nodes[where]:g}); drop that entry or give its convex hull"
+            f"noise.variance: is not convex at entry {where} (epsilon {nodes[where]:g}); drop "
+            f"that entry or give its convex hull"
         )
 
     def interpolated(levels: Array) -> Array:
@@ -227,8 +245,13 @@ def noise_of(value: str | Mapping[str, Any] | Noise) -> Noise:
         return value
     if isinstance(value, Mapping):
         if set(value) != {"epsilon", "variance"}:
-            raise ParameterError(f"noise: a table has the keys epsilon and variance, got {', '.join(map(str, value))}")
+            raise ParameterError(
+                f"noise: a table has the keys epsilon and variance, got {', '.join(map(str, value))}"
+            )
         return tabulated(value["epsilon"], value["variance"])
-    if not isinstance(value, str) or value not in NOISES:
-        raise ParameterError(f"noise: {value!r} is not a choice; {suggestion(str(value), NOISES)}, or a table of epsilon and variance")
+    if value not in NOISES:
+        raise ParameterError(
+            f"noise: {value!r} is not a choice; {suggestion(str(value), NOISES)}, or a table of "
+            f"epsilon and variance"
+        )
     return NOISES[value]

@@ -70,7 +70,8 @@ def virtual_costs(people: Population) -> Array:
 
     Examples
     --------
-    >>> virtual_costs(Population(np.array([1.0, 2.0, 2.1]), np.array([100.0, 1.0, 100.0]), np.zeros(3))).round(3)
+    >>> people = Population(np.array([1.0, 2.0, 2.1]), np.array([100.0, 1.0, 100.0]), np.zeros(3))
+    >>> virtual_costs(people).round(3)
     array([  1.   , 102.   ,   2.201])
     """
     below = people.cumulative - people.counts
@@ -82,7 +83,8 @@ def ironed_costs(people: Population) -> Costs:
 
     Examples
     --------
-    >>> ironed_costs(Population(np.array([1.0, 2.0, 2.1]), np.array([100.0, 1.0, 100.0]), np.zeros(3))).prices.round(6)
+    >>> people = Population(np.array([1.0, 2.0, 2.1]), np.array([100.0, 1.0, 100.0]), np.zeros(3))
+    >>> ironed_costs(people).prices.round(6)
     array([1.      , 3.189109, 3.189109])
     """
     starts = increasing_blocks(virtual_costs(people), people.counts)
@@ -144,7 +146,7 @@ def least_error(costs: Costs, noise: Noise, budget: float, limits: Limits, multi
 
 
 def least_cost(costs: Costs, noise: Noise, error: float, limits: Limits, multiplier: float) -> float:
-    """Return a proven lower bound of the cost of any menu with at most this error (0 for a multiplier of 0)."""
+    """Return a proven lower bound of the cost of any menu with at most this error."""
     if multiplier == 0.0:
         return 0.0
     terms = _lagrangian_terms(costs, noise, limits, multiplier)
@@ -186,7 +188,11 @@ def _balanced(costs: Costs, noise: Noise, limits: Limits, surplus: Callable[[Arr
         right *= 2.0
     ends = [surplus(at(left)), surplus(at(right))]
     for turn in range(MAX_TURNS):
-        middle = 0.5 * (left + right) if turn % 3 == 2 else (left * ends[1] - right * ends[0]) / (ends[1] - ends[0])
+        middle = (
+            0.5 * (left + right)
+            if turn % 3 == 2
+            else (left * ends[1] - right * ends[0]) / (ends[1] - ends[0])
+        )
         if not left < middle < right:
             middle = 0.5 * (left + right)
         if not left < middle < right:

@@ -43,11 +43,13 @@ class Candidate:
 def rules_of(problem: PrivacyContract, people: Population, printed: bool = False) -> Rules:
     """Return what the payments of the problem have to respect."""
     limits = problem.limits
-    return Rules(people.types, people.counts, people.cost, problem.information, limits.low, limits.high, printed)
+    return Rules(
+        people.types, people.counts, people.cost, problem.information, limits.low, limits.high, printed
+    )
 
 
 def fixed_cost(problem: PrivacyContract, people: Population) -> float:
-    """Return what taking part costs the budget: everybody's own, or with private types the highest for everybody."""
+    """Return what taking part costs the budget: everybody's own, or with private types the highest."""
     if problem.information == "complete":
         return math.fsum(people.counts * people.cost)
     return people.users * float(people.cost.max())
@@ -60,7 +62,11 @@ def unit_costs(problem: PrivacyContract, people: Population) -> Costs:
 
 def candidate(problem: PrivacyContract, people: Population) -> Candidate | None:
     """Return the best menu for exactly these buyers, or None where there is none."""
-    return _cheapest(problem, people) if problem.budget is None else _most_accurate(problem, people, problem.budget)
+    return (
+        _cheapest(problem, people)
+        if problem.budget is None
+        else _most_accurate(problem, people, problem.budget)
+    )
 
 
 def _most_accurate(problem: PrivacyContract, people: Population, budget: float) -> Candidate | None:
@@ -124,10 +130,16 @@ def infeasible(problem: PrivacyContract) -> Outcome:
         floor = problem.limits.low
         if floor > 0:
             least = _float_up(post(rules_of(problem, people), np.full(len(people.types), floor)).total)
-            text = f"budget: {problem.budget:.17g} does not pay for epsilon >= {floor:g}; the least budget that does is {least!r}"
+            text = (
+                f"budget: {problem.budget:.17g} does not pay for epsilon >= {floor:g}; the "
+                f"least budget that does is {least!r}"
+            )
             return Outcome("infeasible", message=text, notes={"least_budget": least})
         least = fixed_cost(problem, people)
-        text = f"budget: {problem.budget:g} is used up by the participation costs; the budget must exceed {least!r}"
+        text = (
+            f"budget: {problem.budget:g} is used up by the participation costs; the budget "
+            f"must exceed {least!r}"
+        )
         return Outcome("infeasible", message=text, notes={"least_budget": least})
     best = math.inf
     top = np.full(1, min(problem.limits.high, UNLIMITED))
@@ -135,7 +147,10 @@ def infeasible(problem: PrivacyContract) -> Outcome:
         users = float(problem.population.counts[:size].sum())
         spread = float(problem.noise_model.loss(top)[0]) / users
         best = min(best, problem.alpha_factor * problem.population.users * math.sqrt(spread))
-    text = f"target_error: {problem.target_error:g} cannot be had with these limits of epsilon; the least error is {best:.10g}"
+    text = (
+        f"target_error: {problem.target_error:g} cannot be had with these limits of epsilon; "
+        f"the least error is {best:.10g}"
+    )
     return Outcome("infeasible", message=text, notes={"least_error": best})
 
 

@@ -26,7 +26,11 @@ from mechdesign.solvers.separable import SeparableProgram, solve_separable
 Array = NDArray[np.float64]
 RowMaker = Callable[[Population, str, float | None], Rows]
 
-CONE_FORMS = {"laplace": ("inverse-square", 1.0), "duchi": ("coth-square", 8.0), "piecewise": ("inverse-sinh", 8.0)}
+CONE_FORMS = {
+    "laplace": ("inverse-square", 1.0),
+    "duchi": ("coth-square", 8.0),
+    "piecewise": ("inverse-sinh", 8.0),
+}
 """Which named function of the solver layer is loss(epsilon) times which unit, for each noise."""
 
 
@@ -69,11 +73,13 @@ def in_units(noise: Noise, unit: Units) -> Noise:
 
 
 def solve_rows(problem: PrivacyContract, make_rows: RowMaker) -> Outcome:
-    """Solve the program with these rows, price its epsilons exactly, and prove a bound from its multipliers."""
+    """Solve the program with these rows, price its epsilons exactly, prove a bound from its multipliers."""
     if not _affordable(problem):
         return infeasible(problem)
     unit, people = units(problem), problem.population
-    scaled = Population(people.types * unit.level / unit.money, people.counts / people.users, people.cost / unit.money)
+    scaled = Population(
+        people.types * unit.level / unit.money, people.counts / people.users, people.cost / unit.money
+    )
     limits = Limits(problem.limits.low / unit.level, problem.limits.high / unit.level)
     budget = None if problem.budget is None else problem.budget / (unit.money * people.users)
     allowed = None if problem.target_error is None else problem.error_allowed() / (unit.error * people.users)
@@ -117,16 +123,22 @@ def solve_rows(problem: PrivacyContract, make_rows: RowMaker) -> Outcome:
 
 
 def _affordable(problem: PrivacyContract) -> bool:
-    """Whether the budget covers the participation costs and the floor of epsilon, or the cap allows the error."""
+    """Whether the budget covers participation and the floor of epsilon, or the cap allows the error."""
     people, limits = problem.population, problem.limits
     if problem.budget is None:
         top = np.full(len(people.types), min(limits.high, UNLIMITED))
         return math.fsum(people.counts * problem.noise_model.loss(top)) <= problem.error_allowed()
     if problem.information == "incomplete" and people.cost[-1] < people.cost.max():
         return True  # the solver decides
-    weight = people.counts * people.types if problem.information == "complete" else people.users * people.types[-1:]
+    weight = (
+        people.counts * people.types
+        if problem.information == "complete"
+        else people.users * people.types[-1:]
+    )
     floor = limits.low * math.fsum(weight) * (1 - 2.0**-40)
-    return problem.budget > fixed_cost(problem, people) and problem.budget >= fixed_cost(problem, people) + floor
+    return (
+        problem.budget > fixed_cost(problem, people) and problem.budget >= fixed_cost(problem, people) + floor
+    )
 
 
 def _priced(problem: PrivacyContract, epsilon: Array) -> Posted | None:
@@ -144,7 +156,9 @@ def _priced(problem: PrivacyContract, epsilon: Array) -> Posted | None:
 def why_not(problem: PrivacyContract) -> str | None:
     """Only for noises with a cone form, and when all users are to buy."""
     if problem.noise_model.name not in CONE_FORMS:
-        return f"the variance of noise '{problem.noise_model.name}' has no cone form; the closed form takes it"
+        return (
+            f"the variance of noise '{problem.noise_model.name}' has no cone form; the closed form takes it"
+        )
     if problem.minimum_buyers is not None:
         return "which types are left out is a choice that the closed form makes by trying all"
     return None

@@ -76,14 +76,22 @@ def population(types: Array, counts: float | Array, cost: float | Array) -> Popu
         highest, lowest = np.maximum.reduceat(costs, starts), np.minimum.reduceat(costs, starts)
         if (highest > lowest).any():
             shown = types[starts[int(np.argmax(highest > lowest))]]
-            raise ParameterError(f"participation_cost: differs between users of the same type {shown:g}; give equal types equal costs")
+            raise ParameterError(
+                f"participation_cost: differs between users of the same type {shown:g}; give "
+                f"equal types equal costs"
+            )
         types, users, costs = types[starts], np.add.reduceat(users, starts), costs[starts]
-        notes.append(f"types: {merged} repeated type{'s' if merged > 1 else ''} merged with {_their(merged)} equals (counts added)")
+        notes.append(
+            f"types: {merged} repeated type{'s' if merged > 1 else ''} merged with "
+            f"{_their(merged)} equals (counts added)"
+        )
     present = users > 0
     if not present.all():
         gone = types[~present]
         shown = ", ".join(f"{theta:g}" for theta in gone[:5]) + (", ..." if len(gone) > 5 else "")
-        notes.append(f"counts: {len(gone)} type{'s' if len(gone) > 1 else ''} without users dropped ({shown})")
+        notes.append(
+            f"counts: {len(gone)} type{'s' if len(gone) > 1 else ''} without users dropped ({shown})"
+        )
         types, users, costs = types[present], users[present], costs[present]
     if not len(types):
         raise ParameterError("counts: are all zero; give at least one type some users")
@@ -99,7 +107,10 @@ def checked_types(value: Any) -> Array:
     types = finite_array("types", value, 1)
     if (types <= 0).any():
         where = int(np.argmax(types <= 0))
-        raise ParameterError(f"types: entry {where} ({types[where]:g}) is not positive; a privacy preference is a price above 0")
+        raise ParameterError(
+            f"types: entry {where} ({types[where]:g}) is not positive; a privacy preference is "
+            f"a price above 0"
+        )
     return types
 
 
@@ -113,7 +124,9 @@ def checked_counts(value: Any, size: int) -> float | Array:
 def checked_cost(value: Any, size: int) -> float | Array:
     """Return one participation cost >= 0 for all, or one a type."""
     if np.ndim(value) == 0:
-        return in_range("participation_cost", number("participation_cost", value), 0.0, np.inf, high_open=True)
+        return in_range(
+            "participation_cost", number("participation_cost", value), 0.0, np.inf, high_open=True
+        )
     return _one_a_type("participation_cost", finite_array("participation_cost", value, 1), size)
 
 

@@ -18,7 +18,8 @@ def run(problem: PrivacyContract) -> Outcome:
     """Evaluate eps_i = G (lambda_i / H_i)^(1/3) and the printed payments.
 
     The recursion p_i = p_{i+1} + theta_i (eps_i - eps_{i+1}) is the printed sum; it spends the budget
-    exactly and makes every type indifferent to the next one, but not to the one before unless epsilon decreases.
+    exactly and makes every type indifferent to the next one, but not to the one before unless epsilon
+    decreases.
     """
     assert problem.budget is not None
     people = problem.population
@@ -31,7 +32,7 @@ def run(problem: PrivacyContract) -> Outcome:
 
 
 def why_not(problem: PrivacyContract) -> str | None:
-    """The theorem is about the plain problem with incomplete information."""
+    """Say what the theorem does not know."""
     if problem.information == "complete":
         return "the theorem is about incomplete information"
     if problem.budget is None:

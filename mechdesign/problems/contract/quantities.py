@@ -14,7 +14,7 @@ from mechdesign.problems.contract.problem import PrivacyContract
 
 
 def quantities(problem: PrivacyContract, solution: Solution) -> dict[str, Any]:
-    """Return alpha, total payment, buyers, users' surplus, and the ratio of errors to complete information."""
+    """Return alpha, total payment, buyers, users' surplus, and the ratio of errors to full information."""
     epsilon = np.asarray(solution.variables["epsilon"])
     payment = np.asarray(solution.variables["payment"])
     people, buys = problem.population, epsilon > 0

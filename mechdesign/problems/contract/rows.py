@@ -3,7 +3,8 @@
 Variables are (epsilon, payment), 2k of them. For multipliers y >= 0 of rows A z <= d and free ones w of
 rows E z = f, every feasible menu has
 
-    sum l_i loss(eps_i) >= -y.d - w.f + sum_i min over eps_i of (l_i loss(eps_i) + g_i eps_i) + sum_i min over p_i of h_i p_i
+    sum l_i loss(eps_i) >= -y.d - w.f + sum_i min over eps_i of (l_i loss(eps_i) + g_i eps_i) + sum_i min over
+    p_i of h_i p_i
 
 with (g, h) = A'y + E'w, the minima over any box that is known to contain the menu. The solver's multipliers
 are used; its objective is not.
@@ -63,7 +64,12 @@ def full_rows(people: Population, information: str, budget: float | None) -> Row
     if information == "incomplete":
         i, j = np.nonzero(~np.eye(size, dtype=bool))
         place, ones = start + np.arange(len(i)), np.ones(len(i))
-        entries += [(place, i, theta[i]), (place, j, -theta[i]), (place, size + i, -ones), (place, size + j, ones)]
+        entries += [
+            (place, i, theta[i]),
+            (place, j, -theta[i]),
+            (place, size + i, -ones),
+            (place, size + j, ones),
+        ]
         limits.append(np.zeros(len(i)))
     bounds = np.concatenate(limits)
     return Rows(_matrix(entries, len(bounds), size), bounds, _matrix([], 0, size), np.zeros(0))
@@ -106,16 +112,19 @@ def reduced_rows(people: Population, information: str, budget: float | None) -> 
     start += size
     for first, second, price in ((low, low + 1, theta[:-1]), (low + 1, low, theta[1:])):
         place = start + low
-        upper += [(place, first, price), (place, second, -price), (place, size + first, -ones), (place, size + second, ones)]
+        upper += [
+            (place, first, price),
+            (place, second, -price),
+            (place, size + first, -ones),
+            (place, size + second, ones),
+        ]
         limits.append(np.zeros(size - 1))
         start += size - 1
     bounds = np.concatenate(limits)
     return Rows(_matrix(upper, len(bounds), size), bounds, _matrix([], 0, size), np.zeros(0))
 
 
-def _matrix(
-    entries: Entries, rows: int, size: int
-) -> csr_array:
+def _matrix(entries: Entries, rows: int, size: int) -> csr_array:
     from scipy.sparse import csr_array
 
     if not entries:
@@ -127,7 +136,7 @@ def _matrix(
 
 @dataclass(frozen=True, eq=False)
 class Multipliers:
-    """What a solver says the rows are worth: ``upper`` >= 0, ``equal`` free, ``error`` the worth of the error row."""
+    """What a solver says the rows are worth: ``upper`` >= 0, ``equal`` free, ``error`` for the error row."""
 
     upper: Array
     equal: Array
@@ -166,7 +175,10 @@ def weak_duality(
     if allowed is not None:
         fixed.append(-price * allowed)
     everything = [*terms.tolist(), *low_pay.tolist(), *fixed]
-    dot = float((abs(rows.upper).T @ given.upper + abs(rows.equal).T @ abs(given.equal)) @ np.append(ceiling, most_paid))
+    dot = float(
+        (abs(rows.upper).T @ given.upper + abs(rows.equal).T @ abs(given.equal))
+        @ np.append(ceiling, most_paid)
+    )
     slack = ROUNDING * UNIT * (math.fsum(map(abs, everything)) + dot)
     return math.fsum(everything) - slack
 

@@ -29,8 +29,10 @@ def simulate(
     Returns
     -------
     dict
-        ``rmse`` and ``predicted_rmse`` of the average; ``alpha`` and the share ``exceeded`` of averages further
-        off than it; ``paid`` per user and the ``budget_per_user`` (where there is one); ``misreport_gain``, the
+        ``rmse`` and ``predicted_rmse`` of the average; ``alpha`` and the share ``exceeded`` of averages
+        further
+        off than it; ``paid`` per user and the ``budget_per_user`` (where there is one); ``misreport_gain``,
+        the
         most any user could have gained by taking another item than the one it chose; ``stayed_out``, a share.
     """
     menu: ContractMenu = solution.mechanism()

@@ -1,0 +1,114 @@
+"""The curve R(q) = q theta(q): what it costs to serve the cheapest share q of the users, per unit of epsilon.
+
+A menu with non-increasing epsilon costs the integral of epsilon dR. For any convex curve below R the cost is
+at least the integral of epsilon along that curve (epsilon is a mixture of indicators of [0, q]), which
+makes a separable problem and a proven bound. Tangents lie below a convex piece, a chord below a concave one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.problems.contract.allocation import ROUNDING, UNIT, Costs
+from mechdesign.problems.contract.densities import Density, Piece
+from mechdesign.solvers.isotonic import increasing_blocks
+
+Array = NDArray[np.float64]
+
+NODES = 20_000
+"""Tangent points for the bound, over all pieces."""
+
+
+def nodes(density: Density, size: int) -> Array:
+    """Return about ``size`` increasing types: half of them quantiles, half equally spaced, and all breaks."""
+    shares = np.linspace(0.0, 1.0, size // 2 + 2)
+    spaced = np.linspace(density.low, density.high, size - size // 2)
+    breaks = [piece.high for piece in density.pieces()[:-1]]
+    places = np.unique(np.concatenate([density.quantile(shares), spaced, breaks]))
+    inside = places[(places > density.low) & (places < density.high)]
+    return np.concatenate([[density.low], inside, [density.high]])
+
+
+def minorant(density: Density, size: int = NODES) -> Costs:
+    """Return a convex curve below R as shares of users and slopes, the slopes ironed.
+
+    Examples
+    --------
+    >>> from mechdesign.problems.contract.densities import density_of
+    >>> costs = minorant(density_of({"name": "uniform", "low": 5.0, "high": 15.0}), 400)
+    >>> round(float(costs.weights @ costs.prices), 6)  # R(1) = high
+    15.0
+    """
+    places = nodes(density, size)
+    corners = [np.array([[0.0, 0.0]])]
+    for piece in density.pieces():
+        corners.append(_below(density, piece, places[(places >= piece.low) & (places <= piece.high)]))
+    points = np.concatenate(corners)
+    order = np.argsort(points[:, 0], kind="stable")
+    shares, heights = points[order, 0], points[order, 1]
+    widths = np.diff(shares)
+    kept = widths > 0
+    slopes = np.diff(heights)[kept] / widths[kept]
+    return _ironed(widths[kept], slopes)
+
+
+def _ironed(widths: Array, slopes: Array) -> Costs:
+    starts = increasing_blocks(slopes, widths)
+    sums = np.add.reduceat(widths * slopes, starts) / np.add.reduceat(widths, starts)
+    prices = np.repeat(np.maximum.accumulate(sums), np.diff(np.append(starts, len(slopes))))
+    ratios = np.cumsum(widths * slopes)[prices > 0] / np.cumsum(widths * prices)[prices > 0]
+    positive = prices > 0  # what costs nothing adds no error to a lower bound
+    slack = ROUNDING * len(prices) * UNIT
+    return Costs(widths[positive], prices[positive], min(1.0, float(ratios.min())) * (1.0 - slack))
+
+
+def _below(density: Density, piece: Piece, places: Array) -> Array:
+    """Return corners (q, height) of a curve below R on one piece."""
+    shares = density.cdf(places)
+    heights = shares * places
+    ends = np.array([[shares[0], heights[0]], [shares[-1], heights[-1]]])
+    if piece.shape == "concave":
+        return ends
+    slopes = density.virtual_cost(places, "right")
+    if np.isfinite(slopes[-1]):
+        slopes[-1] = density.virtual_cost(places[-1:], "left")[0]
+    usable = np.isfinite(slopes)
+    q, r, v = shares[usable], heights[usable], np.maximum.accumulate(slopes[usable])
+    rising = np.diff(v) > 0
+    crossing = np.where(
+        rising, (r[:-1] - r[1:] + v[1:] * q[1:] - v[:-1] * q[:-1]) / np.where(rising, np.diff(v), 1.0), q[1:]
+    )
+    crossing = np.clip(crossing, q[:-1], q[1:])
+    corners = np.column_stack([crossing, r[:-1] + v[:-1] * (crossing - q[:-1])])
+    if usable[-1]:
+        return np.concatenate([ends[:1], corners, ends[1:]])
+    last = np.array([[shares[-1], r[-1] + v[-1] * (shares[-1] - q[-1])]])
+    return np.concatenate([ends[:1], corners, last])
+
+
+def ironed_virtual_cost(density: Density, theta: Array, size: int = NODES) -> Array:
+    """Return the ironed virtual cost at any types: v itself outside the ironed intervals, constant inside.
+
+    Examples
+    --------
+    >>> from mechdesign.problems.contract.densities import density_of
+    >>> uniform = density_of({"name": "uniform", "low": 5.0, "high": 15.0})
+    >>> ironed_virtual_cost(uniform, np.array([5.0, 10.0, 15.0]))
+    array([ 5., 15., 25.])
+    """
+    places = nodes(density, size)
+    shares = density.cdf(places)
+    kept = np.concatenate([[True], np.diff(shares) > 0])
+    shares, places = shares[kept], places[kept]
+    slopes = np.diff(shares * places) / np.diff(shares)
+    starts = increasing_blocks(slopes, np.diff(shares))
+    ends = np.append(starts[1:], len(slopes))
+    result = density.virtual_cost(theta)
+    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+        if end - start > 1:
+            level = (shares[end] * places[end] - shares[start] * places[start]) / (
+                shares[end] - shares[start]
+            )
+            result = np.where((theta >= places[start]) & (theta <= places[end]), level, result)
+    return result
