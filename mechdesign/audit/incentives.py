@@ -143,6 +143,8 @@ def incentive_compatibility(menu: MenuNumbers) -> Certificate:
     {'type': 0, 'theta': 1, 'own_item': 0, 'better_item': 1, 'gain': 0.5}
     """
     envelope = upper_envelope(menu)
+    if not envelope:
+        return Certificate("incentive_compatibility", True, True, {"worst_gain": 0.0}, {}, "nothing is sold")
     worst, where, better = 0, -1, -1
     position = 0
     for person in sorted(range(len(menu.types)), key=menu.types.__getitem__):

@@ -109,7 +109,7 @@ class ContractMenu(Mechanism):
     >>> menu.choose([0.5, 1.0, 1.7, 2.0, 3.0, 3.1])
     array([ 0,  0,  1,  1,  2, -1])
     >>> print(menu.statement())
-    with probability at least 0.9 the average of 300 reports is within 0.02193 of the users' true average
+    with probability at least 0.9 the average of 300 reports is within 0.2193 of the users' true average
     """
 
     type: ClassVar[str] = "contract-menu"

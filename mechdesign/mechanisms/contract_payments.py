@@ -74,8 +74,8 @@ def post_within_budget(rules: Rules, epsilon: Array, budget: float) -> Posted | 
     Examples
     --------
     >>> rules = Rules(np.array([1.0, 2.1]), np.array([10.0, 10.0]), np.zeros(2))
-    >>> posted = post_within_budget(rules, np.array([4.0, 2.0]), 102.0)
-    >>> posted.total <= 102, posted.payment.round(9)
+    >>> posted = post_within_budget(rules, np.array([4.0, 2.0]), 104.0)
+    >>> posted.total <= 104, posted.payment.round(9)
     (True, array([6.2, 4.2]))
     """
     scale, limit = 1.0, Fraction(budget)

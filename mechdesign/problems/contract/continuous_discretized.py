@@ -30,14 +30,16 @@ def finite_problem(problem: PrivacyContractContinuous, cells: int) -> PrivacyCon
     )
 
 
-def run(problem: PrivacyContractContinuous, cells: int | None = None, method: str | None = None) -> Outcome:
+def run(
+    problem: PrivacyContractContinuous, cells: int | None = None, method_for_finite: str | None = None
+) -> Outcome:
     """Solve the finite problem.
 
     Parameters
     ----------
     cells : int, optional
         ``problem.cells`` by default.
-    method : str, optional
+    method_for_finite : str, optional
         Method for the finite problem; by default the reduced conic program for up to 300 cells, then the
         closed form.
     """
@@ -45,7 +47,7 @@ def run(problem: PrivacyContractContinuous, cells: int | None = None, method: st
     if too_small(problem):
         return infeasible(problem)
     finite = finite_problem(problem, size)
-    chosen = method or (
+    chosen = method_for_finite or (
         "reduced-program" if size <= MAX_CONIC and isinstance(problem.noise, str) else "closed-form"
     )
     answer = solve(finite, chosen)

@@ -131,6 +131,7 @@ class PrivacyContract(Problem):
         self._set("confidence", in_range("confidence", self.confidence, 0.0, 1.0, high_open=True))
         self._set("epsilon_min", in_range("epsilon_min", self.epsilon_min, 0.0, math.inf, high_open=True))
         choice("information", self.information, INFORMATION)
+        _ = self.population  # settles now that types, counts and costs go together
         noise_of(self.noise)
         if self.limits.low > self.limits.high:
             raise ParameterError(

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mechdesign.core.solution import Solution
 from mechdesign.mechanisms.contract_menu import NOT_BUYING, ContractMenu
 from mechdesign.problems.contract.problem import PrivacyContract
+
+Array = NDArray[np.float64]
+Items = NDArray[np.int64]
+
+MAX_CHECKED = 100
+"""Types whose every deviation is tried out."""
 
 
 def simulate(
@@ -33,13 +41,14 @@ def simulate(
         further
         off than it; ``paid`` per user and the ``budget_per_user`` (where there is one); ``misreport_gain``,
         the
-        most any user could have gained by taking another item than the one it chose; ``stayed_out``, a share.
+        most any user could have gained by taking another item than the one it chose (exact); ``stayed_out``,
+        a share.
     """
     menu: ContractMenu = solution.mechanism()
     people = problem.population
     values = problem.data_range * rng.beta(2.0, 5.0, size=users)
     errors, paid, outside, gain = [], [], [], 0.0
-    for _ in range(repetitions):
+    for turn in range(repetitions):
         theta = rng.permutation(_dealt(people.types, people.counts, users))
         chosen = menu.choose(theta)
         buys = chosen != NOT_BUYING
@@ -47,7 +56,7 @@ def simulate(
         errors.append(float(reports.mean()) - float(values[buys].mean()))
         paid.append(float(menu.payments(chosen).mean()))
         outside.append(1.0 - float(buys.mean()))
-        gain = max(gain, _gain(problem, menu))
+        gain = max(gain, _gain(menu, theta, chosen)) if turn == 0 else gain
     scale = users / people.users
     alpha = menu.alpha() / math.sqrt(scale)
     measured = {
@@ -64,20 +73,23 @@ def simulate(
     return measured
 
 
-def _dealt(types: np.ndarray, counts: np.ndarray, users: int) -> np.ndarray:
+def _dealt(types: Array, counts: Array, users: int) -> Array:
     """Return the types of so many users, in the proportions of the counts as nearly as whole users allow."""
     ends = np.rint(np.cumsum(counts) / counts.sum() * users).astype(np.int64)
     return np.repeat(types, np.diff(ends, prepend=0))
 
 
-def _gain(problem: PrivacyContract, menu: ContractMenu) -> float:
-    """Return the most that a designed type gains by another item than its choice, over all items."""
-    if problem.information == "complete":
-        return 0.0
-    people, chosen = problem.population, menu.choose(problem.population.types)
-    worst = 0.0
-    for theta, cost, own in zip(people.types.tolist(), people.cost.tolist(), chosen.tolist(), strict=True):
-        had = menu.utility(theta, own) - cost if own != NOT_BUYING else 0.0
-        best = float((menu.items[:, 1] - theta * menu.items[:, 0]).max()) - cost
-        worst = max(worst, best - had)
-    return worst
+def _gain(menu: ContractMenu, theta: Array, chosen: Items) -> float:
+    """Return the most that a user would gain by another item than the chosen one, in rational arithmetic."""
+    if menu.terms.information == "complete":
+        return 0.0  # there is nothing to report
+    people, first = np.unique(theta, return_index=True)
+    some = np.unique(np.linspace(0, len(people) - 1, MAX_CHECKED).astype(np.int64))
+    items = [(Fraction(level), Fraction(pay)) for level, pay in menu.items.tolist()]
+    worst = Fraction(0)
+    for person in some.tolist():
+        price, own = Fraction(float(people[person])), int(chosen[first[person]])
+        if own != NOT_BUYING:
+            values = [pay - price * level for level, pay in items]
+            worst = max(worst, max(values) - values[own])
+    return float(worst)
