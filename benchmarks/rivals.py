@@ -80,6 +80,7 @@ def qif_channel(
     privacy: Literal["local", "line"] = "local",
     *,
     skip_implied: bool = True,
+    variables: Literal["all", "dist"] = "all",
     solver: str = "AUTO",
 ) -> ChannelRun:
     """Return qif's optimal channel on n symbols under the uniform prior.
@@ -97,6 +98,9 @@ def qif_channel(
     skip_implied
         On a line, tell qif that only neighbouring inputs need a constraint (its fast way; without it qif 1.6
         fails at n = 64). Of no effect under "local", where no constraint is implied.
+    variables
+        qif's ``vars``: "all" solves the problem (its default); "dist" looks only among channels with one
+        variable a distance, which is far smaller and loses utility where the optimum is not of that shape.
     solver
         qif's name of a linear solver: AUTO (its default, today CLP), CLP, GLOP, HIGHS or SOPLEX.
 
@@ -117,7 +121,9 @@ def qif_channel(
     def implied(i: int, j: int) -> bool:
         return abs(i - j) != 1
 
-    options: dict[str, Any] = {"d_priv_ch": implied} if privacy == "line" and skip_implied else {}
+    options: dict[str, Any] = {"vars": variables}
+    if privacy == "line" and skip_implied:
+        options["d_priv_ch"] = implied
     default = qif.lp.defaults.solver
     qif.lp.defaults.solver = solver
     try:
@@ -204,7 +210,7 @@ def opendp_laplace_mean(
 
 
 def isolated(limit: float, function: Callable[..., Result], *arguments: Any, **options: Any) -> Result:
-    """Call a function of this module in a process of its own, for at most ``limit`` seconds.
+    """Call a function of a module in a process of its own, for at most ``limit`` seconds.
 
     A rival that aborts the interpreter (a native library on the wrong processor) or never returns becomes a
     :class:`RivalUnavailable` like any other, and its memory is given back. The limit includes importing. The

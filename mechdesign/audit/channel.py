@@ -235,7 +235,8 @@ def set_wise_delta(weights: Weights, exponential: Fraction) -> tuple[Fraction, d
         inside = weights > floors[other]
         gained[:, other] = np.where(inside, weights, 0).sum(axis=1)
         given[:, other] = np.where(inside, weights[other], 0).sum(axis=1)
-    rough = gained - float(exponential) * given
+    # Above 2**62 only reports with w_x'y = 0 are in a set, so a larger factor changes nothing.
+    rough = gained - float(min(exponential, Fraction(TOTAL))) * given
     # The rough value is off by at most a few ulps of numbers below 2**62.
     slack = 16 * math.ulp(float(TOTAL))
     best, pair = Fraction(0), (0, 0)

@@ -26,7 +26,7 @@ def _context(rounding: str | None = None) -> Context:
 
 @lru_cache(maxsize=65536)
 def exp_lower(exponent: Fraction | float) -> Fraction:
-    """Return a rational number below e^exponent, closer than 48 significant digits; 1 for exponent 0.
+    """Return a rational number from 1 up to e^exponent, closer than 48 significant digits; 1 for exponent 0.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def exp_lower(exponent: Fraction | float) -> Fraction:
         return Fraction(1)
     context = _context(ROUND_FLOOR)
     below = context.divide(Decimal(exact.numerator), Decimal(exact.denominator))
-    return Fraction(context.next_minus(context.exp(below)))
+    return max(Fraction(1), Fraction(context.next_minus(context.exp(below))))
 
 
 @lru_cache(maxsize=65536)

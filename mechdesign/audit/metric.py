@@ -101,13 +101,14 @@ def _close_calls(weights: Weights, limits: NDArray[np.float64]) -> Iterator[tupl
 
 def _largest_rates(weights: Weights, distance: NDArray[np.float64]) -> Iterator[tuple[int, int, int]]:
     """Yield the (x, x', y) whose rate ln(w_xy / w_x'y) / d is within the margin of the largest."""
-    logs = _log_weights(weights)
     candidates: list[tuple[Any, NDArray[np.int64], int]] = []
     best = 0.0
     for first in range(len(weights)):
         positive = np.flatnonzero(weights[first] > 0)
-        steps = logs[first, positive] - logs[:, positive]
+        more, less = weights[first, positive], weights[:, positive]
         with np.errstate(divide="ignore", invalid="ignore"):
+            # exact differences: a ratio that exceeds 1 by one unit of 2**62 still counts
+            steps = np.log1p(np.maximum(more - less, 0) / less)
             rates = steps / distance[first][:, None]
         rates[np.isnan(rates)] = 0.0
         rates[first] = 0.0

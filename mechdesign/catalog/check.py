@@ -13,7 +13,7 @@ from mechdesign.catalog.model import Claim, Model
 from mechdesign.core.certificate import format_figure
 from mechdesign.core.compare import Comparison, compare
 from mechdesign.core.encoding import encode
-from mechdesign.core.errors import UnknownNameError, suggestion
+from mechdesign.core.errors import MechDesignError, UnknownNameError, suggestion
 from mechdesign.core.parameters import replace_parameters
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import solve
@@ -106,9 +106,13 @@ def check_model(model: Model) -> ModelCheck:
     """
     comparison = compare(model.problem, model.methods or None)
     cache: dict[str, Solution] = {}
-    return ModelCheck(
-        model, comparison, tuple(_check(model, comparison, claim, cache) for claim in model.claims)
-    )
+    results = []
+    for number, claim in enumerate(model.claims):
+        try:
+            results.append(_check(model, comparison, claim, cache))
+        except MechDesignError as error:
+            raise type(error)(f"{model.slug}: [claim {number + 1}] {error}") from None
+    return ModelCheck(model, comparison, tuple(results))
 
 
 def _check(model: Model, comparison: Comparison, claim: Claim, cache: dict[str, Solution]) -> ClaimResult:
@@ -148,7 +152,7 @@ def quantity_of(solution: Solution, name: str) -> Any:
     }
     known = {**simple, **solution.notes, **solution.quantities, **solution.variables, **certificates}
     if name not in known:
-        raise UnknownNameError(f"claim: no quantity '{name}'; {suggestion(name, known)}")
+        raise UnknownNameError(f"quantity: no '{name}'; {suggestion(name, known)}")
     return known[name]
 
 
@@ -166,7 +170,10 @@ def agrees(stated: Any, found: Any, tolerance: float) -> bool:
         stated = float(stated)
     if isinstance(stated, str) or isinstance(found, str) or found is None:
         return bool(stated == found)
-    wanted, got = np.asarray(stated, dtype=np.float64), np.asarray(found, dtype=np.float64)
+    try:
+        wanted, got = np.asarray(stated, dtype=np.float64), np.asarray(found, dtype=np.float64)
+    except (TypeError, ValueError):  # ragged, or not numbers
+        return False
     if wanted.shape != got.shape:
         return False
     same = wanted == got  # also settles equal infinities

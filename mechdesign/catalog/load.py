@@ -13,6 +13,7 @@ from typing import Any
 from mechdesign.catalog.model import ORIGINS, VERDICTS, Claim, Model, Simulation
 from mechdesign.core.errors import MechDesignError, ModelFileError, UnknownNameError, suggestion
 from mechdesign.core.parameters import problem_from
+from mechdesign.core.solve import methods_of
 from mechdesign.problems import problem_class
 
 TABLES = ("model", "parameters", "claim", "sweep", "simulation")
@@ -116,12 +117,23 @@ def _parse(slug: str, path: Path, document: dict[str, Any], overrides: dict[str,
         title=head["title"],
         problem=problem,
         statement=str(head.get("statement", "")),
-        source=head.get("source", {}),
+        source=_table(path, head, "source"),
         claims=tuple(_claim(path, number, entry) for number, entry in enumerate(claims)),
         sweep=_sweep(path, document, problem),
         simulation=_simulation(path, document),
-        methods=tuple(head.get("methods", ())),
+        methods=_methods(path, head, problem),
     )
+
+
+def _methods(path: Path, head: Mapping[str, Any], problem: Any) -> tuple[str, ...]:
+    names = head.get("methods", [])
+    if not isinstance(names, list):
+        raise ModelFileError(f"{path}: [model] methods: expected a list of names, got {names!r}")
+    known = [method.name for method in methods_of(type(problem))]
+    for name in names:
+        if name not in known:
+            raise UnknownNameError(f"{path}: [model] methods: no '{name}'; {suggestion(str(name), known)}")
+    return tuple(names)
 
 
 def _located(path: Path, error: MechDesignError, problem: str) -> str:
@@ -147,10 +159,14 @@ def _check_keys(path: Path, table: str, found: Mapping[str, Any], known: Iterabl
 
 def _claim(path: Path, number: int, entry: Mapping[str, Any]) -> Claim:
     place = f"claim {number + 1}"
+    if not isinstance(entry, dict):
+        raise ModelFileError(f"{path}: [{place}] is not a table; write it under [[claim]]")
     _check_keys(path, place, entry, CLAIM_KEYS)
     for key in ("quantity", "value"):
         if key not in entry:
             raise ModelFileError(f"{path}: [{place}] {key}: is missing; give one")
+    if not isinstance(entry.get("at", {}), dict):
+        raise ModelFileError(f"{path}: [{place}] at: is not a table; write it as {{ epsilon = 2.0 }}")
     claim = Claim(**entry)
     tolerance: object = claim.tolerance
     for key, value, known in (("origin", claim.origin, ORIGINS), ("verdict", claim.verdict, VERDICTS)):

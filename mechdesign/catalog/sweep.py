@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from mechdesign.catalog.model import Model
+from mechdesign.core.errors import MechDesignError
 from mechdesign.core.parameters import replace_parameters
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import solve
@@ -42,7 +43,10 @@ def run_sweep(model: Model, method: str | None = None) -> Iterator[SweepRow]:
     simulation = model.simulation
     seeds = np.random.SeedSequence(simulation.seed if simulation else 0).spawn(len(points))
     for parameters, seed in zip(points, seeds, strict=True):
-        problem = replace_parameters(model.problem, parameters)
+        try:
+            problem = replace_parameters(model.problem, parameters)
+        except MechDesignError as error:
+            raise type(error)(f"{model.slug}: [sweep] {error}") from None
         solution = solve(problem, method)
         measured: dict[str, float] = {}
         if simulation is not None and solution.found:

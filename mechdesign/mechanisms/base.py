@@ -90,6 +90,11 @@ def write_whole(path: Path, text: str) -> None:
             stream.write(text)
         os.chmod(name, 0o666 & ~_umask())
         os.replace(name, path)
+    except OSError as error:
+        os.unlink(name)
+        raise ModelFileError(
+            f"{path}: cannot be written ({error.strerror}); give another place with -o"
+        ) from None
     except BaseException:
         os.unlink(name)
         raise

@@ -63,7 +63,7 @@ class Labels:
         if array.dtype.kind in "OUS":
             array = _numbers_from_text(array, what)
         if array.dtype.kind == "f":
-            self._refuse(array, ~np.isfinite(array) | (array != np.floor(array)), what)
+            self._refuse(array, ~((array >= 0) & (array < self.size)) | (array != np.floor(array)), what)
         elif array.dtype.kind == "b":
             raise DataError(
                 f"{what}: are booleans; give whole numbers from 0 to {self.size - 1}, or set labels"

@@ -81,7 +81,7 @@ def make_private(channel: Array, target: PrivacyTarget) -> Repaired:
     >>> repaired.audit.holds, round(repaired.mixing, 3)
     (True, 0.449)
     """
-    clean = cleaned(channel)
+    clean = merged(cleaned(channel), target.distance)
     best: tuple[float, float, Array] | None = None
     for constant in constant_rows(clean):
         mixing = least_mixing(clean, constant, target)
@@ -116,6 +116,22 @@ def cleaned(channel: Array) -> Array:
     clean[:, clean.max(axis=0) < NEGLIGIBLE] = 0.0
     normalised: Array = clean / clean.sum(axis=1, keepdims=True)
     return normalised
+
+
+def merged(channel: Array, distance: Array | None) -> Array:
+    """Return the channel with one row, the average, for all answers that the distance cannot tell apart.
+
+    Rows at distance 0 must be equal. A solver leaves them equal up to its tolerance, and no mixing short
+    of the constant channel would mend that.
+    """
+    if distance is None or np.count_nonzero(distance) == distance.size - len(distance):
+        return channel
+    from scipy.sparse.csgraph import connected_components
+
+    count, groups = connected_components(distance == 0, directed=False)
+    averages = np.stack([channel[groups == group].mean(axis=0) for group in range(count)])
+    together: Array = averages[groups]
+    return together
 
 
 def constant_rows(channel: Array) -> tuple[Array, Array]:

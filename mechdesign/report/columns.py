@@ -78,7 +78,12 @@ def _read_parquet(path: Path, column: str | None) -> tuple[str, NDArray[Any]]:
     parquet = _pyarrow_parquet(path)
     try:
         names = parquet.read_schema(path).names
-        name = _chosen(path, names, column)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error}); check the path") from None
+    except ValueError as error:
+        raise DataError(f"{path}: is not a Parquet file ({error})") from None
+    name = _chosen(path, names, column)
+    try:
         values = parquet.read_table(path, columns=[name]).column(name)
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error}); check the path") from None
@@ -124,6 +129,9 @@ def write_columns(path: str | os.PathLike[str], columns: dict[str, Sequence[Any]
         os.umask(mask)
         os.chmod(temporary, 0o666 & ~mask)
         os.replace(temporary, place)
+    except OSError as error:
+        os.unlink(temporary)
+        raise DataError(f"{path}: cannot be written ({error.strerror}); give another place with -o") from None
     except BaseException:
         os.unlink(temporary)
         raise

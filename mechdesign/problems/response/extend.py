@@ -77,7 +77,7 @@ class ExtendedResponse(RandomizedResponse):
             violations = [
                 np.max(item.violation()) for item in self.own_constraints(self._constant(variables))
             ]
-            result["own_constraints"] = max(0.0, *(float(value) for value in violations))
+            result["own_constraints"] = max([0.0, *(float(value) for value in violations)])
         return result
 
     def expressions(self, channel: cvxpy.Variable) -> tuple[cvxpy.Expression, list[cvxpy.Constraint]]:

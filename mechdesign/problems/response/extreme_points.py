@@ -46,7 +46,7 @@ def extreme_points(problem: RandomizedResponse) -> Array:
     reason = why_not(problem)
     if reason is not None:
         raise MethodError(f"extreme points: {reason}")
-    if problem.size == 1 or (problem.epsilon == 0.0 and problem.delta == 0.0):
+    if 1 in (problem.size, problem.reports) or (problem.epsilon == 0.0 and problem.delta == 0.0):
         return np.repeat(np.eye(problem.reports)[:, None, :], problem.size, axis=1)
     if problem.delta > 0 or problem.distance is not None:
         return _by_halfspaces(problem)
@@ -150,8 +150,8 @@ def why_not(problem: RandomizedResponse) -> str | None:
         return None
     if math.comb(m * ((1 << n) - 2), n) > MAX_BASES:
         return f"{n} answers and {m} reports have more than {MAX_BASES} bases"
-    if problem.epsilon > 20:
-        return "e^epsilon is too large to tell extreme points apart"
+    if problem.epsilon > 10 or 0.0 < problem.epsilon < 0.001:
+        return "e^epsilon is too large, or too near 1, to tell extreme points apart"
     return None
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.mechanisms.repair import cleaned, constant_rows, least_mixing
+from mechdesign.mechanisms.repair import cleaned, constant_rows, least_mixing, merged
 from mechdesign.problems.response.problem import RandomizedResponse
 
 Array = NDArray[np.float64]
@@ -23,9 +23,9 @@ def polished(problem: RandomizedResponse, channel: Array) -> tuple[Array, dict[s
     -------
     channel : (n, m) array
     notes : dict
-        ``mixing``, ``utility_given_up`` and ``true_epsilon_before`` the repair (in floating point).
+        ``mixing`` and ``utility_given_up``, and whether the solver left zeros facing positive entries.
     """
-    clean = cleaned(channel)
+    clean = merged(cleaned(channel), problem.distances())
     before = problem.objective({"channel": clean})
     target = problem.target()
     candidates = []

@@ -130,8 +130,8 @@ class RandomizedResponse(Problem):
         names = getattr(self, field)
         if names is None:
             return
-        if isinstance(names, str):
-            raise ParameterError(f"{field}: expected a list of names, got one text")
+        if not isinstance(names, (list, tuple, np.ndarray)):
+            raise ParameterError(f"{field}: expected a list of names, got {names!r}")
         self._set(field, tuple(names))
         try:
             Labels(size, tuple(names))
@@ -229,7 +229,7 @@ class RandomizedResponse(Problem):
     def mechanism(self, solution: Solution) -> FiniteChannel | KaryResponse:
         """Return the exactly private mechanism of a solution: rounded to integers, audited, or refused."""
         channel = solution.realisation if solution.realisation is not None else solution.variables["channel"]
-        if isinstance(channel, KaryChannel):
+        if isinstance(channel, KaryChannel) and self.report_labels in (None, self.labels):
             return KaryResponse.from_channel(channel, self.labels)
         report_labels = self.report_labels
         if report_labels is None and self.reports == self.size:

@@ -1,0 +1,92 @@
+"""Clock, memory and number formats for the tables."""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from benchmarks.rivals import isolated
+
+Result = TypeVar("Result")
+
+MIB = 1 << 20
+
+
+def best_of(function: Callable[[], Result], repeats: int = 5, enough: float = 2.0) -> tuple[Result, float]:
+    """Return the last result and the least seconds of at most ``repeats`` calls, fewer after ``enough``."""
+    best, spent = float("inf"), 0.0
+    for _ in range(repeats):
+        start = time.perf_counter()
+        result = function()
+        seconds = time.perf_counter() - start
+        best, spent = min(best, seconds), spent + seconds
+        if spent >= enough:
+            break
+    return result, best
+
+
+def peak_memory() -> int:
+    """Return the most bytes of memory this process has held so far (its resident set).
+
+    The kernel's record of this very program is preferred: ``getrusage`` counts what the parent process held
+    when it started this one.
+    """
+    status = Path("/proc/self/status")
+    if status.exists():
+        for line in status.read_text(encoding="ascii").splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+@dataclass(frozen=True)
+class _Weighed(Generic[Result]):
+    """A function that also returns the peak memory of the process it ran in."""
+
+    function: Callable[..., Result]
+
+    @property
+    def __name__(self) -> str:
+        return self.function.__name__
+
+    def __call__(self, *arguments: Any, **options: Any) -> tuple[Result, int]:
+        result = self.function(*arguments, **options)
+        return result, peak_memory()
+
+
+def weighed(
+    limit: float, function: Callable[..., Result], *arguments: Any, **options: Any
+) -> tuple[Result, int]:
+    """Call a module's function in a process of its own; return its result and the process's peak bytes.
+
+    Raises
+    ------
+    RivalUnavailable
+        When it raises, dies or takes longer than ``limit`` seconds.
+    """
+    return isolated(limit, _Weighed(function), *arguments, **options)
+
+
+def shown_seconds(seconds: float) -> str:
+    """Return seconds with three significant digits."""
+    return f"{seconds:.3g}" if seconds < 100 else f"{seconds:.0f}"
+
+
+def shown_ratio(ratio: float) -> str:
+    """Return a ratio with two or three significant digits."""
+    return f"{ratio:.2g}" if ratio < 10 else f"{ratio:.0f}"
+
+
+def shown_mib(size: int) -> str:
+    """Return bytes in MiB."""
+    return f"{size / MIB:.0f}"
+
+
+def nothing() -> None:
+    """Do nothing: what a process holds by itself."""

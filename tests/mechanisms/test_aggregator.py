@@ -1,0 +1,65 @@
+"""Counts of many machines: merged in any order they give the estimate of all reports at once."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import mechdesign as md
+from mechdesign.core.encoding import encode
+from mechdesign.core.errors import DataError
+from mechdesign.mechanisms import Aggregator
+
+PROBLEM = md.RandomizedResponse([0.4, 0.35, 0.25], 2.0, labels=["a", "b", "c"])
+
+
+@pytest.fixture(params=["closed-form", "lp"])
+def mechanism(request):
+    return md.solve(PROBLEM, request.param).mechanism()
+
+
+def test_merged_counts_equal_those_of_all_reports(mechanism):
+    reports = mechanism.randomize(np.array(["a", "b", "c", "a"] * 500), rng=1)
+    parts = []
+    for part in np.array_split(reports, 7):
+        counter = mechanism.aggregator()
+        for chunk in np.array_split(part, 3):
+            counter.update(chunk)
+        parts.append(counter)
+    total = mechanism.aggregator()
+    for counter in parts[::-1]:
+        total.merge(counter)
+    assert total.users == 2000
+    whole = mechanism.estimate(reports)
+    assert total.estimate().value.tolist() == whole.value.tolist()
+    assert total.estimate().standard_error.tolist() == whole.standard_error.tolist()
+    assert total.estimate(population=True).population
+
+
+def test_counts_travel_as_json(mechanism):
+    counter = mechanism.aggregator()
+    counter.update(["a", "c", "c"])
+    document = json.loads(json.dumps(encode(counter)))
+    assert Aggregator.from_json(mechanism, document).counts.tolist() == [1, 0, 2]
+    for counts in ([1, 0], [1, 0, -2]):
+        with pytest.raises(DataError, match="damaged"):
+            Aggregator.from_json(mechanism, {**document, "counts": counts})
+    with pytest.raises(DataError, match="different mechanism"):
+        Aggregator.from_json(mechanism, {**document, "mechanism": "0"})
+
+
+def test_counts_of_different_mechanisms_do_not_mix(mechanism):
+    other = md.solve(md.RandomizedResponse([0.4, 0.35, 0.25], 2.1, labels=["a", "b", "c"])).mechanism()
+    with pytest.raises(DataError, match="different mechanism"):
+        mechanism.aggregator().merge(other.aggregator())
+
+
+def test_nothing_is_counted_when_one_report_is_wrong(mechanism):
+    counter = mechanism.aggregator()
+    with pytest.raises(DataError, match="row 2: unknown category 'd'"):
+        counter.update(["a", "d"])
+    assert counter.users == 0
+    with pytest.raises(DataError, match="there are none"):
+        counter.estimate()

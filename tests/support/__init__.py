@@ -1,0 +1,1 @@
+"""Independent computations and generators of instances that several tests use."""

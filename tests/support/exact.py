@@ -1,0 +1,150 @@
+"""Exact optima in rational arithmetic, written from the definitions; nothing here knows the package."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import combinations, permutations
+
+Row = list[Fraction]
+
+
+def nary_optimum(prior: Sequence[Fraction], exponential: Fraction, delta: Fraction = Fraction(0)) -> Fraction:
+    """Return delta + (1 - delta) max_k E S_k / (E + k - 1), S_k the sum of the k largest."""
+    falling = sorted(prior, reverse=True)
+    best = max(
+        exponential * sum(falling[:count]) / (exponential + count - 1) for count in range(1, len(prior) + 1)
+    )
+    return delta + (1 - delta) * best
+
+
+def simplex_maximum(costs: Row, rows: list[Row], limits: Row) -> Fraction:
+    """Return max costs . x subject to rows x <= limits (all >= 0), x >= 0, by the simplex method, exactly.
+
+    Bland's rule, so it ends; the origin is feasible, so it starts.
+    """
+    count = len(costs)
+    assert all(limit >= 0 for limit in limits)
+    tableau = [
+        [*row, *(Fraction(int(number == place)) for place in range(len(rows))), limit]
+        for number, (row, limit) in enumerate(zip(rows, limits, strict=True))
+    ]
+    bottom = [-cost for cost in costs] + [Fraction(0)] * (len(rows) + 1)
+    basis = [count + number for number in range(len(rows))]
+    while (entering := next((place for place, cost in enumerate(bottom[:-1]) if cost < 0), None)) is not None:
+        ratios = [
+            (line[-1] / line[entering], basis[number], number)
+            for number, line in enumerate(tableau)
+            if line[entering] > 0
+        ]
+        assert ratios, "unbounded"
+        leaving = min(ratios)[2]
+        pivot = tableau[leaving][entering]
+        tableau[leaving] = [entry / pivot for entry in tableau[leaving]]
+        for line in [*(line for number, line in enumerate(tableau) if number != leaving), bottom]:
+            factor = line[entering]
+            if factor:
+                line[:] = [a - factor * b for a, b in zip(line, tableau[leaving], strict=True)]
+        basis[leaving] = entering
+    return bottom[-1]
+
+
+def channel_optimum(
+    gains: Sequence[Sequence[Fraction]],
+    factors: Sequence[Sequence[Fraction]],
+    delta: Fraction = Fraction(0),
+    notion: str = "set-wise",
+) -> Fraction:
+    """Return the largest sum of gains_ij p_ij over private channels, exactly, from the definition.
+
+    ``factors[i][k]`` is what p_k is multiplied with in the row of the pair (i, k). The last column is
+    1 minus the others; the channel that always makes the last report is the origin, which is private.
+    """
+    inputs, reports = len(gains), len(gains[0])
+    free = reports - 1
+    zero = [Fraction(0)] * (inputs * free)
+
+    def mass(row: int, chosen: Sequence[int]) -> tuple[Row, Fraction]:
+        """Return Pr[report in chosen | row] as coefficients and a constant."""
+        coefficients, constant = list(zero), Fraction(0)
+        for report in chosen:
+            if report < free:
+                coefficients[row * free + report] += 1
+            else:
+                constant += 1
+                for other in range(free):
+                    coefficients[row * free + other] -= 1
+        return coefficients, constant
+
+    rows, limits = [], []
+    for row in range(inputs):
+        rows.append(mass(row, range(free))[0])
+        limits.append(Fraction(1))
+    sizes = range(1, reports + 1) if delta > 0 and notion == "set-wise" else (1,)
+    for first, second in permutations(range(inputs), 2):
+        for size in sizes:
+            for chosen in combinations(range(reports), size):
+                (more, here), (less, there) = mass(first, chosen), mass(second, chosen)
+                factor = factors[first][second]
+                rows.append([a - factor * b for a, b in zip(more, less, strict=True)])
+                limits.append(delta - here + factor * there)
+    costs, constant = list(zero), Fraction(0)
+    for row in range(inputs):
+        constant += gains[row][free]
+        for report in range(free):
+            costs[row * free + report] = gains[row][report] - gains[row][free]
+    return constant + simplex_maximum(costs, rows, limits)
+
+
+def truth_gains(prior: Sequence[Fraction]) -> list[Row]:
+    """Return pi_i [i = j], the objective of the probability of a true report."""
+    return [
+        [share if report == answer else Fraction(0) for report in range(len(prior))]
+        for answer, share in enumerate(prior)
+    ]
+
+
+def plain_factors(size: int, exponential: Fraction) -> list[Row]:
+    """Return the same factor for every pair."""
+    return [[exponential] * size for _ in range(size)]
+
+
+def subsets(count: int) -> list[tuple[int, ...]]:
+    """Return every subset of 0 .. count - 1, the empty one first."""
+    return [chosen for size in range(count + 1) for chosen in combinations(range(count), size)]
+
+
+def brute_set_wise(weights: Sequence[Sequence[int]], exponential: Fraction, total: int) -> Fraction:
+    """Return the largest W_x(S) - E W_x'(S) over all pairs and all subsets S, over the total."""
+    sets = subsets(len(weights[0]))
+    worst = max(
+        sum(first[report] for report in chosen) - exponential * sum(second[report] for report in chosen)
+        for first, second in permutations(weights, 2)
+        for chosen in sets
+    ) if len(weights) > 1 else Fraction(0)
+    return Fraction(worst) / total
+
+
+def brute_entry_wise(weights: Sequence[Sequence[int]], exponential: Fraction, total: int) -> Fraction:
+    """Return the largest w_xy - E w_x'y over all pairs and reports, at least 0, over the total."""
+    worst = max(
+        (
+            more - exponential * less
+            for first, second in permutations(weights, 2)
+            for more, less in zip(first, second, strict=True)
+        ),
+        default=Fraction(0),
+    )
+    return max(Fraction(0), Fraction(worst)) / total
+
+
+def largest_ratio(weights: Sequence[Sequence[int]]) -> Fraction | None:
+    """Return max w_xy / w_x'y over all pairs and reports, at least 1; None when it is infinite."""
+    best = Fraction(1)
+    for first, second in permutations(weights, 2):
+        for more, less in zip(first, second, strict=True):
+            if more > 0 and less == 0:
+                return None
+            if less > 0:
+                best = max(best, Fraction(more, less))
+    return best
