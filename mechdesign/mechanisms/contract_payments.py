@@ -78,7 +78,8 @@ def post_within_budget(rules: Rules, epsilon: Array, budget: float) -> Posted | 
     >>> posted.total <= 104, posted.payment.round(9)
     (True, array([6.2, 4.2]))
     """
-    scale, limit = 1.0, Fraction(budget)
+    # Every step of the payments is rounded up by at most a unit: leave room for that many.
+    scale, limit = 1.0 - (len(epsilon) - 1) * 2.0 ** (1 - BITS), Fraction(budget)
     for attempt in range(ATTEMPTS):
         posted = post(rules, epsilon * scale)
         if posted.total <= limit:

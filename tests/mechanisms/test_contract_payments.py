@@ -56,12 +56,9 @@ def test_payments_are_the_least_possible(size, seed):
             exact[i] = exact[i + 1] + Fraction(float(types[i])) * (
                 level - Fraction(float(posted.epsilon[i + 1]))
             )
+    unit = Fraction(2) ** (math.frexp(float(types[-1] * epsilon[0]))[1] - 51)
     for paid, least in zip(posted.payment.tolist(), exact, strict=True):
-        assert (
-            least
-            <= Fraction(paid)
-            <= least + Fraction(size) * Fraction(2) ** (math.frexp(max(posted.payment))[1] - 50)
-        )
+        assert least <= Fraction(paid) <= least + len(types) * unit
 
 
 def test_types_too_close_for_the_grid_share_an_item():

@@ -21,7 +21,7 @@ from mechdesign.problems.contract.closed_form import UNLIMITED, fixed_cost, infe
 from mechdesign.problems.contract.population import Population
 from mechdesign.problems.contract.problem import OPTIMALITY, PrivacyContract
 from mechdesign.problems.contract.rows import Multipliers, Rows, weak_duality
-from mechdesign.solvers.separable import SeparableProgram, solve_separable
+from mechdesign.solvers.separable import REGULARIZATIONS, SeparableProgram, SeparableResult, solve_separable
 
 Array = NDArray[np.float64]
 RowMaker = Callable[[Population, str, float | None], Rows]
@@ -72,53 +72,103 @@ def in_units(noise: Noise, unit: Units) -> Noise:
     )
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class Scaled:
+    """The program in its units, and what is needed to get back."""
+
+    unit: Units
+    people: Population
+    rows: Rows
+    limits: Limits
+    budget: float | None
+    allowed: float | None
+
+    def program(self, problem: PrivacyContract) -> SeparableProgram:
+        """Return the program for the solver."""
+        function, per_loss = CONE_FORMS[problem.noise_model.name]
+        size = len(self.people.types)
+        return SeparableProgram(
+            function=function,
+            scale=self.unit.level,
+            weights=self.people.counts / (per_loss * self.unit.error),
+            linear=np.zeros(size) if self.allowed is None else self.people.counts,
+            upper_rows=self.rows.upper,
+            upper_limits=self.rows.upper_limits,
+            equal_rows=self.rows.equal,
+            equal_limits=self.rows.equal_limits,
+            low=self.limits.low,
+            high=self.limits.high,
+            limit=self.allowed,
+        )
+
+
+def scaled(problem: PrivacyContract, make_rows: RowMaker) -> Scaled:
+    """Return the problem in units in which everything is of the order of 1."""
+    unit, people = units(problem), problem.population
+    users = people.users
+    own = Population(people.types * unit.level / unit.money, people.counts / users, people.cost / unit.money)
+    budget = None if problem.budget is None else problem.budget / (unit.money * users)
+    return Scaled(
+        unit=unit,
+        people=own,
+        rows=make_rows(own, problem.information, budget),
+        limits=Limits(problem.limits.low / unit.level, problem.limits.high / unit.level),
+        budget=budget,
+        allowed=None if problem.target_error is None else problem.error_allowed() / (unit.error * users),
+    )
+
+
 def solve_rows(problem: PrivacyContract, make_rows: RowMaker) -> Outcome:
-    """Solve the program with these rows, price its epsilons exactly, prove a bound from its multipliers."""
+    """Solve the program with these rows, price its epsilons exactly, prove a bound from its multipliers.
+
+    The solver's accuracy is judged by that bound; while it does not prove the menu optimal, the solver is
+    asked
+    again with another regularisation.
+    """
     if not _affordable(problem):
         return infeasible(problem)
-    unit, people = units(problem), problem.population
-    scaled = Population(
-        people.types * unit.level / unit.money, people.counts / people.users, people.cost / unit.money
-    )
-    limits = Limits(problem.limits.low / unit.level, problem.limits.high / unit.level)
-    budget = None if problem.budget is None else problem.budget / (unit.money * people.users)
-    allowed = None if problem.target_error is None else problem.error_allowed() / (unit.error * people.users)
-    rows = make_rows(scaled, problem.information, budget)
-    function, per_loss = CONE_FORMS[problem.noise_model.name]
-    program = SeparableProgram(
-        function=function,
-        scale=unit.level,
-        weights=scaled.counts / (per_loss * unit.error),
-        linear=np.zeros(len(scaled.counts)) if allowed is None else scaled.counts,
-        upper_rows=rows.upper,
-        upper_limits=rows.upper_limits,
-        equal_rows=rows.equal,
-        equal_limits=rows.equal_limits,
-        low=limits.low,
-        high=limits.high,
-        limit=allowed,
-    )
-    answer = solve_separable(program)
+    task = scaled(problem, make_rows)
+    program = task.program(problem)
+    best: Outcome | None = None
+    least_gap = math.inf
+    for regularization in REGULARIZATIONS:
+        outcome = _judged(problem, task, solve_separable(program, regularization))
+        if outcome.status in ("optimal", "infeasible"):
+            return outcome
+        gap = outcome.notes.get("relative_gap", math.inf)
+        if best is None or gap < least_gap:
+            best, least_gap = outcome, gap
+    assert best is not None
+    return best
+
+
+def _judged(problem: PrivacyContract, task: Scaled, answer: SeparableResult) -> Outcome:
+    """Turn a solver's answer into an outcome with a menu that keeps every promise and a proven bound."""
     if answer.status == "infeasible":
         return infeasible(problem)
     if not len(answer.x):
         return Outcome("failed", solver=answer.solver, message=answer.message)
+    unit, users = task.unit, problem.population.users
     posted = _priced(problem, answer.x * unit.level)
     if posted is None:
         return infeasible(problem)
-    spent = budget if budget is not None else float(posted.total) / (unit.money * people.users)
+    spent = task.budget if task.budget is not None else float(posted.total) / (unit.money * users)
     given = Multipliers(answer.upper_multipliers, answer.equal_multipliers, answer.price)
-    bound = weak_duality(scaled, rows, in_units(problem.noise_model, unit), limits, spent, given, allowed)
-    bound *= people.users * (unit.error if allowed is None else unit.money)
+    private = problem.information == "incomplete"
+    noise = in_units(problem.noise_model, unit)
+    bound = weak_duality(task.people, task.rows, noise, task.limits, spent, given, task.allowed, private)
+    bound *= users * (unit.error if task.allowed is None else unit.money)
     value = problem.objective({"epsilon": posted.epsilon, "payment": posted.payment})
+    proven = value - bound <= OPTIMALITY * value
     return outcome_of(
         problem,
         posted,
-        status="optimal" if value - bound <= OPTIMALITY * value else "feasible",
+        status="optimal" if proven else "feasible",
         bound=bound,
         bound_source="weak duality over the rows",
         solver=answer.solver,
-        message=answer.message,
+        message="" if proven else answer.message,
+        notes={} if proven else {"relative_gap": (value - bound) / value},
     )
 
 

@@ -151,6 +151,7 @@ def weak_duality(
     spent: float,
     given: Multipliers,
     allowed: float | None = None,
+    private: bool = True,
 ) -> float:
     """Return the proven lower bound from any multipliers.
 
@@ -160,13 +161,16 @@ def weak_duality(
         All menus that matter pay at most this in total: the budget, or the cost of a menu already found.
     allowed : float, optional
         The bound on the error sum where the payments are the objective.
+    private : bool
+        Whether the types are private: then payments do not increase with the type.
     """
     size = len(people.types)
     worth = rows.upper.T @ given.upper + rows.equal.T @ given.equal
     prices, pay = worth[:size], worth[size:]
     price = 1.0 if allowed is None else given.error
     pay = pay if allowed is None else pay + people.counts
-    most_paid = spent / people.counts
+    # With private types payments do not increase, so the first i types are paid at least L_i p_i.
+    most_paid = spent / (people.cumulative if private else people.counts)
     ceiling = np.minimum(limits.high, most_paid / people.types)
     epsilon = _minimisers(people, noise, limits, prices, price, ceiling)
     terms = price * people.counts * noise.loss(epsilon) + prices * epsilon
