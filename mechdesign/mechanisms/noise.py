@@ -31,6 +31,10 @@ UNIT_VARIANCE = 8.0
 """Laplace's variance on [-1, 1] at epsilon = 1: the unit of ``loss``."""
 
 
+FULL = 100.0
+"""Beyond this epsilon Duchi's variance is 1 and piecewise's 0, to within 1e-21: no more is sold."""
+
+
 @dataclass(frozen=True)
 class Noise:
     """A way to randomize one number, seen by a designer.
@@ -159,6 +163,7 @@ DUCHI = Noise(
     lambda e: _coth_slope(e / 2.0),
     lambda s: 2.0 * _half_angle(s),
     duchi_client,
+    highest=FULL,
 )
 PIECEWISE = Noise(
     "piecewise",
@@ -166,6 +171,7 @@ PIECEWISE = Noise(
     lambda e: _coth_slope(e / 4.0) / 6.0,
     lambda s: 4.0 * _half_angle(6.0 * s),
     piecewise_client,
+    highest=FULL,
 )
 
 NOISES: dict[str, Noise] = {noise.name: noise for noise in (LAPLACE, DUCHI, PIECEWISE)}

@@ -132,7 +132,7 @@ def for_error(costs: Costs, noise: Noise, error: float, limits: Limits) -> Alloc
     def surplus(epsilon: Array) -> float:
         return 1.0 - math.fsum(costs.weights * noise.loss(epsilon)) / error
 
-    return _balanced(costs, noise, limits, surplus)
+    return _balanced(costs, noise, limits, surplus, math.exp(0.5 * FARTHEST))
 
 
 def least_error(costs: Costs, noise: Noise, budget: float, limits: Limits, multiplier: float) -> float:
@@ -167,11 +167,14 @@ def _minimisers(noise: Noise, limits: Limits, prices: Array) -> Array:
     return np.clip(noise.epsilon_at(prices), limits.low, limits.high)
 
 
-def _balanced(costs: Costs, noise: Noise, limits: Limits, surplus: Callable[[Array], float]) -> Allocation:
+def _balanced(
+    costs: Costs, noise: Noise, limits: Limits, surplus: Callable[[Array], float], beyond: float | None = None
+) -> Allocation:
     """Find the multiplier at which the surplus, decreasing in it, changes its sign.
 
     Regula falsi (Illinois) on the logarithm, bisected now and then; the two minimisers at the ends of the
-    final bracket are mixed so that the surplus is not positive: both minimise the same Lagrangian.
+    final bracket are mixed so that the surplus is not positive: both minimise the same Lagrangian. Where the
+    floor alone decides, ``beyond`` is the multiplier (by default the least that leads to the floor).
     """
     if limits.high < math.inf and surplus(np.full_like(costs.prices, limits.high)) <= 0.0:
         return Allocation(np.full_like(costs.prices, limits.high), 0.0)
@@ -183,9 +186,11 @@ def _balanced(costs: Costs, noise: Noise, limits: Limits, surplus: Callable[[Arr
 
     left, right = -1.0, 1.0
     while surplus(at(left)) <= 0.0 and left > -FARTHEST:
-        left *= 2.0
+        left = max(2.0 * left, -FARTHEST)
     while surplus(at(right)) > 0.0 and right < FARTHEST:
-        right *= 2.0
+        if (at(right) <= limits.low).all():  # the floor alone decides
+            return Allocation(at(right), math.exp(right) if beyond is None else beyond)
+        right = min(2.0 * right, FARTHEST)
     ends = [surplus(at(left)), surplus(at(right))]
     for turn in range(MAX_TURNS):
         middle = (

@@ -23,7 +23,7 @@ from mechdesign.mechanisms.noise import Noise, noise_of
 from mechdesign.problems.contract.allocation import Limits
 from mechdesign.problems.contract.curve import ironed_virtual_cost
 from mechdesign.problems.contract.densities import Density, density_of
-from mechdesign.problems.contract.population import Population
+from mechdesign.problems.contract.population import Population, checked_amount
 from mechdesign.problems.contract.problem import deviation, optimality
 
 Array = NDArray[np.float64]
@@ -97,8 +97,7 @@ class PrivacyContractContinuous(Problem):
     def __post_init__(self) -> None:
         for field in ("budget", "data_range", "epsilon_max"):
             if getattr(self, field) is not None:
-                positive = in_range(field, getattr(self, field), 0.0, math.inf, low_open=True, high_open=True)
-                object.__setattr__(self, field, positive)
+                object.__setattr__(self, field, checked_amount(field, getattr(self, field)))
         for field in ("epsilon_min", "participation_cost"):
             object.__setattr__(
                 self, field, in_range(field, getattr(self, field), 0.0, math.inf, high_open=True)

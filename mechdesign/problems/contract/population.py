@@ -16,6 +16,18 @@ Array = NDArray[np.float64]
 
 MAX_TYPES = 100_000_000
 
+MOST_SPREAD = 1e12
+"""Types further apart than this factor could not all get an epsilon on one exact grid."""
+
+LEAST, MOST = 1e-30, 1e30
+"""Types, users and money outside these are refused: choose other units."""
+
+MOST_SPREAD = 1e12
+"""Types further apart than this factor could not all get an epsilon on one exact grid."""
+
+LEAST, MOST = 1e-30, 1e30
+"""Types, users and money outside these are refused: choose other units."""
+
 
 @dataclass(frozen=True, eq=False)
 class Population:
@@ -111,22 +123,43 @@ def checked_types(value: Any) -> Array:
             f"types: entry {where} ({types[where]:g}) is not positive; a privacy preference is "
             f"a price above 0"
         )
-    return types
+    spread = float(types.max() / types.min())
+    if spread > MOST_SPREAD:
+        raise ParameterError(
+            f"types: span a factor of {spread:.3g}, more than {MOST_SPREAD:g}; leave the extremes out"
+        )
+    return _of_sane_size("types", types)
+
+
+def _of_sane_size(field: str, array: Array) -> Array:
+    strange = ((array < LEAST) & (array != 0)) | (array > MOST)
+    if strange.any():
+        where = int(np.argmax(strange))
+        raise ParameterError(
+            f"{field}: entry {where} ({array[where]:g}) is outside [{LEAST:g}, {MOST:g}]; use other units"
+        )
+    return array
+
+
+def checked_amount(field: str, value: Any) -> float:
+    """Return a number > 0 of a sane size."""
+    amount = in_range(field, value, 0.0, np.inf, low_open=True, high_open=True)
+    if not LEAST <= amount <= MOST:
+        raise ParameterError(f"{field}: {amount:g} is outside [{LEAST:g}, {MOST:g}]; use other units")
+    return amount
 
 
 def checked_counts(value: Any, size: int) -> float | Array:
     """Return a number of users in all, to be spread equally, or one count >= 0 a type."""
     if np.ndim(value) == 0 and not isinstance(value, (str, Mapping)) and value is not None:
-        return in_range("counts", value, 0.0, np.inf, low_open=True, high_open=True)
+        return checked_amount("counts", value)
     return _one_a_type("counts", finite_array("counts", value, 1), size)
 
 
 def checked_cost(value: Any, size: int) -> float | Array:
     """Return one participation cost >= 0 for all, or one a type."""
     if np.ndim(value) == 0:
-        return in_range(
-            "participation_cost", number("participation_cost", value), 0.0, np.inf, high_open=True
-        )
+        return in_range("participation_cost", number("participation_cost", value), 0.0, MOST)
     return _one_a_type("participation_cost", finite_array("participation_cost", value, 1), size)
 
 
@@ -136,7 +169,7 @@ def _one_a_type(field: str, array: Array, size: int) -> Array:
     if (array < 0).any():
         where = int(np.argmax(array < 0))
         raise ParameterError(f"{field}: entry {where} ({array[where]:g}) is negative; give numbers >= 0")
-    return array
+    return _of_sane_size(field, array)
 
 
 def uniform_types(low: float, high: float, size: int) -> Array:

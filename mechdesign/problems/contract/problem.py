@@ -23,6 +23,7 @@ from mechdesign.problems.contract.allocation import Limits
 from mechdesign.problems.contract.population import (
     TYPE_GENERATORS,
     Population,
+    checked_amount,
     checked_cost,
     checked_counts,
     checked_types,
@@ -126,8 +127,7 @@ class PrivacyContract(Problem):
             raise ParameterError("budget: give either a budget or a target_error, not both and not neither")
         for field in ("budget", "target_error", "data_range", "epsilon_max"):
             if getattr(self, field) is not None:
-                positive = in_range(field, getattr(self, field), 0.0, math.inf, low_open=True, high_open=True)
-                self._set(field, positive)
+                self._set(field, checked_amount(field, getattr(self, field)))
         self._set("confidence", in_range("confidence", self.confidence, 0.0, 1.0, high_open=True))
         self._set("epsilon_min", in_range("epsilon_min", self.epsilon_min, 0.0, math.inf, high_open=True))
         choice("information", self.information, INFORMATION)

@@ -9,7 +9,7 @@ import numpy as np
 
 from mechdesign.core.solution import Solution
 from mechdesign.mechanisms.contract_menu import ContractMenu, Terms
-from mechdesign.problems.contract.allocation import least_error, own_costs, within_budget
+from mechdesign.problems.contract.allocation import own_costs, within_budget
 from mechdesign.problems.contract.problem import PrivacyContract
 
 
@@ -40,7 +40,7 @@ def complete_error(problem: PrivacyContract, budget: float) -> float:
     if left <= 0 or left < limits.low * math.fsum(costs.weights * costs.prices):
         return math.nan
     found = within_budget(costs, noise, left, limits)
-    return least_error(costs, noise, left, limits, found.multiplier)
+    return math.fsum(costs.weights * noise.loss(found.epsilon))
 
 
 def menu_of(problem: PrivacyContract, solution: Solution) -> ContractMenu:

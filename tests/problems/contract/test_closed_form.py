@@ -204,7 +204,7 @@ def test_a_budget_of_participation_costs_only_is_infeasible():
     assert (answer.status, answer.notes["least_budget"]) == ("infeasible", 10.0)
 
 
-@pytest.mark.parametrize("shift", [-30, 0, 30])
+@pytest.mark.parametrize("shift", [-20, 0, 20])
 def test_value_scales_with_money_and_preferences(shift):
     scale = 10.0**shift
     solution = md.solve(
@@ -251,6 +251,8 @@ def test_unsorted_repeated_and_empty_types_are_put_in_order_with_notes():
     [
         ({"types": [1, -2, 3]}, r"^types: entry 1 \(-2\) is not positive"),
         ({"types": []}, r"^types: is empty"),
+        ({"types": [1, 2e31, 3e31]}, r"^types: span a factor"),
+        ({"types": [1e31, 2e31, 3e31]}, r"^types: entry 0 \(1e\+31\) is outside \[1e-30, 1e\+30\]"),
         ({"types": [1, float("nan"), 2]}, r"^types: has NaN at index 1"),
         ({"counts": [1, 2]}, r"^counts: has 2 entries for 3 types"),
         ({"counts": [1, -2, 3]}, r"^counts: entry 1 \(-2\) is negative"),
@@ -280,3 +282,31 @@ def test_bad_input_names_the_field_in_one_line(changes, text):
     with pytest.raises(md.MechDesignError, match=text) as caught:
         PrivacyContract(**{"types": [1, 2, 3], "counts": [1, 2, 3], "budget": 10, **changes})
     assert "\n" not in str(caught.value)
+
+
+def numbers(low, high):
+    """Numbers of any size between two powers of ten."""
+    return st.floats(low, high).map(lambda power: 10.0**power)
+
+
+@given(
+    st.lists(st.tuples(numbers(-5, 5), numbers(-2, 4)), min_size=1, max_size=5),
+    st.one_of(st.tuples(st.just("budget"), numbers(-8, 8)), st.tuples(st.just("target_error"), numbers(-3, 3))),
+    st.fixed_dictionaries(
+        {
+            "noise": st.sampled_from(["laplace", "duchi", "piecewise"]),
+            "information": st.sampled_from(["incomplete", "complete"]),
+            "participation_cost": st.sampled_from([0.0, 0.01, 3.0]),
+            "epsilon_min": st.sampled_from([0.0, 0.01, 1.0]),
+            "epsilon_max": st.sampled_from([None, 2.0, 50.0]),
+        }
+    ),
+)
+@settings(max_examples=300, deadline=None)
+def test_whatever_is_found_is_certified(rows, goal, extras):
+    types, counts = zip(*rows, strict=True)
+    solution = md.solve(PrivacyContract(types=types, counts=counts, **dict([goal]), **extras))
+    assert solution.status in ("optimal", "infeasible"), solution
+    assert all(certificate.holds for certificate in solution.certificates), solution
+    if solution.status == "infeasible" and solution.notes.get("least_budget"):
+        assert solution.notes["least_budget"] >= goal[1]
