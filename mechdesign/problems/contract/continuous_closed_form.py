@@ -63,11 +63,17 @@ def outcome_of(
 
 
 def continuum_bound(problem: PrivacyContractContinuous) -> float:
-    """Return a lower bound of the error of any menu for the continuum."""
+    """Return a lower bound of the error of any menu for the continuum.
+
+    Where the curve ends below R(1) = high, the rest is a jump that at least the floor of epsilon pays for.
+    """
     curve = minorant(problem.types)
-    left = problem.budget - problem.participation_cost
+    jump = max(0.0, problem.types.high * (1.0 - 1e-9) - math.fsum(curve.weights * curve.prices))
+    left = problem.budget - problem.participation_cost - problem.limits.low * jump
     multiplier = within_budget(curve, problem.noise_model, left, problem.limits).multiplier
-    return least_error(curve, problem.noise_model, left, problem.limits, multiplier)
+    bound = least_error(curve, problem.noise_model, left, problem.limits, multiplier)
+    free = max(0.0, 1.0 - math.fsum(curve.weights) - 1e-9)  # users that the curve counts as costing nothing
+    return bound + free * float(problem.noise_model.loss(np.array([problem.limits.high]))[0])
 
 
 def too_small(problem: PrivacyContractContinuous) -> bool:

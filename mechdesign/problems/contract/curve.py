@@ -16,18 +16,38 @@ from mechdesign.solvers.isotonic import increasing_blocks
 
 Array = NDArray[np.float64]
 
+LEAST_SHARE = 1e-13
+
+LEAST_TYPE = 1e-9
+
+STEEPEST = 1e12
+"""Tangents steeper than this many times the highest type say nothing that a chord does not."""
+
 NODES = 20_000
 """Tangent points for the bound, over all pieces."""
 
 
 def nodes(density: Density, size: int) -> Array:
-    """Return about ``size`` increasing types: half of them quantiles, half equally spaced, and all breaks."""
-    shares = np.linspace(0.0, 1.0, size // 2 + 2)
-    spaced = np.linspace(density.low, density.high, size - size // 2)
+    """Return about ``size`` increasing types: quantiles, equally spaced ones, ones in the upper tail, all breaks.
+
+    Neighbours hold at least ``LEAST_SHARE`` of the users, so that differences of the cdf mean something, and none but
+    the lowest is below ``LEAST_TYPE`` of the highest.
+    """
+    third = size // 3
+    spaced = np.linspace(density.low, density.high, size - 2 * third)
+    tail = 1.0 - np.geomspace(LEAST_SHARE, 0.5, third)
+    shares = np.concatenate([np.linspace(0.0, 1.0, third + 2), tail])
     breaks = [piece.high for piece in density.pieces()[:-1]]
     places = np.unique(np.concatenate([density.quantile(shares), spaced, breaks]))
-    inside = places[(places > density.low) & (places < density.high)]
-    return np.concatenate([[density.low], inside, [density.high]])
+    lowest = max(density.low, LEAST_TYPE * density.high)
+    inside = places[(places > lowest) & (places < density.high)]
+    kept = [density.low]
+    reached, below = 0.0, density.cdf(inside).tolist()
+    for theta, share in zip(inside.tolist(), below, strict=True):
+        if share >= reached + LEAST_SHARE and share <= 1.0 - LEAST_SHARE:
+            kept.append(theta)
+            reached = share
+    return np.array([*kept, density.high])
 
 
 def minorant(density: Density, size: int = NODES) -> Costs:
@@ -73,8 +93,11 @@ def _below(density: Density, piece: Piece, places: Array) -> Array:
     slopes = density.virtual_cost(places, "right")
     if np.isfinite(slopes[-1]):
         slopes[-1] = density.virtual_cost(places[-1:], "left")[0]
-    usable = np.isfinite(slopes)
-    q, r, v = shares[usable], heights[usable], np.maximum.accumulate(slopes[usable])
+    slopes = np.maximum.accumulate(slopes)
+    usable = slopes <= STEEPEST * density.high
+    if usable.sum() < 2:
+        return np.array([[shares[0], heights[0]], [shares[-1], shares[-1] * piece.low]])
+    q, r, v = shares[usable], heights[usable], slopes[usable]
     rising = np.diff(v) > 0
     crossing = np.where(
         rising, (r[:-1] - r[1:] + v[1:] * q[1:] - v[:-1] * q[:-1]) / np.where(rising, np.diff(v), 1.0), q[1:]

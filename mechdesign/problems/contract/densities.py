@@ -57,7 +57,7 @@ class Density(ABC):
     def virtual_cost(self, theta: Array, side: Literal["left", "right"] = "right") -> Array:
         """Return theta + H/h; theta itself where H is 0, infinite where only h is 0."""
         below, density = self.cdf(theta), self.pdf(theta, side)
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             return np.where(below == 0.0, theta, theta + below / density)
 
     def draw(self, count: int, rng: np.random.Generator) -> Array:
@@ -225,6 +225,11 @@ def truncated_normal(low: float, high: float, mean: float, deviation: float) -> 
         raise ParameterError(
             "density.mean: is more than 5 deviations outside [low, high], where nearly nothing "
             "is left; move it"
+        )
+    if interval[1] > middle + 8.0 * spread:
+        raise ParameterError(
+            "density.high: is more than 8 deviations above the mean, where less than one user "
+            f"in 1e15 is; lower it to {middle + 8.0 * spread:.6g} or less"
         )
     return TruncatedNormal(*interval, middle, spread)
 
