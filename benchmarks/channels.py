@@ -63,7 +63,7 @@ def run(quick: bool) -> None:
 
 
 def _print_table(loss: Loss, privacy: Privacy, quick: bool) -> None:
-    rows = []
+    rows, failures = [], []
     for n in (16, 32) if quick else (16, 32, 64, 128):
         first, bound = _ours(loss, n, privacy, None)
         lines = [first]
@@ -72,15 +72,16 @@ def _print_table(loss: Loss, privacy: Privacy, quick: bool) -> None:
         if n <= 64:
             lines += _rivals(loss, n, privacy)
         rows += [_cells(line, first.seconds, bound) for line in lines]
+        failures += [f"  {line.method}, n = {line.n}: {line.failure}" for line in lines if line.failure]
     distance = "every two answers within epsilon" if privacy == "local" else "within epsilon |i - i'|"
     print(f"\n{loss} loss, {privacy} privacy ({distance})")
     header = ["n", "method", "seconds", "ratio", "loss", "above bound", "true epsilon", "repair"]
-    print(table(header, rows), flush=True)
+    print("\n".join([table(header, rows), *failures]), flush=True)
 
 
 def _cells(line: Line, unit: float, bound: float) -> list[str]:
     if line.failure:
-        return [str(line.n), line.method, "-", "-", "-", "-", line.failure, ""]
+        return [str(line.n), line.method, "-", "-", "-", "-", "no channel", ""]
     return [
         str(line.n),
         line.method,

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -99,7 +99,7 @@ class PrivacyAudit:
             "epsilon": self.epsilon,
             "delta": self.delta,
             "notion": self.notion,
-            "true_epsilon_digits": str(digits if digits.is_infinite() else round(digits, 40).normalize()),
+            "true_epsilon_digits": str(digits if digits.is_infinite() else _shortened(digits)),
             "epsilon_witness": dict(self.epsilon_witness),
             "least_delta_set_wise": self.least_delta,
             "least_delta_entry_wise": self.entry_delta,
@@ -108,6 +108,12 @@ class PrivacyAudit:
 
     def __str__(self) -> str:
         return str(self.certificate())
+
+
+def _shortened(digits: Decimal) -> Decimal:
+    """Return the number rounded up to 40 decimals."""
+    context = Context(prec=80, rounding=ROUND_CEILING)
+    return digits.quantize(Decimal("1e-40"), context=context).normalize(context)
 
 
 def audit_channel(
@@ -143,7 +149,7 @@ def audit_channel(
     --------
     >>> import numpy as np
     >>> half, quarter = 2**61, 2**60
-    >>> audit = audit_channel(np.array([[3 * quarter, quarter], [quarter, 3 * quarter]]), 1.1)
+    >>> audit = audit_channel(np.array([[3 * quarter, quarter], [quarter, 3 * quarter]]), 1.0)
     >>> audit.holds, round(audit.true_epsilon, 6)
     (False, 1.098612)
     """

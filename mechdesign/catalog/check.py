@@ -73,6 +73,8 @@ class ModelCheck:
         for run in self.comparison.runs:
             if run.kind != "published":
                 failed = [certificate for certificate in run.certificates if not certificate.holds]
+                if run.kind == "heuristic":  # it promises privacy, not optimality
+                    failed = [certificate for certificate in failed if certificate.property != "optimality"]
                 texts += [f"certificate of {run.method}: {certificate}" for certificate in failed]
         texts += [f"claim: {result}" for result in self.claims if not result.as_expected]
         return texts

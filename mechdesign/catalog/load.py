@@ -13,6 +13,7 @@ from typing import Any
 from mechdesign.catalog.model import ORIGINS, VERDICTS, Claim, Model, Simulation
 from mechdesign.core.errors import MechDesignError, ModelFileError, UnknownNameError, suggestion
 from mechdesign.core.parameters import problem_from
+from mechdesign.core.problem import Problem
 from mechdesign.core.solve import methods_of
 from mechdesign.problems import problem_class
 
@@ -125,7 +126,7 @@ def _parse(slug: str, path: Path, document: dict[str, Any], overrides: dict[str,
     )
 
 
-def _methods(path: Path, head: Mapping[str, Any], problem: Any) -> tuple[str, ...]:
+def _methods(path: Path, head: Mapping[str, Any], problem: Problem) -> tuple[str, ...]:
     names = head.get("methods", [])
     if not isinstance(names, list):
         raise ModelFileError(f"{path}: [model] methods: expected a list of names, got {names!r}")

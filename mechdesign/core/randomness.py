@@ -15,6 +15,8 @@ BITS = 62
 
 TOTAL = 1 << BITS
 
+_OWN_STREAM = 0x6D656368
+
 Rng = int | np.random.Generator | None
 
 
@@ -71,5 +73,6 @@ def numpy_generator(rng: Rng) -> np.random.Generator:
         return np.random.default_rng()
     seed: object = rng
     if isinstance(seed, (int, np.integer)) and not isinstance(seed, bool) and seed >= 0:
-        return np.random.default_rng(int(seed))
+        # Not default_rng(seed): a caller who draws the answers from that must get independent noise.
+        return np.random.default_rng([_OWN_STREAM, int(seed)])
     raise ParameterError(f"rng: {rng!r} is not a seed; give None, an integer >= 0 or a numpy Generator")

@@ -59,7 +59,7 @@ class FiniteChannel(FrequencyMechanism):
     >>> round(channel.audit().true_epsilon, 6)
     1.098612
     >>> channel.randomize([0, 1, 1], rng=3)
-    array([0, 1, 0])
+    array([0, 0, 1])
     """
 
     type: ClassVar[str] = "finite-channel"
@@ -195,14 +195,14 @@ class FiniteChannel(FrequencyMechanism):
             more = ", ..." if len(groups[0]) > 4 else ""
             raise EstimationError(
                 f"channel: answers {names}{more} are reported alike, so their frequencies cannot be told "
-                "apart; build with a larger epsilon, or a prior closer to uniform"
+                "apart; build with a larger epsilon, a delta or a more even prior"
             )
         values = np.linalg.svd(channel, compute_uv=False)
         if channel.shape[0] > channel.shape[1] or values[-1] <= SINGULAR * values[0]:
             rank = int((values > SINGULAR * values[0]).sum())
             raise EstimationError(
                 f"channel: singular (rank {rank} for {channel.shape[0]} answers), so the frequencies "
-                "cannot be recovered; build with a larger epsilon, or a prior closer to uniform"
+                "cannot be recovered; build with a larger epsilon, a delta or a more even prior"
             )
         root = np.sqrt(np.maximum(channel.mean(axis=0), 2.0**-60))
         inverse: NDArray[np.float64] = np.linalg.pinv(channel.T / root[:, None], rcond=SINGULAR / 100) / root

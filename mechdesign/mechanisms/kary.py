@@ -262,7 +262,7 @@ class KaryResponse(FrequencyMechanism):
         shares = counts / users
         value, variance = np.empty(weights.size), np.empty(weights.size)
         others = self.kept[1:]
-        gain = own + high - low
+        gain = own + high - low if len(self.kept) > 1 else 1.0  # with one kept answer nothing is divided by it
         value[others] = (shares[others] - low) / gain if len(others) else 0.0
         variance[others] = (
             self._binary_variance(value[others], shares[others], own + high, low, population) / gain**2

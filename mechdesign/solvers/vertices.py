@@ -7,6 +7,8 @@ from itertools import combinations, islice
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.errors import MethodError
+
 Array = NDArray[np.float64]
 
 BATCH = 200_000
@@ -58,10 +60,13 @@ def polytope_vertices(rows: Array, limits: Array, interior: Array) -> Array:
     >>> len(polytope_vertices(square, np.array([1.0, 0.0, 1.0, 0.0]), np.array([0.5, 0.5])))
     4
     """
-    from scipy.spatial import HalfspaceIntersection
+    from scipy.spatial import HalfspaceIntersection, QhullError
 
     halfspaces = np.column_stack([rows, -limits])
-    return unique_rows(HalfspaceIntersection(halfspaces, interior).intersections)
+    try:
+        return unique_rows(HalfspaceIntersection(halfspaces, interior).intersections)
+    except QhullError as error:
+        raise MethodError(f"vertices: Qhull gave up: {str(error).splitlines()[0]}") from None
 
 
 def unique_rows(points: Array, digits: int = 9) -> Array:

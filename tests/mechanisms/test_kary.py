@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-import time
-import tracemalloc
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -77,29 +77,37 @@ def test_the_residuals_of_a_structured_channel_see_a_broken_promise():
     assert problem.residuals({"channel": KaryChannel(3, np.arange(3), 1.0, 0.3)})["privacy"] > 0.01
 
 
-def test_a_million_symbols_are_solved_audited_run_and_estimated_quickly_in_little_memory():
-    """Never an n x n array: seconds and well under 1 GiB (measured: 2 s, 200 MiB)."""
-    size = 1_000_000
-    prior = np.arange(1, size + 1, dtype=float) ** -1.1
-    tracemalloc.start()
-    start = time.process_time()
-    solution = md.solve(md.RandomizedResponse(prior / prior.sum(), 6.0, 0.01))
-    mechanism = solution.mechanism()
-    assert mechanism.audit().holds
-    assert all(certificate.holds for certificate in solution.certificates)
-    reports = mechanism.randomize(np.arange(size), rng=1)
-    estimate = mechanism.estimate(reports)
-    seconds = time.process_time() - start
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
+MILLION = """
+import math, resource, sys, time
+import numpy as np
+import mechdesign as md
+
+size = 1_000_000
+prior = np.arange(1, size + 1, dtype=float) ** -1.1
+start = time.process_time()
+solution = md.solve(md.RandomizedResponse(prior / prior.sum(), 6.0, 0.01))
+mechanism = solution.mechanism()
+assert mechanism.audit().holds
+assert all(certificate.holds for certificate in solution.certificates)
+estimate = mechanism.estimate(mechanism.randomize(np.arange(size), rng=1))
+seconds = time.process_time() - start
+assert estimate.value.shape == (size,)
+assert abs(estimate.value.sum() - 1) < 1e-9
+kept = len(mechanism.kept)
+formula = 0.01 + 0.99 * math.exp(6) * math.fsum(solution.problem.prior[:kept]) / (math.exp(6) + kept - 1)
+assert abs(solution.value - formula) < 1e-12
+print(kept, seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)
+"""
+
+
+def test_a_million_symbols_take_seconds_and_little_memory():
+    """Never an n x n array: solved, audited, run and estimated (measured: 3 s, 0.3 GiB with the interpreter)."""
+    done = subprocess.run([sys.executable, "-W", "error", "-c", MILLION], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    kept, seconds, gibibytes = map(float, done.stdout.split())
+    assert kept > 10
     assert seconds < 30
-    assert peak < 2**30
-    assert estimate.value.shape == (size,)
-    assert estimate.value.sum() == pytest.approx(1.0)
-    kept = len(mechanism.kept)
-    assert solution.value == pytest.approx(
-        0.01 + 0.99 * math.exp(6) * math.fsum(solution.problem.prior[:kept]) / (math.exp(6) + kept - 1)
-    )
+    assert gibibytes < 1
 
 
 def test_a_dense_copy_of_a_million_symbols_is_refused():

@@ -37,7 +37,7 @@ def random_instance(seed: int, most: int = 8) -> RandomizedResponse:
     elif utility == 2:
         parameters["utility"] = "squared-loss"
     elif utility == 3:
-        parameters["utility"] = rng.normal(size=(size, int(rng.integers(1, size + 3))))
+        parameters["utility"] = rng.normal(size=(size, int(rng.integers(1, size + (3 if size != 4 else 1)))))
     elif utility == 4:
         parameters["utility"] = "mutual-information"
     feature = rng.integers(4)

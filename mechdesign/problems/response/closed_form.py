@@ -7,7 +7,8 @@ With the prior sorted descending and S_k the sum of its k largest entries,
 Proof sketch (docs/families/response.md has it in full). Let m_j = min_i p_ij, M = sum_j m_j. Entry by entry,
 p_ii <= min(e^eps m_i + delta, 1 - M + m_i). For fixed M the right side is concave and piecewise linear in m_i
 with its kink at t = (1 - M - delta) / (e^eps - 1), so the most likely answers are filled to t first; between
-full fillings, M = k t, the bound is linear in M. Set by set is stricter, so the bound holds for both
+full fillings, M = k t, the bound is linear in M. (Where t < 0, that is 1 - M < delta, the right side is
+1 - M + m_i, which gives at most delta + (1 - delta) S_1.) Set by set is stricter, so the bound holds for both
 notions; (1 - delta) P_0 + delta I attains it for both. For n = 2 these are eqs. (4) and (15) of Zhou, Lu,
 Wu (2019).
 """

@@ -12,14 +12,19 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.problem import Variables
+from mechdesign.core.solution import Solution
 from mechdesign.problems.response.problem import RandomizedResponse
 
 if TYPE_CHECKING:
     import cvxpy
 
 Array = NDArray[np.float64]
+
+OWN_TOLERANCE = 1e-7
+"""Own constraints are met up to what interior-point solvers reach; the certificate gives the figure."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,9 +79,8 @@ class ExtendedResponse(RandomizedResponse):
         """Return also by how much the own constraints are violated."""
         result = super().residuals(variables)
         if self.own_constraints is not None:
-            violations = [
-                np.max(item.violation()) for item in self.own_constraints(self._constant(variables))
-            ]
+            constraints = self._constraints(self._constant(variables))
+            violations = [np.max(item.violation()) for item in constraints]
             result["own_constraints"] = max([0.0, *(float(value) for value in violations)])
         return result
 
@@ -84,11 +88,12 @@ class ExtendedResponse(RandomizedResponse):
         """Return the utility and the own constraints, checked for convexity."""
         import cvxpy
 
-        constraints = list(self.own_constraints(channel)) if self.own_constraints is not None else []
+        constraints = self._constraints(channel)
         for number, constraint in enumerate(constraints):
             if not constraint.is_dcp():
+                shown = " ".join(str(constraint).split())
                 raise ParameterError(
-                    f"own_constraints: number {number} is not convex: {constraint}; see cvxpy's DCP rules"
+                    f"own_constraints: number {number} is not convex: {shown}; see cvxpy's DCP rules"
                 )
         if self.own_utility is None:
             return cvxpy.sum(cvxpy.multiply(self.weights(), channel)), constraints
@@ -99,6 +104,25 @@ class ExtendedResponse(RandomizedResponse):
                 "mutual information is convex in the channel: maximise it with utility='mutual-information'"
             )
         return utility, constraints
+
+    def certificates(self, solution: Solution) -> tuple[Certificate, ...]:
+        """Return also by how much the channel that would run violates the own constraints."""
+        found = super().certificates(solution)
+        if self.own_constraints is None:
+            return found
+        violation = self.residuals({"channel": self.mechanism(solution).channel})["own_constraints"]
+        own = Certificate("own constraints", violation <= OWN_TOLERANCE, False, {"violation": violation})
+        return (*found, own)
+
+    def _constraints(self, channel: Any) -> list[cvxpy.Constraint]:
+        if self.own_constraints is None:
+            return []
+        constraints = self.own_constraints(channel)
+        if not isinstance(constraints, (list, tuple)):
+            raise ParameterError(
+                "own_constraints: must return a list of constraints; put brackets around one"
+            )
+        return list(constraints)
 
     def _constant(self, variables: Variables) -> Any:
         import cvxpy

@@ -28,6 +28,7 @@ Array = NDArray[np.float64]
 MAX_BASES = 1_000_000
 MAX_DIMENSION = 6
 RANK_TOLERANCE = 1e-9
+CORNER_ERROR = 1e-12
 
 
 def extreme_points(problem: RandomizedResponse) -> Array:
@@ -124,8 +125,8 @@ def run(problem: RandomizedResponse) -> Outcome:
     return Outcome(
         status="optimal",
         variables={"channel": channel},
-        bound=float(values[best]),
-        bound_source="the maximum over all extreme points",
+        bound=float(values[best]) + CORNER_ERROR * max(1.0, abs(values[best])),
+        bound_source="the maximum over all extreme points, which are known to 1e-12",
         solver="enumeration",
         notes={**notes, "extreme_points": len(corners)},
     )
@@ -145,14 +146,27 @@ def why_not(problem: RandomizedResponse) -> str | None:
             )
         if problem.distance is not None and not (problem.distances() + np.eye(n) > 0).all():  # type: ignore[operator]
             return "two answers at distance 0 leave the polytope without an interior"
-        if problem.epsilon == 0.0 and problem.distance is not None:
-            return "epsilon = 0 leaves the polytope without an interior"
+        if problem.distance is not None and n > 1 and _least_step(problem) < 0.01:
+            return "epsilon times the least distance is below 0.01: the polytope has hardly an interior"
+        if _largest_step(problem) > 6.0:
+            return "e^epsilon is too large to tell extreme points apart"
         return None
     if math.comb(m * ((1 << n) - 2), n) > MAX_BASES:
         return f"{n} answers and {m} reports have more than {MAX_BASES} bases"
     if problem.epsilon > 10 or 0.0 < problem.epsilon < 0.001:
         return "e^epsilon is too large, or too near 1, to tell extreme points apart"
     return None
+
+
+def _least_step(problem: RandomizedResponse) -> float:
+    distance = problem.distances()
+    assert distance is not None
+    return problem.epsilon * float(distance[~np.eye(len(distance), dtype=bool)].min())
+
+
+def _largest_step(problem: RandomizedResponse) -> float:
+    distance = problem.distances()
+    return problem.epsilon * (1.0 if distance is None else float(distance.max()))
 
 
 METHOD = Method(

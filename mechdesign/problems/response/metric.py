@@ -83,19 +83,21 @@ def _between_points(points: Array) -> Array:
 def needed_pairs(matrix: Array) -> NDArray[np.int64]:
     """Return the ordered pairs (i, k) whose privacy rows are not implied by others, shape (pairs, 2).
 
-    A pair is implied when some j has d(i, j) + d(j, k) <= d(i, k) with both steps positive: then
-    p_i <= e^(eps d(i, j)) p_j <= e^(eps (d(i, j) + d(j, k))) p_k. Both steps are shorter than the pair, so
-    the pairs that are left out follow, by induction on the distance, from those that are kept.
+    A pair is implied when some j has d(i, j) + d(j, k) <= d(i, k) with both steps shorter than d(i, k): then
+    p_i <= e^(eps d(i, j)) p_j <= e^(eps (d(i, j) + d(j, k))) p_k, and by induction on the distance the pairs
+    that are left out follow from those that are kept. (In floating point a sum of two positive steps may
+    equal one of them; such steps are not shorter, and prove nothing.)
 
     Examples
     --------
     >>> needed_pairs(distance_matrix("line", 4)).tolist()
     [[0, 1], [1, 0], [1, 2], [2, 1], [2, 3], [3, 2]]
     """
-    steps = np.where(matrix > 0, matrix, np.inf)
     kept = []
     for first in range(len(matrix)):
-        detour = (steps[first][:, None] + steps).min(axis=0)
+        whole = matrix[first]
+        shorter = (whole[:, None] < whole) & (matrix < whole)  # [j, k]: both steps by way of j are shorter
+        detour = np.where(shorter, whole[:, None] + matrix, np.inf).min(axis=0)
         for second in np.flatnonzero(detour > matrix[first]).tolist():
             if second != first:
                 kept.append((first, second))

@@ -41,9 +41,11 @@ OPTIMALITY = 1e-6
 class RandomizedResponse(Problem):
     r"""The best channel p_ij = Pr[report j | answer i] for a prior under local differential privacy.
 
-    maximise    sum_ij pi_i U_ij p_ij
-    subject to  sum_j max(0, p_ij - e^eps p_i'j) <= delta     for every pair of answers i, i'
-                sum_j p_ij = 1,  p_ij >= 0
+    ::
+
+        maximise    sum_ij pi_i U_ij p_ij
+        subject to  sum_j max(0, p_ij - e^eps p_i'j) <= delta     for every pair of answers i, i'
+                    sum_j p_ij = 1,  p_ij >= 0
 
     Parameters
     ----------
@@ -81,7 +83,7 @@ class RandomizedResponse(Problem):
     >>> import mechdesign as md
     >>> problem = md.RandomizedResponse(prior=[0.5, 0.3, 0.2], epsilon=1.0)
     >>> round(md.solve(problem).value, 6)
-    0.584911
+    0.584847
     """
 
     name: ClassVar[str] = "randomized-response"

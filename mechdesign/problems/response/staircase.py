@@ -8,8 +8,8 @@ and mu is convex and positively homogeneous: splitting a column into extreme ray
     maximise sum_s theta_s mu(s)   subject to   sum_s theta_s s = 1,   theta >= 0,
 
 over all 2^n patterns. It has n rows, so an optimal basis uses at most n patterns: n reports suffice.
-Dual: prices y with y . s >= mu(s) for all s. Any y becomes feasible by adding max_s (mu(s) - y . s) / |s|
-to every price.
+Dual: prices y with y . s >= mu(s) for all s. Any y becomes feasible by adding the largest
+(mu(s) - y . s) / sum(s) to every price.
 """
 
 from __future__ import annotations
