@@ -17,8 +17,13 @@ from mechdesign.solvers.isotonic import increasing_blocks
 Array = NDArray[np.float64]
 
 LEAST_SHARE = 1e-13
+"""Cells with fewer users than this share are merged."""
+
+CLEAR_SHARE = 1e-8
+"""From this share on the slope of a cell is known to eight digits: enough to see where it falls."""
 
 LEAST_TYPE = 1e-9
+"""Types below this part of the highest are merged: together they cost next to nothing."""
 
 STEEPEST = 1e12
 """Tangents steeper than this many times the highest type say nothing that a chord does not."""
@@ -27,10 +32,11 @@ NODES = 20_000
 """Tangent points for the bound, over all pieces."""
 
 
-def nodes(density: Density, size: int) -> Array:
-    """Return about ``size`` increasing types: quantiles, equally spaced ones, ones in the upper tail, all breaks.
+def nodes(density: Density, size: int, least_share: float = LEAST_SHARE) -> Array:
+    """Return about ``size`` increasing types: quantiles, equally spaced ones, the upper tail, all breaks.
 
-    Neighbours hold at least ``LEAST_SHARE`` of the users, so that differences of the cdf mean something, and none but
+    Neighbours hold at least ``LEAST_SHARE`` of the users, so that differences of the cdf mean something, and
+    none but
     the lowest is below ``LEAST_TYPE`` of the highest.
     """
     third = size // 3
@@ -44,7 +50,7 @@ def nodes(density: Density, size: int) -> Array:
     kept = [density.low]
     reached, below = 0.0, density.cdf(inside).tolist()
     for theta, share in zip(inside.tolist(), below, strict=True):
-        if share >= reached + LEAST_SHARE and share <= 1.0 - LEAST_SHARE:
+        if reached + least_share <= share <= 1.0 - least_share:
             kept.append(theta)
             reached = share
     return np.array([*kept, density.high])
@@ -120,10 +126,11 @@ def ironed_virtual_cost(density: Density, theta: Array, size: int = NODES) -> Ar
     >>> ironed_virtual_cost(uniform, np.array([5.0, 10.0, 15.0]))
     array([ 5., 15., 25.])
     """
-    places = nodes(density, size)
+    pieces = density.pieces()
+    if len(pieces) == 1 and pieces[0].shape == "convex":
+        return density.virtual_cost(theta)
+    places = nodes(density, size, CLEAR_SHARE)
     shares = density.cdf(places)
-    kept = np.concatenate([[True], np.diff(shares) > 0])
-    shares, places = shares[kept], places[kept]
     slopes = np.diff(shares * places) / np.diff(shares)
     starts = increasing_blocks(slopes, np.diff(shares))
     ends = np.append(starts[1:], len(slopes))

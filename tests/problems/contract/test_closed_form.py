@@ -291,7 +291,9 @@ def numbers(low, high):
 
 @given(
     st.lists(st.tuples(numbers(-5, 5), numbers(-2, 4)), min_size=1, max_size=5),
-    st.one_of(st.tuples(st.just("budget"), numbers(-8, 8)), st.tuples(st.just("target_error"), numbers(-3, 3))),
+    st.one_of(
+        st.tuples(st.just("budget"), numbers(-8, 8)), st.tuples(st.just("target_error"), numbers(-3, 3))
+    ),
     st.fixed_dictionaries(
         {
             "noise": st.sampled_from(["laplace", "duchi", "piecewise"]),

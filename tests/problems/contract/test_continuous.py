@@ -1,6 +1,6 @@
 """Continuous types: exact uniform case, convergence, densities, bounds, and the printed formula."""
 
-import itertools
+from itertools import pairwise
 
 import numpy as np
 import pytest
