@@ -46,6 +46,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of our output went away, as head does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FINE
+    except (OSError, MemoryError, RecursionError) as error:
+        print(f"mechdesign: {type(error).__name__}: {error}", file=sys.stderr)
+        return BAD_INPUT
     except KeyboardInterrupt:
         print("mechdesign: interrupted", file=sys.stderr)
         return 130
@@ -130,7 +133,7 @@ def _overrides(settings: Sequence[str]) -> dict[str, Any]:
             raise ParameterError(f"--set {setting}: expected NAME=VALUE, for instance epsilon=2")
         try:
             result[name.strip()] = tomllib.loads(f"value = {text}")["value"]
-        except tomllib.TOMLDecodeError:
+        except ValueError:
             result[name.strip()] = text
     return result
 
@@ -181,10 +184,12 @@ def _show(options: argparse.Namespace) -> int:
     model = _model(options)
     parameters = parameters_of(model.problem)
     if options.json:
+        from mechdesign.core.encoding import encode
+
         described = {"model": model.slug, "title": model.title, "problem": model.problem.name}
         described |= {"source": dict(model.source), "statement": model.statement, "parameters": parameters}
         described["claims"] = [vars(claim) | {"at": dict(claim.at)} for claim in model.claims]
-        _print_json(described)
+        _print_json(encode(described))
         return FINE
     from mechdesign.report.tables import abridged
 

@@ -88,7 +88,12 @@ def float_up(value: Decimal | Fraction) -> float:
     """Return the least double that is not below the value."""
     if isinstance(value, Decimal) and value.is_infinite():
         return math.inf
-    result = float(value)
+    try:
+        result = float(value)
+    except OverflowError:
+        return math.inf
+    if math.isinf(result):
+        return math.inf
     return result if Fraction(result) >= Fraction(value) else math.nextafter(result, math.inf)
 
 

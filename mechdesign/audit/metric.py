@@ -30,7 +30,7 @@ def audit_metric_channel(weights: Weights, epsilon: float, distance: NDArray[np.
 
     digits, witness = true_metric_epsilon(weights, distance)
     holds, least, violation = True, Fraction(0), {}
-    for first, second, report in _close_calls(weights, epsilon * distance):
+    for first, second, report in _close_calls(weights, _limits(epsilon, distance)):
         excess = _excess(weights, epsilon, distance, first, second, report)
         if excess > least:
             holds, least = False, excess
@@ -81,6 +81,13 @@ def _excess(
     return int(weights[first, report]) - exponential * int(weights[second, report])
 
 
+def _limits(epsilon: float, distance: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return epsilon d, capped like the bound of the exponential, so that no limit is infinite."""
+    with np.errstate(over="ignore"):
+        limits: NDArray[np.float64] = np.minimum(epsilon * distance, LARGEST)
+    return limits
+
+
 def _log_weights(weights: Weights) -> NDArray[np.float64]:
     logs = np.full(weights.shape, -np.inf)
     np.log(weights, out=logs, where=weights > 0)
@@ -106,7 +113,7 @@ def _largest_rates(weights: Weights, distance: NDArray[np.float64]) -> Iterator[
     for first in range(len(weights)):
         positive = np.flatnonzero(weights[first] > 0)
         more, less = weights[first, positive], weights[:, positive]
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             # exact differences: a ratio that exceeds 1 by one unit of 2**62 still counts
             steps = np.log1p(np.maximum(more - less, 0) / less)
             rates = steps / distance[first][:, None]
@@ -118,8 +125,6 @@ def _largest_rates(weights: Weights, distance: NDArray[np.float64]) -> Iterator[
             places = np.argwhere(rates >= top * (1 - MARGIN) if np.isfinite(top) else np.isinf(rates))
             places[:, 1] = positive[places[:, 1]]
             candidates.append((top, places, first))
-        if np.isinf(best):
-            break
     for top, places, first in candidates:
         if top >= best * (1 - MARGIN):
             for second, report in places.tolist():

@@ -21,7 +21,7 @@ from mechdesign.core.solve import solve
 
 @dataclass(frozen=True)
 class ClaimResult:
-    """What was found for a claim."""
+    """What was found for a claim; the verdict is ``holds``, ``refuted`` or, unsolved, ``unsettled``."""
 
     claim: Claim
     found: Any
@@ -76,6 +76,8 @@ class ModelCheck:
                 if run.kind == "heuristic":  # it promises privacy, not optimality
                     failed = [certificate for certificate in failed if certificate.property != "optimality"]
                 texts += [f"certificate of {run.method}: {certificate}" for certificate in failed]
+        if not self.comparison.runs:
+            texts.append("no method was run")
         texts += [f"claim: {result}" for result in self.claims if not result.as_expected]
         return texts
 
@@ -119,6 +121,8 @@ def check_model(model: Model) -> ModelCheck:
 
 def _check(model: Model, comparison: Comparison, claim: Claim, cache: dict[str, Solution]) -> ClaimResult:
     solution = _solution_for(model, comparison, claim, cache)
+    if not solution.found and claim.quantity != "status":
+        return ClaimResult(claim, solution.message, "unsettled")
     found = quantity_of(solution, claim.quantity)
     return ClaimResult(claim, found, "holds" if agrees(claim.value, found, claim.tolerance) else "refuted")
 
@@ -167,7 +171,8 @@ def agrees(stated: Any, found: Any, tolerance: float) -> bool:
     (True, True)
     """
     if isinstance(stated, bool) or isinstance(found, (bool, np.bool_)):
-        return isinstance(stated, bool) and bool(found) is stated
+        both = isinstance(stated, bool) and isinstance(found, (bool, np.bool_))
+        return both and bool(found) is stated
     if stated in ("inf", "-inf"):
         stated = float(stated)
     if isinstance(stated, str) or isinstance(found, str) or found is None:

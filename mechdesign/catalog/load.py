@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
 import os
 import re
 import tomllib
@@ -94,7 +96,7 @@ def _read(path: Path) -> dict[str, Any]:
             return tomllib.load(stream)
     except OSError as error:
         raise ModelFileError(f"{path}: cannot be read ({error.strerror}); check the path") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise ModelFileError(f"{path}: is not valid TOML: {error}") from None
 
 
@@ -166,6 +168,11 @@ def _claim(path: Path, number: int, entry: Mapping[str, Any]) -> Claim:
     for key in ("quantity", "value"):
         if key not in entry:
             raise ModelFileError(f"{path}: [{place}] {key}: is missing; give one")
+    for key in ("quantity", "method"):
+        if not isinstance(entry.get(key, ""), str):
+            raise ModelFileError(
+                f"{path}: [{place}] {key}: {entry[key]!r} is not a text; put quotes around it"
+            )
     if not isinstance(entry.get("at", {}), dict):
         raise ModelFileError(f"{path}: [{place}] at: is not a table; write it as {{ epsilon = 2.0 }}")
     claim = Claim(**entry)
@@ -177,14 +184,18 @@ def _claim(path: Path, number: int, entry: Mapping[str, Any]) -> Claim:
             )
     if claim.verdict == "refuted" and not claim.reason:
         raise ModelFileError(f"{path}: [{place}] reason: a refuted claim needs one; say why it is wrong")
-    if isinstance(tolerance, bool) or not isinstance(tolerance, (int, float)) or not tolerance >= 0:
-        raise ModelFileError(f"{path}: [{place}] tolerance: {tolerance!r} is not a number >= 0")
+    if (
+        isinstance(tolerance, bool)
+        or not isinstance(tolerance, (int, float))
+        or not 0 <= tolerance < math.inf
+    ):
+        raise ModelFileError(f"{path}: [{place}] tolerance: {tolerance!r} is not a finite number >= 0")
     return claim
 
 
 def _sweep(path: Path, document: Mapping[str, Any], problem: Any) -> dict[str, tuple[Any, ...]]:
     table = _table(path, document, "sweep")
-    _check_keys(path, "sweep", table, list(type(problem).__dataclass_fields__))
+    _check_keys(path, "sweep", table, [field.name for field in dataclasses.fields(problem)])
     for key, values in table.items():
         if not isinstance(values, list) or not values:
             raise ModelFileError(f"{path}: [sweep] {key}: expected a non-empty list of values")

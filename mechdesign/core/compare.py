@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mechdesign.core.certificate import format_figure
-from mechdesign.core.errors import MechDesignError
+from mechdesign.core.errors import MechDesignError, UnknownNameError, suggestion
 from mechdesign.core.method import Method
 from mechdesign.core.problem import Problem
 from mechdesign.core.solution import Solution
@@ -99,6 +99,10 @@ def compare(problem: Problem, methods: Sequence[str] | None = None) -> Compariso
     >>> md.compare(md.RandomizedResponse(prior=[0.5, 0.5], epsilon=1.0)).agree
     True
     """
+    known = [method.name for method in methods_of(type(problem))]
+    for name in methods or ():
+        if name not in known:
+            raise UnknownNameError(f"{problem.name}: no method '{name}'; {suggestion(name, known)}")
     runs: list[Solution] = []
     skipped: dict[str, str] = {}
     for method in methods_of(type(problem)):
@@ -116,15 +120,16 @@ def _run(problem: Problem, method: Method) -> Solution:
     """Run one method; an error of the method itself becomes a run with the status ``failed``."""
     try:
         return solve(problem, method)
-    except MechDesignError as error:
+    except Exception as error:  # a crash of one method must not take the others with it
+        text = str(error) if isinstance(error, MechDesignError) else f"{type(error).__name__}: {error}"
         return Solution(
-            problem, method.name, method.kind, "failed", math.nan, None, {}, {}, 0.0, message=str(error)
+            problem, method.name, method.kind, "failed", math.nan, None, {}, {}, 0.0, message=text
         )
 
 
 def rounding_allowance(value: float, terms: int = 64) -> float:
     """Return tau: what summing some terms of this size in double precision may lose."""
-    return terms * sys.float_info.epsilon * max(1.0, abs(value))
+    return terms * sys.float_info.epsilon * abs(value)
 
 
 def disagreements(runs: Sequence[Solution]) -> list[str]:
@@ -139,10 +144,22 @@ def disagreements(runs: Sequence[Solution]) -> list[str]:
         if run.status == "failed":
             texts.append(f"{run.method} failed: {run.message}")
     settled = [run for run in judged if run.status != "failed"]
+    texts += [text for run in settled for text in _beyond_its_own_bound(run)]
     for number, first in enumerate(settled):
         for second in settled[number + 1 :]:
             texts += _contradiction(first, second)
     return texts
+
+
+def _beyond_its_own_bound(run: Solution) -> list[str]:
+    sign = 1.0 if run.problem.sense == "max" else -1.0
+    if not run.found or run.bound is None:
+        return []
+    if sign * (run.value - run.bound) <= rounding_allowance(
+        max(abs(run.value), run.problem.objective_scale())
+    ):
+        return []
+    return [f"{run.method} finds {run.value!r}, beyond its own bound {run.bound!r}"]
 
 
 def _contradiction(first: Solution, second: Solution) -> list[str]:
@@ -151,7 +168,7 @@ def _contradiction(first: Solution, second: Solution) -> list[str]:
     if not first.found:
         return []
     texts = []
-    tau = rounding_allowance(max(abs(first.value), abs(second.value)))
+    tau = rounding_allowance(max(abs(first.value), abs(second.value), first.problem.objective_scale()))
     sign = 1.0 if first.problem.sense == "max" else -1.0
     for better, bounded in ((first, second), (second, first)):
         if bounded.bound is not None and sign * (better.value - bounded.bound) > tau:

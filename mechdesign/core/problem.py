@@ -50,6 +50,13 @@ class Problem(ABC):
     def certificates(self, solution: Solution) -> tuple[Certificate, ...]:
         """Return the certificates of a solution of this problem."""
 
+    def objective_scale(self) -> float:
+        """Return the size of the numbers that the objective adds up, for what rounding may lose.
+
+        The default 0 means that they are no larger than the objective value itself.
+        """
+        return 0.0
+
     def mechanism(self, solution: Solution) -> Any:
         """Return the mechanism that runs; the default refuses, naming the problem."""
         from mechdesign.core.errors import MethodError

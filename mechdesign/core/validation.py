@@ -22,7 +22,10 @@ def number(field: str, value: Any) -> float:
     """Return a finite or infinite float, never NaN, never a bool or a string."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
         raise ParameterError(f"{field}: expected a number, got {value!r}")
-    result = float(value)
+    try:
+        result = float(value)
+    except OverflowError:
+        raise ParameterError(f"{field}: is too large for a number; give a smaller one") from None
     if math.isnan(result):
         raise ParameterError(f"{field}: is NaN; give a number")
     return result
@@ -81,7 +84,7 @@ def real_array(field: str, value: Any, dimensions: int) -> Array:
         if raw.dtype.kind == "b":
             raise TypeError("booleans")
         array = np.array(raw, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ParameterError(f"{field}: expected {_shape_name(dimensions)} of numbers") from None
     if array.ndim != dimensions:
         raise ParameterError(f"{field}: expected {_shape_name(dimensions)}, got {array.ndim} dimension(s)")

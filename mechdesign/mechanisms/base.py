@@ -7,7 +7,6 @@ import importlib
 import json
 import os
 import pkgutil
-import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from functools import cache
@@ -17,6 +16,7 @@ from typing import Any, ClassVar, Self
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.encoding import encode
 from mechdesign.core.errors import CertificateError, ModelFileError, UnknownNameError, suggestion
+from mechdesign.core.files import whole_file
 
 FORMAT = "mechdesign-mechanism"
 VERSION = 1
@@ -57,10 +57,12 @@ class Mechanism(ABC):
             "version": VERSION,
             "type": self.type,
             "content": content,
-            "certificates": [encode(certificate.as_dict()) for certificate in self.certificates()],
+            "certificates": _written(self),
             "sha256": digest(self.type, content),
         }
-        write_whole(Path(path), json.dumps(document, indent=1, allow_nan=False) + "\n")
+        text = json.dumps(document, indent=1, allow_nan=False) + "\n"
+        with whole_file(path, ModelFileError) as temporary:
+            temporary.write_text(text, encoding="utf-8")
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -71,39 +73,19 @@ class Mechanism(ABC):
         return mechanism
 
 
+def _written(mechanism: Mechanism) -> list[Any]:
+    """Return the certificates as they stand in the file."""
+    return [encode(certificate.as_dict()) for certificate in mechanism.certificates()]
+
+
+def _refuse_constant(text: str) -> Any:
+    raise ValueError(f"{text} is no JSON number")
+
+
 def digest(kind: str, content: Mapping[str, Any]) -> str:
     """Return the SHA-256 of the canonical JSON text of a mechanism's content."""
     text = json.dumps([kind, content], sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file so that it is there whole or not at all, never half written."""
-    try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    except OSError as error:
-        raise ModelFileError(
-            f"{path}: cannot be written ({error.strerror}); give another place with -o"
-        ) from None
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
-        os.chmod(name, 0o666 & ~_umask())
-        os.replace(name, path)
-    except OSError as error:
-        os.unlink(name)
-        raise ModelFileError(
-            f"{path}: cannot be written ({error.strerror}); give another place with -o"
-        ) from None
-    except BaseException:
-        os.unlink(name)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 @cache
@@ -150,22 +132,22 @@ def load_mechanism(path: str | os.PathLike[str]) -> Mechanism:
     True
     """
     try:
-        document = json.loads(Path(path).read_text(encoding="utf-8"))
+        document = json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_refuse_constant)
     except OSError as error:
         raise ModelFileError(
             f"{path}: cannot be read ({error.strerror}); name a file written by build"
         ) from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ModelFileError(f"{path}: is not JSON ({error}); name a file written by build") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ModelFileError(f"{path}: is not a mechanism file; name a file written by build")
-    if document.get("version") != VERSION:
+    if document.get("version") != VERSION or isinstance(document.get("version"), bool):
         raise ModelFileError(
             f"{path}: has version {document.get('version')}, this release reads {VERSION}; build it anew"
         )
     known = mechanism_types()
     kind = document.get("type")
-    if kind not in known:
+    if not isinstance(kind, str) or kind not in known:
         raise UnknownNameError(f"{path}: no mechanism type '{kind}'; {suggestion(str(kind), known)}")
     return _restored(path, known[kind], document)
 
@@ -178,13 +160,15 @@ def _restored(path: str | os.PathLike[str], kind: type[Mechanism], document: Map
         mechanism = kind.from_content(content)
     except CertificateError as error:
         raise CertificateError(f"{path}: refused: {error}; build it anew") from None
-    except (KeyError, TypeError, AttributeError, OverflowError) as error:
+    except (KeyError, IndexError, TypeError, AttributeError, OverflowError) as error:
         raise ModelFileError(f"{path}: content is damaged ({error!r}); build it anew") from None
     except ValueError as error:
         raise ModelFileError(f"{path}: content is damaged ({error}); build it anew") from None
     failed = [certificate for certificate in mechanism.certificates() if not certificate.holds]
     if failed:
         raise CertificateError(f"{path}: refused: {failed[0]}; build it anew")
+    if document.get("certificates") != _written(mechanism):
+        raise CertificateError(f"{path}: refused: its certificates are not its content's; build it anew")
     if document.get("sha256") != digest(kind.type, content):
         raise CertificateError(
             f"{path}: refused: the content was changed after saving (sha256 differs); build it anew"

@@ -13,7 +13,7 @@ from mechdesign.audit.channel import PrivacyAudit, require_channel
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, EstimationError
 from mechdesign.core.randomness import BITS, TOTAL, Rng, bit_source
-from mechdesign.core.validation import choice, finite_array, privacy_delta, privacy_epsilon
+from mechdesign.core.validation import choice, finite_array, in_range, privacy_delta, privacy_epsilon
 from mechdesign.mechanisms.frequencies import (
     FrequencyEstimate,
     FrequencyMechanism,
@@ -222,13 +222,13 @@ class FiniteChannel(FrequencyMechanism):
         users = int(counts.sum())
         shares = counts / users
         value = inverse @ shares
-        if population:
+        truth = project_to_simplex(value)
+        spread = np.diag(truth @ channel) - (channel.T * truth) @ channel
+        least = np.diag(inverse @ spread @ inverse.T) / users
+        if population:  # a draw adds variance; reports that happen to be all alike must not hide the least
             spread = np.diag(shares) - np.outer(shares, shares)
-        else:
-            truth = project_to_simplex(value)
-            spread = np.diag(truth @ channel) - (channel.T * truth) @ channel
         covariance = inverse @ spread @ inverse.T / users
-        errors = standard_errors(np.diag(covariance))
+        errors = standard_errors(np.maximum(np.diag(covariance), least))
         names = tuple(self.labels.shown())
         return FrequencyEstimate(value, errors, users, names, population, covariance)
 
@@ -260,6 +260,8 @@ class FiniteChannel(FrequencyMechanism):
         if any(abs(weight) > 2 * TOTAL - 1 for row in rows for weight in row):
             raise CertificateError("channel: a weight exceeds 2**62")
         distance = content["distance"]
+        if distance is not None and np.shape(distance) != (len(rows), len(rows)):
+            raise CertificateError(f"distance: is not a {len(rows)} x {len(rows)} matrix")
         target = PrivacyTarget(
             privacy_epsilon(content["epsilon"]),
             privacy_delta(content["delta"]),
@@ -267,4 +269,10 @@ class FiniteChannel(FrequencyMechanism):
             choice("notion", content["notion"], ("set-wise", "entry-wise")),
         )
         weights = np.array(rows, dtype=np.int64)
-        return cls(weights, target, content["labels"], content["report_labels"], float(content["mixing"]))
+        return cls(
+            weights,
+            target,
+            content["labels"],
+            content["report_labels"],
+            in_range("mixing", content["mixing"], 0.0, 1.0),
+        )

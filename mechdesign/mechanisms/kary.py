@@ -19,7 +19,9 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, EstimationError, ParameterError
 from mechdesign.core.randomness import BITS, TOTAL, Rng, bit_source
 from mechdesign.core.validation import integer, privacy_delta, privacy_epsilon
+from mechdesign.mechanisms.finite import SINGULAR
 from mechdesign.mechanisms.frequencies import FrequencyEstimate, FrequencyMechanism, standard_errors
+from mechdesign.mechanisms.kary_estimator import KaryEstimator
 from mechdesign.mechanisms.labels import Codes, Labels
 
 Array = NDArray[np.float64]
@@ -248,80 +250,23 @@ class KaryResponse(FrequencyMechanism):
         return self.report_labels.decode(reports)
 
     def estimate_from_counts(self, counts: Codes, population: bool = False) -> FrequencyEstimate:
-        """Return unbiased frequency estimates with standard errors from the counts of reports.
-
-        A kept answer j other than the delegate reports itself with own + high, all others report it
-        with low; an answer that is not kept reports itself with own. The delegate's frequency
-        is what is left.
-        """
+        """Return unbiased frequency estimates with standard errors from the counts of reports."""
         weights, users = self.weights, int(counts.sum())
-        own, high, low = (weight / TOTAL for weight in (weights.own, weights.high, weights.low))
-        outside = len(self._outside) > 0
-        if (outside and own == 0.0) or (len(self.kept) > 1 and own + high <= low):
+        estimator = KaryEstimator(weights.own, weights.high, weights.low, self.kept, self._outside)
+        if (len(self._outside) and weights.own == 0) or estimator.gain <= SINGULAR:
             raise self._singular()
-        shares = counts / users
-        value, variance = np.empty(weights.size), np.empty(weights.size)
-        others = self.kept[1:]
-        gain = own + high - low if len(self.kept) > 1 else 1.0  # with one kept answer nothing is divided by it
-        value[others] = (shares[others] - low) / gain if len(others) else 0.0
-        variance[others] = (
-            self._binary_variance(value[others], shares[others], own + high, low, population) / gain**2
-        )
-        if outside:
-            value[self._outside] = shares[self._outside] / own
-            variance[self._outside] = (
-                self._binary_variance(value[self._outside], shares[self._outside], own, 0.0, population)
-                / own**2
-            )
-        delegate = int(self.kept[0])
-        value[delegate] = 1.0 - math.fsum(value[others]) - math.fsum(value[self._outside])
-        variance[delegate] = self._delegate_variance(value, shares, gain, own, high, low, population)
+        value, variance = estimator.estimate(counts / users, population)
         errors = standard_errors(variance / users)
         return FrequencyEstimate(value, errors, users, tuple(self.labels.shown()), population)
 
-    def _binary_variance(
-        self, value: Array, shares: Array, inside: float, outside: float, population: bool
-    ) -> Array:
-        """Return the variance per user of a report's indicator, for the users at hand or a random draw."""
-        if population:
-            return shares * (1.0 - shares)
-        likely = np.clip(value, 0.0, 1.0)
-        return likely * inside * (1.0 - inside) + (1.0 - likely) * outside * (1.0 - outside)
-
-    def _delegate_variance(
-        self, value: Array, shares: Array, gain: float, own: float, high: float, low: float, population: bool
-    ) -> float:
-        """Return the variance per user of the delegate's estimate, a score of each report.
-
-        The estimate is a constant minus the average score, with score 1/gain for a kept report other
-        than the delegate, 1/own for a report that is not kept and 0 for the delegate.
-        """
-        k, delegate = len(self.kept), int(self.kept[0])
-        chance_kept = (k - 1) * low  # of a report among the kept ones other than the delegate
-        share_kept = max(0.0, math.fsum(shares[self.kept[1:]]))
-        share_outside = max(0.0, 1.0 - share_kept - float(shares[delegate])) if own else 0.0
-        outside_score = 1.0 / own if own and len(self._outside) else 0.0
-        if population:
-            mean = share_kept / gain + share_outside * outside_score
-            return share_kept / gain**2 + share_outside * outside_score**2 - mean**2
-        kept_answers = min(1.0, max(0.0, math.fsum(value[self.kept[1:]])))
-        outside_answers = min(1.0 - kept_answers, max(0.0, math.fsum(value[self._outside])))
-        total = 0.0
-        for weight, kept_chance, outside_chance in (
-            (1.0 - kept_answers - outside_answers, chance_kept, 0.0),
-            (kept_answers, own + high + (k - 2) * low, 0.0),
-            (outside_answers, chance_kept, own),
-        ):
-            mean = kept_chance / gain + outside_chance * outside_score
-            total += weight * (kept_chance / gain**2 + outside_chance * outside_score**2 - mean**2)
-        return total
-
     def _singular(self) -> EstimationError:
+        outside = self._outside if self.weights.own == 0 else self._outside[:0]
+        alike = np.append(self.kept[0], outside) if len(outside) else self.kept
         shown = self.labels.shown()
-        alike = [shown[int(self.kept[0])], *(shown[answer] for answer in self._outside[:3].tolist())]
-        names, count = ", ".join(map(repr, alike)), len(self._outside) + 1
+        names = ", ".join(repr(shown[answer]) for answer in alike[:4].tolist())
+        names += ", ..." if len(alike) > 4 else ""
         return EstimationError(
-            f"channel: {count} answers ({names}{', ...' if count > 4 else ''}) are reported alike, so their "
+            f"channel: {len(alike)} answers ({names}) are reported alike, so their "
             "frequencies cannot be told apart; build with a larger epsilon, a delta or a more even prior"
         )
 

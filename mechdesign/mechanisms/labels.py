@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +12,9 @@ from numpy.typing import NDArray
 from mechdesign.core.errors import DataError, ParameterError, suggestion
 
 Codes = NDArray[np.int64]
+
+WHOLE_NUMBER = re.compile(r"([+-]?[0-9]{1,18})(?:\.0*)?", re.ASCII)
+"""How a code may be written in a text file."""
 
 
 class Labels:
@@ -35,7 +39,7 @@ class Labels:
             return
         if len(names) != size:
             raise ParameterError(f"labels: {len(names)} names for {size} categories; give one name each")
-        self.names = tuple(name for name in names if isinstance(name, str) and name)
+        self.names = tuple(name for name in names if isinstance(name, str) and name and "\0" not in name)
         if len(self.names) != size:
             raise ParameterError("labels: every name must be a non-empty text; put quotes around numbers")
         if len(set(self.names)) != size:
@@ -77,12 +81,22 @@ class Labels:
 
     def _encode_names(self, array: NDArray[Any], what: str) -> Codes:
         assert self.names is not None
-        texts = array if array.dtype.kind == "U" else array.astype(str)
+        if array.dtype.kind in "iu":  # labels may be digits
+            array = array.astype(str)
+        if array.dtype.kind != "U":  # texts of any length, or something that is no text at all
+            numbers: dict[Any, int] = {name: number for number, name in enumerate(self.names)}
+            numbers |= {int(name): number for name, number in numbers.items() if _is_plain_integer(name)}
+            listed = (
+                -1 if isinstance(value, (bool, float)) else numbers.get(value, -1) for value in array.tolist()
+            )
+            found = np.fromiter(listed, dtype=np.int64, count=len(array))
+            self._refuse(array, found < 0, what)
+            return found
         known = np.array(self.names)
         order = np.argsort(known)
-        places = np.minimum(np.searchsorted(known, texts, sorter=order), self.size - 1)
+        places = np.minimum(np.searchsorted(known, array, sorter=order), self.size - 1)
         codes: Codes = order[places].astype(np.int64)
-        self._refuse(array, known[codes] != texts, what)
+        self._refuse(array, known[codes] != array, what)
         return codes
 
     def _refuse(self, array: NDArray[Any], wrong: NDArray[np.bool_], what: str) -> None:
@@ -107,15 +121,20 @@ class Labels:
         return [str(number) for number in range(self.size)] if self.names is None else list(self.names)
 
 
+def _is_plain_integer(text: str) -> bool:
+    return WHOLE_NUMBER.fullmatch(text) is not None and str(int(text.split(".")[0])) == text
+
+
 def _numbers_from_text(array: NDArray[Any], what: str) -> NDArray[Any]:
-    try:
-        return array.astype(np.float64)
-    except (TypeError, ValueError):
-        for row, value in enumerate(array.tolist()):
-            try:
-                float(value)
-            except (TypeError, ValueError):
-                raise DataError(
-                    f"{what}: row {row + 1}: {value!r} is not a number; give codes, or set labels"
-                ) from None
-        raise
+    """Return the whole numbers that texts such as ``3`` or ``3.0`` stand for."""
+    numbers: list[float] = []
+    for row, value in enumerate(array.tolist()):
+        if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+            raise DataError(f"{what}: row {row + 1}: {value!r} is not a number; remove or recode it")
+        if isinstance(value, str):
+            match = WHOLE_NUMBER.fullmatch(value.strip())
+            if match is None:
+                raise DataError(f"{what}: row {row + 1}: {value!r} is not a code; give codes, or set labels")
+            value = int(match.group(1))
+        numbers.append(value)
+    return np.array(numbers)

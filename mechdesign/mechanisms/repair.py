@@ -81,16 +81,16 @@ def make_private(channel: Array, target: PrivacyTarget) -> Repaired:
     >>> repaired.audit.holds, round(repaired.mixing, 3)
     (True, 0.538)
     """
-    clean = merged(cleaned(channel), target.distance)
+    clean = merged(cleaned(channel), target)
     best: tuple[float, float, Array] | None = None
     for constant in constant_rows(clean):
         mixing = least_mixing(clean, constant, target)
         moved = mixing * float(np.abs(clean - constant).sum(axis=1).max())
-        if best is None or moved < best[0]:
+        if best is None or moved <= best[0]:  # on a tie the average row, which moves rows less
             best = (moved, mixing, constant)
     assert best is not None
     _, mixing, constant = best
-    extra = 0.0
+    extra, growth = 0.0, 2.0
     while True:
         amount = min(1.0, mixing + extra)
         weights = to_integers((1.0 - amount) * clean + amount * constant)
@@ -99,7 +99,8 @@ def make_private(channel: Array, target: PrivacyTarget) -> Repaired:
             return Repaired(weights, amount, audit)
         if amount >= 1.0:
             raise CertificateError("channel: no amount of mixing makes it private; report this as a bug")
-        extra = 2.0 * extra if extra else 2.0**-50
+        extra = growth * extra if extra else 2.0**-50
+        growth *= 1.25  # a tiny epsilon needs much more than the rounding itself: get there in few steps
 
 
 def cleaned(channel: Array) -> Array:
@@ -118,17 +119,24 @@ def cleaned(channel: Array) -> Array:
     return normalised
 
 
-def merged(channel: Array, distance: Array | None) -> Array:
-    """Return the channel with one row, the average, for all answers that the distance cannot tell apart.
+SAME = 2.0**-40
+"""Answers whose epsilon times distance is below this get one common row, their average."""
+
+
+def merged(channel: Array, target: PrivacyTarget) -> Array:
+    """Return the channel with one row, the average, for all answers that privacy does not let differ.
 
     Rows at distance 0 must be equal. A solver leaves them equal up to its tolerance, and no mixing short
-    of the constant channel would mend that.
+    of the constant channel would mend that; the same goes for distances far below the tolerance.
     """
-    if distance is None or np.count_nonzero(distance) == distance.size - len(distance):
+    if target.distance is None:
+        return channel
+    close = target.epsilon * target.distance <= SAME
+    if np.count_nonzero(close) == len(close):
         return channel
     from scipy.sparse.csgraph import connected_components
 
-    count, groups = connected_components(distance == 0, directed=False)
+    count, groups = connected_components(close, directed=False)
     averages = np.stack([channel[groups == group].mean(axis=0) for group in range(count)])
     together: Array = averages[groups]
     return together

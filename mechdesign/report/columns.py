@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import os
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError, MissingPackageError, suggestion
+from mechdesign.core.files import whole_file
 
 PARQUET = (".parquet", ".pq")
+LONGEST = 200
 
 
 def read_column(path: str | os.PathLike[str], column: str | None = None) -> tuple[str, NDArray[Any]]:
@@ -44,6 +45,10 @@ def _chosen(path: Path, names: Sequence[str], column: str | None) -> str:
         raise DataError(f"{path}: has {len(names)} columns ({', '.join(names[:8])}); name one with --column")
     if column not in names:
         raise DataError(f"{path}: no column '{column}'; {suggestion(column, names)}")
+    if list(names).count(column) > 1:
+        raise DataError(
+            f"{path}: {list(names).count(column)} columns are named '{column}'; rename all but one"
+        )
     return column
 
 
@@ -56,22 +61,29 @@ def _read_csv(path: Path, column: str | None) -> tuple[str, NDArray[Any]]:
                 raise DataError(f"{path}: is empty; give a header line and one line a user")
             name = _chosen(path, header, column)
             place, width = header.index(name), len(header)
-            values = []
+            values: list[str] = []
+            blank = 0  # a blank line is a missing answer, except at the end of the file
             for line in reader:
-                if len(line) != width:
-                    if not line:
-                        continue
+                if not line:
+                    blank = blank or reader.line_num
+                elif blank:
                     raise DataError(
-                        f"{path}: line {reader.line_num}: {len(line)} fields, the header has {width}"
+                        f"{path}: line {blank}: is blank; remove it, or recode the missing answer"
                     )
-                values.append(line[place])
+                elif len(line) != width:
+                    count = f"{len(line)} fields, the header has {width}"
+                    raise DataError(f"{path}: line {reader.line_num}: {count}; correct the line")
+                else:
+                    values.append(line[place])
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror}); check the path") from None
     except (UnicodeDecodeError, csv.Error) as error:
         raise DataError(f"{path}: is not a CSV file in UTF-8 ({error}); convert it") from None
     if not values:
         raise DataError(f"{path}: has a header and no rows; give one line a user")
-    return name, np.array(values)
+    # numpy's texts have a fixed width and drop trailing NULs: others are kept as they are
+    unusual = max(map(len, values)) > LONGEST or any("\0" in value for value in values)
+    return name, np.array(values, dtype=object if unusual else None)
 
 
 def _read_parquet(path: Path, column: str | None) -> tuple[str, NDArray[Any]]:
@@ -95,7 +107,12 @@ def _read_parquet(path: Path, column: str | None) -> tuple[str, NDArray[Any]]:
         raise DataError(
             f"{path}: column '{name}' has {values.null_count} missing values; remove or recode them"
         )
-    return name, np.array(values.to_pylist())
+    try:
+        return name, np.array(values.to_pylist())
+    except ValueError:
+        raise DataError(
+            f"{path}: column '{name}' holds lists or mixed values; give one value a row"
+        ) from None
 
 
 def _pyarrow_parquet(path: Path) -> Any:
@@ -110,36 +127,24 @@ def _pyarrow_parquet(path: Path) -> Any:
 
 def write_columns(path: str | os.PathLike[str], columns: dict[str, Sequence[Any] | NDArray[Any]]) -> None:
     """Write named columns to a CSV or Parquet file; the file appears whole or not at all."""
-    place = Path(path)
-    try:
-        handle, temporary = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
-    except OSError as error:
-        raise DataError(f"{path}: cannot be written ({error.strerror}); give another place with -o") from None
-    os.close(handle)
-    try:
-        if place.suffix in PARQUET:
-            parquet = _pyarrow_parquet(place)
-            import pyarrow
-
-            arrays = {name: pyarrow.array(np.asarray(values)) for name, values in columns.items()}
-            parquet.write_table(pyarrow.table(arrays), temporary)
+    with whole_file(path, DataError) as temporary:
+        if Path(path).suffix in PARQUET:
+            _write_parquet(temporary, columns)
         else:
             _write_csv(temporary, columns)
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)
-        os.replace(temporary, place)
-    except OSError as error:
-        os.unlink(temporary)
-        raise DataError(f"{path}: cannot be written ({error.strerror}); give another place with -o") from None
-    except BaseException:
-        os.unlink(temporary)
-        raise
 
 
-def _write_csv(path: str, columns: dict[str, Sequence[Any] | NDArray[Any]]) -> None:
+def _write_parquet(path: Path, columns: dict[str, Sequence[Any] | NDArray[Any]]) -> None:
+    parquet = _pyarrow_parquet(path)
+    import pyarrow
+
+    arrays = {name: pyarrow.array(np.asarray(values)) for name, values in columns.items()}
+    parquet.write_table(pyarrow.table(arrays), path)
+
+
+def _write_csv(path: Path, columns: dict[str, Sequence[Any] | NDArray[Any]]) -> None:
     plain = [values.tolist() if isinstance(values, np.ndarray) else values for values in columns.values()]
-    with open(path, "w", newline="", encoding="utf-8") as stream:
+    with path.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(list(columns))
         writer.writerows(zip(*plain, strict=True))

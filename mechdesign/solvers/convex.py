@@ -63,7 +63,7 @@ def solve_convex(program: cvxpy.Problem, solver: str | None = None, **options: A
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 program.solve(solver=name, **{**ACCURACY.get(name, {}), **options})
-        except (cvxpy.SolverError, ArithmeticError, ValueError) as error:
+        except (cvxpy.SolverError, ArithmeticError, ValueError, IndexError) as error:
             complaints.append(f"{name}: {error}")
             continue
         status = words.get(program.status, "failed")

@@ -104,8 +104,10 @@ def solve_linear(
         options["ipm_optimality_tolerance"] = 1e-10
     upper = program.upper_rows if program.upper_rows.shape[0] else None
     equal = program.equal_rows if program.equal_rows.shape[0] else None
+    # HiGHS has absolute tolerances: without the scale a small utility would be below all of them.
+    scale = float(np.abs(program.objective).max(initial=0.0)) or 1.0
     answer = linprog(
-        -program.objective,
+        -program.objective / scale,
         A_ub=upper,
         b_ub=program.upper_limits if upper is not None else None,
         A_eq=equal,
@@ -116,6 +118,8 @@ def solve_linear(
     )
     empty = np.zeros(0)
     status: dict[int, Status] = {0: "optimal", 2: "infeasible", 3: "unbounded"}
+    if answer.status == 4 and algorithm == "interior-point":  # numerical trouble: the simplex may do
+        return solve_linear(program, "simplex", tolerance)
     if answer.status != 0:
         return LinearResult(
             status.get(answer.status, "failed"),
@@ -126,8 +130,9 @@ def solve_linear(
             str(answer.message),
             f"HiGHS {algorithm}",
         )
-    multipliers = np.maximum(0.0, -np.asarray(answer.ineqlin.marginals)) if upper is not None else empty
-    free = -np.asarray(answer.eqlin.marginals) if equal is not None else empty
+    marginals = np.asarray(answer.ineqlin.marginals) if upper is not None else empty
+    multipliers = scale * np.maximum(0.0, -marginals)
+    free = -scale * np.asarray(answer.eqlin.marginals) if equal is not None else empty
     bound = proven_bound(program, multipliers, free)
     return LinearResult("optimal", np.asarray(answer.x), bound, multipliers, free, "", f"HiGHS {algorithm}")
 
@@ -167,7 +172,10 @@ def _domain_maximum(program: LinearProgram, upper: Array, lower: Array) -> Array
         choices = [
             bound[boxed] * costs[boxed] for bound in (program.low, program.high) for costs in (upper, lower)
         ]
-    terms = [np.nan_to_num(np.max(choices, axis=0), nan=0.0)] if boxed.any() else []
+    # an infinite bound times a cost of exactly 0 is NaN; the variable earns nothing
+    terms = (
+        [np.nan_to_num(choices, nan=0.0, posinf=np.inf, neginf=-np.inf).max(axis=0)] if boxed.any() else []
+    )
     if program.block_totals is not None and program.block_tight is not None:
         best = np.where(program.block_tight, -np.inf, 0.0)
         np.maximum.at(best, blocks[~boxed], upper[~boxed])
@@ -187,7 +195,11 @@ def solve_equality_form(values: Array, columns: Array, limits: Array) -> tuple[A
     """
     from scipy.optimize import linprog
 
-    answer = linprog(-values, A_eq=columns, b_eq=limits, bounds=(0, None), method="highs-ds")
+    scale = float(np.abs(values).max(initial=0.0)) or 1.0
+    accurate: Any = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+    answer = linprog(
+        -values / scale, A_eq=columns, b_eq=limits, bounds=(0, None), method="highs-ds", options=accurate
+    )
     if answer.status != 0:
         raise MethodError(f"linear program: HiGHS ended with: {answer.message}")
-    return np.asarray(answer.x), -np.asarray(answer.eqlin.marginals)
+    return np.asarray(answer.x), -scale * np.asarray(answer.eqlin.marginals)

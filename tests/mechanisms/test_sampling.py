@@ -128,8 +128,11 @@ def test_a_seed_repeats_and_the_default_does_not():
     mechanism = md.solve(md.RandomizedResponse([0.5, 0.5], 1.0), "lp").mechanism()
     answers = np.zeros(200, dtype=int)
     assert mechanism.randomize(answers, rng=5).tolist() == mechanism.randomize(answers, rng=5).tolist()
+    again, same = np.random.default_rng(5), np.random.default_rng(5)
+    assert mechanism.randomize(answers, rng=again).tolist() == mechanism.randomize(answers, rng=same).tolist()
+    # a seed gives another stream than numpy's, so that answers drawn with the same seed are independent of it
     generator = np.random.default_rng(5)
-    assert mechanism.randomize(answers, rng=generator).tolist() == mechanism.randomize(answers, rng=5).tolist()
+    assert mechanism.randomize(answers, rng=generator).tolist() != mechanism.randomize(answers, rng=5).tolist()
     assert mechanism.randomize(answers).tolist() != mechanism.randomize(answers).tolist()  # equal: chance 2**-200
 
 

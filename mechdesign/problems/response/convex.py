@@ -46,6 +46,8 @@ class ConvexModel:
         The privacy rows, for their multipliers.
     own : list of cvxpy.Constraint
         The user's.
+    scale : float
+        Size of the utility's coefficients.
     """
 
     channel: cvxpy.Variable
@@ -54,11 +56,18 @@ class ConvexModel:
     privacy: list[cvxpy.Constraint]
     own: list[cvxpy.Constraint]
 
+    scale: float = 1.0
+
     def program(self) -> cvxpy.Problem:
-        """Return the cvxpy problem."""
+        """Return the cvxpy problem, its objective divided by ``scale`` (solvers have absolute tolerances)."""
         import cvxpy
 
-        return cvxpy.Problem(cvxpy.Maximize(self.utility), [*self.constraints, *self.privacy, *self.own])
+        objective = cvxpy.Maximize(self.utility / self.scale)
+        return cvxpy.Problem(objective, [*self.constraints, *self.privacy, *self.own])
+
+    def multipliers(self, constraint: cvxpy.Constraint) -> Array:
+        """Return a constraint's multipliers in the units of the utility."""
+        return self.scale * np.asarray(constraint.dual_value, dtype=np.float64)
 
 
 def convex_model(problem: RandomizedResponse) -> ConvexModel:
@@ -68,17 +77,21 @@ def convex_model(problem: RandomizedResponse) -> ConvexModel:
     --------
     >>> import mechdesign as md
     >>> model = convex_model(md.RandomizedResponse(prior=[0.5, 0.5], epsilon=1.0))
-    >>> round(float(model.program().solve()), 5)
+    >>> round(float(model.program().solve()) * model.scale, 5)
     0.73106
     """
     import cvxpy
 
     channel = cvxpy.Variable((problem.size, problem.reports), name="channel", nonneg=True)
+    scale = 1.0
     if isinstance(problem, ExtendedResponse):
         utility, own = problem.expressions(channel)
     else:
-        utility, own = cvxpy.sum(cvxpy.multiply(problem.weights(), channel)), []
-    return ConvexModel(channel, utility, [cvxpy.sum(channel, axis=1) == 1], _privacy(problem, channel), own)
+        weights, offset = problem.centred_weights()
+        utility, own = cvxpy.sum(cvxpy.multiply(weights, channel)), []
+        scale, utility = float(np.abs(weights).max()) or 1.0, utility + offset
+    rows = [cvxpy.sum(channel, axis=1) == 1]
+    return ConvexModel(channel, utility, rows, _privacy(problem, channel), own, scale)
 
 
 def _privacy(problem: RandomizedResponse, channel: cvxpy.Variable) -> list[cvxpy.Constraint]:
@@ -185,9 +198,11 @@ def _linear_bound(problem: RandomizedResponse, model: ConvexModel, gradient: Arr
 
     Per row of the channel the best single report, per column of the auxiliary m_j at most their sum 1.
     """
+    if not gradient.any():
+        return 0.0
     if any(item.dual_value is None for item in model.privacy):
         return None
-    duals = [np.maximum(np.asarray(item.dual_value, dtype=np.float64), 0.0) for item in model.privacy]
+    duals = [np.maximum(model.multipliers(item), 0.0) for item in model.privacy]
     exponential = float(np.exp(problem.epsilon))
     reduced, magnitude, constant = gradient.copy(), np.abs(gradient), 0.0
     distance = problem.distances()

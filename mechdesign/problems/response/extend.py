@@ -73,7 +73,7 @@ class ExtendedResponse(RandomizedResponse):
         """Return the own utility, or the linear one, of the channel."""
         if self.own_utility is None:
             return super().objective(variables)
-        return float(self.own_utility(self._constant(variables)).value)
+        return float(np.sum(self.own_utility(self._constant(variables)).value))
 
     def residuals(self, variables: Variables) -> dict[str, float]:
         """Return also by how much the own constraints are violated."""
@@ -90,14 +90,21 @@ class ExtendedResponse(RandomizedResponse):
 
         constraints = self._constraints(channel)
         for number, constraint in enumerate(constraints):
+            if not isinstance(constraint, cvxpy.Constraint):
+                raise ParameterError(
+                    f"own_constraints: number {number} is no cvxpy constraint: {constraint!r}"
+                )
             if not constraint.is_dcp():
                 shown = " ".join(str(constraint).split())
                 raise ParameterError(
                     f"own_constraints: number {number} is not convex: {shown}; see cvxpy's DCP rules"
                 )
+        for number, constraint in enumerate(constraints):
+            self._only_the_channel(f"own_constraints: number {number}", constraint, channel)
         if self.own_utility is None:
             return cvxpy.sum(cvxpy.multiply(self.weights(), channel)), constraints
         utility = cvxpy.sum(self.own_utility(channel))
+        self._only_the_channel("own_utility:", utility, channel)
         if not utility.is_concave():
             raise ParameterError(
                 "own_utility: is not concave, so its maximum is no convex program; "
@@ -123,6 +130,11 @@ class ExtendedResponse(RandomizedResponse):
                 "own_constraints: must return a list of constraints; put brackets around one"
             )
         return list(constraints)
+
+    @staticmethod
+    def _only_the_channel(what: str, item: Any, channel: cvxpy.Variable) -> None:
+        if {variable.id for variable in item.variables()} - {channel.id}:
+            raise ParameterError(f"{what} uses variables of its own; state it in terms of the channel alone")
 
     def _constant(self, variables: Variables) -> Any:
         import cvxpy

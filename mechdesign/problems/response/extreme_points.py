@@ -28,7 +28,15 @@ Array = NDArray[np.float64]
 MAX_BASES = 1_000_000
 MAX_DIMENSION = 6
 RANK_TOLERANCE = 1e-9
+
 CORNER_ERROR = 1e-12
+"""Corners solve small linear systems in floating point; the bound is enlarged by this part."""
+
+FLAT = 1e-3
+"""Epsilons below this leave rays so close together that floating point cannot tell them apart."""
+
+FLAT_POLYTOPE, STEEP_POLYTOPE = 0.01, 6.0
+"""Qhull needs the exponents epsilon d, or a delta, inside this range."""
 
 
 def extreme_points(problem: RandomizedResponse) -> Array:
@@ -125,11 +133,19 @@ def run(problem: RandomizedResponse) -> Outcome:
     return Outcome(
         status="optimal",
         variables={"channel": channel},
-        bound=float(values[best]) + CORNER_ERROR * max(1.0, abs(values[best])),
+        bound=float(values[best]) + _margin(problem, max(abs(value) for value in values)),
         bound_source="the maximum over all extreme points, which are known to 1e-12",
         solver="enumeration",
         notes={**notes, "extreme_points": len(corners)},
     )
+
+
+def _margin(problem: RandomizedResponse, largest: float) -> float:
+    """Return what the errors of the corners may hide of the utility."""
+    if problem.is_linear:
+        return CORNER_ERROR * float(np.abs(problem.centred_weights()[0]).sum())
+    # the information is of second order in epsilon, its slope of first
+    return CORNER_ERROR * largest / min(1.0, problem.epsilon) if problem.epsilon > 0 else 0.0
 
 
 def why_not(problem: RandomizedResponse) -> str | None:
@@ -140,33 +156,28 @@ def why_not(problem: RandomizedResponse) -> str | None:
     if n > 4:
         return f"{n} answers have too many extreme points (4 at most)"
     if problem.delta > 0 or problem.distance is not None:
-        if n * (m - 1) > MAX_DIMENSION:
-            return (
-                f"with delta or a distance the polytope has dimension {n * (m - 1)} ({MAX_DIMENSION} at most)"
-            )
-        if problem.distance is not None and not (problem.distances() + np.eye(n) > 0).all():  # type: ignore[operator]
-            return "two answers at distance 0 leave the polytope without an interior"
-        if problem.distance is not None and n > 1 and _least_step(problem) < 0.01:
-            return "epsilon times the least distance is below 0.01: the polytope has hardly an interior"
-        if _largest_step(problem) > 6.0:
-            return "e^epsilon is too large to tell extreme points apart"
-        return None
+        return _why_not_halfspaces(problem)
     if math.comb(m * ((1 << n) - 2), n) > MAX_BASES:
         return f"{n} answers and {m} reports have more than {MAX_BASES} bases"
-    if problem.epsilon > 10 or 0.0 < problem.epsilon < 0.001:
+    if problem.epsilon > 10 or 0.0 < problem.epsilon < FLAT:
         return "e^epsilon is too large, or too near 1, to tell extreme points apart"
     return None
 
 
-def _least_step(problem: RandomizedResponse) -> float:
+def _why_not_halfspaces(problem: RandomizedResponse) -> str | None:
+    n, m = problem.size, problem.reports
+    if m == 1:
+        return None
+    if n * (m - 1) > MAX_DIMENSION:
+        return f"with delta or a distance the polytope has dimension {n * (m - 1)} ({MAX_DIMENSION} at most)"
     distance = problem.distances()
-    assert distance is not None
-    return problem.epsilon * float(distance[~np.eye(len(distance), dtype=bool)].min())
-
-
-def _largest_step(problem: RandomizedResponse) -> float:
-    distance = problem.distances()
-    return problem.epsilon * (1.0 if distance is None else float(distance.max()))
+    steps = np.ones(1) if distance is None or n == 1 else distance[~np.eye(n, dtype=bool)]
+    low, high = problem.epsilon * float(steps.min()), problem.epsilon * float(steps.max())
+    if (n > 1 and max(low, problem.delta) < FLAT_POLYTOPE) or 0.0 < problem.delta < FLAT:
+        return "the polytope is too flat to tell extreme points apart (delta, epsilon or a distance near 0)"
+    if high > STEEP_POLYTOPE:
+        return "e^epsilon is too large to tell extreme points apart"
+    return None
 
 
 METHOD = Method(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 from mechdesign.core.method import Method, Outcome
@@ -22,7 +23,8 @@ def run(
     """Solve the program with HiGHS, prove the bound from its multipliers, and repair the channel."""
     from mechdesign.solvers.linear import solve_linear
 
-    program = compact_program(problem)
+    gains, offset = problem.centred_weights()
+    program = compact_program(problem, gains)
     chosen = algorithm or ("simplex" if row_count(problem) <= SIMPLEX_ROWS else "interior-point")
     result = solve_linear(program, chosen)
     if result.status != "optimal":
@@ -32,11 +34,16 @@ def run(
     return Outcome(
         status="optimal",
         variables={"channel": channel},
-        bound=result.bound,
+        bound=shifted(result.bound, offset),
         bound_source="weak duality with the solver's multipliers",
         solver=result.solver,
         notes=notes,
     )
+
+
+def shifted(bound: float | None, offset: float) -> float | None:
+    """Return the bound plus the offset, rounded up."""
+    return None if bound is None else math.nextafter(bound + offset + 2.0**-50 * abs(offset), math.inf)
 
 
 def why_not(problem: RandomizedResponse) -> str | None:

@@ -25,7 +25,7 @@ def polished(problem: RandomizedResponse, channel: Array) -> tuple[Array, dict[s
     notes : dict
         ``mixing`` and ``utility_given_up``, and whether the solver left zeros facing positive entries.
     """
-    clean = merged(cleaned(channel), problem.distances())
+    clean = merged(cleaned(channel), problem.target())
     before = problem.objective({"channel": clean})
     target = problem.target()
     candidates = []

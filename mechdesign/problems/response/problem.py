@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.certificate import Certificate
+from mechdesign.core.compare import rounding_allowance
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.parameters import Generators
 from mechdesign.core.problem import Problem, Sense, Variables
@@ -34,7 +35,8 @@ UTILITIES = ("truth", "absolute-loss", "squared-loss", "mutual-information")
 NOTIONS = ("set-wise", "entry-wise")
 
 OPTIMALITY = 1e-6
-"""A solution is certified optimal when its proven gap is below this part of the value (or of 1)."""
+"""A mechanism is certified optimal when it falls short of the proven bound by less than this part of the
+utility at stake: the spread between always the best and always the worst report."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,6 +173,16 @@ class RandomizedResponse(Problem):
         """Return pi_i U_ij, the coefficient of each p_ij in the objective."""
         return self.prior[:, None] * self.utility_matrix()
 
+    def centred_weights(self) -> tuple[Array, float]:
+        """Return the coefficients less those of each answer's best report, and what that took away.
+
+        Adding a constant to a row of U adds a constant to the objective; solvers, whose tolerances are
+        absolute, should see the differences only.
+        """
+        weights = self.weights()
+        best = weights.max(axis=1)
+        return weights - best[:, None], math.fsum(best.tolist())
+
     def distances(self) -> Array | None:
         """Return the (n, n) distance matrix, or None without metric privacy."""
         return None if self.distance is None else metric.distance_matrix(self.distance, self.size)
@@ -241,16 +253,41 @@ class RandomizedResponse(Problem):
     def certificates(self, solution: Solution) -> tuple[Certificate, ...]:
         """Return privacy and normalization of the mechanism that would run, and optimality of the value."""
         mechanism = self.mechanism(solution)
-        deployed = self._deployed_value(mechanism)
-        gap = solution.gap
-        optimality = Certificate(
-            "optimality",
-            gap <= OPTIMALITY * max(1.0, abs(solution.value)),
-            False,
-            {"gap": gap, "deployed_value": deployed, "lost_by_rounding": solution.value - deployed},
-            note=f"bound from {solution.bound_source}" if solution.bound is not None else "no bound is known",
+        return (*mechanism.certificates(), self._optimality(solution, self._deployed_value(mechanism)))
+
+    def _optimality(self, solution: Solution, deployed: float) -> Certificate:
+        """Judge what would run, not what the solver said; a value beyond its own bound fails as well."""
+        figures = {"deployed_value": deployed, "lost_by_rounding": solution.value - deployed}
+        if solution.bound is None:
+            return Certificate("optimality", False, False, figures, note="no bound is known")
+        allowance = rounding_allowance(self.objective_scale(), 64 * (self.size + self.reports))
+        shortfall = solution.bound - deployed
+        holds = (
+            solution.value <= solution.bound + allowance
+            and shortfall <= OPTIMALITY * self._stake(solution.bound) + allowance
         )
-        return (*mechanism.certificates(), optimality)
+        return Certificate(
+            "optimality",
+            holds,
+            False,
+            {"gap": solution.gap, "shortfall": shortfall, **figures},
+            note=f"bound from {solution.bound_source}",
+        )
+
+    def _stake(self, bound: float) -> float:
+        """Return the utility at stake: best report always against worst report always, or the bound."""
+        if not self.is_linear:
+            return abs(bound)
+        if isinstance(self.utility, str) and self.utility == "truth":
+            return 1.0
+        utility = self.utility_matrix()
+        return float(self.prior @ (utility.max(axis=1) - utility.min(axis=1)))
+
+    def objective_scale(self) -> float:
+        """Return the largest utility; probabilities weigh it with at most 1 in all."""
+        if not self.is_linear or (isinstance(self.utility, str) and self.utility == "truth"):
+            return 1.0
+        return float(np.abs(self.utility_matrix()).max())
 
     def _deployed_value(self, mechanism: FiniteChannel | KaryResponse) -> float:
         if isinstance(mechanism, KaryResponse):

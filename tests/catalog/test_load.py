@@ -1,0 +1,100 @@
+"""Model files: what is read, and every mistake named with file, table and key."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mechdesign.catalog import load_model, models
+from mechdesign.catalog.load import bibliography_keys, models_folder
+from mechdesign.core.errors import MechDesignError, ModelFileError, UnknownNameError
+
+HEAD = '[model]\ntitle = "t"\nproblem = "randomized-response"\n'
+PARAMETERS = "[parameters]\nprior = [0.5, 0.5]\nepsilon = 1.0\n"
+CLAIM = '[[claim]]\nquantity = "value"\nvalue = 0.7\n'
+
+
+@pytest.fixture
+def write(tmp_path: Path):
+    def written(text: str) -> Path:
+        path = tmp_path / "own.toml"
+        path.write_text(text)
+        return path
+
+    return written
+
+
+def test_an_own_file_by_its_path(write):
+    model = load_model(write(HEAD + PARAMETERS + CLAIM + "[sweep]\nepsilon = [1, 2]\n"))
+    assert model.problem.epsilon == 1.0
+    assert model.sweep == {"epsilon": (1, 2)}
+    assert model.claims[0].verdict == "holds"
+    assert model.slug.endswith("own.toml")
+    assert load_model(str(model.slug), {"epsilon": 2.0}).problem.epsilon == 2.0
+
+
+def test_shipped_models_by_their_slug():
+    assert "response/zhou2019_survey" in models()
+    assert models("response") == [slug for slug in models() if slug.startswith("response/")]
+    assert models("nothing") == []
+    assert load_model("response/zhou2019_survey").family == "response"
+    assert "zhou2019" in bibliography_keys()
+    assert (models_folder() / "references.bib").is_file()
+    with pytest.raises(UnknownNameError, match="did you mean 'response/zhou2019_survey'"):
+        load_model("response/zhou2019_surve")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[model\n", "is not valid TOML"),
+        ("[modell]\n", "unknown key 'modell'; did you mean 'model'?"),
+        (HEAD + 'titel = "t"\n' + PARAMETERS, "[model] unknown key 'titel'; did you mean 'title'?"),
+        ('[model]\nproblem = "randomized-response"\n' + PARAMETERS, "[model] title: is missing"),
+        ('[model]\ntitle = "t"\n' + PARAMETERS, "[model] problem: is missing"),
+        ('[model]\ntitle = "t"\nproblem = "randomised-response"\n', "[model] problem: no 'randomised-response'"),
+        (HEAD + 'source = "zhou"\n' + PARAMETERS, "source: is not a table"),
+        (HEAD + 'methods = "lp"\n' + PARAMETERS, "[model] methods: expected a list"),
+        (HEAD + 'methods = ["lpp"]\n' + PARAMETERS, "[model] methods: no 'lpp'; did you mean 'lp'?"),
+        (HEAD + "[parameters]\nprior = [0.5, 0.5]\nepsilom = 1.0\n", "[parameters] no parameter 'epsilom'; did you"),
+        (HEAD + "[parameters]\nprior = [0.5, 0.5]\n", "[parameters] parameter 'epsilon' is missing"),
+        (HEAD + "[parameters]\nprior = [0.5, 0.4]\nepsilon = 1.0\n", "[parameters] prior: sums to 0.9, not 1"),
+        (HEAD + "[parameters]\nprior = [0.5, nan]\nepsilon = 1.0\n", "[parameters] prior: has NaN at index 1"),
+        (HEAD + "[parameters]\nprior = [0.5, 0.5]\nepsilon = inf\n", "[parameters] epsilon: is infinite"),
+        ("model = 3\n", "model: is not a table; write [model]"),
+        (HEAD + PARAMETERS + "[claim]\nquantity = 1\n", "[[claim]]: is a single table"),
+        (HEAD + PARAMETERS + '[[claim]]\nquantity = "value"\n', "[claim 1] value: is missing"),
+        (HEAD + PARAMETERS + CLAIM + CLAIM + "tolerence = 1\n", "[claim 2] unknown key 'tolerence'; did you"),
+        (HEAD + PARAMETERS + CLAIM + 'origin = "papre"\n', "[claim 1] origin: 'papre' is not a choice; did you"),
+        (HEAD + PARAMETERS + CLAIM + 'verdict = "hold"\n', "[claim 1] verdict: 'hold' is not a choice; did you"),
+        (HEAD + PARAMETERS + CLAIM + 'verdict = "refuted"\n', "[claim 1] reason: a refuted claim needs one"),
+        (HEAD + PARAMETERS + CLAIM + "tolerance = -1.0\n", "[claim 1] tolerance: -1.0 is not a finite number >= 0"),
+        (HEAD + PARAMETERS + CLAIM + "tolerance = nan\n", "[claim 1] tolerance: nan is not a finite number >= 0"),
+        (HEAD + PARAMETERS + CLAIM + "at = 3\n", "[claim 1] at: is not a table"),
+        (HEAD + PARAMETERS + "[sweep]\nepsilom = [1]\n", "[sweep] unknown key 'epsilom'; did you mean 'epsilon'?"),
+        (HEAD + PARAMETERS + "[sweep]\nepsilon = []\n", "[sweep] epsilon: expected a non-empty list"),
+        (HEAD + PARAMETERS + "[sweep]\nepsilon = 2\n", "[sweep] epsilon: expected a non-empty list"),
+        (HEAD + PARAMETERS + "[simulation]\nusers = 0\n", "[simulation] users: 0 is not a whole number >= 1"),
+        (HEAD + PARAMETERS + "[simulation]\nseed = 1\n", "[simulation] users: is missing"),
+        (HEAD + PARAMETERS + "[simulation]\nuser = 1\n", "[simulation] unknown key 'user'; did you mean 'users'?"),
+    ],
+)
+def test_every_mistake_names_file_table_and_key(write, text, message):
+    path = write(text)
+    with pytest.raises(MechDesignError) as caught:
+        load_model(path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    with pytest.raises(ModelFileError, match="cannot be read .No such file"):
+        load_model(tmp_path / "none.toml")
+    (tmp_path / "folder.toml").mkdir()
+    with pytest.raises(ModelFileError, match="cannot be read"):
+        load_model(tmp_path / "folder.toml")
+    (tmp_path / "latin.toml").write_bytes(b"[model]\ntitle = '\xe9'\n")
+    with pytest.raises(ModelFileError, match="not valid TOML"):
+        load_model(tmp_path / "latin.toml")

@@ -1,0 +1,176 @@
+"""Every command: what it prints, its JSON, its exit code."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import mechdesign as md
+from mechdesign.cli import main
+
+MODEL = '[model]\ntitle = "t"\nproblem = "randomized-response"\n[parameters]\nprior = [0.2, 0.8]\nepsilon = 0.1\ndelta = 0.15\n'
+RUN_KEYS = {
+    "model", "problem", "method", "kind", "status", "sense", "value", "bound", "variables", "residuals",
+    "certificates", "seconds", "solver",
+}  # fmt: skip
+
+
+def output(capsys, *arguments: str, code: int = 0) -> str:
+    assert main(list(arguments)) == code
+    text, error = capsys.readouterr()
+    assert error == ""
+    return text
+
+
+def parsed(capsys, *arguments: str, code: int = 0):
+    def refuse(word):
+        raise AssertionError(f"{word} is no JSON")
+
+    return json.loads(output(capsys, *arguments, "--json", code=code), parse_constant=refuse)
+
+
+def test_list(capsys):
+    text = output(capsys, "list")
+    for slug in md.models():
+        assert slug in text
+    assert {row["model"] for row in parsed(capsys, "list", "response")} == set(md.models("response"))
+    methods = parsed(capsys, "list", "--problems")
+    assert {"closed-form", "lp", "convex", "extreme-points", "staircase"} <= {row["method"] for row in methods}
+
+
+def test_show(capsys):
+    text = output(capsys, "show", "response/zhou2019_survey")
+    for word in ("zhou2019", "epsilon = 0.1", "0.83", "maximise", "dissatisfied"):
+        assert word in text
+    shown = parsed(capsys, "show", "response/zhou2019_survey", "--set", "epsilon=2")
+    assert shown["parameters"]["epsilon"] == 2
+    schema = json.loads(output(capsys, "show", "randomized-response"))
+    assert schema["required"] == ["prior", "epsilon"]
+
+
+def test_solve_prints_the_object_of_the_design(capsys):
+    found = parsed(capsys, "solve", "response/zhou2019_survey")
+    assert set(found) >= RUN_KEYS
+    assert found["value"] == pytest.approx(0.83)
+    assert found["variables"]["channel"] == [pytest.approx([0.15, 0.85]), pytest.approx([0.0, 1.0])]
+    privacy = next(item for item in found["certificates"] if item["property"] == "privacy")
+    assert privacy["holds"] is True
+    assert privacy["exact"] is True
+    assert privacy["true_epsilon"] == "inf"
+    assert set(privacy["witness"]) >= {"input", "other"}
+    text = output(capsys, "solve", "response/zhou2019_survey", "--method", "lp")
+    assert "by lp (numeric): optimal, value 0.83" in text
+    assert "0.150000  0.850000" in text
+
+
+def test_solve_of_a_million_symbols_stays_structured(capsys):
+    found = parsed(capsys, "solve", "response/million_symbols")
+    assert found["variables"]["channel"]["structure"] == "k-ary response"
+    assert len(json.dumps(found)) < 100_000
+
+
+def test_compare_prints_a_list_with_claims(capsys):
+    (entry,) = parsed(capsys, "compare", "response/zhou2019_model1")
+    assert set(entry) >= {"model", "problem", "runs", "agree", "claims"}
+    assert entry["agree"] is True
+    assert all(set(run) >= RUN_KEYS for run in entry["runs"])
+    assert {"quantity", "stated", "found", "verdict", "as_expected"} <= set(entry["claims"][0])
+    assert {"holds", "refuted"} == {claim["verdict"] for claim in entry["claims"]}
+    assert all(claim["as_expected"] for claim in entry["claims"])
+    text = output(capsys, "compare", "response/zhou2019_survey", "response/nary")
+    assert text.count("closed-form") >= 2
+
+
+def test_check_of_one_model_and_with_a_changed_parameter(capsys):
+    text = output(capsys, "check", "response/zhou2019_survey")
+    assert "methods agree, certificates hold, every verdict as recorded" in text
+    changed = output(capsys, "check", "response/zhou2019_survey", "--set", "epsilon=0.2", code=1)
+    assert "EXPECTED: holds" in changed
+    (entry,) = parsed(capsys, "check", "response/zhou2019_survey", "--set", "epsilon=0.2", code=1)
+    assert entry["problems"]
+
+
+@pytest.mark.parametrize(
+    ("claim", "code"),
+    [
+        ("value = 0.83\ntolerance = 1e-9", 0),
+        ("value = 0.84\ntolerance = 1e-9", 1),
+        ('value = 0.84\ntolerance = 1e-9\nverdict = "refuted"\nreason = "misprint"', 0),
+        ('value = 0.83\ntolerance = 1e-9\nverdict = "refuted"\nreason = "misprint"', 1),
+    ],
+)
+def test_a_flipped_verdict_makes_check_and_compare_exit_1(tmp_path, capsys, claim, code):
+    path = tmp_path / "own.toml"
+    path.write_text(MODEL + '[[claim]]\nquantity = "value"\n' + claim + "\n")
+    for command in ("check", "compare"):
+        assert main([command, str(path)]) == code
+        capsys.readouterr()
+
+
+def test_sweep_prints_writes_and_encodes(tmp_path, capsys):
+    text = output(capsys, "sweep", "response/survey_skewed")
+    assert len(text.splitlines()) == 3 + 7
+    rows = parsed(capsys, "sweep", "response/survey_skewed", "--method", "lp")
+    values = [row["value"] for row in rows]
+    assert values == sorted(values), "a larger epsilon never costs utility"
+    for name in ("s.csv", "s.parquet"):
+        assert output(capsys, "sweep", "response/survey_skewed", "-o", str(tmp_path / name)) == ""
+    lines = (tmp_path / "s.csv").read_text().splitlines()
+    assert lines[0].startswith("epsilon,status,value,gap")
+    assert len(lines) == 8
+
+
+def test_build_audit_and_what_infeasible_means(tmp_path, capsys):
+    path = str(tmp_path / "m.json")
+    assert "privacy: holds" in output(capsys, "build", "response/zhou2019_survey", "-o", path)
+    audit = parsed(capsys, "audit", path)
+    assert audit["certificates"][0]["property"] == "privacy"
+    assert parsed(capsys, "build", "response/zhou2019_survey", "-o", path)["status"] == "optimal"
+
+
+def test_infeasible_is_exit_code_1_with_a_reason(tmp_path, capsys, monkeypatch):
+    import mechdesign.core.solve as module
+
+    nothing = md.Method(
+        "nothing", md.RandomizedResponse, "numeric", 1, "", lambda problem: md.Outcome("infeasible", message="too strict")
+    )
+    monkeypatch.setattr(module, "methods_of", lambda problem_class: (nothing,))
+    assert main(["solve", "response/zhou2019_survey"]) == 1
+    assert "too strict" in capsys.readouterr().out
+    assert main(["build", "response/zhou2019_survey", "-o", str(tmp_path / "m.json")]) == 1
+    assert "infeasible: too strict" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def run(*arguments: str, **options) -> subprocess.CompletedProcess:
+    command = [sys.executable, "-W", "error", "-m", "mechdesign", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **options)
+
+
+def test_exit_codes_of_the_process():
+    assert run("--version").stdout.strip() == f"mechdesign {md.__version__}"
+    bad = run("solve", "response/zhou2019_survey", "--set", "epsilon=-1")
+    assert (bad.returncode, bad.stdout, bad.stderr.count("\n")) == (2, "", 1)
+
+
+def test_a_reader_that_leaves_early_is_no_error():
+    command = f"{sys.executable} -m mechdesign list | head -n 1"
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    assert done.stdout.startswith("model")
+
+
+def test_output_through_a_pipe_has_no_progress_bar():
+    done = run("check", "response/zhou2019_survey", "response/zhou2019_model1")
+    assert done.returncode == 0
+    assert done.stderr == ""
+
+
+def test_the_module_can_be_imported_without_running():
+    done = subprocess.run([sys.executable, "-c", "import mechdesign.__main__"], capture_output=True, check=False)
+    assert done.returncode == 0
+    assert Path(md.__file__).with_name("py.typed").is_file()

@@ -1,0 +1,94 @@
+"""Every shipped model by every method: agreement, certificates, claims, JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+import mechdesign as md
+from mechdesign.catalog import check_model, load_model, models, sweep_points
+from mechdesign.core.parameters import parameters_of, problem_from, replace_parameters
+from mechdesign.mechanisms import Mechanism, load_mechanism
+
+CHECKS: dict[str, object] = {}
+
+
+def check_of(slug: str):
+    """Check a model once a process; several tests look at the result."""
+    if slug not in CHECKS:
+        CHECKS[slug] = check_model(load_model(slug))
+    return CHECKS[slug]
+
+
+@pytest.mark.parametrize("slug", models())
+class TestModel:
+    def test_methods_agree_certificates_hold_and_claims_are_as_recorded(self, slug):
+        check = check_of(slug)
+        assert check.problems == []
+        assert check.comparison.runs
+
+    def test_every_method_that_applies_is_run_and_the_others_say_why_not(self, slug):
+        check = check_of(slug)
+        names = {method.name for method in md.methods_of(type(check.model.problem))}
+        wanted = set(check.model.methods) or names
+        assert {run.method for run in check.comparison.runs} | set(check.comparison.skipped) == wanted
+        assert all(check.comparison.skipped.values())
+
+    def test_values_and_bounds_are_finite_and_residuals_small(self, slug):
+        for run in check_of(slug).comparison.runs:
+            assert run.status in ("optimal", "feasible")
+            assert math.isfinite(run.value)
+            scale = max(1.0, abs(run.value))
+            assert run.bound is None or run.value <= run.bound + 1e-12 * scale or run.problem.sense == "min"
+            if run.kind != "published":
+                assert max(run.residuals.values()) <= 1e-9 * scale, (run.method, run.residuals)
+
+    def test_exact_certificates_come_with_a_witness_or_nothing_to_witness(self, slug):
+        for run in check_of(slug).comparison.runs:
+            privacy = [item for item in run.certificates if item.property == "privacy"]
+            for certificate in privacy:
+                assert certificate.exact
+                assert certificate.witness or certificate.figures["true_epsilon"] == 0.0
+
+    def test_solutions_and_checks_are_plain_json(self, slug):
+        check = check_of(slug)
+        text = json.dumps(check.as_dict(), allow_nan=False)
+        assert json.loads(text)["model"] == slug
+
+    def test_parameters_round_trip(self, slug):
+        problem = check_of(slug).model.problem
+        if np.size(getattr(problem, "prior", 0)) > 10_000:
+            pytest.skip("a million numbers as JSON text")
+        again = problem_from(type(problem), json.loads(json.dumps(parameters_of(problem), allow_nan=False)))
+        assert md.solve(again).value == pytest.approx(md.solve(problem).value, rel=1e-12)
+
+    def test_every_mechanism_saves_loads_and_audits(self, slug, tmp_path):
+        for run in check_of(slug).comparison.runs:
+            mechanism = run.mechanism()
+            if not isinstance(mechanism, Mechanism):
+                continue
+            path = tmp_path / f"{run.method}.json"
+            mechanism.save(path)
+            again = load_mechanism(path)
+            assert again.fingerprint == mechanism.fingerprint
+            assert all(certificate.holds for certificate in again.certificates())
+
+    def test_the_ends_of_its_sweep_are_solved(self, slug):
+        model = load_model(slug)
+        points = sweep_points(model) if model.sweep else []
+        for point in points[:1] + points[-1:]:
+            solution = md.solve(replace_parameters(model.problem, point))
+            assert solution.found
+            assert all(certificate.holds for certificate in solution.certificates)
+
+
+def test_printing_every_check_is_readable():
+    from mechdesign.report.tables import overview
+
+    text = overview([check_of(slug) for slug in models()])
+    assert all(slug in text for slug in models())
+    assert "every verdict as recorded" in text
+    assert max(map(len, text.splitlines())) < 400

@@ -1,0 +1,103 @@
+"""Agreement of methods: what counts as a contradiction, with methods that lie."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import mechdesign as md
+from mechdesign.core.compare import Comparison, disagreements
+from mechdesign.core.errors import MethodError
+from mechdesign.problems.response import RandomizedResponse
+
+PROBLEM = RandomizedResponse([0.5, 0.3, 0.2], 1.0)
+TRUTH = md.solve(PROBLEM).value
+
+
+def lying(name: str, share: float, bound: float | None, kind: str = "numeric", status: str = "optimal"):
+    """Return a run whose channel has a part of the optimum's diagonal, with the bound it claims."""
+    best, constant = np.asarray(md.solve(PROBLEM).variables["channel"]), np.full((3, 3), 1 / 3)
+    channel = share * best + (1 - share) * constant
+    outcome = md.Outcome(status, {"channel": channel} if status in ("optimal", "feasible") else {}, bound)
+    method = md.Method(name, RandomizedResponse, kind, 1, "", lambda problem: outcome)
+    return md.solve(PROBLEM, method)
+
+
+def test_values_are_recomputed_from_the_variables():
+    run = lying("a", 0.5, 1.0)
+    assert run.value == pytest.approx(0.5 * TRUTH + 0.5 / 3)
+    assert run.gap == pytest.approx(1.0 - run.value)
+
+
+def test_a_wrong_optimum_is_a_disagreement():
+    good, wrong = lying("good", 1.0, TRUTH), lying("wrong", 0.9, lying("x", 0.9, None).value)
+    texts = disagreements([good, wrong])
+    assert any("good finds" in text and "beyond" in text and "wrong" in text for text in texts)
+    assert any("good and wrong differ by" in text for text in texts)
+
+
+def test_a_value_within_the_certified_gap_is_none():
+    assert disagreements([lying("good", 1.0, TRUTH), lying("rough", 0.9, TRUTH)]) == []
+    assert disagreements([lying("good", 1.0, TRUTH), lying("no bound", 0.9, None)]) == []
+
+
+def test_feasible_and_heuristic_runs_promise_no_optimum_but_their_bounds_count():
+    low = lying("x", 0.9, None).value
+    good = lying("good", 1.0, TRUTH)
+    assert disagreements([good, lying("near", 0.9, TRUTH + 1e-3, status="feasible")]) == []
+    assert disagreements([good, lying("heuristic", 0.9, TRUTH, kind="heuristic")]) == []
+    assert len(disagreements([good, lying("near", 0.9, low, status="feasible")])) == 1
+
+
+def test_published_formulas_are_shown_and_not_asked():
+    assert disagreements([lying("good", 1.0, TRUTH), lying("printed", 0.5, 0.4, kind="published")]) == []
+
+
+def test_feasibility_must_agree_and_failures_are_told():
+    good = lying("good", 1.0, TRUTH)
+    assert disagreements([good, lying("other", 1.0, None, status="infeasible")]) == [
+        "good says optimal, other says infeasible"
+    ]
+    assert disagreements([good, lying("broken", 1.0, None, status="failed")])[0].startswith("broken failed")
+    none = [lying(name, 1.0, None, status="infeasible") for name in "ab"]
+    assert disagreements(none) == []
+
+
+def test_a_minimum_is_judged_the_other_way_round(monkeypatch):
+    monkeypatch.setattr(RandomizedResponse, "sense", "min")
+    good, beyond = lying("good", 1.0, TRUTH), lying("lower", 0.9, None)
+    assert any("lower finds" in text for text in disagreements([good, beyond]))
+
+
+def test_an_error_of_a_method_becomes_a_failed_run(monkeypatch):
+    import mechdesign.core.compare as module
+
+    def broken(problem, **options):
+        raise MethodError("no luck")
+
+    method = md.Method("broken", RandomizedResponse, "numeric", 1, "", broken)
+    monkeypatch.setattr(module, "methods_of", lambda problem_class: (method,))
+    comparison = md.compare(PROBLEM)
+    assert comparison.runs[0].status == "failed"
+    assert not comparison.agree
+    assert "no luck" in str(comparison)
+
+
+def test_the_table_shows_runs_reasons_and_failures():
+    text = str(md.compare(PROBLEM))
+    for word in ("closed-form", "lp", "convex", "extreme-points", "3 hold", "staircase: not applicable"):
+        assert word in text
+    only = md.compare(PROBLEM, ["lp"])
+    assert [run.method for run in only.runs] == ["lp"]
+    bad = Comparison(PROBLEM, (lying("wrong", 0.9, 1.0),), {}, ("they differ",))
+    assert "FAILS: optimality" in str(bad)
+    assert "DISAGREE: they differ" in str(bad)
+
+
+def test_published_methods_are_never_chosen_by_default(monkeypatch):
+    import mechdesign.core.solve as module
+
+    printed = md.Method("printed", RandomizedResponse, "published", 1, "", lambda problem: None)
+    monkeypatch.setattr(module, "methods_of", lambda problem_class: (printed,))
+    with pytest.raises(MethodError, match="no method applies"):
+        md.solve(PROBLEM)

@@ -1,0 +1,70 @@
+"""Tables, and a progress bar that is drawn on a terminal only."""
+
+from __future__ import annotations
+
+import io
+import os
+import pty
+import sys
+
+import pytest
+
+from mechdesign.core.text import progress, table
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_the_bar_is_drawn_on_a_terminal_and_removed():
+    screen = Terminal()
+    assert list(progress(iter("abc"), 3, "models", screen)) == ["a", "b", "c"]
+    text = screen.getvalue()
+    assert "models [" in text
+    assert "2/3" in text
+    assert "s left" in text
+    assert text.endswith("\r\x1b[K")
+
+
+@pytest.mark.parametrize("items", ["abc", "a", ""])
+def test_nothing_is_drawn_elsewhere(items):
+    stream = io.StringIO()
+    assert list(progress(items, len(items), "models", stream)) == list(items)
+    assert stream.getvalue() == ""
+
+
+def test_a_single_step_needs_no_bar():
+    screen = Terminal()
+    assert list(progress("a", 1, "models", screen)) == ["a"]
+    assert screen.getvalue() == ""
+
+
+def test_the_command_line_draws_it_on_a_real_terminal_only(tmp_path):
+    command = [sys.executable, "-m", "mechdesign", "sweep", "response/survey_skewed"]
+    main, side = pty.openpty()
+    child = os.fork()
+    if child == 0:  # the child writes its errors, where the bar goes, to the terminal
+        os.dup2(side, 2)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        os.execv(command[0], command)
+    os.close(side)
+    seen = b""
+    while True:
+        try:
+            chunk = os.read(main, 4096)
+        except OSError:
+            break
+        if not chunk:
+            break
+        seen += chunk
+    os.close(main)
+    assert os.waitpid(child, 0)[1] == 0
+    assert b"response/survey_skewed [" in seen
+    assert b"6/7" in seen
+
+
+def test_columns_of_numbers_are_aligned_to_the_right():
+    lines = table(["name", "value"], [["a", "1"], ["b", "10"], ["c", "-"]]).splitlines()
+    assert lines[2:] == ["a         1", "b        10", "c         -"]
+    assert table(["only"], []).splitlines() == ["only", "----"]
