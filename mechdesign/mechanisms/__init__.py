@@ -1,6 +1,7 @@
 """Mechanisms that run: client, mergeable server, exact audit, JSON."""
 
 from mechdesign.mechanisms.base import Mechanism, load_mechanism
+from mechdesign.mechanisms.contract_menu import ContractAverage, ContractMenu
 from mechdesign.mechanisms.finite import FiniteChannel
 from mechdesign.mechanisms.frequencies import Aggregator, FrequencyEstimate, FrequencyMechanism
 from mechdesign.mechanisms.kary import KaryChannel, KaryResponse
@@ -8,6 +9,8 @@ from mechdesign.mechanisms.repair import PrivacyTarget, make_private
 
 __all__ = [
     "Aggregator",
+    "ContractAverage",
+    "ContractMenu",
     "FiniteChannel",
     "FrequencyEstimate",
     "FrequencyMechanism",

@@ -1,0 +1,397 @@
+"""The mechanism ``contract-menu``: items of privacy and money, who takes which, and their randomizers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.audit.incentives import audit_menu
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.encoding import encode
+from mechdesign.core.errors import CertificateError, DataError, ParameterError
+from mechdesign.core.randomness import Rng
+from mechdesign.core.validation import choice, finite_array, in_range, integer
+from mechdesign.mechanisms.base import Mechanism
+from mechdesign.mechanisms.noise import Noise, noise_of
+
+Array = NDArray[np.float64]
+Items = NDArray[np.int64]
+
+NOT_BUYING = -1
+"""The item number of a user who stays out."""
+
+OPTIMALITY = 1e-6
+"""A menu is certified optimal when its proven gap is below this part of its value."""
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """What a menu was designed for and what it promises; everything but the items.
+
+    Attributes
+    ----------
+    types, counts, cost : (k,) array
+        Types increasing, users of each, participation cost of each.
+    budget : float or None
+    information : {"incomplete", "complete"}
+    data_range, confidence : float
+    noise : str or mapping
+    objective : {"error", "payment"}
+        What was minimised.
+    bound : float or None
+        Proven lower bound of it, with its source.
+    bound_source : str
+    """
+
+    types: Array
+    counts: Array
+    cost: Array
+    budget: float | None = None
+    information: str = "incomplete"
+    data_range: float = 1.0
+    confidence: float = 0.9
+    noise: str | Mapping[str, Any] = "laplace"
+    objective: str = "error"
+    bound: float | None = None
+    bound_source: str = ""
+
+
+@dataclass(frozen=True)
+class ContractAverage:
+    """The average of the buyers' reports.
+
+    Attributes
+    ----------
+    value : float
+    standard_error : float
+        From the noise of the bought epsilons, at its worst value; the users are not a sample here.
+    alpha, confidence : float
+        The true average of the buyers is within alpha with at least this probability (Chebyshev).
+    users : int
+    """
+
+    value: float
+    standard_error: float
+    alpha: float
+    confidence: float
+    users: int
+
+
+class ContractMenu(Mechanism):
+    """A menu of (epsilon, payment) items that pays exactly what it promises.
+
+    Parameters
+    ----------
+    epsilon, payment : (k,) array
+        The item meant for each type; (0, 0) for types that are not to buy.
+    terms : Terms
+
+    Raises
+    ------
+    CertificateError
+        When IR, IC or the budget fails on the very numbers, naming the worst case.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> menu = md.solve(md.PrivacyContract(types=[1, 2, 3], counts=[100, 100, 100], budget=1000)).mechanism()
+    >>> menu.items.round(4)
+    array([[1.6655, 3.7943],
+           [1.1548, 3.2836],
+           [0.974 , 2.922 ]])
+    >>> menu.choose([0.5, 1.0, 1.7, 2.0, 3.0, 3.1])
+    array([ 0,  0,  1,  1,  2, -1])
+    >>> print(menu.statement())
+    with probability at least 0.9 the average of 300 reports is within 0.2193 of the users' true average
+    """
+
+    type: ClassVar[str] = "contract-menu"
+
+    def __init__(self, epsilon: Any, payment: Any, terms: Terms) -> None:
+        self.terms = terms
+        self.epsilon = finite_array("epsilon", epsilon, 1)
+        self.payment = finite_array("payment", payment, 1)
+        _require(terms, self.epsilon, self.payment)
+        for certificate in self._incentives:
+            if not certificate.holds and certificate.property != "monotonicity":
+                raise CertificateError(f"contract menu: {certificate}")
+
+    # The items
+
+    @cached_property
+    def noise(self) -> Noise:
+        """The randomizer of the items, by epsilon."""
+        return noise_of(self.terms.noise)
+
+    @cached_property
+    def items(self) -> Array:
+        """The distinct items as rows (epsilon, payment), largest epsilon first."""
+        bought = np.unique(np.column_stack([self.epsilon, self.payment])[self.epsilon > 0], axis=0)[::-1]
+        bought.setflags(write=False)
+        return bought
+
+    @cached_property
+    def item_of_type(self) -> Items:
+        """The item number of each type; -1 for types that do not buy."""
+        place = len(self.items) - 1 - np.searchsorted(self.items[::-1, 0], self.epsilon)
+        return np.where(self.epsilon > 0, place, NOT_BUYING).astype(np.int64)
+
+    def choose(self, theta: Any) -> Items:
+        """Return the number of the best item for each theta, -1 for those who stay out.
+
+        Ties go to the larger epsilon: a designed type takes its own item. The comparison is exact:
+        theta prefers item j to j + 1 when theta <= (p_j - p_{j+1}) / (eps_j - eps_{j+1}), a rational number.
+
+        Parameters
+        ----------
+        theta : (n,) numbers
+            Privacy preferences > 0, also such as the menu was not designed for.
+
+        Returns
+        -------
+        (n,) int array
+        """
+        people = np.atleast_1d(finite_array("theta", np.atleast_1d(theta), 1))
+        if (people <= 0).any():
+            raise DataError(
+                f"theta: entry {int(np.argmax(people <= 0))} is not positive; a privacy "
+                f"preference is a price above 0"
+            )
+        places = np.minimum(np.searchsorted(self.terms.types, people), len(self.terms.types) - 1)
+        if self.terms.information == "complete":
+            known = self.terms.types[places] == people
+            if not known.all():
+                stranger = people[int(np.argmin(known))]
+                raise DataError(
+                    f"theta: {stranger:g} is no type of this menu, which assigns items to known "
+                    f"types; design it anew"
+                )
+            return self.item_of_type[places]
+        chosen = np.searchsorted(self._switches, people).astype(np.int64)
+        costs, which = np.unique(self.terms.cost[places], return_inverse=True)
+        last = np.array(
+            [
+                [_float_down((pay - cost) / level) for cost in map(Fraction, costs.tolist())]
+                for level, pay in self._exact
+            ]
+        )
+        return np.where(people <= last[chosen, which], chosen, NOT_BUYING)
+
+    @cached_property
+    def _exact(self) -> list[tuple[Fraction, Fraction]]:
+        return [(Fraction(level), Fraction(pay)) for level, pay in self.items.tolist()]
+
+    @cached_property
+    def _switches(self) -> Array:
+        """The largest float theta that still prefers each item to the next one."""
+        pairs = zip(self._exact, self._exact[1:], strict=False)
+        return np.array(
+            [_float_down((p0 - p1) / (e0 - e1)) for (e0, p0), (e1, p1) in pairs], dtype=np.float64
+        )
+
+    def utility(self, theta: float, item: int) -> float:
+        """Return payment - theta epsilon of an item, before any participation cost."""
+        level, pay = self._exact[integer("item", item, 0, len(self.items) - 1)]
+        return float(pay - Fraction(theta) * level)
+
+    def payments(self, chosen: Any) -> Array:
+        """Return what is owed for chosen item numbers; 0 for those who stay out."""
+        numbers = self._checked_items(chosen)
+        return np.where(numbers == NOT_BUYING, 0.0, self.items[numbers, 1])
+
+    def _checked_items(self, chosen: Any) -> Items:
+        numbers = np.asarray(chosen)
+        if numbers.dtype.kind not in "iu" or numbers.ndim != 1:
+            raise DataError("items: expected a list of item numbers, as choose returns them")
+        if ((numbers < NOT_BUYING) | (numbers >= len(self.items))).any():
+            raise DataError(
+                f"items: a number is outside -1 ... {len(self.items) - 1}; use what choose returns"
+            )
+        return numbers.astype(np.int64)
+
+    # Running it
+
+    def randomize(self, values: Any, chosen: Any, low: float = 0.0, rng: Rng = None) -> Array:
+        """Return one report for each buyer, private at the epsilon of the chosen item.
+
+        Parameters
+        ----------
+        values : (n,) numbers
+            In [low, low + data_range].
+        chosen : (n,) int array
+            Item numbers; users who stay out (-1) make no report and are left out of the result.
+        low : float
+            Lower end of the data.
+        rng : int or numpy Generator, optional
+            For repeatable simulations; the system's generator by default.
+
+        Returns
+        -------
+        array
+            Unbiased reports of the buyers, in their order.
+        """
+        numbers = self._checked_items(chosen)
+        data = finite_array("values", values, 1)
+        if len(data) != len(numbers):
+            raise DataError(f"values: has {len(data)} entries for {len(numbers)} items; give one each")
+        half = self.terms.data_range / 2.0
+        if ((data < low) | (data > low + 2.0 * half)).any():
+            raise DataError(f"values: reach outside [{low:g}, {low + 2.0 * half:g}]; clip them, or give low")
+        buys = numbers != NOT_BUYING
+        centred = np.clip((data[buys] - low - half) / half, -1.0, 1.0)
+        return low + half + half * self.noise.randomize(centred, self.items[numbers[buys], 0], rng)
+
+    def estimate(self, reports: Any, chosen: Any) -> ContractAverage:
+        """Return the average of the buyers' reports with its error."""
+        numbers = self._checked_items(chosen)
+        numbers = numbers[numbers != NOT_BUYING]
+        received = finite_array("reports", reports, 1)
+        if len(received) != len(numbers):
+            raise DataError(f"reports: {len(received)} for {len(numbers)} buyers; give one each")
+        loss = self.noise.loss(self.items[:, 0])[numbers]
+        error = math.sqrt(2.0 * math.fsum(loss)) * self.terms.data_range / len(received)
+        alpha = error / math.sqrt(1.0 - self.terms.confidence)
+        return ContractAverage(
+            math.fsum(received) / len(received), error, alpha, self.terms.confidence, len(received)
+        )
+
+    # What it promises
+
+    @property
+    def total_payment(self) -> float:
+        """What all designed users together are paid."""
+        return math.fsum(self.terms.counts * self.payment)
+
+    @cached_property
+    def error(self) -> float:
+        """The sum of counts loss(epsilon) over the buyers, times (users / buyers)^2."""
+        buys, counts = self.epsilon > 0, self.terms.counts
+        total = math.fsum(counts[buys] * self.noise.loss(self.epsilon[buys]))
+        return total if buys.all() else total * (float(counts.sum()) / float(counts[buys].sum())) ** 2
+
+    def alpha(self, confidence: float | None = None) -> float:
+        """Return the error that the average of the reports keeps with this probability, eq. (4.1)."""
+        level = (
+            self.terms.confidence
+            if confidence is None
+            else in_range("confidence", confidence, 0.0, 1.0, high_open=True)
+        )
+        return (
+            math.sqrt(2.0 * self.error / (1.0 - level))
+            * self.terms.data_range
+            / float(self.terms.counts.sum())
+        )
+
+    def statement(self) -> str:
+        """Return the promise on accuracy in one sentence."""
+        buyers = float(self.terms.counts[self.epsilon > 0].sum())
+        return (
+            f"with probability at least {self.terms.confidence:g} the average of {buyers:g} "
+            f"reports is within "
+            f"{self.alpha():.4g} of the users' true average"
+        )
+
+    @cached_property
+    def _incentives(self) -> tuple[Certificate, ...]:
+        terms = self.terms
+        return audit_menu(
+            terms.types, terms.counts, self.epsilon, self.payment, terms.budget, terms.cost, terms.information
+        )
+
+    def certificates(self) -> tuple[Certificate, ...]:
+        """Return IR, IC, budget and monotonicity (exact), and optimality where a bound proves it."""
+        bound = self.terms.bound
+        value = self.error if self.terms.objective == "error" else self.total_payment
+        if bound is None or value - bound > OPTIMALITY * value:
+            return self._incentives
+        figures = {"value": value, "bound": bound, "gap": abs(value - bound)}
+        note = f"bound from {self.terms.bound_source}"
+        return (*self._incentives, Certificate("optimality", True, False, figures, {}, note))
+
+    def audit(self) -> tuple[Certificate, ...]:
+        """Return the certificates."""
+        return self.certificates()
+
+    def __str__(self) -> str:
+        lines = [f"contract menu with {len(self.items)} items, {self.noise.name} noise; {self.statement()}"]
+        lines += [f"  epsilon {level:.6g} for {pay:.6g}" for level, pay in self.items[:20]]
+        lines += ["  ..."] if len(self.items) > 20 else []
+        return "\n".join(lines + [f"  {certificate}" for certificate in self.certificates()])
+
+    def content(self) -> dict[str, Any]:
+        """Return items and terms as plain values."""
+        terms = self.terms
+        return {
+            "epsilon": self.epsilon.tolist(),
+            "payment": self.payment.tolist(),
+            "types": terms.types.tolist(),
+            "counts": terms.counts.tolist(),
+            "participation_cost": terms.cost.tolist(),
+            "budget": terms.budget,
+            "information": terms.information,
+            "data_range": terms.data_range,
+            "confidence": terms.confidence,
+            "noise": encode(terms.noise),
+            "objective": terms.objective,
+            "bound": terms.bound,
+            "bound_source": terms.bound_source,
+        }
+
+    @classmethod
+    def from_content(cls, content: Mapping[str, Any]) -> Self:
+        """Build the menu from plain values, auditing it again."""
+        terms = Terms(
+            types=finite_array("types", content["types"], 1),
+            counts=finite_array("counts", content["counts"], 1),
+            cost=finite_array("participation_cost", content["participation_cost"], 1),
+            budget=_optional("budget", content["budget"]),
+            information=choice("information", content["information"], ("incomplete", "complete")),
+            data_range=in_range(
+                "data_range", content["data_range"], 0.0, math.inf, low_open=True, high_open=True
+            ),
+            confidence=in_range("confidence", content["confidence"], 0.0, 1.0, high_open=True),
+            noise=content["noise"],
+            objective=choice("objective", content["objective"], ("error", "payment")),
+            bound=_optional("bound", content["bound"]),
+            bound_source=str(content["bound_source"]),
+        )
+        return cls(content["epsilon"], content["payment"], terms)
+
+
+def _optional(field: str, value: Any) -> float | None:
+    return None if value is None else in_range(field, value, 0.0, math.inf, high_open=True)
+
+
+def _require(terms: Terms, epsilon: Array, payment: Array) -> None:
+    """Raise ParameterError unless the menu is a menu: lengths, signs, increasing types, somebody who buys."""
+    for field, array in (
+        ("counts", terms.counts),
+        ("participation_cost", terms.cost),
+        ("epsilon", epsilon),
+        ("payment", payment),
+    ):
+        if len(array) != len(terms.types):
+            raise ParameterError(
+                f"{field}: has {len(array)} entries for {len(terms.types)} types; give one a type"
+            )
+        if (array < 0).any():
+            raise ParameterError(f"{field}: entry {int(np.argmax(array < 0))} is negative")
+    if terms.types[0] <= 0 or (np.diff(terms.types) <= 0).any():
+        raise ParameterError("types: are not positive and strictly increasing; sort and merge them")
+    if (terms.counts <= 0).any() or not (epsilon > 0).any():
+        raise ParameterError("counts: every type needs users, and at least one type has to buy")
+    if ((epsilon == 0) & (payment != 0)).any():
+        raise ParameterError("payment: is not zero for a type that does not buy")
+
+
+def _float_down(number: Fraction) -> float:
+    """Return the largest float that is not above a rational number."""
+    nearest = float(number)
+    return nearest if Fraction(nearest) <= number else math.nextafter(nearest, -math.inf)

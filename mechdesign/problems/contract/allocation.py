@@ -1,0 +1,221 @@
+"""Ironed virtual costs, the optimal epsilons for them, and the bound that proves it.
+
+Everything rests on one identity and one inequality (docs/families/contract.md). Under incentive
+compatibility the least payments for non-increasing epsilons cost  sum_i H_i eps_i  with
+H_1 + ... + H_i = theta_i L_i,  L_i the users of the types up to i. And a non-increasing eps >= 0 is a
+non-negative combination of the indicators of the first i types, so for any other costs c_i
+
+    sum_i H_i eps_i >= kappa sum_i l_i c_i eps_i,    kappa = min_i (theta_i L_i) / (l_1 c_1 + ... + l_i c_i).
+
+With c the ironed virtual costs kappa is 1 (up to rounding, which is why it is computed), and the
+problem on the right is separable: its Lagrangian dual is the bound.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.mechanisms.noise import LAPLACE, Noise
+from mechdesign.problems.contract.population import Population
+from mechdesign.solvers.isotonic import increasing_blocks
+
+Array = NDArray[np.float64]
+
+UNIT = 2.0**-53
+
+ROUNDING = 64
+"""Units in the last place by which a term of the Lagrangian may be off in double precision."""
+
+FARTHEST = 600.0
+"""Multipliers from e^-600 to e^600 are searched."""
+
+MAX_TURNS = 200
+
+
+@dataclass(frozen=True, eq=False)
+class Costs:
+    """What a unit of epsilon costs for each type: users ``weights``, unit costs ``prices`` (non-decreasing).
+
+    ``factor`` is kappa: the true cost of a menu is at least ``factor * weights @ (prices * epsilon)``.
+    """
+
+    weights: Array
+    prices: Array
+    factor: float
+
+
+@dataclass(frozen=True, eq=False)
+class Limits:
+    """Floor and cap of epsilon."""
+
+    low: float = 0.0
+    high: float = math.inf
+
+
+@dataclass(frozen=True, eq=False)
+class Allocation:
+    """Optimal epsilons and the multiplier that proves it."""
+
+    epsilon: Array
+    multiplier: float
+
+
+def virtual_costs(people: Population) -> Array:
+    """Return H_i / l_i = theta_i + (theta_i - theta_{i-1}) L_{i-1} / l_i, shape (k,).
+
+    Examples
+    --------
+    >>> people = Population(np.array([1.0, 2.0, 2.1]), np.array([100.0, 1.0, 100.0]), np.zeros(3))
+    >>> virtual_costs(people).round(3)
+    array([  1.   , 102.   ,   2.201])
+    """
+    below = people.cumulative - people.counts
+    return people.types + np.diff(people.types, prepend=0.0) * below / people.counts
+
+
+def ironed_costs(people: Population) -> Costs:
+    """Return the ironed virtual costs of a population: slopes of the convex minorant of (L_i, theta_i L_i).
+
+    Examples
+    --------
+    >>> people = Population(np.array([1.0, 2.0, 2.1]), np.array([100.0, 1.0, 100.0]), np.zeros(3))
+    >>> ironed_costs(people).prices.round(6)
+    array([1.      , 3.189109, 3.189109])
+    """
+    starts = increasing_blocks(virtual_costs(people), people.counts)
+    cumulative = people.cumulative
+    ends = np.append(starts[1:], len(people.types)) - 1
+    users = np.diff(cumulative[ends], prepend=0.0)
+    spent = np.diff(cumulative[ends] * people.types[ends], prepend=0.0)
+    sizes = np.diff(np.append(starts, len(people.types)))
+    raw = virtual_costs(people)[starts]  # a block of one keeps its own virtual cost: no cancellation
+    slopes = np.maximum.accumulate(np.where(sizes == 1, raw, spent / users))
+    prices = np.repeat(slopes, sizes)
+    ratios = people.types * cumulative / np.cumsum(people.counts * prices)
+    return Costs(people.counts, prices, min(1.0, float(ratios.min())) * (1.0 - 2 * (len(prices) + 4) * UNIT))
+
+
+def own_costs(people: Population) -> Costs:
+    """Return the costs with complete information: every user is paid theta epsilon."""
+    return Costs(people.counts, people.types, 1.0)
+
+
+def within_budget(costs: Costs, noise: Noise, budget: float, limits: Limits) -> Allocation:
+    """Minimise sum weights loss(epsilon) subject to weights @ (prices * epsilon) <= budget and the limits.
+
+    The budget must allow the floor. For Laplace noise without limits this is the closed form.
+    """
+    if noise is LAPLACE and limits.low == 0.0 and limits.high == math.inf:
+        scale = budget / math.fsum(costs.weights * np.cbrt(costs.prices) ** 2)
+        return Allocation(scale / np.cbrt(costs.prices), 2.0 / scale**3)
+
+    def surplus(epsilon: Array) -> float:
+        return math.fsum(costs.weights * costs.prices * epsilon) / budget - 1.0
+
+    return _balanced(costs, noise, limits, surplus)
+
+
+def for_error(costs: Costs, noise: Noise, error: float, limits: Limits) -> Allocation:
+    """Minimise weights @ (prices * epsilon) subject to sum weights loss(epsilon) <= error and the limits.
+
+    The error must be one that the cap allows.
+    """
+    if noise is LAPLACE and limits.low == 0.0 and limits.high == math.inf:
+        scale = math.sqrt(math.fsum(costs.weights * np.cbrt(costs.prices) ** 2) / error)
+        return Allocation(scale / np.cbrt(costs.prices), 2.0 / scale**3)
+
+    def surplus(epsilon: Array) -> float:
+        return 1.0 - math.fsum(costs.weights * noise.loss(epsilon)) / error
+
+    return _balanced(costs, noise, limits, surplus, math.exp(0.5 * FARTHEST))
+
+
+def least_error(costs: Costs, noise: Noise, budget: float, limits: Limits, multiplier: float) -> float:
+    """Return a proven lower bound of the error that any menu within the budget has.
+
+    For mu >= 0: sum w loss(eps) >= sum w min over eps of (loss(eps) + mu price eps) - mu budget / factor.
+    """
+    terms = _lagrangian_terms(costs, noise, limits, multiplier)
+    paid = multiplier * budget / costs.factor
+    return math.fsum(terms) - paid - ROUNDING * UNIT * (math.fsum(terms) + paid)
+
+
+def least_cost(costs: Costs, noise: Noise, error: float, limits: Limits, multiplier: float) -> float:
+    """Return a proven lower bound of the cost of any menu with at most this error."""
+    if multiplier == 0.0:
+        return 0.0
+    terms = _lagrangian_terms(costs, noise, limits, multiplier)
+    slack = ROUNDING * UNIT * (math.fsum(terms) + error)
+    return costs.factor * (math.fsum(terms) - error - slack) / multiplier
+
+
+def _lagrangian_terms(costs: Costs, noise: Noise, limits: Limits, multiplier: float) -> Array:
+    prices = multiplier * costs.prices
+    epsilon = _minimisers(noise, limits, prices)
+    return costs.weights * (noise.loss(epsilon) + (prices * epsilon if multiplier > 0.0 else 0.0))
+
+
+def _minimisers(noise: Noise, limits: Limits, prices: Array) -> Array:
+    """Return the minimisers of loss(eps) + price eps within the limits."""
+    if not prices.any():
+        return np.full_like(prices, limits.high)
+    return np.clip(noise.epsilon_at(prices), limits.low, limits.high)
+
+
+def _balanced(
+    costs: Costs, noise: Noise, limits: Limits, surplus: Callable[[Array], float], beyond: float | None = None
+) -> Allocation:
+    """Find the multiplier at which the surplus, decreasing in it, changes its sign.
+
+    Regula falsi (Illinois) on the logarithm, bisected now and then; the two minimisers at the ends of the
+    final bracket are mixed so that the surplus is not positive: both minimise the same Lagrangian. Where the
+    floor alone decides, ``beyond`` is the multiplier (by default the least that leads to the floor).
+    """
+    if limits.high < math.inf and surplus(np.full_like(costs.prices, limits.high)) <= 0.0:
+        return Allocation(np.full_like(costs.prices, limits.high), 0.0)
+    starts = np.flatnonzero(np.diff(costs.prices, prepend=-1.0))
+    distinct, sizes = costs.prices[starts], np.diff(np.append(starts, len(costs.prices)))
+
+    def at(place: float) -> Array:
+        return np.repeat(_minimisers(noise, limits, math.exp(place) * distinct), sizes)
+
+    left, right = -1.0, 1.0
+    while surplus(at(left)) <= 0.0 and left > -FARTHEST:
+        left = max(2.0 * left, -FARTHEST)
+    while surplus(at(right)) > 0.0 and right < FARTHEST:
+        if (at(right) <= limits.low).all():  # the floor alone decides
+            return Allocation(at(right), math.exp(right) if beyond is None else beyond)
+        right = min(2.0 * right, FARTHEST)
+    ends = [surplus(at(left)), surplus(at(right))]
+    for turn in range(MAX_TURNS):
+        middle = (
+            0.5 * (left + right)
+            if turn % 3 == 2
+            else (left * ends[1] - right * ends[0]) / (ends[1] - ends[0])
+        )
+        if not left < middle < right:
+            middle = 0.5 * (left + right)
+        if not left < middle < right:
+            break
+        value = surplus(at(middle))
+        if value > 0.0:
+            left, ends = middle, [value, 0.5 * ends[1] if turn % 3 else ends[1]]
+        else:
+            right, ends = middle, [0.5 * ends[0] if turn % 3 else ends[0], value]
+        if value == 0.0:
+            break
+    return Allocation(_mixed(at(left), at(right), surplus), math.exp(right))
+
+
+def _mixed(rich: Array, poor: Array, surplus: Callable[[Array], float]) -> Array:
+    """Return the mixture of a menu with positive surplus and one without that has none."""
+    above, below = surplus(rich), surplus(poor)
+    if above <= 0.0 or above == below:
+        return poor
+    share = -below / (above - below)
+    return poor + share * (rich - poor)

@@ -1,0 +1,134 @@
+"""The menu as it runs: exact choices, payments, reports, promises, files."""
+
+import json
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+import mechdesign as md
+from mechdesign.core.errors import CertificateError, DataError, ModelFileError, ParameterError
+from mechdesign.mechanisms.contract_menu import NOT_BUYING, ContractMenu, Terms
+from mechdesign.problems.contract import PrivacyContract
+
+THREE = {"types": [1.0, 2.0, 3.0], "counts": [100, 50, 10], "budget": 1000.0}
+
+
+def menu_for(**changes):
+    return md.solve(PrivacyContract(**{**THREE, **changes})).mechanism()
+
+
+def best_item(menu, theta, cost):
+    """Brute force in rationals; ties to the larger epsilon; staying out only when strictly better."""
+    values = [Fraction(pay) - Fraction(theta) * Fraction(level) for level, pay in menu.items.tolist()]
+    best = max(range(len(values)), key=lambda item: (values[item], -item))
+    return best if values[best] >= Fraction(cost) else NOT_BUYING
+
+
+@given(st.lists(st.floats(0.01, 5.0), min_size=1, max_size=20), st.sampled_from([0.0, 0.1]))
+@settings(max_examples=100, deadline=None)
+def test_choice_is_exact_for_any_type(thetas, cost):
+    menu = menu_for(participation_cost=cost)
+    near = [float(t) for s in menu._switches for t in (s, np.nextafter(s, 9), np.nextafter(s, 0))]
+    people = [*thetas, *near]
+    assert menu.choose(people).tolist() == [best_item(menu, theta, cost) for theta in people]
+
+
+@pytest.mark.parametrize("changes", [{}, {"types": [1, 2, 2.1], "counts": [100, 1, 100]}, {"noise": "duchi"}])
+def test_designed_types_take_their_own_items(changes):
+    menu = menu_for(**changes)
+    assert (menu.choose(menu.terms.types) == menu.item_of_type).all()
+    assert (menu.payments(menu.choose(menu.terms.types)) == menu.payment).all()
+
+
+def test_left_out_types_stay_out():
+    menu = menu_for(minimum_buyers=120, participation_cost=0.1)
+    assert menu.item_of_type.tolist() == [0, 1, NOT_BUYING]
+    assert menu.choose([1, 2, 3]).tolist() == [0, 1, NOT_BUYING]
+    assert menu.payments(menu.choose([3.0])).tolist() == [0.0]
+
+
+def test_costs_that_differ_by_type_are_honoured():
+    menu = menu_for(participation_cost=[1.5, 0.1, 0.0], budget=300.0)
+    assert (menu.choose([1, 2, 3]) == menu.item_of_type).all()
+
+
+def test_known_types_are_assigned_and_strangers_refused():
+    menu = menu_for(information="complete")
+    assert menu.choose([3, 1]).tolist() == [2, 0]
+    with pytest.raises(DataError, match=r"theta: 1\.5 is no type of this menu"):
+        menu.choose([1.5])
+
+
+@pytest.mark.parametrize("noise", ["laplace", "duchi", "piecewise"])
+def test_reports_are_unbiased_and_the_error_as_predicted(noise):
+    menu = menu_for(noise=noise, data_range=4.0)
+    rng = np.random.default_rng(5)
+    values = rng.uniform(-1.0, 3.0, 160)
+    chosen = menu.choose(np.repeat([1.0, 2.0, 3.0], [100, 50, 10]))
+    averages = [menu.estimate(menu.randomize(values, chosen, low=-1.0, rng=rng), chosen) for _ in range(400)]
+    off = np.array([average.value for average in averages]) - values.mean()
+    error = averages[0].standard_error
+    assert abs(off.mean()) < 5 * error / 20
+    assert off.std() < 1.15 * error
+    assert averages[0].alpha == pytest.approx(menu.alpha())
+    assert np.mean(abs(off) > menu.alpha()) <= 0.1
+
+
+def test_utilities_are_exact_differences():
+    menu = menu_for()
+    level, pay = menu.items[1]
+    assert menu.utility(2.0, 1) == float(Fraction(pay) - 2 * Fraction(level))
+
+
+def test_saved_and_loaded_unchanged(tmp_path):
+    for changes in (
+        {},
+        {"noise": {"epsilon": [0.1, 1.0, 5.0], "variance": [800.0, 8.0, 0.3]}},
+        {"information": "complete"},
+    ):
+        menu = menu_for(**changes)
+        menu.save(tmp_path / "menu.json")
+        again = ContractMenu.load(tmp_path / "menu.json")
+        assert again.fingerprint == menu.fingerprint
+        assert (again.items == menu.items).all()
+        assert [str(c) for c in again.certificates()] == [str(c) for c in menu.certificates()]
+
+
+def test_a_payment_lowered_by_one_unit_is_refused(tmp_path):
+    menu = menu_for()
+    menu.save(tmp_path / "menu.json")
+    document = json.loads((tmp_path / "menu.json").read_text())
+    document["content"]["payment"][0] = float(np.nextafter(document["content"]["payment"][0], 0) - 1e-12)
+    (tmp_path / "menu.json").write_text(json.dumps(document))
+    with pytest.raises(CertificateError, match=r"incentive_compatibility: FAILS \(exact\).*type = 0"):
+        md.load_mechanism(tmp_path / "menu.json")
+    del document["content"]["counts"]
+    (tmp_path / "menu.json").write_text(json.dumps(document))
+    with pytest.raises(ModelFileError, match="damaged"):
+        md.load_mechanism(tmp_path / "menu.json")
+
+
+def test_the_published_menu_is_refused_naming_the_deviation():
+    problem = PrivacyContract(types=[1, 2, 2.1], counts=[100, 1, 100], budget=1000)
+    with pytest.raises(
+        CertificateError, match=r"incentive_compatibility: FAILS \(exact\); worst_gain = 1\.906083755"
+    ):
+        md.solve(problem, method="published").mechanism()
+
+
+def test_bad_data_is_refused():
+    menu = menu_for()
+    for call, text in (
+        (lambda: menu.choose([0.0]), "theta: entry 0 is not positive"),
+        (lambda: menu.randomize([2.0], [0]), "values: reach outside"),
+        (lambda: menu.randomize([0.5, 0.5], [0]), "values: has 2 entries for 1 items"),
+        (lambda: menu.payments([3]), r"items: a number is outside -1 \.\.\. 2"),
+        (lambda: menu.estimate([0.5], [0, 1]), "reports: 1 for 2 buyers"),
+    ):
+        with pytest.raises(DataError, match=text):
+            call()
+    terms = Terms(np.array([2.0, 1.0]), np.ones(2), np.zeros(2))
+    with pytest.raises(ParameterError, match="types: are not positive and strictly increasing"):
+        ContractMenu([1.0, 0.5], [2.0, 1.0], terms)
