@@ -19,7 +19,7 @@ from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.randomness import Rng
 from mechdesign.core.validation import choice, finite_array, in_range, integer
 from mechdesign.mechanisms.base import Mechanism
-from mechdesign.mechanisms.noise import Noise, noise_of
+from mechdesign.mechanisms.noise import noise_of
 
 Array = NDArray[np.float64]
 Items = NDArray[np.int64]
@@ -118,17 +118,13 @@ class ContractMenu(Mechanism):
         self.terms = terms
         self.epsilon = finite_array("epsilon", epsilon, 1)
         self.payment = finite_array("payment", payment, 1)
+        self.noise = noise_of(terms.noise)
         _require(terms, self.epsilon, self.payment)
         for certificate in self._incentives:
             if not certificate.holds and certificate.property != "monotonicity":
                 raise CertificateError(f"contract menu: {certificate}")
 
     # The items
-
-    @cached_property
-    def noise(self) -> Noise:
-        """The randomizer of the items, by epsilon."""
-        return noise_of(self.terms.noise)
 
     @cached_property
     def items(self) -> Array:
@@ -314,10 +310,6 @@ class ContractMenu(Mechanism):
         figures = {"value": value, "bound": bound, "gap": abs(value - bound)}
         note = f"bound from {self.terms.bound_source}"
         return (*self._incentives, Certificate("optimality", True, False, figures, {}, note))
-
-    def audit(self) -> tuple[Certificate, ...]:
-        """Return the certificates."""
-        return self.certificates()
 
     def __str__(self) -> str:
         lines = [f"contract menu with {len(self.items)} items, {self.noise.name} noise; {self.statement()}"]

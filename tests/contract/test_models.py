@@ -39,6 +39,9 @@ class TestModel:
 
     def test_values_and_bounds_are_finite_and_residuals_small(self, slug):
         for run in check_of(slug).comparison.runs:
+            if run.kind == "published" and run.status == "failed":  # a printed formula may have no value at all
+                assert run.message
+                continue
             assert run.status in ("optimal", "feasible")
             assert math.isfinite(run.value)
             scale = max(1.0, abs(run.value))
@@ -67,6 +70,11 @@ class TestModel:
 
     def test_every_mechanism_saves_loads_and_audits(self, slug, tmp_path):
         for run in check_of(slug).comparison.runs:
+            broken = [item for item in run.certificates if not item.holds and item.property != "optimality"]
+            if run.kind == "published" and (not run.found or broken):
+                with pytest.raises(md.MechDesignError):
+                    run.mechanism()
+                continue
             mechanism = run.mechanism()
             if not isinstance(mechanism, Mechanism):
                 continue
