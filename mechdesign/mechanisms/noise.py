@@ -257,7 +257,7 @@ def noise_of(value: str | Mapping[str, Any] | Noise) -> Noise:
         return tabulated(value["epsilon"], value["variance"])
     if value not in NOISES:
         raise ParameterError(
-            f"noise: {value!r} is not a choice; {suggestion(str(value), NOISES)}, or a table of "
-            f"epsilon and variance"
+            f"noise: {value!r} is not a choice; {suggestion(str(value), NOISES)} (or give a table of "
+            "epsilon and variance)"
         )
     return NOISES[value]
