@@ -1,0 +1,319 @@
+"""Many attributes: each user reports k of m attributes, drawn without replacement, at epsilon/k each.
+
+Privacy. Which attributes are drawn does not depend on the values. Given the draw, k reports of an
+(epsilon/k)-private mechanism are epsilon-private together (sequential composition), whatever the values
+have to do with one another; the share of epsilon is the largest double e with k e <= epsilon exactly.
+
+Estimators. ``self-normalized`` divides by the number of users who drew attribute j: conditionally on the
+draws it is unbiased, and its variance is V/n_j, n_j about n k/m. ``scaled`` divides by the expected number
+n k/m, as Harmony and algorithm 6 of the RCP paper do: it pays for the variation of n_j as well,
+n Var = (m/k) E[r^2] - E[r]^2 for centred scores r. The first is the default, being smaller unless V is huge.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.audit.exponential import float_up
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.errors import CertificateError, ParameterError
+from mechdesign.core.randomness import BitSource, Rng, bit_source
+from mechdesign.core.validation import choice, integer, privacy_epsilon
+from mechdesign.mechanisms.base import Mechanism, mechanism_types
+from mechdesign.mechanisms.finite import CHUNK
+from mechdesign.mechanisms.labels import Labels
+from mechdesign.mechanisms.mean.base import MeanMechanism
+from mechdesign.mechanisms.mean.bits import Duchi
+from mechdesign.mechanisms.mean.collect import AttributeAggregator
+from mechdesign.mechanisms.mean.estimates import AttributeMeans
+from mechdesign.mechanisms.mean.table import ColumnRanges
+from mechdesign.mechanisms.mean.tally import Codes, Moments
+
+ESTIMATORS = ("self-normalized", "scaled")
+
+
+class AttributeSampling(Mechanism):
+    """Report k of m attributes, each with the same mechanism at epsilon/k.
+
+    Parameters
+    ----------
+    inner : MeanMechanism
+        The mechanism of one attribute, at epsilon/k; see :meth:`of` to have epsilon divided.
+    attributes : int or sequence of str
+        How many, or their names.
+    per_user : int
+        k, how many of them a user reports.
+    epsilon : float, optional
+        The promise for all reports of a user together; k times that of ``inner`` by default.
+    low, high : float or (m,) array, optional
+        The ranges of the columns; those of ``inner`` by default.
+    estimator : {"self-normalized", "scaled"}
+
+    Examples
+    --------
+    >>> mechanism = AttributeSampling.of(Duchi, epsilon=1.0, attributes=["steps", "pulse"])
+    >>> reports = mechanism.randomize([[0.5, -0.5]] * 4000, rng=1)
+    >>> reports.dtype.names, reports.shape
+    (('attribute', 'report'), (4000,))
+    >>> low, high = mechanism.estimate(reports).interval(0.99)
+    >>> bool(low[0] < 0.5 < high[0] and low[1] < -0.5 < high[1])
+    True
+    """
+
+    type: ClassVar[str] = "attribute-sampling"
+
+    def __init__(
+        self,
+        inner: MeanMechanism,
+        attributes: int | Sequence[str],
+        per_user: int = 1,
+        epsilon: float | None = None,
+        low: Any = None,
+        high: Any = None,
+        estimator: str = "self-normalized",
+    ) -> None:
+        if not isinstance(inner, MeanMechanism):
+            raise ParameterError(
+                f"inner: {type(inner).__name__} is no mechanism for the mean of one attribute"
+            )
+        names = None if isinstance(attributes, (int, np.integer)) else list(attributes)
+        size = integer("attributes", attributes if names is None else len(names), 1)
+        self.inner, self.labels = inner, Labels(size, names)
+        self.per_user = integer("per_user", per_user, 1, size)
+        self.estimator = choice("estimator", estimator, ESTIMATORS)
+        self.epsilon = privacy_epsilon(inner.epsilon * self.per_user if epsilon is None else epsilon)
+        self.delta = self.per_user * inner.delta
+        self.ranges = ColumnRanges(
+            size,
+            inner.domain.low if low is None else low,
+            inner.domain.high if high is None else high,
+            self.labels,
+        )
+        self.dtype = np.dtype([("attribute", np.int32), ("report", np.dtype(inner.report_dtype))])
+
+    @classmethod
+    def of(
+        cls,
+        kind: Callable[[float], MeanMechanism],
+        epsilon: float,
+        attributes: int | Sequence[str],
+        per_user: int = 1,
+        **options: Any,
+    ) -> AttributeSampling:
+        """Divide epsilon among ``per_user`` reports of a mechanism that is determined by its epsilon.
+
+        Parameters
+        ----------
+        kind : callable
+            ``Duchi``, ``Laplace``, ``Piecewise``, ``Hybrid``, ``DiscretePiecewise``, ``SquareWave``, or
+            a function that returns a mechanism for a share of epsilon.
+        epsilon : float
+        attributes, per_user, **options
+            As for the constructor.
+        """
+        share = epsilon_share(privacy_epsilon(epsilon), integer("per_user", per_user, 1))
+        return AttributeSampling(kind(share), attributes, per_user, epsilon, **options)
+
+    @property
+    def size(self) -> int:
+        """The number m of attributes."""
+        return self.labels.size
+
+    # Client
+
+    def randomize(self, values: Any, rng: Rng = None, clip: bool = False) -> NDArray[Any]:
+        """Return k reports for each user: records with the fields ``attribute`` and ``report``.
+
+        Parameters
+        ----------
+        values : (n, m) array or data frame
+            One row a user. Column names of a data frame must be those of the attributes, in order.
+        rng : None, int or numpy Generator
+            None, the default, draws from the operating system; give a seed only in simulations.
+        clip : bool
+            Whether values outside the range are moved to its nearest end instead of refused.
+
+        Returns
+        -------
+        (n k,) structured array
+            The k reports of a user follow one another. ``attribute`` counts from 0.
+
+        Raises
+        ------
+        DataError
+            For columns that are not the attributes, NaN, or a value outside its range.
+        """
+        table, source = self.ranges.check(values, clip), bit_source(rng)
+        users, k = len(table), self.per_user
+        reports = np.empty(users * k, dtype=self.dtype)
+        rows = np.repeat(np.arange(max(1, CHUNK // k)), k)
+        for start in range(0, users, max(1, CHUNK // k)):
+            part = table[start : start + max(1, CHUNK // k)]
+            drawn = draw_attributes(len(part), self.size, k, source).ravel()
+            chosen = part[rows[: len(drawn)], drawn]
+            block = reports[start * k : start * k + len(drawn)]
+            block["attribute"] = drawn
+            block["report"] = self.inner.draw(self.ranges.to_unit(chosen, drawn), source)
+        return reports
+
+    # Server
+
+    def aggregator(self) -> AttributeAggregator:
+        """Return empty exact sums; those of many machines can be merged in any order."""
+        return AttributeAggregator(self)
+
+    def estimate(self, reports: Any, population: bool = False) -> AttributeMeans:
+        """Return the means of all attributes; see :class:`AttributeAggregator`."""
+        sums = self.aggregator()
+        sums.update(reports)
+        return sums.estimate(population)
+
+    def column_estimate(self, moments: Moments, users: int, population: bool) -> tuple[float, float]:
+        """Return estimate and standard error of one column, in units of the inner range."""
+        slope, offset = self.inner.slope, self.inner.offset
+        if self.estimator == "self-normalized":
+            single = self.inner.estimate_from_moments(moments, population)
+            return single.value, single.standard_error
+        factor = Fraction(self.size, self.per_user * users)  # m/(k n)
+        value = slope * moments.total * factor + offset
+        # A user's term is (m/k) r when the attribute is drawn, else 0: its mean square is known exactly.
+        square = moments.square * factor * Fraction(self.size, self.per_user)
+        variance = max(Fraction(0), square - (moments.total * factor) ** 2)
+        return float(value), abs(float(slope)) * math.sqrt(float(variance) / users)
+
+    # Accuracy
+
+    def variance(self, x: Any, users: int) -> Any:
+        """Return the predicted variance of the mean of a column whose users all have the value x.
+
+        Parameters
+        ----------
+        x : float or array
+            Values in the range of ``inner``.
+        users : int
+        """
+        report = self.inner.variance(x)
+        n, share = integer("users", users, 1), self.per_user / self.size
+        if self.estimator == "self-normalized":
+            return report / (n * share)
+        score = np.asarray(x) - float(self.inner.offset)
+        variance = (report + (1.0 - share) * score**2) / (n * share)
+        return float(variance) if np.ndim(x) == 0 else variance
+
+    # Certificates and file
+
+    def certificates(self) -> tuple[Certificate, ...]:
+        """Return the certificates of ``inner``, with the privacy of k reports together."""
+        found = self.inner.certificates()
+        privacy = next(certificate for certificate in found if certificate.property == "privacy")
+        k = self.per_user
+        composed = Fraction(self.inner.epsilon) * k <= Fraction(self.epsilon)
+        together = privacy.figures["true_epsilon"]
+        figures = {
+            "epsilon": self.epsilon,
+            "true_epsilon": together if math.isinf(together) else float_up(Fraction(together) * k),
+            "epsilon_each": self.inner.epsilon,
+            "reports_each": k,
+        }
+        if self.delta > 0:
+            figures |= {"delta": self.delta}
+        together_holds = privacy.holds and composed
+        first = Certificate("privacy", together_holds, privacy.exact, figures, privacy.witness, privacy.note)
+        return (first, *(certificate for certificate in found if certificate.property != "privacy"))
+
+    def content(self) -> dict[str, Any]:
+        """Return the inner mechanism, the attributes, their ranges and the estimator."""
+        return {
+            "inner": {"type": self.inner.type, "content": self.inner.content()},
+            "attributes": self.size if self.labels.names is None else list(self.labels.names),
+            "per_user": self.per_user,
+            "epsilon": self.epsilon,
+            "low": self.ranges.low.tolist(),
+            "high": self.ranges.high.tolist(),
+            "estimator": self.estimator,
+        }
+
+    @classmethod
+    def from_content(cls, content: Mapping[str, Any]) -> Self:
+        """Build the mechanism from plain values, auditing it again."""
+        kind = mechanism_types()[content["inner"]["type"]]
+        inner = kind.from_content(content["inner"]["content"])
+        names = ("attributes", "per_user", "epsilon", "low", "high", "estimator")
+        return cls._restore(inner, {name: content[name] for name in names})
+
+    @classmethod
+    def _restore(cls, inner: Mechanism, options: dict[str, Any]) -> Self:
+        return cls(inner, **options)  # type: ignore[arg-type]
+
+
+class Harmony(AttributeSampling):
+    """Harmony (Nguyen et al., 2016): one sampled attribute, Duchi's two values times m.
+
+    Duchi's mechanism with k = 1 and the ``scaled`` estimator: a bit stands for +-m D (high - low)/2.
+
+    Parameters
+    ----------
+    epsilon : float
+    attributes : int or sequence of str
+    low, high : float or (m,) array
+        The ranges of the columns, [-1, 1] by default.
+
+    Examples
+    --------
+    >>> mechanism = Harmony(epsilon=1.0, attributes=36)
+    >>> round(mechanism.variance(0.0, users=1), 3)  # m D^2
+    168.577
+    """
+
+    type: ClassVar[str] = "harmony"
+
+    def __init__(
+        self, epsilon: float, attributes: int | Sequence[str], low: Any = -1.0, high: Any = 1.0
+    ) -> None:
+        super().__init__(Duchi(epsilon), attributes, 1, epsilon, low, high, "scaled")
+
+    @classmethod
+    def _restore(cls, inner: Mechanism, options: dict[str, Any]) -> Self:
+        mechanism = cls(options["epsilon"], options["attributes"], options["low"], options["high"])
+        if inner.fingerprint != mechanism.inner.fingerprint or options["per_user"] != 1:
+            raise CertificateError("inner: is not Duchi's mechanism at this epsilon with one report a user")
+        return mechanism
+
+
+def epsilon_share(epsilon: float, parts: int) -> float:
+    """Return the largest double e with parts e <= epsilon exactly.
+
+    Examples
+    --------
+    >>> epsilon_share(1.0, 4)
+    0.25
+    """
+    share = epsilon / parts
+    while Fraction(share) * parts > Fraction(epsilon):
+        share = math.nextafter(share, 0.0)
+    return share
+
+
+def draw_attributes(users: int, attributes: int, per_user: int, source: BitSource) -> Codes:
+    """Return ``per_user`` different attributes for each user, each subset equally likely (Floyd's algorithm).
+
+    A uniform 62-bit integer modulo j + 1 is uniform up to (j + 1)/2**62.
+
+    Examples
+    --------
+    >>> from mechdesign.core.randomness import bit_source
+    >>> sorted(draw_attributes(1, 3, 3, bit_source(1))[0].tolist())
+    [0, 1, 2]
+    """
+    chosen = np.empty((users, per_user), dtype=np.int64)
+    for place, last in enumerate(range(attributes - per_user, attributes)):
+        candidate = source.integers(users) % (last + 1)
+        taken = (chosen[:, :place] == candidate[:, None]).any(axis=1)
+        chosen[:, place] = np.where(taken, last, candidate)
+    return chosen

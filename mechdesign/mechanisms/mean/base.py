@@ -1,0 +1,300 @@
+"""The base class of mechanisms for the mean of one attribute, and their mergeable server.
+
+A report has a centred score r with E[slope r + offset | x] = x. The server keeps exact sums of r and
+r^2 over all reports, so that merging in any order gives the same estimate to the last bit.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from mechdesign.core.errors import DataError, ParameterError
+from mechdesign.core.randomness import BITS, BitSource, Rng, bit_source
+from mechdesign.core.validation import privacy_epsilon
+from mechdesign.mechanisms.base import Mechanism
+from mechdesign.mechanisms.finite import CHUNK
+from mechdesign.mechanisms.mean.estimates import MeanEstimate
+from mechdesign.mechanisms.mean.tally import Moments, Tally
+from mechdesign.mechanisms.mean.values import Array, Domain
+
+
+class MeanMechanism(Mechanism):
+    """A local randomizer of one number in [low, high], with an unbiased estimator of the mean.
+
+    Subclasses draw reports for u = (x - low) / (high - low), give the tally their reports need, the
+    variance of one report, and their certificates.
+
+    Attributes
+    ----------
+    epsilon, delta : float
+        The promise.
+    domain : Domain
+        The range of the values.
+    """
+
+    epsilon: float
+    delta: float = 0.0
+    domain: Domain
+    report_dtype: DTypeLike = np.float64
+
+    # What a subclass provides
+
+    @abstractmethod
+    def draw(self, unit: Array, source: BitSource) -> NDArray[Any]:
+        """Return one report for each u in [0, 1]; at most 2**16 at a time are asked for."""
+
+    @abstractmethod
+    def tally(self, groups: int = 1) -> Tally:
+        """Return empty exact counters for the reports of this many attributes."""
+
+    @abstractmethod
+    def unit_variance(self, unit: Array) -> Array:
+        """Return the variance of the estimate from one report, for u in [0, 1] and the range [0, 1]."""
+
+    @abstractmethod
+    def worst_unit(self) -> float:
+        """Return the u in [0, 1] at which the variance of a report is largest."""
+
+    @property
+    @abstractmethod
+    def slope(self) -> Fraction:
+        """The factor that turns a centred score into the units of the values."""
+
+    @property
+    @abstractmethod
+    def offset(self) -> Fraction:
+        """What has to be added to it."""
+
+    def score_variance(self, moments: Moments, population: bool) -> float:
+        """Return the estimated variance of one score, in squared units of the score.
+
+        The default is the unbiased empirical variance of the scores, which also counts how the
+        users differ: exact for the mean of a population, on the safe side for the users at hand. It
+        is never taken below the least variance that a report can have.
+        """
+        least = self.least_variance() / float(self.slope) ** 2 if self.slope else 0.0
+        return max(empirical_variance(moments), least)
+
+    # Client
+
+    def randomize(self, values: Any, rng: Rng = None, clip: bool = False) -> NDArray[Any]:
+        """Return one report for each value.
+
+        Parameters
+        ----------
+        values : (n,) array
+            Numbers in [low, high].
+        rng : None, int or numpy Generator
+            None, the default, draws from the operating system; give a seed only in simulations.
+        clip : bool
+            Whether values outside the range are moved to its nearest end instead of refused.
+
+        Returns
+        -------
+        (n,) array
+
+        Raises
+        ------
+        DataError
+            For NaN, a text, or a value outside the range; the message names the row.
+        """
+        column, source = self.domain.check(values, clip), bit_source(rng)
+        reports = np.empty(len(column), dtype=self.report_dtype)
+        for start in range(0, len(column), CHUNK):
+            unit = self.domain.to_unit(column[start : start + CHUNK])
+            reports[start : start + CHUNK] = self.draw(unit, source)
+        return reports
+
+    # Server
+
+    def aggregator(self) -> MeanAggregator:
+        """Return empty exact sums; those of many machines can be merged in any order."""
+        return MeanAggregator(self)
+
+    def estimate(self, reports: Any, population: bool = False) -> MeanEstimate:
+        """Return the unbiased estimate of the mean with its standard error.
+
+        Parameters
+        ----------
+        reports : (n,) array
+            What :meth:`randomize` returned, of all users.
+        population : bool
+            Whether the wanted mean is that of the population the users were drawn from.
+
+        Raises
+        ------
+        DataError
+            When there are no reports, or one that no value can have caused.
+        """
+        sums = self.aggregator()
+        sums.update(reports)
+        return sums.estimate(population)
+
+    def estimate_from_moments(self, moments: Moments, population: bool = False) -> MeanEstimate:
+        """Return the estimate from the exact sums of the scores."""
+        value = self.slope * moments.mean + self.offset
+        variance = self.score_variance(moments, population) / moments.count
+        error = abs(float(self.slope)) * (math.sqrt(variance) + float(moments.rounding))
+        return MeanEstimate(float(value), error, moments.count, population)
+
+    # Accuracy
+
+    def variance(self, x: Any) -> Any:
+        """Return the variance of the estimate from one report of a user with value x, in squared units.
+
+        Parameters
+        ----------
+        x : float or array
+            Values in [low, high].
+        """
+        values = np.asarray(x, dtype=np.float64)
+        flat = self.domain.check(values.ravel())
+        result = self.unit_variance(self.domain.to_unit(flat)) * self.domain.width**2
+        return float(result[0]) if values.ndim == 0 else result.reshape(values.shape)
+
+    def worst_variance(self) -> float:
+        """Return the largest variance of the estimate from one report, over all values."""
+        return float(self.unit_variance(np.array([self.worst_unit()]))[0]) * self.domain.width**2
+
+    def least_variance(self) -> float:
+        """Return a lower bound of the variance of a report over all values (0 is always right)."""
+        return 0.0
+
+    def require_finite(self) -> None:
+        """Raise ParameterError when the variance of a report is beyond double precision."""
+        with np.errstate(all="ignore"):
+            try:
+                worst = self.worst_variance()
+            except (OverflowError, ZeroDivisionError):
+                worst = math.inf
+        if not math.isfinite(worst):
+            raise ParameterError(
+                f"epsilon: {self.epsilon:g} is so small that the variance of a report is beyond "
+                "double precision; "
+                "give a larger epsilon"
+            )
+
+    # File
+
+    def content(self) -> dict[str, Any]:
+        """Return the promise and the range; all that the formulas need."""
+        return {"epsilon": self.epsilon, "low": self.domain.low, "high": self.domain.high}
+
+
+LARGEST = 700.0
+"""The largest epsilon of mechanisms with a density: e^epsilon is still a double."""
+
+
+class FormulaMechanism(MeanMechanism):
+    """A mechanism with a density, determined by epsilon (at most 700) and the range alone."""
+
+    def __init__(self, epsilon: float, low: float = -1.0, high: float = 1.0) -> None:
+        self.epsilon = privacy_epsilon(epsilon)
+        if self.epsilon > LARGEST:
+            raise ParameterError(
+                f"epsilon: {self.epsilon:g} is above {LARGEST:g}, where no noise is left in doubles; "
+                "give a smaller epsilon"
+            )
+        self.domain = Domain(low, high)
+        self._prepare()
+        self.require_finite()
+
+    def _prepare(self) -> None:
+        """Compute what drawing needs (nothing by default)."""
+
+    @classmethod
+    def from_content(cls, content: Mapping[str, Any]) -> Self:
+        """Build the mechanism from plain values; the certificates are recomputed."""
+        return cls(content["epsilon"], content["low"], content["high"])
+
+
+class MeanAggregator:
+    """Exact sums of the reports of one attribute: add, merge, estimate.
+
+    Examples
+    --------
+    >>> from mechdesign.mechanisms.mean import Duchi
+    >>> mechanism = Duchi(epsilon=1.0)
+    >>> here, there = mechanism.aggregator(), mechanism.aggregator()
+    >>> here.update([0, 1, 1]); there.update([1])
+    >>> here.merge(there); here.users
+    4
+    """
+
+    def __init__(self, mechanism: MeanMechanism) -> None:
+        self.mechanism = mechanism
+        self.tally = mechanism.tally()
+
+    @property
+    def users(self) -> int:
+        """How many reports were added."""
+        return int(self.tally.counts()[0])
+
+    def update(self, reports: Any) -> None:
+        """Add reports; nothing is added when one of them is impossible."""
+        self.tally.add(self.tally.check(reports))
+
+    def merge(self, other: MeanAggregator) -> None:
+        """Add the sums of another machine; both must belong to the same mechanism."""
+        if other.mechanism.fingerprint != self.mechanism.fingerprint:
+            raise DataError(
+                "aggregator: the other one belongs to a different mechanism; merge sums of one mechanism only"
+            )
+        self.tally.merge(other.tally)
+
+    def estimate(self, population: bool = False) -> MeanEstimate:
+        """Return the estimate from all reports added so far."""
+        moments = self.tally.moments()
+        if moments.count == 0:
+            raise DataError("reports: there are none; give at least one report")
+        return self.mechanism.estimate_from_moments(moments, population)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the exact sums as whole numbers, with the mechanism's fingerprint."""
+        return {"mechanism": self.mechanism.fingerprint, "sums": self.tally.as_json()}
+
+    @classmethod
+    def from_json(cls, mechanism: MeanMechanism, document: Mapping[str, Any]) -> Self:
+        """Restore sums that :meth:`as_json` gave, for the same mechanism."""
+        if document.get("mechanism") != mechanism.fingerprint:
+            raise DataError(
+                "aggregator: the sums belong to a different mechanism; load the one they were made with"
+            )
+        restored = cls(mechanism)
+        restored.tally.restore(document["sums"])
+        return restored
+
+
+def variance_at_hand(mean_square: float, middle: float, end: float) -> float:
+    """Return the average variance of a report, on [-1, 1], of the users at hand, from the mean square.
+
+    For a variance A + (B - 1) v^2 with A = ``middle`` at v = 0 and ``end`` at |v| = 1, the mean square of the
+    unbiased reports is A + B avg(v^2), so that the reports tell avg(v^2), if B > 0.
+
+    Examples
+    --------
+    >>> variance_at_hand(3.0, middle=2.0, end=3.0)  # B = 2: avg(v^2) = 1/2
+    2.5
+    """
+    growth = end - middle
+    spread = min(max((mean_square - middle) / (growth + 1.0), 0.0), 1.0)
+    return middle + growth * spread
+
+
+def uniform_numbers(source: BitSource, count: int) -> Array:
+    """Return uniform doubles in [0, 1], rounded from 62-bit fractions: full relative precision near 0."""
+    return np.ldexp(source.integers(count).astype(np.float64), -BITS)
+
+
+def empirical_variance(moments: Moments) -> float:
+    """Return the unbiased empirical variance of the scores, exactly rounded; infinite for one report."""
+    if moments.count < 2:
+        return math.inf
+    return float((moments.square - moments.total**2 / moments.count) / (moments.count - 1))

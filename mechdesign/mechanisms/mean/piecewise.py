@@ -1,0 +1,214 @@
+"""The piecewise mechanism and its hybrid with Duchi's, on [low, high].
+
+Piecewise (Wang et al., ICDE 2019; thesis sec. 2.3.3). With s = e^(eps/2), C = (s + 1)/(s - 1) and v in
+[-1, 1], the report lies in [-C, C], with probability s/(s + 1) uniformly in the window [l, l + C - 1],
+l = (C + 1)v/2 - (C - 1)/2, else uniformly outside it. The densities are p = s(s - 1)/(2(s + 1)) inside
+and p e^-eps outside, so any ratio is at most e^eps. The report is unbiased for v.
+
+With u = (v + 1)/2 the window starts (C + 1)u above -C, and one uniform t in [0, 1] draws the report: t below
+1/(s + 1) is a place in the complement of the window, of length C + 1, the rest a place in the window.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.audit.density import audit_density
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.randomness import BitSource
+from mechdesign.mechanisms.mean import variance as formulas
+from mechdesign.mechanisms.mean.base import FormulaMechanism, uniform_numbers, variance_at_hand
+from mechdesign.mechanisms.mean.tally import FloatTally, Moments
+from mechdesign.mechanisms.mean.values import Array
+
+
+class Piecewise(FormulaMechanism):
+    """The piecewise mechanism PM on [low, high] (thesis sec. 2.3.3, eq. (2.9)).
+
+    Privacy holds for real numbers; doubles leak through their last bits, so the certificate is not
+    exact. ``DiscretePiecewise`` is the same mechanism on a grid, private exactly.
+
+    Parameters
+    ----------
+    epsilon : float
+    low, high : float
+        The range of the values, [-1, 1] by default.
+
+    Examples
+    --------
+    >>> mechanism = Piecewise(epsilon=4.0)
+    >>> round(mechanism.worst_variance(), 3)
+    0.241
+    >>> estimate = mechanism.estimate(mechanism.randomize([0.5] * 4000, rng=7))
+    >>> abs(estimate.value - 0.5) < 4 * estimate.standard_error
+    True
+    """
+
+    type: ClassVar[str] = "piecewise"
+
+    def _prepare(self) -> None:
+        half, eps = self.domain.half, self.epsilon
+        with np.errstate(all="ignore"):
+            self.reach = float(formulas.duchi_value(eps / 2.0))  # C, with [-1, 1] as the range
+            self._travel = float(-2.0 * half / np.expm1(-eps / 2.0))  # C + 1
+            self._window = float(2.0 * half / np.expm1(eps / 2.0))  # C - 1
+        self.inside = 1.0 / (1.0 + math.exp(-eps / 2.0))  # s/(s + 1)
+        self.outside = self.inside * math.exp(-eps / 2.0)
+        self._least = self.domain.middle - self.reach * half
+
+    def draw(self, unit: Array, source: BitSource) -> NDArray[Any]:
+        """Return reports by the inversion described in the module."""
+        return self.place(unit, uniform_numbers(source, len(unit)))
+
+    def place(self, unit: Array, uniform: Array) -> Array:
+        """Return the reports that these uniform numbers in [0, 1] stand for."""
+        start = unit * self._travel
+        rest = uniform * (self._travel / self.outside)
+        rest += (rest >= start) * self._window
+        within = uniform - self.outside
+        within *= self._window / self.inside
+        within += start
+        reports: Array = np.where(uniform < self.outside, rest, within)
+        reports += self._least
+        return reports
+
+    @property
+    def bound(self) -> float:
+        """The largest distance of a report from the middle of the range."""
+        return self.reach * self.domain.half
+
+    def tally(self, groups: int = 1) -> FloatTally:
+        """Return exact sums of rounded reports, centred at the middle of the range."""
+        return FloatTally(groups, self.domain.middle, self.bound)
+
+    @property
+    def slope(self) -> Fraction:
+        """1: scores are in the units of the values."""
+        return Fraction(1)
+
+    @property
+    def offset(self) -> Fraction:
+        """The middle of the range."""
+        return Fraction(self.domain.middle)
+
+    def score_variance(self, moments: Moments, population: bool) -> float:
+        """Return for the users at hand the formula at their average v^2, which the reports tell."""
+        if population:
+            return super().score_variance(moments, population)
+        middle, end = self._unit_variance_at(0.0), self._unit_variance_at(1.0)
+        return (
+            variance_at_hand(float(moments.mean_square) / self.domain.half**2, middle, end)
+            * self.domain.half**2
+        )
+
+    def _unit_variance_at(self, value: float) -> float:
+        return float(formulas.VARIANCES[self.type](self.epsilon, value))
+
+    def unit_variance(self, unit: Array) -> Array:
+        """Return the formula for v = 2u - 1, for a range of length 1."""
+        result: Array = formulas.VARIANCES[self.type](self.epsilon, 2.0 * unit - 1.0) / 4.0
+        return result
+
+    def worst_unit(self) -> float:
+        """Return the end or the middle: the variance is a quadratic in v without a linear term."""
+        return 1.0 if self._unit_variance_at(1.0) >= self._unit_variance_at(0.0) else 0.5
+
+    def least_variance(self) -> float:
+        """Return the lesser of the variances at the end and in the middle."""
+        return min(self._unit_variance_at(0.0), self._unit_variance_at(1.0)) * self.domain.half**2
+
+    def log_density(self, values: Array, reports: Array) -> Array:
+        """Return the log density of reports given values; minus infinity outside [-C, C]."""
+        start = self.domain.to_unit(values) * self._travel
+        place = np.asarray(reports) - self._least
+        within = (place >= start) & (place <= start + self._window)
+        # p = s/(s + 1) / (C - 1) and q = 1/(s + 1) / (C + 1), in the units of the values
+        inside = np.log(self.inside) - np.log(self._window)
+        outside = -self.epsilon / 2.0 + np.log(self.inside) - np.log(self._travel)
+        density: Array = np.where(within, inside, outside)
+        return np.where((place < 0.0) | (place > 2.0 * self.bound), -np.inf, density)
+
+    def certificates(self) -> tuple[Certificate, ...]:
+        """Return the audit of the density at one point in each piece for five inputs.
+
+        There are two levels only, so the supremum is attained wherever one input is inside and
+        another outside: between any two neighbouring ends of windows.
+        """
+        return (audit_density(self.log_density, *self._representatives(), self.epsilon).certificate(),)
+
+    def _representatives(self) -> tuple[Array, Array]:
+        unit = np.linspace(0.0, 1.0, 5)
+        edges = np.sort(np.concatenate([unit * self._travel, unit * self._travel + self._window]))
+        middles = (edges[1:] + edges[:-1]) / 2.0 + self._least
+        return self.domain.low + unit * self.domain.width, middles
+
+
+class Hybrid(Piecewise):
+    """Piecewise with probability a, Duchi's otherwise; a minimises the worst-case variance.
+
+    The mixing probability is computed, see :func:`~mechdesign.mechanisms.mean.variance.hybrid_mixing`:
+    0 up to epsilon = 0.61, then 1 - e^(-eps/2). The coin is independent of the value, so a mixture of two
+    eps-private mechanisms is eps-private, and both are unbiased. Not exact, as piecewise is not.
+
+    Parameters
+    ----------
+    epsilon : float
+    low, high : float
+        The range of the values, [-1, 1] by default.
+
+    Examples
+    --------
+    >>> mechanism = Hybrid(epsilon=1.0)
+    >>> round(mechanism.mixing, 4), round(mechanism.worst_variance(), 3)
+    (0.3935, 4.289)
+    """
+
+    type: ClassVar[str] = "hybrid"
+
+    def _prepare(self) -> None:
+        super()._prepare()
+        with np.errstate(all="ignore"):
+            self.mixing = float(formulas.hybrid_mixing(self.epsilon))
+            self.size = float(formulas.duchi_value(self.epsilon))  # D, with [-1, 1] as the range
+        step = self.size * self.domain.half
+        self.atoms = (self.domain.middle - step, self.domain.middle + step)
+
+    @property
+    def bound(self) -> float:
+        """The largest distance of a report from the middle of the range: Duchi's D or the reach C."""
+        return max(self.size, self.reach if self.mixing else 0.0) * self.domain.half
+
+    def draw(self, unit: Array, source: BitSource) -> NDArray[Any]:
+        """Return reports; one uniform number tosses the coin and draws the report."""
+        uniform = uniform_numbers(source, len(unit))
+        # Duchi: up when (t - a)/(1 - a) < 1/2 + v/(2D) = 1/2 + (u - 1/2)/D
+        rest = 1.0 - self.mixing
+        threshold = (unit - 0.5) * (rest / self.size) + (self.mixing + 0.5 * rest)
+        reports = np.where(uniform < threshold, *self.atoms[::-1])
+        chosen = np.flatnonzero(uniform < self.mixing)
+        if len(chosen):
+            reports[chosen] = self.place(unit[chosen], uniform[chosen] / self.mixing)
+        return reports
+
+    def score_variance(self, moments: Moments, population: bool) -> float:
+        """Return as piecewise does; pure Duchi's reports all have one size and tell nothing about v^2."""
+        return super().score_variance(moments, population or self.mixing == 0.0)
+
+    def log_density(self, values: Array, reports: Array) -> Array:
+        """Return the log density of reports given values; at Duchi's two values the log probability."""
+        places = np.asarray(reports)
+        up = (self.domain.to_unit(values) - 0.5) / self.size + 0.5
+        with np.errstate(divide="ignore"):
+            smooth = np.log(self.mixing) + super().log_density(values, reports)
+            atoms = np.log1p(-self.mixing) + np.log(np.where(places == self.atoms[1], up, 1.0 - up))
+        density: Array = np.where((places == self.atoms[0]) | (places == self.atoms[1]), atoms, smooth)
+        return density
+
+    def _representatives(self) -> tuple[Array, Array]:
+        inputs, middles = super()._representatives()
+        return inputs, np.concatenate([middles, self.atoms])

@@ -1,0 +1,120 @@
+"""A table of values, one column an attribute: checked with row and column named, mapped to [0, 1]."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.errors import DataError, ParameterError
+from mechdesign.core.validation import finite_array
+from mechdesign.mechanisms.labels import Labels
+from mechdesign.mechanisms.mean.values import Array, Domain, as_floats
+
+ROWS = 1 << 13
+"""Rows checked at a time."""
+
+
+class ColumnRanges:
+    """The ranges of the columns.
+
+    Parameters
+    ----------
+    size : int
+        Number of columns.
+    low, high : float or (size,) array
+    labels : Labels
+        The names of the columns, for messages.
+
+    Examples
+    --------
+    >>> ranges = ColumnRanges(2, 0.0, [1.0, 10.0], Labels(2, ["share", "count"]))
+    >>> ranges.check([[0.5, 11.0]])
+    Traceback (most recent call last):
+        ...
+    mechdesign.core.errors.DataError: values: row 1, column 'count': 11 is outside [0, 10]; correct it, or ...
+    """
+
+    def __init__(self, size: int, low: Any, high: Any, labels: Labels) -> None:
+        self.low, self.high = (
+            self._column(name, bound, size) for name, bound in (("low", low), ("high", high))
+        )
+        self.labels = labels
+        for first, last in zip(self.low.tolist(), self.high.tolist(), strict=True):
+            Domain(first, last)
+        self.width = self.high - self.low
+
+    @staticmethod
+    def _column(name: str, bound: Any, size: int) -> Array:
+        if np.ndim(bound) == 0:
+            return np.full(size, finite_array(name, bound, 0))
+        column = finite_array(name, bound, 1)
+        if len(column) != size:
+            raise ParameterError(
+                f"{name}: {len(column)} bounds for {size} attributes; give one for each, or one for all"
+            )
+        return column
+
+    def check(self, values: Any, clip: bool = False) -> Array:
+        """Return the table as floats.
+
+        Raises
+        ------
+        DataError
+            For columns that are not the attributes, NaN, and without ``clip`` a value outside the
+            range of its column, naming the first row (counted from 1), the column and the remedy.
+        """
+        self._check_names(getattr(values, "columns", None))
+        table = as_floats(values, 2, "values")
+        if table.shape[1] != self.labels.size:
+            raise DataError(
+                f"values: {table.shape[1]} columns for {self.labels.size} attributes; give one column each"
+            )
+        for start in range(0, len(table), ROWS):
+            part = table[start : start + ROWS]
+            if not ((part.min(axis=0) >= self.low).all() and (part.max(axis=0) <= self.high).all()):
+                self._refuse(part, start, clip)
+        return table
+
+    def _check_names(self, columns: Any) -> None:
+        if columns is None or self.labels.names is None:
+            return
+        given = [str(name) for name in columns]
+        for place, (found, wanted) in enumerate(zip(given, self.labels.names, strict=False)):
+            if found != wanted:
+                raise DataError(
+                    f"values: column {place + 1} is '{found}', not '{wanted}'; select the columns "
+                    "in the order of the mechanism's attributes"
+                )
+
+    def _refuse(self, part: Array, start: int, clip: bool) -> None:
+        missing = np.isnan(part)
+        if missing.any():
+            row, column = (int(index) for index in np.argwhere(missing)[0])
+            where = self._where(start + row, column)
+            raise DataError(f"values: {where}: NaN; leave out users without a value")
+        if clip:
+            return
+        outside = (part < self.low) | (part > self.high)
+        row, column = (int(index) for index in np.argwhere(outside)[0])
+        raise DataError(
+            f"values: {self._where(start + row, column)}: {part[row, column]:.10g} is outside "
+            f"[{self.low[column]:g}, {self.high[column]:g}]; correct it, or move values to the "
+            "nearest end with clip=True"
+        )
+
+    def _where(self, row: int, column: int) -> str:
+        return f"row {row + 1}, column '{self.labels.shown()[column]}'"
+
+    def to_unit(self, values: Array, columns: NDArray[np.int64]) -> Array:
+        """Return (x - low)/(high - low) for values of the given columns, moved to [0, 1]."""
+        unit: Array = (values - self.low[columns]) / self.width[columns]
+        return np.clip(unit, 0.0, 1.0, out=unit)
+
+    def from_inner(self, pairs: Array, domain: Domain) -> tuple[Array, Array]:
+        """Return estimates and errors of all columns, given in the units of the inner range."""
+        factor = self.width / domain.width
+        values: Array = self.low + (pairs[:, 0] - domain.low) * factor
+        errors: Array = pairs[:, 1] * factor
+        return values, errors

@@ -1,0 +1,139 @@
+"""Users' numbers and the range they lie in: checked with the row named, and mapped to [0, 1]."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.errors import DataError, ParameterError
+from mechdesign.core.validation import number
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The range [low, high] of the values; mechanisms work on u = (x - low) / (high - low).
+
+    Parameters
+    ----------
+    low, high : float
+        Finite, low < high.
+
+    Examples
+    --------
+    >>> Domain(-1.0, 1.0).to_unit(np.array([-1.0, 0.0, 1.0]))
+    array([0. , 0.5, 1. ])
+    """
+
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        low, high = number("low", self.low), number("high", self.high)
+        object.__setattr__(self, "low", low)
+        object.__setattr__(self, "high", high)
+        if not (math.isfinite(low) and math.isfinite(high)):
+            raise ParameterError(
+                f"low, high: [{low:g}, {high:g}] is not a finite range; give two finite numbers"
+            )
+        if low >= high:
+            raise ParameterError(f"low, high: low = {low:g} is not below high = {high:g}; give low < high")
+        if not math.isfinite(high - low) or high - low < np.finfo(np.float64).tiny:
+            raise ParameterError(
+                f"low, high: the width of [{low:g}, {high:g}] is no normal double; rescale the values"
+            )
+
+    @property
+    def width(self) -> float:
+        """The length of the range."""
+        return self.high - self.low
+
+    @property
+    def middle(self) -> float:
+        """The centre of the range."""
+        return self.low + self.half
+
+    @property
+    def half(self) -> float:
+        """Half the length of the range."""
+        return self.width / 2.0
+
+    def check(self, values: Any, clip: bool = False) -> Array:
+        """Return the values as one column of floats.
+
+        Raises
+        ------
+        DataError
+            For NaN, and without ``clip`` for a value outside the range, naming the first row
+            (counted from 1) and the remedy.
+        """
+        column = as_floats(values, 1, "values")
+        if column.size and not (column.min() >= self.low and column.max() <= self.high):
+            self._refuse(column, clip)
+        return column
+
+    def _refuse(self, column: Array, clip: bool) -> None:
+        missing = np.isnan(column)
+        if missing.any():
+            raise DataError(
+                f"values: row {_first(missing)}: NaN{_more(missing)}; leave out users without a value"
+            )
+        if clip:
+            return
+        outside = (column < self.low) | (column > self.high)
+        value = column[_first(outside) - 1]
+        raise DataError(
+            f"values: row {_first(outside)}: {value:.10g} is outside [{self.low:g}, "
+            f"{self.high:g}]{_more(outside)}; "
+            "correct it, or move values to the nearest end with clip=True"
+        )
+
+    def to_unit(self, values: Array) -> Array:
+        """Return (x - low) / width, moved to [0, 1] where rounding or the value lies outside."""
+        unit: Array = np.asarray(values - self.low)
+        unit /= self.width
+        return np.clip(unit, 0.0, 1.0, out=unit)
+
+
+def as_floats(values: Any, dimensions: int, what: str) -> Array:
+    """Return an array of doubles of this number of dimensions, or name the row that is no number."""
+    raw = np.asarray(values)
+    if raw.ndim != dimensions:
+        wanted = "one column of numbers" if dimensions == 1 else "a table (users x attributes)"
+        raise DataError(f"{what}: expected {wanted}, got an array of {raw.ndim} dimensions")
+    if raw.dtype.kind in "biuf":
+        floats: Array = raw.astype(np.float64, copy=False)
+        return floats
+    if raw.dtype.kind == "c":
+        raise DataError(f"{what}: are complex; give real numbers")
+    try:
+        return raw.astype(np.float64)
+    except (TypeError, ValueError):
+        raise _not_a_number(raw, what) from None
+
+
+def _not_a_number(raw: NDArray[Any], what: str) -> DataError:
+    """Return the error that names the first entry which is no number."""
+    for place, value in enumerate(raw.ravel().tolist()):
+        try:
+            float(value)
+        except (TypeError, ValueError):
+            row = place // raw.shape[1] if raw.ndim == 2 else place
+            return DataError(
+                f"{what}: row {row + 1}: {value!r} is not a number; correct or leave out the row"
+            )
+    return DataError(f"{what}: are not numbers; give one number a row")
+
+
+def _first(mask: NDArray[np.bool_]) -> int:
+    return int(np.argmax(mask)) + 1
+
+
+def _more(mask: NDArray[np.bool_]) -> str:
+    count = int(mask.sum())
+    return f" ({count} such values)" if count > 1 else ""

@@ -1,0 +1,281 @@
+"""Which mean mechanism to use: all of them ranked by predicted error, with the reasons.
+
+The predicted error of an attribute's mean is sqrt(V(eps/k) m/(k n)) times the width of the range, with V the
+worst-case variance of a report on a range of length 1, n users, m attributes and k of them reported by each
+user at eps/k (self-normalised: m/(k n) is one over the expected number of reports). k is the whole number
+from 1 to m that makes V(eps/k)/k least: it is 1 wherever V falls faster than 1/eps, as it does for all
+mechanisms whose variance tends to 0, and more than 1 for Duchi's, whose V tends to 1 on [-1, 1].
+Crossings of variances are computed, not remembered.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from mechdesign.core.errors import ParameterError
+from mechdesign.core.text import table
+from mechdesign.core.validation import in_range, integer
+from mechdesign.mechanisms.base import Mechanism
+from mechdesign.mechanisms.mean import (
+    AttributeSampling,
+    DiscretePiecewise,
+    Duchi,
+    Hybrid,
+    Laplace,
+    MeanMechanism,
+    Piecewise,
+    SquareWave,
+)
+from mechdesign.mechanisms.mean.attributes import epsilon_share
+from mechdesign.mechanisms.mean.discrete import best_shape
+from mechdesign.mechanisms.mean.values import Domain
+from mechdesign.mechanisms.mean.variance import WORST_VARIANCES, hybrid_mixing
+from mechdesign.problems.mean.best import best_mechanism, best_variance
+from mechdesign.solvers.bisection import sign_change
+
+CHANNEL = "mean-channel"
+
+KINDS: dict[str, type[MeanMechanism]] = {
+    "discrete-piecewise": DiscretePiecewise,
+    "duchi": Duchi,
+    "hybrid": Hybrid,
+    "piecewise": Piecewise,
+    "square-wave": SquareWave,
+    "laplace": Laplace,
+}
+"""What is ranked besides the solved channel; the earlier one is preferred where errors are equal."""
+
+EXACT = (CHANNEL, "discrete-piecewise", "duchi")
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A mechanism with its predicted error.
+
+    Attributes
+    ----------
+    name : str
+    error : float
+        Predicted worst-case standard error of an attribute's mean, in the units of the values.
+    report_variance : float
+        Worst-case variance of one report at its share of epsilon, in squared units.
+    per_user : int
+        k, how many attributes each user reports.
+    exact : bool
+        Whether its privacy certificate is exact.
+    reason : str
+    build : callable
+        Returns the mechanism that runs.
+    """
+
+    name: str
+    error: float
+    report_variance: float
+    per_user: int
+    exact: bool
+    reason: str
+    build: Callable[[], Mechanism]
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Mechanisms in order of predicted error; ``print`` it for the table and the reasons."""
+
+    epsilon: float
+    users: int
+    attributes: int
+    candidates: tuple[Candidate, ...]
+
+    @property
+    def best(self) -> Candidate:
+        """The candidate with the least predicted error."""
+        return self.candidates[0]
+
+    def mechanism(self) -> Mechanism:
+        """Return the best mechanism, ready to run."""
+        return self.best.build()
+
+    def __str__(self) -> str:
+        header = ["mechanism", "error", "k", "exact", "why"]
+        rows = [
+            [
+                found.name,
+                f"{found.error:.4g}",
+                str(found.per_user),
+                "yes" if found.exact else "no",
+                found.reason,
+            ]
+            for found in self.candidates
+        ]
+        head = f"epsilon = {self.epsilon:g}, {self.users} users, {self.attributes} attribute(s)"
+        return f"{head}\n{table(header, rows)}"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the ranking as plain values."""
+        fields = ("name", "error", "report_variance", "per_user", "exact", "reason")
+        candidates = [{field: getattr(found, field) for field in fields} for found in self.candidates]
+        head = {"epsilon": self.epsilon, "users": self.users, "attributes": self.attributes}
+        return {**head, "candidates": candidates}
+
+
+def choose(
+    epsilon: float,
+    users: int,
+    attributes: int = 1,
+    low: float = 0.0,
+    high: float = 1.0,
+    exact_only: bool = False,
+    channel: bool = True,
+) -> Ranking:
+    """Rank the mean mechanisms by predicted worst-case error.
+
+    Parameters
+    ----------
+    epsilon : float
+        The privacy of a user, for all of that user's reports together.
+    users, attributes : int
+    low, high : float
+        The range of the values.
+    exact_only : bool
+        Whether to leave out mechanisms whose floating-point reports leak.
+    channel : bool
+        Whether to solve for the best channel as well, which takes seconds where it is not known yet.
+
+    Returns
+    -------
+    Ranking
+
+    Examples
+    --------
+    >>> ranking = choose(epsilon=1.0, users=10_000, channel=False)
+    >>> [candidate.name for candidate in ranking.candidates][:2]
+    ['hybrid', 'discrete-piecewise']
+    >>> choose(epsilon=8.0, users=10_000, attributes=36, channel=False).best.per_user
+    1
+    """
+    eps = in_range("epsilon", epsilon, 0.0, math.inf, low_open=True, high_open=True)
+    n, m, domain = integer("users", users, 1), integer("attributes", attributes, 1), Domain(low, high)
+    found = [_candidate(name, eps, n, m, domain) for name in KINDS]
+    if channel:
+        found.insert(
+            0, _channel_candidate(eps, n, m, domain, min(found, key=lambda entry: entry.error).per_user)
+        )
+    kept = [entry for entry in found if math.isfinite(entry.error) and (entry.exact or not exact_only)]
+    if not kept:
+        raise ParameterError(f"epsilon: {eps:g} is so small that every variance overflows; give a larger one")
+    return Ranking(eps, n, m, tuple(sorted(kept, key=lambda entry: entry.error)))
+
+
+def unit_variance(name: str, epsilon: float) -> float:
+    """Return the worst-case variance of a report of a mechanism on a range of length 1."""
+    if name == CHANNEL:
+        solved = best_variance(epsilon)
+        return math.inf if solved is None else solved
+    if name == "discrete-piecewise":
+        return best_shape(epsilon)[0] / 4.0
+    with np.errstate(all="ignore"):  # an epsilon so small that the formula overflows: infinite
+        worst = float(WORST_VARIANCES[name](epsilon)) / 4.0
+    return worst if math.isfinite(worst) else math.inf
+
+
+def best_per_user(name: str, epsilon: float, attributes: int) -> int:
+    """Return the k in 1 .. m with the least V(eps/k)/k: how many attributes each user should report.
+
+    Examples
+    --------
+    >>> [best_per_user(name, 9.0, 36) for name in ("duchi", "piecewise", "laplace")]
+    [4, 1, 1]
+    """
+    # The discretised mechanism is close to the hybrid, whose formula costs nothing.
+    formula = "hybrid" if name == "discrete-piecewise" else name
+    numbers = range(1, attributes + 1)
+    return min(numbers, key=lambda k: unit_variance(formula, epsilon / k) / k)
+
+
+@lru_cache(maxsize=64)
+def crossing(first: str, second: str, low: float = 0.1, high: float = 20.0) -> float:
+    """Return the epsilon at which two worst-case variances are equal; thesis sec. 2.3.4 prints 1.29.
+
+    Examples
+    --------
+    >>> round(crossing("duchi", "piecewise"), 4)
+    1.2898
+    """
+
+    def difference(epsilon: float) -> float:
+        return unit_variance(first, epsilon) - unit_variance(second, epsilon)
+
+    return sign_change(difference, low, high)
+
+
+def _candidate(name: str, epsilon: float, users: int, attributes: int, domain: Domain) -> Candidate:
+    k = best_per_user(name, epsilon, attributes)
+    variance = unit_variance(name, epsilon / k) * domain.width**2
+
+    def build() -> Mechanism:
+        single = KINDS[name](epsilon_share(epsilon, k), domain.low, domain.high)  # type: ignore[call-arg]
+        return single if attributes == 1 else AttributeSampling(single, attributes, k, epsilon)
+
+    reason = ""
+    if math.isfinite(variance):
+        reason = _because(name, epsilon / k) + _because_k(name, epsilon, attributes, k)
+    error = _error(variance, users, attributes, k)
+    return Candidate(name, error, variance, k, name in EXACT, reason, build)
+
+
+def _channel_candidate(epsilon: float, users: int, attributes: int, domain: Domain, near: int) -> Candidate:
+    """Rank the solved channel; its k is sought next to that of the best formula, as each k is a program."""
+    numbers = [k for k in (near - 1, near, near + 1) if 1 <= k <= attributes]
+    k = min(numbers, key=lambda number: unit_variance(CHANNEL, epsilon / number) / number)
+    variance = unit_variance(CHANNEL, epsilon / k) * domain.width**2
+
+    def build() -> Mechanism:
+        single = best_mechanism(epsilon_share(epsilon, k), domain.low, domain.high)
+        assert single is not None  # its variance is finite, or it would not be ranked
+        return single if attributes == 1 else AttributeSampling(single, attributes, k, epsilon)
+
+    error = _error(variance, users, attributes, k)
+    reason = ""
+    if math.isfinite(variance):
+        part = 1.0 - unit_variance(CHANNEL, epsilon / k) / unit_variance("hybrid", epsilon / k)
+        reason = f"solved for this epsilon: variance {part:.1%} below the hybrid's"
+        reason += _because_k(CHANNEL, epsilon, attributes, k)
+    return Candidate(CHANNEL, error, variance, k, True, reason, build)
+
+
+def _error(variance: float, users: int, attributes: int, per_user: int) -> float:
+    return math.sqrt(variance) * math.sqrt(attributes / (per_user * users))
+
+
+def _because(name: str, epsilon: float) -> str:
+    border = crossing("duchi", "piecewise")
+    below = "below" if epsilon < border else "above"
+    if name == "duchi":
+        return f"one bit; better than piecewise below epsilon = {border:.4g}, and this is {below}"
+    if name == "piecewise":
+        return f"better than duchi above epsilon = {border:.4g}, and this is {below}"
+    if name == "hybrid":
+        return f"piecewise with probability {float(hybrid_mixing(epsilon)):.3g}, else duchi"
+    if name == "discrete-piecewise":
+        _, cells, window = best_shape(epsilon)
+        return f"piecewise on {cells} cells with a window of {window}"
+    if name == "square-wave":
+        return "made for distributions; its affine estimate of the mean is unbiased"
+    return "additive noise without bounds"
+
+
+def _because_k(name: str, epsilon: float, attributes: int, k: int) -> str:
+    if attributes == 1:
+        return ""
+    if k == 1:
+        return "; reports one attribute: more would divide epsilon too far"
+    single, several = unit_variance(name, epsilon), unit_variance(name, epsilon / k) / k
+    return (
+        f"; {k} attributes at epsilon {epsilon / k:.3g} each: variance {several / single:.0%} of that for one"
+    )

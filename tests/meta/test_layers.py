@@ -1,0 +1,127 @@
+"""Imports go one way only, for every module, at import time and inside functions."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import mechdesign
+
+PACKAGE = Path(mechdesign.__file__).parent
+MODULES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
+
+ALLOWED = {
+    "core": {"core"},
+    "audit": {"core", "audit"},
+    "solvers": {"core", "solvers"},
+    "mechanisms": {"core", "audit", "solvers", "mechanisms"},
+    "problems": {"core", "audit", "solvers", "mechanisms", "problems"},
+    "catalog": {"core", "audit", "solvers", "mechanisms", "problems", "catalog"},
+    "report": {"core", "audit", "solvers", "mechanisms", "problems", "catalog", "report"},
+}
+"""What each layer may import; ``cli``, ``__init__`` and ``__main__`` stand above all of them."""
+
+SOLVERS = ("scipy.optimize", "cvxpy", "pulp")
+
+
+def imports(module: str, package: Path = PACKAGE) -> list[tuple[str, bool]]:
+    """Return (imported name, whether it happens while the module itself is imported), typing-only ones left out."""
+    tree = ast.parse((package / module).read_text(encoding="utf-8"))
+    found: list[tuple[str, bool]] = []
+
+    def visit(node: ast.AST, eager: bool) -> None:
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            return
+        if isinstance(node, ast.Import):
+            found.extend((alias.name, eager) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module}: relative import"
+            found.append((node.module, eager))
+            found.extend((f"{node.module}.{alias.name}", eager) for alias in node.names)
+        elif isinstance(node, ast.Call) and "import_module" in ast.unparse(node.func):
+            found.extend((item.value, False) for item in node.args if isinstance(item, ast.Constant))
+        inside = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+        for child in ast.iter_child_nodes(node):
+            visit(child, eager and not inside)
+
+    visit(tree, True)
+    return found
+
+
+def family_of(name: str) -> str | None:
+    """Return the family a dotted name or a path of the package lies in."""
+    parts = name.removesuffix(".py").replace("/", ".").removeprefix("mechdesign.").split(".")
+    is_family = len(parts) > 1 and parts[0] == "problems" and (PACKAGE / "problems" / parts[1]).is_dir()
+    return parts[1] if is_family else None
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_module_imports_only_from_its_own_layer_and_below(module):
+    layer = module.split("/")[0]
+    if layer not in ALLOWED:
+        assert layer in ("__init__.py", "__main__.py", "cli.py"), f"{layer}: a new layer needs a rule here"
+        return
+    for name, _ in imports(module):
+        if name == "mechdesign" or not name.startswith("mechdesign."):
+            assert name != "mechdesign", "a module inside the package does not import its front"
+            continue
+        assert name.split(".")[1] in ALLOWED[layer], f"{module} imports {name}"
+
+
+@pytest.mark.parametrize("module", [name for name in MODULES if name.startswith("problems/")])
+def test_families_never_import_each_other(module):
+    own = family_of(module)
+    for name, _ in imports(module):
+        other = family_of(name) if name.startswith("mechdesign.") else None
+        assert other in (None, own), f"{module} imports {name}"
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_solvers_are_imported_on_first_use_and_only_by_the_layer_solvers(module):
+    """scipy.optimize and pulp: only ``solvers``, inside functions.
+
+    cvxpy is also the language in which users state own constraints, so a family may *write* cvxpy
+    expressions, importing it inside functions; it may not solve them: that is ``solvers.convex``.
+    """
+    layer = module.split("/")[0]
+    used = [(name, eager) for name, eager in imports(module) if name.startswith(SOLVERS)]
+    assert not [name for name, eager in used if eager], f"{module} imports a solver while it is imported"
+    names = {name.split(".")[0] for name, _ in used}
+    if layer == "solvers":
+        return
+    assert names <= ({"cvxpy"} if layer == "problems" else set()), f"{module} imports {names}"
+    if "cvxpy" in names:
+        calls = [
+            ast.unparse(node.func)
+            for node in ast.walk(ast.parse((PACKAGE / module).read_text(encoding="utf-8")))
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        ]
+        assert not [call for call in calls if call.endswith(".solve")], f"{module} solves by itself"
+
+
+def test_the_rule_itself_sees_lazy_and_dynamic_imports(tmp_path):
+    text = """
+from typing import TYPE_CHECKING
+if TYPE_CHECKING:
+    import cvxpy
+def f():
+    from scipy.optimize import linprog
+    import_module("mechdesign.cli")
+class C:
+    import pulp
+"""
+    (tmp_path / "x.py").write_text(text)
+    found = dict(imports("x.py", tmp_path))
+    assert found["scipy.optimize"] is False
+    assert found["mechdesign.cli"] is False
+    assert found["pulp"] is True
+    assert "cvxpy" not in found
+
+
+def test_audit_knows_no_algorithm():
+    for module in MODULES:
+        if module.startswith(("audit/", "core/")):
+            third_party = {name.split(".")[0] for name, _ in imports(module)} & {"scipy", "networkx", "cvxpy"}
+            assert not third_party, f"{module} imports {third_party}"

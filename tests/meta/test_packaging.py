@@ -1,0 +1,74 @@
+"""The built wheel, installed outside the checkout, checks every model; nothing needs the network."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import mechdesign as md
+
+ROOT = Path(__file__).parents[2]
+
+
+def run(*command: str, cwd: Path, path: Path | None = None) -> str:
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "COV_"))}
+    environment |= {"PIP_NO_INDEX": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    if path is not None:
+        environment["PYTHONPATH"] = str(path)
+    done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory) -> Path:
+    """Build the source archive, and the wheel from it: so the archive is complete, too."""
+    folder = tmp_path_factory.mktemp("dist")
+    run(sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), str(ROOT), cwd=folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def installed(built, tmp_path_factory) -> Path:
+    """Install the wheel, without its dependencies, into a folder of its own."""
+    folder = tmp_path_factory.mktemp("site")
+    (wheel,) = built.glob("*.whl")
+    run(sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(folder), str(wheel), cwd=folder)
+    return folder
+
+
+def test_the_wheel_holds_the_package_the_models_and_nothing_else(built):
+    (wheel,) = built.glob("*.whl")
+    names = set(zipfile.ZipFile(wheel).namelist())
+    shipped = {name.removeprefix("mechdesign/models/") for name in names if name.startswith("mechdesign/models/")}
+    wanted = {path.relative_to(ROOT / "models").as_posix() for path in (ROOT / "models").rglob("*") if path.is_file()}
+    assert shipped == wanted
+    assert "mechdesign/py.typed" in names
+    assert any(name.endswith("LICENSE") for name in names)
+    assert {name.split("/")[0] for name in names} == {"mechdesign", f"mechdesign-{md.__version__}.dist-info"}
+    modules = {path.relative_to(ROOT).as_posix() for path in (ROOT / "mechdesign").rglob("*.py")}
+    assert modules <= names
+
+
+def test_the_source_archive_holds_what_is_needed_to_work_on_it(built):
+    (archive,) = built.glob("*.tar.gz")
+    names = {name.partition("/")[2] for name in tarfile.open(archive).getnames()}
+    for wanted in ("pyproject.toml", "run.py", "README.md", "LICENSE", "tests/conftest.py", "models/references.bib"):
+        assert wanted in names
+    assert not [name for name in names if "__pycache__" in name or name.startswith((".git/", "docs/_build"))]
+
+
+def test_the_installed_wheel_checks_every_model_outside_the_checkout(installed, tmp_path):
+    where = run(sys.executable, "-c", "import mechdesign; print(mechdesign.__file__)", cwd=tmp_path, path=installed)
+    assert where.startswith(str(installed)), "the checkout was imported"
+    script = installed / "bin" / "mechdesign"
+    text = run(sys.executable, str(script), "check", "--all", cwd=tmp_path, path=installed)
+    assert "every verdict as recorded" in text
+    assert f"{len(md.models())} models" in text
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,140 @@
+"""Everything is found by name, nothing is registered centrally, and nothing was forgotten."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+import mechdesign as md
+import mechdesign.problems
+from mechdesign.catalog import load_model, models
+from mechdesign.catalog.load import bibliography_keys
+from mechdesign.core.method import Kind
+from mechdesign.problems import problem_classes
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = Path(mechdesign.__file__).parent
+FAMILIES = sorted(path.parent.name for path in (PACKAGE / "problems").glob("*/__init__.py"))
+MOST_LINES = 400
+
+
+@pytest.mark.parametrize("name", sorted(problem_classes()))
+def test_methods_have_unique_names_and_preferences(name):
+    methods = md.methods_of(problem_classes()[name])
+    assert methods, "a problem without a method"
+    assert len({method.name for method in methods}) == len(methods)
+    assert len({method.preference for method in methods}) == len(methods)
+    assert [method.preference for method in methods] == sorted(method.preference for method in methods)
+    for method in methods:
+        assert method.kind in Kind.__args__
+        assert method.summary
+        assert issubclass(problem_classes()[name], method.problem)
+
+
+@pytest.mark.parametrize("name", sorted(problem_classes()))
+def test_a_problem_has_a_stable_name_a_sense_and_a_summary(name):
+    problem = problem_classes()[name]
+    assert problem.name == name
+    assert problem.sense in ("max", "min")
+    assert problem.summary
+    assert getattr(md, problem.__name__) is problem
+    assert problem.__name__ in dir(md)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_family_has_a_page_a_model_and_its_tests(family):
+    assert models(family), "no model"
+    assert (ROOT / "tests" / "problems" / family).is_dir(), "no tests"
+    page = ROOT / "docs" / "families" / f"{family}.md"
+    assert page.is_file(), "no page in docs/families"
+    assert len(page.read_text(encoding="utf-8")) > 1000
+
+
+@pytest.mark.parametrize("slug", models())
+def test_a_model_cites_a_source_and_says_what_it_states(slug):
+    model = load_model(slug)
+    assert model.source["cite"] in bibliography_keys()
+    assert model.source["where"]
+    assert model.statement.strip()
+    assert model.family in FAMILIES
+    assert all(claim.where or claim.origin != "paper" for claim in model.claims)
+
+
+def test_every_problem_has_a_model():
+    assert {load_model(slug).problem.name for slug in models()} == set(problem_classes())
+
+
+def test_every_refuted_claim_is_recorded_with_its_reason():
+    refuted = [claim for slug in models() for claim in load_model(slug).claims if claim.verdict == "refuted"]
+    assert refuted
+    assert all(len(claim.reason) > 20 for claim in refuted)
+
+
+def test_files_stay_below_the_ceiling():
+    files = [path for top in ("mechdesign", "tests", "examples", "benchmarks") for path in (ROOT / top).rglob("*.py")]
+    assert len(files) > 60
+    long = {str(path): len(path.read_text(encoding="utf-8").splitlines()) for path in files}
+    assert {path: lines for path, lines in long.items() if lines > MOST_LINES} == {}
+
+
+def test_names_that_do_not_exist_are_errors_with_a_suggestion():
+    with pytest.raises(AttributeError, match="did you mean 'RandomizedResponse'"):
+        _ = md.RandomisedResponse
+    with pytest.raises(AttributeError, match="did you mean 'solve'"):
+        _ = md.solv
+    with pytest.raises(AttributeError):
+        _ = md.__nothing__
+    assert set(md.__all__) <= set(dir(md))
+
+
+FAMILY = '''
+from dataclasses import dataclass
+from typing import ClassVar
+from mechdesign.core.problem import Problem
+
+@dataclass(frozen=True)
+class NewProblem(Problem):
+    name: ClassVar[str] = "new-problem"
+    sense: ClassVar[str] = "min"
+    summary: ClassVar[str] = "nothing"
+    size: int = 1
+    def objective(self, variables): return variables["x"]
+    def residuals(self, variables): return {}
+    def certificates(self, solution): return ()
+
+PROBLEMS = (NewProblem,)
+'''
+
+METHOD = '''
+from mechdesign.core.method import Method, Outcome
+from mechdesign.problems.newfamily import NewProblem
+
+METHOD = Method("guess", NewProblem, "heuristic", 1, "a guess", lambda problem: Outcome("optimal", {"x": 7.0}))
+'''
+
+
+@pytest.fixture
+def new_family(tmp_path, monkeypatch):
+    folder = tmp_path / "newfamily"
+    folder.mkdir()
+    (folder / "__init__.py").write_text(FAMILY)
+    (folder / "guess.py").write_text(METHOD)
+    monkeypatch.setattr(mechdesign.problems, "__path__", [*mechdesign.problems.__path__, str(tmp_path)])
+    problem_classes.cache_clear()
+    yield
+    problem_classes.cache_clear()
+    md.methods_of.cache_clear()
+    for name in [name for name in sys.modules if name.startswith("mechdesign.problems.newfamily")]:
+        del sys.modules[name]
+    if hasattr(mechdesign.problems, "newfamily"):
+        del mechdesign.problems.newfamily
+
+
+def test_a_new_family_is_found_without_editing_anything_central(new_family):
+    """One folder: its problem, its method and its front name are there."""
+    solution = md.solve(md.NewProblem())
+    assert (solution.method, solution.value) == ("guess", 7.0)
+    assert "new-problem" in problem_classes()
+    assert md.compare(md.NewProblem()).agree
