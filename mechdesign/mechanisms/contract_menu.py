@@ -19,7 +19,8 @@ from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.randomness import Rng
 from mechdesign.core.validation import choice, finite_array, in_range, integer
 from mechdesign.mechanisms.base import Mechanism
-from mechdesign.mechanisms.noise import noise_of
+from mechdesign.mechanisms.mean import MeanMechanism
+from mechdesign.mechanisms.noise import noise_of, randomizer
 
 Array = NDArray[np.float64]
 Items = NDArray[np.int64]
@@ -243,6 +244,11 @@ class ContractMenu(Mechanism):
         buys = numbers != NOT_BUYING
         centred = np.clip((data[buys] - low - half) / half, -1.0, 1.0)
         return low + half + half * self.noise.randomize(centred, self.items[numbers[buys], 0], rng)
+
+    def randomizer(self, item: int, low: float = 0.0) -> MeanMechanism:
+        """Return the local randomizer of one item as a mechanism of its own, for its buyers' devices."""
+        level = float(self.items[integer("item", item, 0, len(self.items) - 1), 0])
+        return randomizer(self.noise.name, level, low, low + self.terms.data_range)
 
     def estimate(self, reports: Any, chosen: Any) -> ContractAverage:
         """Return the average of the buyers' reports with its error."""
