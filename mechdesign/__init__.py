@@ -46,6 +46,7 @@ __all__ = [
 ]
 
 _CATALOG = ("Model", "load_model", "models")
+_SUBPACKAGES = ("audit", "catalog", "cli", "core", "mechanisms", "problems", "report", "solvers")
 _MECHANISMS = ("Mechanism", "load_mechanism")
 
 
@@ -57,9 +58,9 @@ def __getattr__(name: str) -> Any:
         return getattr(import_module("mechdesign.catalog"), name)
     if name in _MECHANISMS:
         return getattr(import_module("mechdesign.mechanisms"), name)
-    if not name[0].isupper():  # problem classes are the only other names, and they are capitalised
-        raise AttributeError(f"module 'mechdesign' has no attribute '{name}'; {suggestion(name, __all__)}")
-    exported = _exported_problems()
+    if name in _SUBPACKAGES:  # the import system asks before it imports one
+        raise AttributeError(f"module 'mechdesign' has no attribute '{name}'")
+    exported = _exported()
     if name in exported:
         return exported[name]
     raise AttributeError(
@@ -67,10 +68,10 @@ def __getattr__(name: str) -> Any:
     )
 
 
-def _exported_problems() -> dict[str, type[Problem]]:
-    classes: dict[str, type[Problem]] = import_module("mechdesign.problems").problem_classes()
-    return {problem_class.__name__: problem_class for problem_class in classes.values()}
+def _exported() -> dict[str, Any]:
+    names: dict[str, Any] = import_module("mechdesign.problems").exported_names()
+    return names
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, *_exported_problems()])
+    return sorted([*__all__, *_exported()])

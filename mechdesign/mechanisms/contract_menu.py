@@ -19,7 +19,8 @@ from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.randomness import Rng
 from mechdesign.core.validation import choice, finite_array, in_range, integer
 from mechdesign.mechanisms.base import Mechanism
-from mechdesign.mechanisms.noise import Noise, noise_of
+from mechdesign.mechanisms.mean import MeanMechanism
+from mechdesign.mechanisms.noise import noise_of, randomizer
 
 Array = NDArray[np.float64]
 Items = NDArray[np.int64]
@@ -118,17 +119,13 @@ class ContractMenu(Mechanism):
         self.terms = terms
         self.epsilon = finite_array("epsilon", epsilon, 1)
         self.payment = finite_array("payment", payment, 1)
+        self.noise = noise_of(terms.noise)
         _require(terms, self.epsilon, self.payment)
         for certificate in self._incentives:
             if not certificate.holds and certificate.property != "monotonicity":
                 raise CertificateError(f"contract menu: {certificate}")
 
     # The items
-
-    @cached_property
-    def noise(self) -> Noise:
-        """The randomizer of the items, by epsilon."""
-        return noise_of(self.terms.noise)
 
     @cached_property
     def items(self) -> Array:
@@ -248,6 +245,11 @@ class ContractMenu(Mechanism):
         centred = np.clip((data[buys] - low - half) / half, -1.0, 1.0)
         return low + half + half * self.noise.randomize(centred, self.items[numbers[buys], 0], rng)
 
+    def randomizer(self, item: int, low: float = 0.0) -> MeanMechanism:
+        """Return the local randomizer of one item as a mechanism of its own, for its buyers' devices."""
+        level = float(self.items[integer("item", item, 0, len(self.items) - 1), 0])
+        return randomizer(self.noise.name, level, low, low + self.terms.data_range)
+
     def estimate(self, reports: Any, chosen: Any) -> ContractAverage:
         """Return the average of the buyers' reports with its error."""
         numbers = self._checked_items(chosen)
@@ -314,10 +316,6 @@ class ContractMenu(Mechanism):
         figures = {"value": value, "bound": bound, "gap": abs(value - bound)}
         note = f"bound from {self.terms.bound_source}"
         return (*self._incentives, Certificate("optimality", True, False, figures, {}, note))
-
-    def audit(self) -> tuple[Certificate, ...]:
-        """Return the certificates."""
-        return self.certificates()
 
     def __str__(self) -> str:
         lines = [f"contract menu with {len(self.items)} items, {self.noise.name} noise; {self.statement()}"]

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,9 @@ from numpy.typing import NDArray
 from mechdesign.core.errors import MethodError, ParameterError, suggestion
 from mechdesign.core.randomness import TOTAL, Rng, bit_source
 from mechdesign.core.validation import finite_array
+
+if TYPE_CHECKING:
+    from mechdesign.mechanisms.mean import MeanMechanism
 
 Array = NDArray[np.float64]
 Client = Callable[[Array, Array, Rng], Array]
@@ -239,6 +242,34 @@ def tabulated(epsilon: Any, variance: Any) -> Noise:
     return Noise("table", interpolated, slope, at_slope, None, float(nodes[0]), float(nodes[-1]))
 
 
+def randomizer(name: str, epsilon: float, low: float, high: float) -> MeanMechanism:
+    """Return the mechanism for one number at one epsilon, with client, server, file and its own certificates.
+
+    Raises
+    ------
+    MethodError
+        For a table of variances, which has no client.
+
+    Examples
+    --------
+    >>> certificate = randomizer("duchi", 1.5, 0.0, 10.0).certificates()[0]
+    >>> certificate.property, certificate.holds, certificate.exact
+    ('privacy', True, True)
+    """
+    from mechdesign.mechanisms.mean import Duchi, Laplace, Piecewise
+
+    known: dict[str, Callable[..., MeanMechanism]] = {
+        "laplace": Laplace,
+        "duchi": Duchi,
+        "piecewise": Piecewise,
+    }
+    if name not in known:
+        raise MethodError(
+            f"noise '{name}': is a table of variances without a client; randomize with your own"
+        )
+    return known[name](epsilon, low, high)
+
+
 def noise_of(value: str | Mapping[str, Any] | Noise) -> Noise:
     """Return the noise that a name or a table ``{epsilon = [...], variance = [...]}`` stands for.
 
@@ -257,7 +288,7 @@ def noise_of(value: str | Mapping[str, Any] | Noise) -> Noise:
         return tabulated(value["epsilon"], value["variance"])
     if value not in NOISES:
         raise ParameterError(
-            f"noise: {value!r} is not a choice; {suggestion(str(value), NOISES)}, or a table of "
-            f"epsilon and variance"
+            f"noise: {value!r} is not a choice; {suggestion(str(value), NOISES)} (or give a table of "
+            "epsilon and variance)"
         )
     return NOISES[value]

@@ -40,9 +40,7 @@ class TestModel:
 
     def test_values_and_bounds_are_finite_and_residuals_small(self, slug):
         for run in check_of(slug).comparison.runs:
-            if (
-                run.kind == "published" and run.status == "failed"
-            ):  # a printed formula may have no value at all
+            if run.kind == "published" and run.status == "failed":  # it may have no value at all
                 assert run.message
                 continue
             assert run.status in ("optimal", "feasible")

@@ -132,3 +132,21 @@ def test_bad_data_is_refused():
     terms = Terms(np.array([2.0, 1.0]), np.ones(2), np.zeros(2))
     with pytest.raises(ParameterError, match="types: are not positive and strictly increasing"):
         ContractMenu([1.0, 0.5], [2.0, 1.0], terms)
+
+
+@pytest.mark.parametrize("noise", ["laplace", "duchi", "piecewise"])
+def test_each_item_has_a_randomizer_with_its_own_certificates(noise):
+    menu = menu_for(noise=noise, data_range=4.0)
+    for item, (level, _) in enumerate(menu.items.tolist()):
+        client = menu.randomizer(item, low=-1.0)
+        assert all(certificate.holds for certificate in client.certificates())
+        values = np.full(20_000, 0.5)
+        found = client.estimate(client.randomize(values, rng=item))
+        worst = float(menu.noise.variance(np.array(level))) * 4.0  # half the range, squared
+        assert abs(found.value - 0.5) < 5 * np.sqrt(worst / len(values))
+
+
+def test_a_table_has_no_randomizer():
+    menu = menu_for(noise={"epsilon": [0.1, 1.0, 5.0], "variance": [800.0, 8.0, 0.3]})
+    with pytest.raises(md.MechDesignError, match="without a client"):
+        menu.randomizer(0)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from mechdesign.core.errors import MethodError, ParameterError
+from mechdesign.mechanisms.mean import WORST_VARIANCES
 from mechdesign.mechanisms.noise import NOISES, noise_of, tabulated
 
 GRID = np.geomspace(1e-3, 30.0, 4000)
@@ -69,6 +70,12 @@ def test_a_table_is_straight_between_its_nodes_and_inverted():
 def test_bad_tables_name_the_entry(epsilon, variance, text):
     with pytest.raises(ParameterError, match=text):
         noise_of({"epsilon": epsilon, "variance": variance})
+
+
+@pytest.mark.parametrize("name", NOISES)
+def test_variances_are_those_of_the_mean_mechanisms(name):
+    e = GRID[GRID < 20]
+    assert np.allclose(NOISES[name].variance(e), WORST_VARIANCES[name](e), rtol=1e-9)
 
 
 def test_unknown_noise_is_suggested():

@@ -12,7 +12,7 @@ import mechdesign.problems
 from mechdesign.catalog import load_model, models
 from mechdesign.catalog.load import bibliography_keys
 from mechdesign.core.method import Kind
-from mechdesign.problems import problem_classes
+from mechdesign.problems import exported_names, problem_classes
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = Path(mechdesign.__file__).parent
@@ -131,8 +131,10 @@ def new_family(tmp_path, monkeypatch):
     (folder / "guess.py").write_text(METHOD)
     monkeypatch.setattr(mechdesign.problems, "__path__", [*mechdesign.problems.__path__, str(tmp_path)])
     problem_classes.cache_clear()
+    exported_names.cache_clear()
     yield
     problem_classes.cache_clear()
+    exported_names.cache_clear()
     md.methods_of.cache_clear()
     for name in [name for name in sys.modules if name.startswith("mechdesign.problems.newfamily")]:
         del sys.modules[name]

