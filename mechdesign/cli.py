@@ -15,7 +15,7 @@ import tomllib
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from mechdesign.core.errors import MechDesignError, MethodError, ParameterError
+from mechdesign.core.errors import MechDesignError, ParameterError
 
 FINE, MISMATCH, BAD_INPUT = 0, 1, 2
 
@@ -109,14 +109,19 @@ def _parser() -> argparse.ArgumentParser:
     randomize.add_argument("mechanism", metavar="MECHANISM")
     randomize.add_argument("data", metavar="DATA", help="CSV with a header line, or Parquet")
     randomize.add_argument("-o", "--output", required=True, metavar="FILE", help="CSV or Parquet")
-    randomize.add_argument("--column", help="which column, when there are several")
+    randomize.add_argument(
+        "--column", action="append", help="which column; several times for several attributes"
+    )
+    randomize.add_argument(
+        "--clip", action="store_true", help="move numbers outside the range to its nearest end"
+    )
     randomize.add_argument("--seed", type=int, help="for simulations only: repeatable, and not private")
     estimate = command("estimate", _estimate, "estimate from reports, with standard errors and intervals")
     estimate.add_argument("mechanism", metavar="MECHANISM")
     estimate.add_argument(
         "reports", nargs="+", metavar="REPORTS", help="files written by randomize; several are merged"
     )
-    estimate.add_argument("--column", help="which column, when there are several")
+    estimate.add_argument("--column", action="append", help="which column, when there are several")
     estimate.add_argument(
         "--population", action="store_true", help="estimate the population the users were drawn from"
     )
@@ -292,12 +297,14 @@ def _build(options: argparse.Namespace) -> int:
 
 
 def _audit(options: argparse.Namespace) -> int:
+    from mechdesign.audit import PrivacyAudit
     from mechdesign.core.encoding import encode
     from mechdesign.mechanisms import load_mechanism
 
     mechanism = load_mechanism(options.mechanism)
     certificates = mechanism.certificates()
-    details = mechanism.audit().details() if hasattr(mechanism, "audit") else {}
+    audit = mechanism.audit() if hasattr(mechanism, "audit") else None
+    details: dict[str, Any] = audit.details() if isinstance(audit, PrivacyAudit) else {}
     if options.json:
         _print_json(
             {
@@ -313,41 +320,27 @@ def _audit(options: argparse.Namespace) -> int:
     return FINE if all(certificate.holds for certificate in certificates) else MISMATCH
 
 
-def _runnable(path: str, verb: str) -> Any:
-    from mechdesign.mechanisms import load_mechanism
-
-    mechanism = load_mechanism(path)
-    if not hasattr(mechanism, verb):
-        raise MethodError(f"{path}: a {type(mechanism).__name__} cannot {verb}")
-    return mechanism
-
-
 def _randomize(options: argparse.Namespace) -> int:
-    from mechdesign.report.columns import read_column, write_columns
+    from mechdesign.mechanisms import load_mechanism
+    from mechdesign.report.columns import write_columns
+    from mechdesign.report.reports import randomized
 
-    mechanism = _runnable(options.mechanism, "randomize")
-    name, answers = read_column(options.data, options.column)
-    try:
-        reports = mechanism.randomize(answers, rng=options.seed)
-    except MechDesignError as error:
-        raise type(error)(f"{options.data}: column '{name}': {error}") from None
-    write_columns(options.output, {name: reports})
-    print(f"{options.output}: {len(reports)} reports of '{name}'")
+    mechanism = load_mechanism(options.mechanism)
+    columns = randomized(mechanism, options.data, options.column, options.seed, options.clip)
+    write_columns(options.output, columns)
+    print(f"{options.output}: {len(next(iter(columns.values())))} reports of {', '.join(map(repr, columns))}")
     return FINE
 
 
 def _estimate(options: argparse.Namespace) -> int:
     from mechdesign.core.encoding import encode
-    from mechdesign.report.columns import read_column
+    from mechdesign.mechanisms import load_mechanism
+    from mechdesign.report.reports import aggregator, count_reports
 
-    mechanism = _runnable(options.mechanism, "aggregator")
-    counter = mechanism.aggregator()
+    mechanism = load_mechanism(options.mechanism)
+    counter = aggregator(mechanism)
     for path in options.reports:
-        name, reports = read_column(path, options.column)
-        try:
-            counter.update(reports)
-        except MechDesignError as error:
-            raise type(error)(f"{path}: column '{name}': {error}") from None
+        count_reports(mechanism, path, options.column, counter)
     try:
         result = counter.estimate(population=options.population)
     except MechDesignError as error:

@@ -36,6 +36,10 @@ def test_an_example_is_short_and_ends_in_an_assertion(path):
     text = path.read_text(encoding="utf-8")
     assert len(text.splitlines()) <= 80
     assert ast.get_docstring(ast.parse(text))
-    last = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef) and node.name == "main"]
+    last = [
+        node
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.FunctionDef) and node.name == "main"
+    ]
     body = last[0].body if last else ast.parse(text).body
     assert isinstance(body[-1], ast.Assert)

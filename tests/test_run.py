@@ -11,7 +11,9 @@ RUN = Path(__file__).parents[1] / "run.py"
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess:
-    return subprocess.run([sys.executable, "-I", str(RUN), *arguments], capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [sys.executable, "-I", str(RUN), *arguments], capture_output=True, text=True, check=False
+    )
 
 
 def test_help_names_every_task():

@@ -1,10 +1,10 @@
-"""One column of a CSV or Parquet file: read it, write it, with errors that name the file."""
+"""Columns of a CSV or Parquet file: read them, write them, with errors that name the file."""
 
 from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,59 +34,80 @@ def read_column(path: str | os.PathLike[str], column: str | None = None) -> tupl
     MissingPackageError
         For Parquet without pyarrow.
     """
-    place = Path(path)
-    return _read_parquet(place, column) if place.suffix in PARQUET else _read_csv(place, column)
+    columns = _read(Path(path), None if column is None else [column], single=True)
+    return next(iter(columns.items()))
 
 
-def _chosen(path: Path, names: Sequence[str], column: str | None) -> str:
-    if column is None:
-        if len(names) == 1:
-            return names[0]
+def read_columns(
+    path: str | os.PathLike[str], wanted: Sequence[str] | None = None
+) -> dict[str, NDArray[Any]]:
+    """Return the named columns of a CSV or Parquet file, all of them by default; see :func:`read_column`."""
+    return _read(Path(path), wanted, single=False)
+
+
+def _read(path: Path, wanted: Sequence[str] | None, single: bool) -> dict[str, NDArray[Any]]:
+    return (_read_parquet if path.suffix in PARQUET else _read_csv)(path, wanted, single)
+
+
+def _chosen(path: Path, names: Sequence[str], wanted: Sequence[str] | None, single: bool) -> list[str]:
+    if single and wanted is None and len(names) > 1:
         raise DataError(f"{path}: has {len(names)} columns ({', '.join(names[:8])}); name one with --column")
-    if column not in names:
-        raise DataError(f"{path}: no column '{column}'; {suggestion(column, names)}")
-    if list(names).count(column) > 1:
-        raise DataError(
-            f"{path}: {list(names).count(column)} columns are named '{column}'; rename all but one"
-        )
-    return column
+    for column in wanted or ():
+        if column not in names:
+            raise DataError(f"{path}: no column '{column}'; {suggestion(column, names)}")
+    chosen = list(names if wanted is None else wanted)
+    for column in chosen:
+        if list(names).count(column) > 1:
+            raise DataError(f"{path}: several columns are named '{column}'; rename all but one")
+        if chosen.count(column) > 1:
+            raise DataError(f"{path}: column '{column}' is asked for twice; name it once")
+    return chosen
 
 
-def _read_csv(path: Path, column: str | None) -> tuple[str, NDArray[Any]]:
+def _read_csv(path: Path, wanted: Sequence[str] | None, single: bool) -> dict[str, NDArray[Any]]:
     try:
         with path.open(newline="", encoding="utf-8-sig") as stream:
             reader = csv.reader(stream)
             header = next(reader, None)
             if not header:
                 raise DataError(f"{path}: is empty; give a header line and one line a user")
-            name = _chosen(path, header, column)
-            place, width = header.index(name), len(header)
-            values: list[str] = []
-            blank = 0  # a blank line is a missing answer, except at the end of the file
-            for line in reader:
-                if not line:
-                    blank = blank or reader.line_num
-                elif blank:
-                    raise DataError(
-                        f"{path}: line {blank}: is blank; remove it, or recode the missing answer"
-                    )
-                elif len(line) != width:
-                    count = f"{len(line)} fields, the header has {width}"
-                    raise DataError(f"{path}: line {reader.line_num}: {count}; correct the line")
-                else:
-                    values.append(line[place])
+            names = _chosen(path, header, wanted, single)
+            places = [header.index(name) for name in names]
+            values: list[list[str]] = [[] for _ in places]
+            for line in _full_lines(path, reader, len(header)):
+                for column, place in zip(values, places, strict=True):
+                    column.append(line[place])
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror}); check the path") from None
     except (UnicodeDecodeError, csv.Error) as error:
         raise DataError(f"{path}: is not a CSV file in UTF-8 ({error}); convert it") from None
-    if not values:
+    if not values[0]:
         raise DataError(f"{path}: has a header and no rows; give one line a user")
+    return {name: _texts(column) for name, column in zip(names, values, strict=True)}
+
+
+def _full_lines(path: Path, reader: Any, width: int) -> Iterator[list[str]]:
+    """Yield the lines of a CSV file; a blank line is a missing answer, except at the end of the file."""
+    blank = 0
+    for line in reader:
+        if not line:
+            blank = blank or reader.line_num
+        elif blank:
+            raise DataError(f"{path}: line {blank}: is blank; remove it, or recode the missing answer")
+        elif len(line) != width:
+            count = f"{len(line)} fields, the header has {width}"
+            raise DataError(f"{path}: line {reader.line_num}: {count}; correct the line")
+        else:
+            yield line
+
+
+def _texts(values: list[str]) -> NDArray[Any]:
     # numpy's texts have a fixed width and drop trailing NULs: others are kept as they are
     unusual = max(map(len, values)) > LONGEST or any("\0" in value for value in values)
-    return name, np.array(values, dtype=object if unusual else None)
+    return np.array(values, dtype=object if unusual else None)
 
 
-def _read_parquet(path: Path, column: str | None) -> tuple[str, NDArray[Any]]:
+def _read_parquet(path: Path, wanted: Sequence[str] | None, single: bool) -> dict[str, NDArray[Any]]:
     parquet = _pyarrow_parquet(path)
     try:
         names = parquet.read_schema(path).names
@@ -94,21 +115,25 @@ def _read_parquet(path: Path, column: str | None) -> tuple[str, NDArray[Any]]:
         raise DataError(f"{path}: cannot be read ({error}); check the path") from None
     except ValueError as error:
         raise DataError(f"{path}: is not a Parquet file ({error})") from None
-    name = _chosen(path, names, column)
+    chosen = _chosen(path, names, wanted, single)
     try:
-        values = parquet.read_table(path, columns=[name]).column(name)
+        content = parquet.read_table(path, columns=chosen)
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error}); check the path") from None
     except ValueError as error:
         raise DataError(f"{path}: is not a Parquet file ({error})") from None
-    if not len(values):
+    if not len(content):
         raise DataError(f"{path}: has no rows; give one row a user")
+    return {name: _parquet_values(path, name, content.column(name)) for name in chosen}
+
+
+def _parquet_values(path: Path, name: str, values: Any) -> NDArray[Any]:
     if values.null_count:
         raise DataError(
             f"{path}: column '{name}' has {values.null_count} missing values; remove or recode them"
         )
     try:
-        return name, np.array(values.to_pylist())
+        return np.array(values.to_pylist())
     except ValueError:
         raise DataError(
             f"{path}: column '{name}' holds lists or mixed values; give one value a row"
@@ -125,7 +150,7 @@ def _pyarrow_parquet(path: Path) -> Any:
     return pyarrow.parquet
 
 
-def write_columns(path: str | os.PathLike[str], columns: dict[str, Sequence[Any] | NDArray[Any]]) -> None:
+def write_columns(path: str | os.PathLike[str], columns: Mapping[str, Sequence[Any] | NDArray[Any]]) -> None:
     """Write named columns to a CSV or Parquet file; the file appears whole or not at all."""
     with whole_file(path, DataError) as temporary:
         if Path(path).suffix in PARQUET:
@@ -134,7 +159,7 @@ def write_columns(path: str | os.PathLike[str], columns: dict[str, Sequence[Any]
             _write_csv(temporary, columns)
 
 
-def _write_parquet(path: Path, columns: dict[str, Sequence[Any] | NDArray[Any]]) -> None:
+def _write_parquet(path: Path, columns: Mapping[str, Sequence[Any] | NDArray[Any]]) -> None:
     parquet = _pyarrow_parquet(path)
     import pyarrow
 
@@ -142,7 +167,7 @@ def _write_parquet(path: Path, columns: dict[str, Sequence[Any] | NDArray[Any]])
     parquet.write_table(pyarrow.table(arrays), path)
 
 
-def _write_csv(path: Path, columns: dict[str, Sequence[Any] | NDArray[Any]]) -> None:
+def _write_csv(path: Path, columns: Mapping[str, Sequence[Any] | NDArray[Any]]) -> None:
     plain = [values.tolist() if isinstance(values, np.ndarray) else values for values in columns.values()]
     with path.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.writer(stream, lineterminator="\n")

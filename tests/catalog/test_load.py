@@ -53,31 +53,61 @@ def test_shipped_models_by_their_slug():
         (HEAD + 'titel = "t"\n' + PARAMETERS, "[model] unknown key 'titel'; did you mean 'title'?"),
         ('[model]\nproblem = "randomized-response"\n' + PARAMETERS, "[model] title: is missing"),
         ('[model]\ntitle = "t"\n' + PARAMETERS, "[model] problem: is missing"),
-        ('[model]\ntitle = "t"\nproblem = "randomised-response"\n', "[model] problem: no 'randomised-response'"),
+        (
+            '[model]\ntitle = "t"\nproblem = "randomised-response"\n',
+            "[model] problem: no 'randomised-response'",
+        ),
         (HEAD + 'source = "zhou"\n' + PARAMETERS, "source: is not a table"),
         (HEAD + 'methods = "lp"\n' + PARAMETERS, "[model] methods: expected a list"),
         (HEAD + 'methods = ["lpp"]\n' + PARAMETERS, "[model] methods: no 'lpp'; did you mean 'lp'?"),
-        (HEAD + "[parameters]\nprior = [0.5, 0.5]\nepsilom = 1.0\n", "[parameters] no parameter 'epsilom'; did you"),
+        (
+            HEAD + "[parameters]\nprior = [0.5, 0.5]\nepsilom = 1.0\n",
+            "[parameters] no parameter 'epsilom'; did you",
+        ),
         (HEAD + "[parameters]\nprior = [0.5, 0.5]\n", "[parameters] parameter 'epsilon' is missing"),
-        (HEAD + "[parameters]\nprior = [0.5, 0.4]\nepsilon = 1.0\n", "[parameters] prior: sums to 0.9, not 1"),
-        (HEAD + "[parameters]\nprior = [0.5, nan]\nepsilon = 1.0\n", "[parameters] prior: has NaN at index 1"),
+        (
+            HEAD + "[parameters]\nprior = [0.5, 0.4]\nepsilon = 1.0\n",
+            "[parameters] prior: sums to 0.9, not 1",
+        ),
+        (
+            HEAD + "[parameters]\nprior = [0.5, nan]\nepsilon = 1.0\n",
+            "[parameters] prior: has NaN at index 1",
+        ),
         (HEAD + "[parameters]\nprior = [0.5, 0.5]\nepsilon = inf\n", "[parameters] epsilon: is infinite"),
         ("model = 3\n", "model: is not a table; write [model]"),
         (HEAD + PARAMETERS + "[claim]\nquantity = 1\n", "[[claim]]: is a single table"),
         (HEAD + PARAMETERS + '[[claim]]\nquantity = "value"\n', "[claim 1] value: is missing"),
         (HEAD + PARAMETERS + CLAIM + CLAIM + "tolerence = 1\n", "[claim 2] unknown key 'tolerence'; did you"),
-        (HEAD + PARAMETERS + CLAIM + 'origin = "papre"\n', "[claim 1] origin: 'papre' is not a choice; did you"),
-        (HEAD + PARAMETERS + CLAIM + 'verdict = "hold"\n', "[claim 1] verdict: 'hold' is not a choice; did you"),
+        (
+            HEAD + PARAMETERS + CLAIM + 'origin = "papre"\n',
+            "[claim 1] origin: 'papre' is not a choice; did you",
+        ),
+        (
+            HEAD + PARAMETERS + CLAIM + 'verdict = "hold"\n',
+            "[claim 1] verdict: 'hold' is not a choice; did you",
+        ),
         (HEAD + PARAMETERS + CLAIM + 'verdict = "refuted"\n', "[claim 1] reason: a refuted claim needs one"),
-        (HEAD + PARAMETERS + CLAIM + "tolerance = -1.0\n", "[claim 1] tolerance: -1.0 is not a finite number >= 0"),
-        (HEAD + PARAMETERS + CLAIM + "tolerance = nan\n", "[claim 1] tolerance: nan is not a finite number >= 0"),
+        (
+            HEAD + PARAMETERS + CLAIM + "tolerance = -1.0\n",
+            "[claim 1] tolerance: -1.0 is not a finite number >= 0",
+        ),
+        (
+            HEAD + PARAMETERS + CLAIM + "tolerance = nan\n",
+            "[claim 1] tolerance: nan is not a finite number >= 0",
+        ),
         (HEAD + PARAMETERS + CLAIM + "at = 3\n", "[claim 1] at: is not a table"),
-        (HEAD + PARAMETERS + "[sweep]\nepsilom = [1]\n", "[sweep] unknown key 'epsilom'; did you mean 'epsilon'?"),
+        (
+            HEAD + PARAMETERS + "[sweep]\nepsilom = [1]\n",
+            "[sweep] unknown key 'epsilom'; did you mean 'epsilon'?",
+        ),
         (HEAD + PARAMETERS + "[sweep]\nepsilon = []\n", "[sweep] epsilon: expected a non-empty list"),
         (HEAD + PARAMETERS + "[sweep]\nepsilon = 2\n", "[sweep] epsilon: expected a non-empty list"),
         (HEAD + PARAMETERS + "[simulation]\nusers = 0\n", "[simulation] users: 0 is not a whole number >= 1"),
         (HEAD + PARAMETERS + "[simulation]\nseed = 1\n", "[simulation] users: is missing"),
-        (HEAD + PARAMETERS + "[simulation]\nuser = 1\n", "[simulation] unknown key 'user'; did you mean 'users'?"),
+        (
+            HEAD + PARAMETERS + "[simulation]\nuser = 1\n",
+            "[simulation] unknown key 'user'; did you mean 'users'?",
+        ),
     ],
 )
 def test_every_mistake_names_file_table_and_key(write, text, message):
@@ -90,7 +120,7 @@ def test_every_mistake_names_file_table_and_key(write, text, message):
 
 
 def test_files_that_cannot_be_read(tmp_path):
-    with pytest.raises(ModelFileError, match="cannot be read .No such file"):
+    with pytest.raises(ModelFileError, match=r"cannot be read .No such file"):
         load_model(tmp_path / "none.toml")
     (tmp_path / "folder.toml").mkdir()
     with pytest.raises(ModelFileError, match="cannot be read"):

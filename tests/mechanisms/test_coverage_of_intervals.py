@@ -67,7 +67,7 @@ def test_the_truth_is_inside_the_interval_as_often_as_stated(labsup, column, met
 
 
 def test_the_standard_error_is_the_spread_of_the_estimates(labsup):
-    """400 estimates: their spread is within 20 % of the stated one (5.6 standard errors, chance 2e-8 a category)."""
+    """The spread of 400 estimates is the stated one within 20 % (5.6 sigma, chance 2e-8 a category)."""
     answers, labels = columns(labsup)["kids"]
     mechanism = md.solve(md.RandomizedResponse([0.25] * 4, 1.5, 0.1, labels=labels)).mechanism()
     rng = np.random.default_rng(3)

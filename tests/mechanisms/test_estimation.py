@@ -120,7 +120,7 @@ def test_structured_estimates_equal_those_of_the_whole_matrix(kept, population):
 
 def test_indistinguishable_answers_are_named():
     mechanism = md.solve(md.RandomizedResponse([0.9, 0.06, 0.04], 0.5, labels=["a", "b", "c"])).mechanism()
-    with pytest.raises(EstimationError, match="'a', 'b', 'c'.*reported.*alike"):
+    with pytest.raises(EstimationError, match=r"'a', 'b', 'c'.*reported.*alike"):
         mechanism.estimate(["a", "a"])
     rows = [[8, 4, 4], [4, 8, 4], [8, 4, 4]]
     with pytest.raises(EstimationError, match="answers '0', '2' are reported alike"):

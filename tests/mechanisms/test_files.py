@@ -1,4 +1,4 @@
-"""Mechanism files: what was saved is what is loaded, and whatever was changed is refused naming what fails."""
+"""Mechanism files: what was saved is what is loaded, and what was changed is refused naming what fails."""
 
 from __future__ import annotations
 
@@ -67,15 +67,19 @@ def test_round_trip(finite, kary):
 
 
 def test_one_changed_weight_is_refused_naming_the_row(finite):
-    assert "row 1 sums to 4611686018427387905" in refusal(change(finite, "content", "weights", 1, 1, lambda w: w + 1))
+    assert "row 1 sums to 4611686018427387905" in refusal(
+        change(finite, "content", "weights", 1, 1, lambda w: w + 1)
+    )
 
 
 @pytest.mark.parametrize("signed", [False, True])
 def test_a_row_whose_sum_is_kept_but_whose_privacy_is_broken_is_refused(finite, signed):
     def move(row):
         place = int(np.argmin(row))
-        return [weight + row[place] if number == int(np.argmax(row)) else (0 if number == place else weight)
-                for number, weight in enumerate(row)]
+        return [
+            weight + row[place] if number == int(np.argmax(row)) else (0 if number == place else weight)
+            for number, weight in enumerate(row)
+        ]
 
     document = json.loads(finite.read_text())
     least = [min(row) for row in document["content"]["weights"]]
@@ -147,7 +151,7 @@ def test_a_changed_structure_is_refused(kary, keys, text):
 @pytest.mark.parametrize(
     ("keys", "text"),
     [
-        (("content", "weights", lambda rows: rows[:2] + [rows[2][:1]]), "content is damaged"),
+        (("content", "weights", lambda rows: [*rows[:2], rows[2][:1]]), "content is damaged"),
         (("content", "weights", []), "refused: channel: expected a non-empty matrix"),
         (("content", "weights", 7), "content is damaged"),
         (("content", "labels", ["a", "a", "b"]), "'a' stands twice"),
@@ -169,7 +173,9 @@ def test_damaged_content_is_refused_in_one_line(finite, keys, text):
 
 
 def test_an_unknown_type_gets_a_suggestion(finite):
-    assert "did you mean 'finite-channel'?" in refusal(change(finite, "type", "finite-chanel"), UnknownNameError)
+    assert "did you mean 'finite-channel'?" in refusal(
+        change(finite, "type", "finite-chanel"), UnknownNameError
+    )
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.99])

@@ -22,7 +22,9 @@ from tests.support.channels import dense_weights
 def kary_channels(draw: st.DrawFn) -> KaryChannel:
     size = draw(st.integers(1, 7))
     kept = draw(st.permutations(range(size)))[: draw(st.integers(1, size))]
-    epsilon = draw(st.one_of(st.sampled_from([0.0, 5e-324, 1e-18, math.log(2), 40.0, 2000.0]), st.floats(0, 8)))
+    epsilon = draw(
+        st.one_of(st.sampled_from([0.0, 5e-324, 1e-18, math.log(2), 40.0, 2000.0]), st.floats(0, 8))
+    )
     delta = draw(st.sampled_from([0.0, 1e-19, 0.1, 0.5, 0.999]))
     return KaryChannel(size, np.array(kept, dtype=np.int64), epsilon, delta)
 
@@ -101,7 +103,7 @@ print(kept, seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)
 
 
 def test_a_million_symbols_take_seconds_and_little_memory():
-    """Never an n x n array: solved, audited, run and estimated (measured: 3 s, 0.3 GiB with the interpreter)."""
+    """Never an n x n array: solved, audited, run and estimated (measured: 3 s, 0.3 GiB in all)."""
     done = subprocess.run([sys.executable, "-W", "error", "-c", MILLION], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     kept, seconds, gibibytes = map(float, done.stdout.split())

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import resource
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -12,7 +12,7 @@ LIMIT, TRIES = 0.3, 15
 HEAVY = ("cvxpy", "scipy.optimize", "pulp", "pandas", "matplotlib", "pyarrow", "networkx")
 
 IMPORT = "import mechdesign"
-HELP = "import sys; sys.argv = ['mechdesign', '--help']; from mechdesign.cli import main\ntry: main()\nexcept SystemExit: pass"
+HELP = "from mechdesign.cli import main\ntry: main(['--help'])\nexcept SystemExit: pass"
 SHOWN = f"\nimport sys; print('HEAVY', [name for name in {HEAVY!r} if name in sys.modules])"
 
 
@@ -24,12 +24,13 @@ def test_no_solver_is_imported(program):
 
 @pytest.mark.parametrize("program", [IMPORT, HELP], ids=["import", "help"])
 def test_it_takes_less_than_the_limit(program):
-    """The best of at most fifteen runs, so that a busy machine does not decide; the interpreter is included."""
+    """The best of at most fifteen runs, so that a busy machine does not decide; interpreter included."""
     best = float("inf")
     for _ in range(TRIES):
-        start = time.perf_counter()
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
-        best = min(best, time.perf_counter() - start)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        best = min(best, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
         if best < LIMIT:
             return
     pytest.fail(f"best of {TRIES}: {best:.2f} s")

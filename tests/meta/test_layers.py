@@ -27,7 +27,7 @@ SOLVERS = ("scipy.optimize", "cvxpy", "pulp")
 
 
 def imports(module: str, package: Path = PACKAGE) -> list[tuple[str, bool]]:
-    """Return (imported name, whether it happens while the module itself is imported), typing-only ones left out."""
+    """Return (imported name, whether it is imported with the module itself); not for typing only."""
     tree = ast.parse((package / module).read_text(encoding="utf-8"))
     found: list[tuple[str, bool]] = []
 

@@ -39,15 +39,32 @@ def installed(built, tmp_path_factory) -> Path:
     """Install the wheel, without its dependencies, into a folder of its own."""
     folder = tmp_path_factory.mktemp("site")
     (wheel,) = built.glob("*.whl")
-    run(sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(folder), str(wheel), cwd=folder)
+    run(
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "-q",
+        "--no-deps",
+        "--target",
+        str(folder),
+        str(wheel),
+        cwd=folder,
+    )
     return folder
 
 
 def test_the_wheel_holds_the_package_the_models_and_nothing_else(built):
     (wheel,) = built.glob("*.whl")
     names = set(zipfile.ZipFile(wheel).namelist())
-    shipped = {name.removeprefix("mechdesign/models/") for name in names if name.startswith("mechdesign/models/")}
-    wanted = {path.relative_to(ROOT / "models").as_posix() for path in (ROOT / "models").rglob("*") if path.is_file()}
+    shipped = {
+        name.removeprefix("mechdesign/models/") for name in names if name.startswith("mechdesign/models/")
+    }
+    wanted = {
+        path.relative_to(ROOT / "models").as_posix()
+        for path in (ROOT / "models").rglob("*")
+        if path.is_file()
+    }
     assert shipped == wanted
     assert "mechdesign/py.typed" in names
     assert any(name.endswith("LICENSE") for name in names)
@@ -58,14 +75,24 @@ def test_the_wheel_holds_the_package_the_models_and_nothing_else(built):
 
 def test_the_source_archive_holds_what_is_needed_to_work_on_it(built):
     (archive,) = built.glob("*.tar.gz")
-    names = {name.partition("/")[2] for name in tarfile.open(archive).getnames()}
-    for wanted in ("pyproject.toml", "run.py", "README.md", "LICENSE", "tests/conftest.py", "models/references.bib"):
+    with tarfile.open(archive) as opened:
+        names = {name.partition("/")[2] for name in opened.getnames()}
+    for wanted in (
+        "pyproject.toml",
+        "run.py",
+        "README.md",
+        "LICENSE",
+        "tests/conftest.py",
+        "models/references.bib",
+    ):
         assert wanted in names
     assert not [name for name in names if "__pycache__" in name or name.startswith((".git/", "docs/_build"))]
 
 
 def test_the_installed_wheel_checks_every_model_outside_the_checkout(installed, tmp_path):
-    where = run(sys.executable, "-c", "import mechdesign; print(mechdesign.__file__)", cwd=tmp_path, path=installed)
+    where = run(
+        sys.executable, "-c", "import mechdesign; print(mechdesign.__file__)", cwd=tmp_path, path=installed
+    )
     assert where.startswith(str(installed)), "the checkout was imported"
     script = installed / "bin" / "mechdesign"
     text = run(sys.executable, str(script), "check", "--all", cwd=tmp_path, path=installed)

@@ -73,7 +73,11 @@ def test_every_refuted_claim_is_recorded_with_its_reason():
 
 
 def test_files_stay_below_the_ceiling():
-    files = [path for top in ("mechdesign", "tests", "examples", "benchmarks") for path in (ROOT / top).rglob("*.py")]
+    files = [
+        path
+        for top in ("mechdesign", "tests", "examples", "benchmarks")
+        for path in (ROOT / top).rglob("*.py")
+    ]
     assert len(files) > 60
     long = {str(path): len(path.read_text(encoding="utf-8").splitlines()) for path in files}
     assert {path: lines for path, lines in long.items() if lines > MOST_LINES} == {}
@@ -89,7 +93,9 @@ def test_names_that_do_not_exist_are_errors_with_a_suggestion():
     assert set(md.__all__) <= set(dir(md))
 
 
-FAMILY = '''
+FAMILY = "from mechdesign.problems.newfamily.problem import NewProblem\n\nPROBLEMS = (NewProblem,)\n"
+
+PROBLEM = """
 from dataclasses import dataclass
 from typing import ClassVar
 from mechdesign.core.problem import Problem
@@ -104,15 +110,16 @@ class NewProblem(Problem):
     def residuals(self, variables): return {}
     def certificates(self, solution): return ()
 
-PROBLEMS = (NewProblem,)
-'''
+"""
 
-METHOD = '''
+METHOD = """
 from mechdesign.core.method import Method, Outcome
-from mechdesign.problems.newfamily import NewProblem
+from mechdesign.problems.newfamily.problem import NewProblem
 
-METHOD = Method("guess", NewProblem, "heuristic", 1, "a guess", lambda problem: Outcome("optimal", {"x": 7.0}))
-'''
+def run(problem): return Outcome("optimal", {"x": 7.0})
+
+METHOD = Method("guess", NewProblem, "heuristic", 1, "a guess", run)
+"""
 
 
 @pytest.fixture
@@ -120,6 +127,7 @@ def new_family(tmp_path, monkeypatch):
     folder = tmp_path / "newfamily"
     folder.mkdir()
     (folder / "__init__.py").write_text(FAMILY)
+    (folder / "problem.py").write_text(PROBLEM)
     (folder / "guess.py").write_text(METHOD)
     monkeypatch.setattr(mechdesign.problems, "__path__", [*mechdesign.problems.__path__, str(tmp_path)])
     problem_classes.cache_clear()

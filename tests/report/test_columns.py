@@ -53,7 +53,7 @@ def test_files_that_are_no_csv(tmp_path):
     (tmp_path / "latin.csv").write_bytes(b"answer\n\xe9\n")
     with pytest.raises(DataError, match="is not a CSV file in UTF-8"):
         read_column(tmp_path / "latin.csv")
-    with pytest.raises(DataError, match="cannot be read .No such file or directory.; check the path"):
+    with pytest.raises(DataError, match=r"cannot be read .No such file or directory.; check the path"):
         read_column(tmp_path / "none.csv")
     with pytest.raises(DataError, match="cannot be read"):
         read_column(tmp_path)
@@ -92,11 +92,11 @@ def test_without_pyarrow_parquet_names_the_extra(tmp_path, monkeypatch):
 def test_nothing_is_left_where_nothing_can_be_written(tmp_path, suffix):
     taken = tmp_path / f"taken{suffix}"
     taken.mkdir()
-    with pytest.raises(DataError, match="cannot be written|not a regular file"):
+    with pytest.raises(DataError, match=r"cannot be written|not a regular file"):
         write_columns(taken, {"a": [1]})
-    with pytest.raises(DataError, match="cannot be written .No such file"):
+    with pytest.raises(DataError, match=r"cannot be written .No such file"):
         write_columns(tmp_path / "no" / f"folder{suffix}", {"a": [1]})
-    with pytest.raises(ValueError, match="zip|length"):
+    with pytest.raises(ValueError, match=r"zip|length"):
         write_columns(tmp_path / f"uneven{suffix}", {"a": [1, 2], "b": [1]})
     assert [item.name for item in tmp_path.iterdir()] == [taken.name]
 

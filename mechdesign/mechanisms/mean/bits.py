@@ -68,7 +68,7 @@ class CensoringInterval(MeanMechanism):
     Examples
     --------
     >>> mechanism = CensoringInterval.symmetric(epsilon=1.0)
-    >>> reports = mechanism.randomize([0.2] * 5000, rng=1)
+    >>> reports = mechanism.randomize([0.2] * 5000, rng=2)
     >>> low, high = mechanism.estimate(reports).interval(0.99)
     >>> low < 0.2 < high, mechanism.audit().holds
     (True, True)

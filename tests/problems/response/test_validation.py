@@ -34,7 +34,10 @@ GOOD = {"prior": [0.5, 0.3, 0.2], "epsilon": 1.0}
         ({"delta": -0.1}, "delta: -0.1 is outside [0, 1)"),
         ({"delta": math.nan}, "delta: is NaN"),
         ({"utility": [[1.0, 0.0], [0.0, 1.0]]}, "utility: has 2 rows for 3 answers; give"),
-        ({"utility": [[1.0], [1.0, 2.0], [3.0]]}, "utility: expected a matrix (a list of rows of equal length)"),
+        (
+            {"utility": [[1.0], [1.0, 2.0], [3.0]]},
+            "utility: expected a matrix (a list of rows of equal length)",
+        ),
         ({"utility": [[1.0], [math.nan], [3.0]]}, "utility: has NaN at index 1, 0"),
         ({"utility": [[1.0], [math.inf], [3.0]]}, "utility: is infinite at index 1, 0"),
         ({"utility": [1.0, 2.0, 3.0]}, "utility: expected a matrix"),
@@ -68,7 +71,7 @@ def test_an_impossible_parameter_is_refused(changes, text):
 def test_a_prior_within_the_rounding_of_decimals_is_normalised():
     problem = md.RandomizedResponse([1 / 3 + 3e-10, 1 / 3, 1 / 3], 1.0)
     assert math.fsum(problem.prior) == pytest.approx(1.0, abs=1e-15)
-    with pytest.raises(ParameterError, match="sums to 1.00000001"):
+    with pytest.raises(ParameterError, match=r"sums to 1.00000001"):
         md.RandomizedResponse([1 / 3 + 1e-8, 1 / 3, 1 / 3], 1.0)
 
 
@@ -117,5 +120,5 @@ def test_each_method_says_in_one_sentence_why_it_does_not_apply(changes, reasons
 
 def test_where_no_method_is_left_the_reasons_are_listed():
     problem = md.RandomizedResponse([1 / 8] * 8, 1.0, 0.1, utility="mutual-information")
-    with pytest.raises(MethodError, match="no method applies .closed-form: .*; staircase: .*; lp: "):
+    with pytest.raises(MethodError, match=r"no method applies .closed-form: .*; staircase: .*; lp: "):
         md.solve(problem)
