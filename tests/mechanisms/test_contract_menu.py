@@ -150,3 +150,28 @@ def test_a_table_has_no_randomizer():
     menu = menu_for(noise={"epsilon": [0.1, 1.0, 5.0], "variance": [800.0, 8.0, 0.3]})
     with pytest.raises(md.MechDesignError, match="without a client"):
         menu.randomizer(0)
+
+
+def leaves(value, path=()):
+    """Yield the path of every number and text of a document."""
+    if not isinstance(value, (dict, list)):
+        yield path, value
+        return
+    for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+        yield from leaves(item, (*path, key))
+
+
+@pytest.mark.parametrize("changes", [{}, {"noise": "duchi", "information": "complete"}])
+def test_every_single_change_of_the_file_is_refused(changes, tmp_path):
+    path = tmp_path / "menu.json"
+    menu_for(**changes).save(path)
+    original = json.loads(path.read_text())
+    for keys, value in leaves(original["content"]):
+        document = json.loads(json.dumps(original))
+        place = document["content"]
+        for key in keys[:-1]:
+            place = place[key]
+        place[keys[-1]] = value + "x" if isinstance(value, str) else 0.1 if value is None else value + 0.001
+        path.write_text(json.dumps(document))
+        with pytest.raises(md.MechDesignError, match="build it anew"):
+            md.load_mechanism(path)
