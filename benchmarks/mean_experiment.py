@@ -1,6 +1,6 @@
 """The experiment of Liu and Zhou (2023), section 5, on sensor columns of your own.
 
-    python benchmarks/mean_experiment.py ../shared/data/imu_sp.npz --users 800000 --sets 30
+    python benchmarks/mean_experiment.py sensors.npz --users 800000 --sets 30
 
 The file is a .npz, whose arrays of floats are the columns, or a .csv[.xz] with columns x, y, z. Columns are
 repeated with other rows until there are 36, each scaled to [0, 1], as the paper does for twelve files.
