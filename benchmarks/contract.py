@@ -17,6 +17,8 @@ import mechdesign as md
 from mechdesign.mechanisms.noise import NOISES
 from mechdesign.problems.contract import PrivacyContract
 
+TITLE = "Contracts that buy privacy: seconds of each method"
+
 ROWS, REPETITIONS, FREE_EPSILON = 10_000, 100, 0.5
 BUDGETS = (1_000, 5_000, 10_000, 20_000, 30_000, 50_000)
 TYPES = 100
@@ -73,9 +75,14 @@ def column_study(name, column, rng):
         )
 
 
-def speeds(rng):
+def run(quick):
+    """Print the speeds; real columns need a file, see the first lines of this module."""
+    speeds(np.random.default_rng(0), 10**5 if quick else 10**6)
+
+
+def speeds(rng, largest=10**6):
     print("speed, seconds (method, types)")
-    for method, size in (("closed-form", 10**6), ("reduced-program", 500), ("full-program", 60)):
+    for method, size in (("closed-form", largest), ("reduced-program", 500), ("full-program", 60)):
         types = np.sort(rng.uniform(1, 10, size))
         problem = PrivacyContract(types=types, counts=rng.integers(1, 9, size), budget=float(size))
         md.solve(PrivacyContract(types=[1, 2], counts=[1, 1], budget=1), method=method)  # load what it needs

@@ -1,6 +1,6 @@
 """Mean mechanisms: values randomized and aggregated a second, beside diffprivlib and OpenDP, in one run.
 
-    python -m benchmarks.mean [--users 1000000] [--no-rivals]
+    python -m benchmarks mean [--quick]
 
 Seconds are processor seconds of one core, the best of three runs after a first one that is not counted;
 simulated users draw from a numpy generator. Rivals that take one value a call get a sample; what is
@@ -9,7 +9,6 @@ compared is values a second. The last column is the error of the mean beside the
 
 from __future__ import annotations
 
-import argparse
 import math
 import time
 from collections.abc import Callable
@@ -32,6 +31,8 @@ from mechdesign.mechanisms.mean import (
     Piecewise,
     SquareWave,
 )
+
+TITLE = "Mean mechanisms: values randomized and aggregated a second, beside diffprivlib and OpenDP"
 
 EPSILON = 4.0
 REPETITIONS = 3
@@ -149,27 +150,17 @@ def column_rows(users: int) -> list[list[str]]:
     return rows
 
 
-def main() -> None:
+def run(quick: bool) -> None:
     """Print the two tables."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--users", type=int, default=1_000_000)
-    parser.add_argument("--no-rivals", action="store_true", help="only this toolkit")
-    arguments = parser.parse_args()
-    values = np.random.default_rng(0).random(arguments.users)
+    count = 200_000 if quick else 1_000_000
+    values = np.random.default_rng(0).random(count)
     rows = [
         single_row(mechanism, values, "mean-channel" if mechanism.type == "grid-mean" else None)
         for mechanism in mechanisms()
     ]
-    if not arguments.no_rivals:
-        rows += rival_rows(values)
-    print(f"one attribute, epsilon = {EPSILON:g}, {arguments.users} users, million values a second")
+    rows += rival_rows(values)
+    print(f"one attribute, epsilon = {EPSILON:g}, {count} users, million values a second")
     print(table(["mechanism", "randomize", "aggregate", "both", "as promised", "error / std.error"], rows))
-    users = min(COLUMN_USERS, arguments.users)
+    users = min(COLUMN_USERS, count)
     print(f"\n{COLUMNS} attributes, {users} users, seconds")
     print(table(["mechanism", "randomize", "aggregate", "rmse"], column_rows(users)))
-
-
-if __name__ == "__main__":
-    main()
