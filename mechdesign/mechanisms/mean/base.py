@@ -275,8 +275,8 @@ class MeanAggregator:
 def variance_at_hand(mean_square: float, middle: float, end: float) -> float:
     """Return the average variance of a report, on [-1, 1], of the users at hand, from the mean square.
 
-    For a variance A + (B - 1) v^2 with A = ``middle`` at v = 0 and ``end`` at |v| = 1, the mean square of the
-    unbiased reports is A + B avg(v^2), so that the reports tell avg(v^2), if B > 0.
+    For a variance A + (B - 1) v^2 with A = ``middle`` at v = 0 and ``end`` at v = -1, 1, the mean square of
+    the unbiased reports is A + B avg(v^2), so that the reports tell avg(v^2), if B > 0.
 
     Examples
     --------

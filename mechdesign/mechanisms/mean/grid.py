@@ -10,7 +10,7 @@ m_i = E[t_Y | knot i] that differ a little from the knots it was designed for. R
 output values (which needs as many independent outputs as inputs) the knots are put where the means
 are: the output values are mapped by the affine map that sends m_first to 0 and m_last to 1, the m_i are
 computed again as exact rationals from the integer weights, and knot i is the double nearest to m_i. The
-bias at a knot is then |m_i - knot_i|, known exactly, at most half a unit in the last place except at
+bias at a knot is then ``|m_i - knot_i|``, known exactly, at most half a unit in the last place except at
 the ends, which are put at 0 and 1. Between knots the bias is at most that of the worse knot, plus the
 rounding of u (3 roundings) and of the probability (3 more and a floor): below 2**-50 of the range.
 
@@ -183,7 +183,7 @@ class GridMean(MeanMechanism):
 
     @cached_property
     def knot_bias(self) -> tuple[Fraction, int]:
-        """The largest |m_i - knot_i|, an exact rational, and the knot that attains it."""
+        """The largest ``|m_i - knot_i|``, an exact rational, and the knot that attains it."""
         gaps = [
             abs(mean - Fraction(knot)) for mean, knot in zip(self.means, self.knots.tolist(), strict=True)
         ]

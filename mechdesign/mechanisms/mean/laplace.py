@@ -25,8 +25,8 @@ class Laplace(FormulaMechanism):
 
     A report is x + Lap(width/epsilon). Unbiased; its variance 2 (width/epsilon)^2 does not depend on x.
 
-    Privacy: the log density -|y - x|/scale changes by at most |x - x'|/scale <= epsilon. That holds for
-    real numbers; a double leaks through its last bits (Mironov, CCS 2012), so the certificate is not
+    Privacy: the log density ``-|y - x|/scale`` changes by at most ``|x - x'|/scale`` <= epsilon. That holds
+    for real numbers; a double leaks through its last bits (Mironov, CCS 2012), so the certificate is not
     exact. For a deployment take ``Duchi``, ``DiscretePiecewise`` or ``GridMean``.
 
     Parameters

@@ -2,16 +2,16 @@
 
 With s = e^(eps/2) and D = (e^eps + 1)/(e^eps - 1) = coth(eps/2):
 
-========================  =============================================  ==========================
+========================  =============================================  ===========================
 mechanism                 variance at x                                  worst case V(eps)
-========================  =============================================  ==========================
+========================  =============================================  ===========================
 ``laplace``               8/eps^2                     (thesis eq. 2.7)   8/eps^2
 ``duchi``                 D^2 - x^2                   (thesis eq. 2.8)   D^2 at x = 0
-``piecewise``             x^2/(s-1) + (s+3)/(3(s-1)^2)  (thesis eq. 2.9)  4s/(3(s-1)^2) at |x| = 1
+``piecewise``             x^2/(s-1) + (s+3)/(3(s-1)^2)  (eq. 2.9)        4s/(3(s-1)^2) at x = -1, 1
 ``hybrid``                a piecewise + (1 - a) duchi                    see :func:`hybrid_mixing`
 ``censoring-interval``    as ``duchi``                                   as ``duchi``
-``square-wave``           of the affine, unbiased estimator              at |x| = 1 or 0
-========================  =============================================  ==========================
+``square-wave``           of the affine, unbiased estimator              at x = -1, 1 or 0
+========================  =============================================  ===========================
 
 On [low, high] multiply by ((high - low)/2)^2. V is decreasing in epsilon for all of them, and convex for
 laplace, duchi (coth^2) and piecewise (V = 1/(3 sinh^2(eps/4))). The hybrid's V is the lesser of two convex
@@ -80,7 +80,7 @@ def hybrid_mixing(epsilon: ArrayLike) -> Any:
     """Return the probability of using piecewise, not Duchi, that minimises the worst-case variance.
 
     The variance a PM(x) + (1 - a) D(x) is linear in a and a quadratic in x^2, so its maximum over x is
-    at x = 0 or |x| = 1, and the maximum of two functions linear in a is least at a = 0, at a = 1, or where
+    at x = 0 or x = -1, 1, and the maximum of two functions linear in a is least at a = 0, at a = 1, or where
     they are equal: a/(s - 1) = 1 - a, that is a = 1 - e^(-eps/2). The best of the three is returned
     (a = 0 up to epsilon = 0.61, then 1 - e^(-eps/2); Wang et al., ICDE 2019).
 

@@ -45,11 +45,12 @@ OPTIMALITY = 1e-6
 class PrivacyContract(Problem):
     """The best menu of (epsilon, payment) items for buying privacy from users with private preferences.
 
-    minimise    sum_i counts_i / eps_i^2
-    subject to  sum_i counts_i p_i <= budget
-                p_i - theta_i eps_i - s_i >= 0                           individual rationality
-                p_i - theta_i eps_i >= p_j - theta_i eps_j  for all j    incentive compatibility (incomplete
-                information)
+    ::
+
+        minimise    sum_i counts_i / eps_i^2
+        subject to  sum_i counts_i p_i <= budget
+                    p_i - theta_i eps_i - s_i >= 0                           individual rationality
+                    p_i - theta_i eps_i >= p_j - theta_i eps_j  for all j    incentive compatibility
 
     With ``target_error`` in place of ``budget`` the total payment is minimised and the error is bounded.
 

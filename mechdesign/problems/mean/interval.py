@@ -35,10 +35,12 @@ LEAST = 2.0**-30
 class MeanInterval(Problem):
     """The scale interval [c, c + d] of randomized censoring: report 1 with probability c + d x, x in [0, 1].
 
-    minimise    n Var(estimate), at the worst mean of the range
-    subject to  c + d <= e^eps c + delta                     (report 1)
-                1 - c <= e^eps (1 - c - d) + delta           (report 0; not asked by "one-sided")
-                0 <= c < c + d <= 1
+    ::
+
+        minimise    n Var(estimate), at the worst mean of the range
+        subject to  c + d <= e^eps c + delta                     (report 1)
+                    1 - c <= e^eps (1 - c - d) + delta           (report 0; not asked by "one-sided")
+                    0 <= c < c + d <= 1
 
     With a = c/d and b = (1 - c - d)/d the value is m (mu + a)(1 - mu + b) for the self-normalized and
     (mu + a)(m (1 + a + b) - mu - a) for the scaled estimator, m the number of attributes.
