@@ -316,7 +316,8 @@ def _audit(options: argparse.Namespace) -> int:
     else:
         print(f"{options.mechanism}: {type(mechanism).__name__}")
         print("\n".join(f"  {certificate}" for certificate in certificates))
-        print("\n".join(f"    {name}: {value}" for name, value in details.items()))
+        for name, value in details.items():
+            print(f"    {name}: {value}")
     return FINE if all(certificate.holds for certificate in certificates) else MISMATCH
 
 

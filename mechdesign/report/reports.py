@@ -40,7 +40,7 @@ def randomized(
     if clip and not options:
         raise ParameterError("--clip: is for mechanisms of numbers; this one randomizes categories")
     if isinstance(mechanism, AttributeSampling):
-        table = read_columns(path, columns or None)
+        table = _in_order(mechanism, path, read_columns(path, columns or None))
         numbers = np.stack([_numbers(path, name, values) for name, values in table.items()], axis=1)
         reports = _called(path, mechanism.randomize, numbers, rng=seed, **options)
         return {ATTRIBUTE: reports[ATTRIBUTE], REPORT: reports[REPORT]}
@@ -67,6 +67,19 @@ def aggregator(mechanism: Mechanism) -> Any:
     """Return the mechanism's empty aggregator."""
     _require(mechanism)
     return mechanism.aggregator()  # type: ignore[attr-defined]
+
+
+def _in_order(mechanism: AttributeSampling, path: str, table: dict[str, Any]) -> dict[str, Any]:
+    """Return the columns in the order of the mechanism's attributes, where these have names."""
+    names = mechanism.labels.names
+    if names is None:
+        return table
+    if set(names) != set(table):
+        raise DataError(
+            f"{path}: the columns are {', '.join(table)}, the mechanism's attributes {', '.join(names)}; "
+            "name these with --column"
+        )
+    return {name: table[name] for name in names}
 
 
 def _require(mechanism: Mechanism) -> None:
