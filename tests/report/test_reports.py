@@ -43,14 +43,14 @@ def test_columns_go_to_the_attributes_of_their_names_in_any_order(sampling, data
 def test_other_columns_are_refused_by_name(sampling, data):
     with pytest.raises(DataError, match="attributes hours, steps; name these with --column"):
         randomized(sampling, data, None, 1, False)
-    with pytest.raises(DataError, match="no column 'step'; did you mean 'steps'"):
+    with pytest.raises(DataError, match=r"no column 'step'; did you mean 'steps'"):
         randomized(sampling, data, ["hours", "step"], 1, False)
 
 
 def test_values_outside_the_range_need_clip(tmp_path):
     path = str(tmp_path / "data.csv")
     write_columns(path, {"x": [0.5, 1.5]})
-    with pytest.raises(DataError, match="column 'x': values: row 2: 1.5 is outside .*--clip"):
+    with pytest.raises(DataError, match=r"column 'x': values: row 2: 1.5 is outside .*--clip"):
         randomized(Duchi(1.0), path, None, 1, False)
     assert len(randomized(Duchi(1.0), path, None, 1, True)["x"]) == 2
 
