@@ -180,6 +180,16 @@ def audit_channel(
     )
 
 
+def channel_holds(weights: Weights, epsilon: float, delta: float = 0.0, notion: str = "set-wise") -> bool:
+    """Return the verdict of :func:`audit_channel` without distances, and nothing else."""
+    require_channel(weights)
+    bound = exp_lower(epsilon)
+    # every summand of the set-wise delta is 0 exactly when the largest one is
+    if delta == 0.0 or notion == "entry-wise":
+        return entry_wise_delta(weights, bound) <= Fraction(delta)
+    return set_wise_delta(weights, bound)[0] <= Fraction(delta)
+
+
 def require_channel(weights: Weights) -> None:
     """Raise CertificateError, naming the row, unless the matrix is a channel of 62-bit weights."""
     if weights.ndim != 2 or weights.size == 0 or weights.dtype != np.int64:

@@ -1,131 +1,242 @@
 """The exact audit of metric privacy: p_xy <= e^(epsilon d(x, x')) p_x'y for every pair of inputs.
 
-Logarithms in double precision settle every entry that is clearly inside; whatever is within 1e-9
-of its limit is decided with integers and a rational lower bound of the exponential. Distances are
-the floats given, taken as exact rationals.
+Distances are the floats given, taken as exact rationals; logarithms and exponentials are rational
+bounds to 48 digits. Double precision only chooses what is compared exactly, with margins that cover
+its rounding.
+
+Pairs that shorter steps imply (:func:`mechdesign.audit.pairs.needed_pairs`) are not judged. For every
+r >= 0, if p_x <= e^(r d) p_x' in every column and for every needed pair, then so it is for all pairs, by
+multiplying along the steps. With r = epsilon this is the verdict. The least r of all pairs, the true
+epsilon, is therefore also that of the needed pairs: the largest ln(w_xy / w_x'y) / d(x, x') over them,
+infinite where a positive weight faces a zero or where two rows at distance 0 differ.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from decimal import Decimal
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.exponential import LARGEST, exp_lower, float_up, log_ratio
+from mechdesign.audit.exponential import exp_lower, float_up, log_ratio
+from mechdesign.audit.pairs import needed_pairs
+from mechdesign.audit.triples import Triples, batches, ranked
+from mechdesign.core.errors import ParameterError
 
 if TYPE_CHECKING:
     from mechdesign.audit.channel import PrivacyAudit, Weights
 
-MARGIN = 1e-9
-"""Width of the band that is decided exactly; logarithms of 62-bit integers are off by less than 1e-13."""
+Floats = NDArray[np.float64]
+Pairs = NDArray[np.int64]
+
+SLACK = 2.0**-44
+"""Relative margin of every comparison of floats; what they compute is off by less than 2**-46."""
+
+CAP = 50.0
+"""Exponents are capped here in double precision: e^50 exceeds 2**62, so every larger factor says the same."""
 
 
-def audit_metric_channel(weights: Weights, epsilon: float, distance: NDArray[np.float64]) -> PrivacyAudit:
+def audit_metric_channel(weights: Weights, epsilon: float, distance: Floats) -> PrivacyAudit:
     """Audit metric privacy exactly; see :func:`mechdesign.audit.audit_channel`."""
     from mechdesign.audit.channel import PrivacyAudit
 
-    digits, witness = true_metric_epsilon(weights, distance)
-    holds, least, violation = True, Fraction(0), {}
-    for first, second, report in _close_calls(weights, _limits(epsilon, distance)):
-        excess = _excess(weights, epsilon, distance, first, second, report)
-        if excess > least:
-            holds, least = False, excess
-            violation = {"input": first, "other": second, "reports": [report]}
-    least_delta = least / (1 << 62)
+    require_distance(distance, len(weights))
+    channel = MetricChannel(weights, distance, needed_pairs(distance))
+    digits, witness = channel.true_epsilon()
+    holds = channel.holds(epsilon)
+    excess, violation = (Fraction(0), {}) if holds else largest_excess(weights, epsilon, distance)
+    least = float_up(excess / (1 << 62))
     return PrivacyAudit(
         epsilon=epsilon,
         delta=0.0,
         true_epsilon=float_up(digits),
         true_epsilon_digits=digits,
         epsilon_witness=witness,
-        least_delta=0.0 if holds else float_up(least_delta),
-        least_delta_exact=least_delta,
+        least_delta=least,
+        least_delta_exact=excess / (1 << 62),
         delta_witness=violation,
-        entry_delta=0.0 if holds else float_up(least_delta),
+        entry_delta=least,
         holds=holds,
         metric=True,
     )
 
 
-def true_metric_epsilon(weights: Weights, distance: NDArray[np.float64]) -> tuple[Decimal, dict[str, int]]:
-    """Return the least epsilon per unit of distance to many digits, and what attains it."""
-    best, witness = Decimal(0), {}
-    seen: dict[tuple[int, int, float], Decimal] = {}
-    for first, second, report in _largest_rates(weights, distance):
-        high, low = int(weights[first, report]), int(weights[second, report])
-        key = (high, low, float(distance[first, second]))
-        if key not in seen:
-            seen[key] = _rate(*key)
-        if seen[key] > best:
-            best, witness = seen[key], {"input": first, "other": second, "report": report}
-    return best, witness
+def require_distance(distance: Floats, size: int) -> None:
+    """Raise ParameterError unless there is a finite distance >= 0 for every pair of inputs."""
+    if distance.shape != (size, size):
+        raise ParameterError(f"distance: has shape {distance.shape} for {size} inputs; give {size} x {size}")
+    if not (np.isfinite(distance).all() and (distance >= 0).all()):
+        raise ParameterError("distance: an entry is negative or not finite; give distances >= 0")
 
 
-def _rate(high: int, low: int, separation: float) -> Decimal:
+@dataclass(frozen=True, eq=False)
+class MetricChannel:
+    """A channel of integer weights beside the pairs of inputs that have to be judged.
+
+    Parameters
+    ----------
+    weights : (n, m) int64 array
+    distance : (n, n) array
+    pairs : (pairs, 2) int array
+        Those of :func:`mechdesign.audit.pairs.needed_pairs`.
+    """
+
+    weights: Weights
+    distance: Floats
+    pairs: Pairs
+
+    @cached_property
+    def apart(self) -> Floats:
+        """Distance of every pair."""
+        separations: Floats = self.distance[self.pairs[:, 0], self.pairs[:, 1]]
+        return separations
+
+    @cached_property
+    def steps(self) -> Floats:
+        """Largest w_xy / w_x'y - 1 over the reports y of every pair, at least 0, off by 3 roundings."""
+        steps = np.zeros(len(self.pairs))
+        for part in batches(len(self.pairs), self.weights.shape[1]):
+            steps[part] = np.fmax.reduce(relative_steps(self.weights, self.pairs[part]), axis=1, initial=0.0)
+        return steps
+
+    def holds(self, epsilon: float) -> bool:
+        """Return whether every needed pair satisfies its inequality, decided with integers where close."""
+        with np.errstate(over="ignore"):
+            rises = np.expm1(np.minimum(epsilon * self.apart, CAP))
+        if (self.steps > rises * (1 + SLACK)).any():
+            return False
+        close = np.flatnonzero((self.steps > 0) & (self.steps >= rises * (1 - SLACK)))
+        parts = batches(len(close), self.weights.shape[1])
+        return all(_within(self._triples(close[part], rises * (1 - SLACK)), epsilon) for part in parts)
+
+    def true_epsilon(self) -> tuple[Decimal, dict[str, int]]:
+        """Return the least epsilon per unit of distance to many digits, and what attains it.
+
+        Of equal distances only the largest ratio, found by exact cross-multiplication, is given a
+        logarithm.
+        """
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            rates = np.where(self.steps > 0, np.log1p(self.steps) / self.apart, 0.0)
+        largest = float(rates.max(initial=0.0))
+        if not self.steps.any():
+            return Decimal(0), {}
+        # a few units of the least float are taken off for rates among the subnormal numbers
+        close = np.flatnonzero((self.steps > 0) & (rates >= largest * (1 - SLACK) - 1e-320))
+        best, winner = Decimal(0), (0.0, 0, 0)
+        for separation, highs, lows in self._triples(close, self.steps * (1 - SLACK)).by_distance():
+            high, low = _largest_ratio(highs, lows)
+            digits = rate(high, low, separation)
+            if digits > best:
+                best, winner = digits, (separation, high, low)
+        return best, self._place(*winner)
+
+    @cached_property
+    def ranks(self) -> tuple[Weights, Weights]:
+        """The distinct weights, rising, and the number of every weight among them."""
+        return ranked(self.weights)
+
+    def _triples(self, numbers: Weights, floors: Floats) -> Triples:
+        """Return the distinct triples of the chosen pairs whose relative step is at least the floor."""
+        triples = Triples(*self.ranks)
+        for part in batches(len(numbers), self.weights.shape[1]):
+            some = numbers[part]
+            ratios = relative_steps(self.weights, self.pairs[some])
+            places, reports = np.nonzero(ratios >= floors[some][:, None])
+            ends = self.pairs[some[places]]
+            triples.add(self.apart[some[places]], ends[:, 0], ends[:, 1], reports)
+        return triples
+
+    def _place(self, separation: float, high: int, low: int) -> dict[str, int]:
+        """Return the first input, other and report with these weights at this distance."""
+        for first, second in self.pairs[self.apart == separation].tolist():
+            found = np.flatnonzero((self.weights[first] == high) & (self.weights[second] == low))
+            if len(found):
+                return {"input": first, "other": second, "report": int(found[0])}
+        raise AssertionError("the weights that attain the true epsilon are in the channel")
+
+
+def _within(triples: Triples, epsilon: float) -> bool:
+    """Return whether w_xy <= E w_x'y for every triple, E the rational lower bound of e^(epsilon d)."""
+    for separation, highs, lows in triples.by_distance():
+        bound = exp_lower(Fraction(epsilon) * Fraction(separation))
+        top, bottom = bound.numerator, bound.denominator
+        if any(high * bottom > top * low for high, low in zip(highs, lows, strict=True)):
+            return False
+    return True
+
+
+def relative_steps(weights: Weights, pairs: Pairs) -> Floats:
+    """Return w_xy / w_x'y - 1 for every pair and report; NaN for 0 / 0, infinite for a zero that is faced.
+
+    The differences are exact, so a ratio that exceeds 1 by one unit of 2**62 still counts.
+    """
+    less = weights[pairs[:, 1]]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios: Floats = (weights[pairs[:, 0]] - less) / less
+    return ratios
+
+
+def rate(high: int, low: int, separation: float) -> Decimal:
+    """Return an upper bound of ln(high / low) / separation to 47 digits; high is more than low."""
     if low == 0 or separation == 0:
-        return Decimal("inf") if high > low else Decimal(0)
-    from decimal import ROUND_CEILING, Context
-
+        return Decimal("inf")
     return Context(prec=48, rounding=ROUND_CEILING).divide(log_ratio(high, low), Decimal(separation))
 
 
-def _excess(
-    weights: Weights, epsilon: float, distance: NDArray[np.float64], first: int, second: int, report: int
-) -> Fraction:
-    """Return w_xy - E w_x'y for the rational lower bound E of e^(epsilon d), exactly."""
-    exponential = exp_lower(Fraction(epsilon) * Fraction(float(distance[first, second])))
-    return int(weights[first, report]) - exponential * int(weights[second, report])
+def _largest_ratio(highs: list[int], lows: list[int]) -> tuple[int, int]:
+    best = (0, 1)
+    for high, low in zip(highs, lows, strict=True):
+        if high * best[1] > best[0] * low:
+            best = (high, low)
+    return best
 
 
-def _limits(epsilon: float, distance: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return epsilon d, capped like the bound of the exponential, so that no limit is infinite."""
+def largest_excess(weights: Weights, epsilon: float, distance: Floats) -> tuple[Fraction, dict[str, Any]]:
+    """Return the largest w_xy - E w_x'y over all pairs, E the rational bound of e^(epsilon d), and where.
+
+    All pairs count, not only the needed ones: an implied inequality may be missed by more than those
+    that imply it.
+    """
     with np.errstate(over="ignore"):
-        limits: NDArray[np.float64] = np.minimum(epsilon * distance, LARGEST)
-    return limits
-
-
-def _log_weights(weights: Weights) -> NDArray[np.float64]:
-    logs = np.full(weights.shape, -np.inf)
-    np.log(weights, out=logs, where=weights > 0)
-    return logs
-
-
-def _close_calls(weights: Weights, limits: NDArray[np.float64]) -> Iterator[tuple[int, int, int]]:
-    """Yield every (x, x', y) with ln(w_xy / w_x'y) above its limit less the margin."""
-    logs = _log_weights(weights)
+        rises = np.expm1(np.minimum(epsilon * distance, CAP))
+    best, ceilings = 0.0, np.zeros(distance.shape)
     for first in range(len(weights)):
-        positive = np.flatnonzero(weights[first] > 0)
-        excess = logs[first, positive] - logs[:, positive] - limits[first][:, None]
-        excess[first] = -np.inf
-        scale = 1.0 + np.minimum(limits[first], LARGEST)[:, None]
-        for second, column in np.argwhere(excess > -MARGIN * scale).tolist():
-            yield first, second, int(positive[column])
+        rough, slack = _rough_excess(weights, rises, first)
+        best = max(best, float((rough - slack).max()))
+        ceilings[first] = (rough + slack).max(axis=1)
+    triples = Triples(*ranked(weights))
+    for first in np.flatnonzero((ceilings >= best).any(axis=1)).tolist():
+        rough, slack = _rough_excess(weights, rises, first)
+        others, reports = np.nonzero(rough + slack >= best)
+        inputs = np.full(len(others), first)
+        triples.add(distance[first, others], inputs, others, reports)
+    worst, winner = Fraction(0), (0.0, 0, 0)
+    for separation, highs, lows in triples.by_distance():
+        bound = exp_lower(Fraction(epsilon) * Fraction(separation))
+        top, bottom = bound.numerator, bound.denominator
+        excesses = [high * bottom - top * low for high, low in zip(highs, lows, strict=True)]
+        excess = max(excesses)
+        if Fraction(excess, bottom) > worst:
+            number = excesses.index(excess)
+            worst, winner = Fraction(excess, bottom), (separation, highs[number], lows[number])
+    every = np.argwhere(~np.eye(len(weights), dtype=bool))
+    place = MetricChannel(weights, distance, every)._place(*winner)
+    return worst, {"input": place["input"], "other": place["other"], "reports": [place["report"]]}
 
 
-def _largest_rates(weights: Weights, distance: NDArray[np.float64]) -> Iterator[tuple[int, int, int]]:
-    """Yield the (x, x', y) whose rate ln(w_xy / w_x'y) / d is within the margin of the largest."""
-    candidates: list[tuple[Any, NDArray[np.int64], int]] = []
-    best = 0.0
-    for first in range(len(weights)):
-        positive = np.flatnonzero(weights[first] > 0)
-        more, less = weights[first, positive], weights[:, positive]
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            # exact differences: a ratio that exceeds 1 by one unit of 2**62 still counts
-            steps = np.log1p(np.maximum(more - less, 0) / less)
-            rates = steps / distance[first][:, None]
-        rates[np.isnan(rates)] = 0.0
-        rates[first] = 0.0
-        top = float(rates.max(initial=0.0))
-        if top >= best * (1 - MARGIN) and top > 0:
-            best = max(best, top)
-            places = np.argwhere(rates >= top * (1 - MARGIN) if np.isfinite(top) else np.isinf(rates))
-            places[:, 1] = positive[places[:, 1]]
-            candidates.append((top, places, first))
-    for top, places, first in candidates:
-        if top >= best * (1 - MARGIN):
-            for second, report in places.tolist():
-                yield first, second, report
+def _rough_excess(weights: Weights, rises: Floats, first: int) -> tuple[Floats, Floats]:
+    """Return (w_xy - w_x'y) - (E - 1) w_x'y for one input x in double precision, and its margin.
+
+    The integer difference is exact and either term is off by less than SLACK of itself. (E is rational
+    and below the exponential by less than 2**-80 units, and a positive difference is at least 1.)
+    """
+    differences = weights[first] - weights
+    products = rises[first][:, None] * weights
+    rough = differences - products
+    slack = SLACK * (np.abs(differences) + products)
+    rough[first] = -np.inf
+    return rough, slack

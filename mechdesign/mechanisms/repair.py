@@ -16,11 +16,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.channel import PrivacyAudit, audit_channel
+from mechdesign.audit.channel import PrivacyAudit, audit_channel, channel_holds, require_channel
+from mechdesign.audit.metric import MetricChannel, require_distance
+from mechdesign.audit.pairs import needed_pairs
+from mechdesign.audit.triples import batches
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.randomness import BITS, TOTAL
 
@@ -38,6 +42,20 @@ class PrivacyTarget:
     delta: float = 0.0
     distance: Array | None = None
     notion: str = "set-wise"
+
+    @cached_property
+    def pairs(self) -> NDArray[np.int64]:
+        """The pairs of answers whose inequalities imply all others; only with a distance."""
+        assert self.distance is not None
+        require_distance(self.distance, len(self.distance))
+        return needed_pairs(self.distance)
+
+    def holds(self, weights: NDArray[np.int64]) -> bool:
+        """Return the verdict of the audit without its figures, which is much less work."""
+        if self.distance is None:
+            return channel_holds(weights, self.epsilon, self.delta, self.notion)
+        require_channel(weights)
+        return MetricChannel(weights, self.distance, self.pairs).holds(self.epsilon)
 
     def audit(self, weights: NDArray[np.int64]) -> PrivacyAudit:
         """Audit integer weights exactly against this target."""
@@ -94,9 +112,8 @@ def make_private(channel: Array, target: PrivacyTarget) -> Repaired:
     while True:
         amount = min(1.0, mixing + extra)
         weights = to_integers((1.0 - amount) * clean + amount * constant)
-        audit = target.audit(weights)
-        if audit.holds:
-            return Repaired(weights, amount, audit)
+        if target.holds(weights):
+            return Repaired(weights, amount, target.audit(weights))
         if amount >= 1.0:
             raise CertificateError("channel: no amount of mixing makes it private; report this as a bug")
         extra = growth * extra if extra else 2.0**-50
@@ -151,7 +168,7 @@ def constant_rows(channel: Array) -> tuple[Array, Array]:
 def least_mixing(channel: Array, constant: Array, target: PrivacyTarget) -> float:
     """Return the least mixing weight, in floating point, that satisfies every privacy constraint."""
     if target.distance is not None:
-        return _least_mixing_metric(channel, constant, target.epsilon, target.distance)
+        return _least_mixing_metric(channel, constant, target)
     exponential = math.exp(min(target.epsilon, 700.0))
     if target.delta == 0.0:
         excess = channel.max(axis=0) - exponential * channel.min(axis=0)
@@ -167,12 +184,15 @@ def _largest_ratio(excess: Array, help_: Array) -> float:
     return float((excess[violated] / (excess[violated] + help_[violated])).max())
 
 
-def _least_mixing_metric(channel: Array, constant: Array, epsilon: float, distance: Array) -> float:
+def _least_mixing_metric(channel: Array, constant: Array, target: PrivacyTarget) -> float:
+    """Take the maximum over the needed pairs: with their inequalities the others hold as well."""
+    assert target.distance is not None
     worst = 0.0
-    for row in range(len(channel)):
-        factors = np.exp(np.minimum(epsilon * distance[row], 700.0))[:, None]
-        excess = channel[row] - factors * channel
-        excess[row] = 0.0
+    for part in batches(len(target.pairs), channel.shape[1]):
+        first, second = target.pairs[part].T
+        exponents = np.minimum(target.epsilon * target.distance[first, second], 700.0)
+        factors = np.exp(exponents)[:, None]
+        excess = channel[first] - factors * channel[second]
         worst = max(worst, _largest_ratio(excess, constant * (factors - 1.0)))
     return worst
 

@@ -1,4 +1,4 @@
-"""Distances for metric privacy, and the pairs whose rows are not implied by the triangle inequality."""
+"""Distances for metric privacy."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.audit.pairs import needed_pairs
 from mechdesign.core.errors import ParameterError, suggestion
+
+__all__ = ["distance_matrix", "needed_pairs"]
 
 Array = NDArray[np.float64]
 
@@ -78,27 +81,3 @@ def _between_points(points: Array) -> Array:
                 length = math.nextafter(length, 0.0)
             matrix[first, second] = matrix[second, first] = length
     return matrix
-
-
-def needed_pairs(matrix: Array) -> NDArray[np.int64]:
-    """Return the ordered pairs (i, k) whose privacy rows are not implied by others, shape (pairs, 2).
-
-    A pair is implied when some j has d(i, j) + d(j, k) <= d(i, k) with both steps shorter than d(i, k): then
-    p_i <= e^(eps d(i, j)) p_j <= e^(eps (d(i, j) + d(j, k))) p_k, and by induction on the distance the pairs
-    that are left out follow from those that are kept. (In floating point a sum of two positive steps may
-    equal one of them; such steps are not shorter, and prove nothing.)
-
-    Examples
-    --------
-    >>> needed_pairs(distance_matrix("line", 4)).tolist()
-    [[0, 1], [1, 0], [1, 2], [2, 1], [2, 3], [3, 2]]
-    """
-    kept = []
-    for first in range(len(matrix)):
-        whole = matrix[first]
-        shorter = (whole[:, None] < whole) & (matrix < whole)  # [j, k]: both steps by way of j are shorter
-        detour = np.where(shorter, whole[:, None] + matrix, np.inf).min(axis=0)
-        for second in np.flatnonzero(detour > matrix[first]).tolist():
-            if second != first:
-                kept.append((first, second))
-    return np.array(kept, dtype=np.int64).reshape(-1, 2)
