@@ -59,13 +59,18 @@ def test_claims_at_other_parameters_and_by_other_methods():
         ({"quantity": "valu", "value": 1}, "[claim 1] quantity: no 'valu'; did you mean 'value'?"),
         ({"quantity": "value", "value": 1, "at": {"epsilom": 1}}, "[claim 1] .*no parameter 'epsilom'"),
         ({"quantity": "value", "value": 1, "at": {"epsilon": -1}}, "[claim 1] .*epsilon: -1 is negative"),
-        ({"quantity": "value", "value": 1, "method": "lpp"}, "[claim 1] .*no method 'lpp'; did you mean 'lp'?"),
+        (
+            {"quantity": "value", "value": 1, "method": "lpp"},
+            "[claim 1] .*no method 'lpp'; did you mean 'lp'?",
+        ),
     ],
 )
 def test_a_claim_that_cannot_be_checked_names_itself(claim, text):
     import re
 
-    with pytest.raises(MechDesignError, match="response/zhou2019_survey: " + re.escape(text).replace(r"\.\*", ".*")):
+    with pytest.raises(
+        MechDesignError, match="response/zhou2019_survey: " + re.escape(text).replace(r"\.\*", ".*")
+    ):
         checked(**claim)
 
 
@@ -108,12 +113,22 @@ def test_disagreeing_methods_and_failed_certificates_fail_the_check():
     lying = replace(result.comparison, disagreements=("lp and convex differ",))
     assert replace(result, comparison=lying).problems == ["disagreement: lp and convex differ"]
     worse = md.Method(
-        "worse", type(SURVEY.problem), "numeric", 1, "", lambda problem: md.Outcome("optimal", {"channel": np.eye(2)}, 1.0)
+        "worse",
+        type(SURVEY.problem),
+        "numeric",
+        1,
+        "",
+        lambda problem: md.Outcome("optimal", {"channel": np.eye(2)}, 1.0),
     )
     run = md.solve(SURVEY.problem, worse)  # the identity is not private: its mechanism is a mixed one
     assert run.residuals["privacy"] > 0.5
-    short = replace(result.comparison, runs=(replace(run, bound=0.5, variables={"channel": np.full((2, 2), 0.5)}),))
-    assert any("certificate of worse: optimality: FAILS" in text for text in replace(result, comparison=short).problems)
+    short = replace(
+        result.comparison, runs=(replace(run, bound=0.5, variables={"channel": np.full((2, 2), 0.5)}),)
+    )
+    assert any(
+        "certificate of worse: optimality: FAILS" in text
+        for text in replace(result, comparison=short).problems
+    )
 
 
 def test_a_sweep_runs_over_all_combinations_in_order():
@@ -127,7 +142,9 @@ def test_a_sweep_runs_over_all_combinations_in_order():
 
 
 def test_a_sweep_with_an_impossible_value_names_the_table():
-    with pytest.raises(MechDesignError, match=r"response/zhou2019_survey: \[sweep\] .*epsilon: -1 is negative"):
+    with pytest.raises(
+        MechDesignError, match=r"response/zhou2019_survey: \[sweep\] .*epsilon: -1 is negative"
+    ):
         list(run_sweep(replace(SURVEY, sweep={"epsilon": (-1.0,)})))
 
 
@@ -139,7 +156,9 @@ def test_the_measured_utility_of_the_figures_is_the_optimum(slug):
     where nothing is random it is 0 and the two are equal. The seed is the model's own.
     """
     model = load_model(slug)
-    rows = list(run_sweep(replace(model, sweep={"epsilon": (0.1, 1.0, 3.0), "prior": model.sweep["prior"][::4]})))
+    rows = list(
+        run_sweep(replace(model, sweep={"epsilon": (0.1, 1.0, 3.0), "prior": model.sweep["prior"][::4]}))
+    )
     assert len(rows) == 18
     for row in rows:
         miss = abs(row.measured["measured_utility"] - row.solution.value)

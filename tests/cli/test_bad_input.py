@@ -38,7 +38,9 @@ def refused(capsys, *arguments: str, code: int = 2) -> str:
     assert error.startswith("mechdesign")
     assert "Traceback" not in error
     assert output == ""
-    assert {path: path.read_bytes() for path in Path.cwd().iterdir() if path.is_file()} == before, "files changed"
+    assert {path: path.read_bytes() for path in Path.cwd().iterdir() if path.is_file()} == before, (
+        "files changed"
+    )
     return error
 
 
@@ -77,10 +79,15 @@ def test_parameters_in_the_file_itself(folder, capsys):
 
 def test_unknown_keys_problems_models_methods_and_commands(folder, capsys):
     (folder / "key.toml").write_text(MODEL.replace("epsilon", "epsilom"))
-    assert "key.toml: [parameters] no parameter 'epsilom'; did you mean 'epsilon'?" in refused(capsys, "show", "key.toml")
+    assert "key.toml: [parameters] no parameter 'epsilom'; did you mean 'epsilon'?" in refused(
+        capsys, "show", "key.toml"
+    )
     (folder / "problem.toml").write_text(MODEL.replace("randomized", "randomised"))
     error = refused(capsys, "solve", "problem.toml")
-    assert "problem.toml: [model] problem: no 'randomised-response'; did you mean 'randomized-response'?" in error
+    assert (
+        "problem.toml: [model] problem: no 'randomised-response'; did you mean 'randomized-response'?"
+        in error
+    )
     assert "did you mean 'response/zhou2019_survey'?" in refused(capsys, "solve", "response/zhou2019_servey")
     assert "did you mean 'lp'?" in refused(capsys, "solve", "model.toml", "--method", "lpp")
     assert "does not apply" in refused(capsys, "solve", "model.toml", "--method", "staircase")
@@ -96,12 +103,20 @@ def test_unknown_keys_problems_models_methods_and_commands(folder, capsys):
 @pytest.mark.parametrize(
     ("text", "options", "texts"),
     [
-        ("answer\na\nd\n", [], ["data.csv", "column 'answer'", "row 2", "unknown category 'd'", "known: a, b, c"]),
+        (
+            "answer\na\nd\n",
+            [],
+            ["data.csv", "column 'answer'", "row 2", "unknown category 'd'", "known: a, b, c"],
+        ),
         ("answer\na\nA\n", [], ["row 2", "unknown category 'A'"]),
         ("", [], ["data.csv: is empty", "give a header line"]),
         ("answer\n", [], ["data.csv: has a header and no rows", "give one line a user"]),
         ("answer,age\na,1\n", [], ["data.csv: has 2 columns (answer, age)", "--column"]),
-        ("answer,age\na,1\n", ["--column", "ansver"], ["data.csv: no column 'ansver'", "did you mean 'answer'?"]),
+        (
+            "answer,age\na,1\n",
+            ["--column", "ansver"],
+            ["data.csv: no column 'ansver'", "did you mean 'answer'?"],
+        ),
         ("answer,age\na\n", ["--column", "answer"], ["data.csv: line 2: 1 fields, the header has 2"]),
     ],
 )
@@ -115,7 +130,9 @@ def test_data_that_do_not_fit(folder, capsys, verb, text, options, texts):
 
 def test_parquet_data_that_do_not_fit(folder, capsys):
     (folder / "bad.parquet").write_text("nonsense")
-    assert "bad.parquet: is not a Parquet file" in refused(capsys, "randomize", "m.json", "bad.parquet", "-o", "r.csv")
+    assert "bad.parquet: is not a Parquet file" in refused(
+        capsys, "randomize", "m.json", "bad.parquet", "-o", "r.csv"
+    )
     pyarrow.parquet.write_table(pyarrow.table({"answer": ["a", None]}), folder / "gap.parquet")
     error = refused(capsys, "randomize", "m.json", "gap.parquet", "-o", "r.csv")
     assert "gap.parquet: column 'answer' has 1 missing values; remove or recode them" in error

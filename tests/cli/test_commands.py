@@ -39,7 +39,9 @@ def test_list(capsys):
         assert slug in text
     assert {row["model"] for row in parsed(capsys, "list", "response")} == set(md.models("response"))
     methods = parsed(capsys, "list", "--problems")
-    assert {"closed-form", "lp", "convex", "extreme-points", "staircase"} <= {row["method"] for row in methods}
+    assert {"closed-form", "lp", "convex", "extreme-points", "staircase"} <= {
+        row["method"] for row in methods
+    }
 
 
 def test_show(capsys):
@@ -136,7 +138,12 @@ def test_infeasible_is_exit_code_1_with_a_reason(tmp_path, capsys, monkeypatch):
     import mechdesign.core.solve as module
 
     nothing = md.Method(
-        "nothing", md.RandomizedResponse, "numeric", 1, "", lambda problem: md.Outcome("infeasible", message="too strict")
+        "nothing",
+        md.RandomizedResponse,
+        "numeric",
+        1,
+        "",
+        lambda problem: md.Outcome("infeasible", message="too strict"),
     )
     monkeypatch.setattr(module, "methods_of", lambda problem_class: (nothing,))
     assert main(["solve", "response/zhou2019_survey"]) == 1
@@ -159,7 +166,9 @@ def test_exit_codes_of_the_process():
 
 def test_a_reader_that_leaves_early_is_no_error():
     command = f"{sys.executable} -m mechdesign list | head -n 1"
-    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False
+    )
     assert done.stderr == ""
     assert done.stdout.startswith("model")
 
@@ -171,6 +180,8 @@ def test_output_through_a_pipe_has_no_progress_bar():
 
 
 def test_the_module_can_be_imported_without_running():
-    done = subprocess.run([sys.executable, "-c", "import mechdesign.__main__"], capture_output=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", "import mechdesign.__main__"], capture_output=True, check=False
+    )
     assert done.returncode == 0
     assert Path(md.__file__).with_name("py.typed").is_file()

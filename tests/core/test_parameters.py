@@ -72,7 +72,9 @@ def test_unknown_and_missing_parameters():
         problem_from(RandomizedResponse, {"Prior": [1.0], "epsilon": 1.0})
     with pytest.raises(ParameterError, match="parameter 'epsilon' is missing"):
         problem_from(RandomizedResponse, {"prior": [1.0]})
-    with pytest.raises(UnknownNameError, match="no 'randomised-response'; did you mean 'randomized-response'"):
+    with pytest.raises(
+        UnknownNameError, match="no 'randomised-response'; did you mean 'randomized-response'"
+    ):
         problem_class("randomised-response")
     assert problem_classes()["randomized-response"] is RandomizedResponse
 

@@ -67,15 +67,19 @@ def test_round_trip(finite, kary):
 
 
 def test_one_changed_weight_is_refused_naming_the_row(finite):
-    assert "row 1 sums to 4611686018427387905" in refusal(change(finite, "content", "weights", 1, 1, lambda w: w + 1))
+    assert "row 1 sums to 4611686018427387905" in refusal(
+        change(finite, "content", "weights", 1, 1, lambda w: w + 1)
+    )
 
 
 @pytest.mark.parametrize("signed", [False, True])
 def test_a_row_whose_sum_is_kept_but_whose_privacy_is_broken_is_refused(finite, signed):
     def move(row):
         place = int(np.argmin(row))
-        return [weight + row[place] if number == int(np.argmax(row)) else (0 if number == place else weight)
-                for number, weight in enumerate(row)]
+        return [
+            weight + row[place] if number == int(np.argmax(row)) else (0 if number == place else weight)
+            for number, weight in enumerate(row)
+        ]
 
     document = json.loads(finite.read_text())
     least = [min(row) for row in document["content"]["weights"]]
@@ -169,7 +173,9 @@ def test_damaged_content_is_refused_in_one_line(finite, keys, text):
 
 
 def test_an_unknown_type_gets_a_suggestion(finite):
-    assert "did you mean 'finite-channel'?" in refusal(change(finite, "type", "finite-chanel"), UnknownNameError)
+    assert "did you mean 'finite-channel'?" in refusal(
+        change(finite, "type", "finite-chanel"), UnknownNameError
+    )
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.99])

@@ -22,7 +22,9 @@ from tests.support.channels import dense_weights
 def kary_channels(draw: st.DrawFn) -> KaryChannel:
     size = draw(st.integers(1, 7))
     kept = draw(st.permutations(range(size)))[: draw(st.integers(1, size))]
-    epsilon = draw(st.one_of(st.sampled_from([0.0, 5e-324, 1e-18, math.log(2), 40.0, 2000.0]), st.floats(0, 8)))
+    epsilon = draw(
+        st.one_of(st.sampled_from([0.0, 5e-324, 1e-18, math.log(2), 40.0, 2000.0]), st.floats(0, 8))
+    )
     delta = draw(st.sampled_from([0.0, 1e-19, 0.1, 0.5, 0.999]))
     return KaryChannel(size, np.array(kept, dtype=np.int64), epsilon, delta)
 

@@ -12,7 +12,8 @@ NAMED, NUMBERED = Labels(3, ["no", "yes", "don't know"]), Labels(3)
 
 
 @pytest.mark.parametrize(
-    "values", [["yes", "no", "yes"], np.array(["yes", "no", "yes"]), np.array(["yes", "no", "yes"], dtype=object)]
+    "values",
+    [["yes", "no", "yes"], np.array(["yes", "no", "yes"]), np.array(["yes", "no", "yes"], dtype=object)],
 )
 def test_names_become_their_numbers_and_come_back(values):
     codes = NAMED.encode(values)
@@ -21,7 +22,8 @@ def test_names_become_their_numbers_and_come_back(values):
 
 
 @pytest.mark.parametrize(
-    "values", [[0, 2, 1], [0.0, 2.0, 1.0], ["0", "2", "1"], np.array([0, 2, 1], dtype=np.uint8), ["0.0", "2.0", "1"]]
+    "values",
+    [[0, 2, 1], [0.0, 2.0, 1.0], ["0", "2", "1"], np.array([0, 2, 1], dtype=np.uint8), ["0.0", "2.0", "1"]],
 )
 def test_numbers_in_any_form_are_taken(values):
     assert NUMBERED.encode(values).tolist() == [0, 2, 1]
@@ -35,7 +37,10 @@ def test_labels_that_are_digits_are_found_among_numbers():
 @pytest.mark.parametrize(
     ("values", "text"),
     [
-        (["yes", "maybe", "maybe"], "row 2: unknown category 'maybe' \\(2 such values\\); known: don't know, no, yes"),
+        (
+            ["yes", "maybe", "maybe"],
+            "row 2: unknown category 'maybe' \\(2 such values\\); known: don't know, no, yes",
+        ),
         (["yes", "ye"], "row 2: unknown category 'ye'; did you mean 'yes'\\?"),
         (["yes", None], "row 2: unknown category None"),
         (["yes", ""], "row 2: unknown category ''"),
@@ -71,7 +76,12 @@ def test_impossible_numbers_are_refused_naming_the_row(values, text):
 
 @pytest.mark.parametrize(
     ("names", "text"),
-    [(["a"], "1 names for 2 categories"), (["a", "a"], "'a' stands twice"), (["a", ""], "non-empty"), ([1, 2], "quotes")],
+    [
+        (["a"], "1 names for 2 categories"),
+        (["a", "a"], "'a' stands twice"),
+        (["a", ""], "non-empty"),
+        ([1, 2], "quotes"),
+    ],
 )
 def test_names_that_cannot_serve_are_refused(names, text):
     with pytest.raises(ParameterError, match=text):

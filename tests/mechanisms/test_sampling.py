@@ -69,7 +69,9 @@ def test_the_search_table_shrinks_for_very_many_answers():
     assert channel._search(codes, drawn).tolist() == [3, 19, 19]
 
 
-@pytest.mark.parametrize(("prior", "delta"), [([0.4, 0.3, 0.2, 0.1], 0.0), ([0.5, 0.3, 0.1, 0.1], 0.2), ([1.0, 0.0], 0.3)])
+@pytest.mark.parametrize(
+    ("prior", "delta"), [([0.4, 0.3, 0.2, 0.1], 0.0), ([0.5, 0.3, 0.1, 0.1], 0.2), ([1.0, 0.0], 0.3)]
+)
 @pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.0, 3.0])
 def test_the_structured_sampler_has_exactly_its_weights(prior, delta, epsilon, monkeypatch):
     """The report is piecewise constant in the drawn integer; the lengths of the pieces are the weights."""
@@ -132,8 +134,12 @@ def test_a_seed_repeats_and_the_default_does_not():
     assert mechanism.randomize(answers, rng=again).tolist() == mechanism.randomize(answers, rng=same).tolist()
     # a seed gives another stream than numpy's, so that answers drawn with the same seed are independent of it
     generator = np.random.default_rng(5)
-    assert mechanism.randomize(answers, rng=generator).tolist() != mechanism.randomize(answers, rng=5).tolist()
-    assert mechanism.randomize(answers).tolist() != mechanism.randomize(answers).tolist()  # equal: chance 2**-200
+    assert (
+        mechanism.randomize(answers, rng=generator).tolist() != mechanism.randomize(answers, rng=5).tolist()
+    )
+    assert (
+        mechanism.randomize(answers).tolist() != mechanism.randomize(answers).tolist()
+    )  # equal: chance 2**-200
 
 
 def test_the_system_source_gives_62_uniform_bits():

@@ -59,7 +59,9 @@ def test_any_multipliers_give_a_valid_bound(data, seed):
     )
     program = compact_program(problem)
     optimum = solve_linear(program)
-    multipliers = np.maximum(0.0, optimum.upper_multipliers + rng.normal(0, 0.3, len(optimum.upper_multipliers)))
+    multipliers = np.maximum(
+        0.0, optimum.upper_multipliers + rng.normal(0, 0.3, len(optimum.upper_multipliers))
+    )
     free = optimum.equal_multipliers + rng.normal(0, 0.3, len(optimum.equal_multipliers))
     value = float(program.objective @ optimum.variables)
     assert proven_bound(program, multipliers, free) >= value - 1e-12

@@ -117,11 +117,15 @@ def subsets(count: int) -> list[tuple[int, ...]]:
 def brute_set_wise(weights: Sequence[Sequence[int]], exponential: Fraction, total: int) -> Fraction:
     """Return the largest W_x(S) - E W_x'(S) over all pairs and all subsets S, over the total."""
     sets = subsets(len(weights[0]))
-    worst = max(
-        sum(first[report] for report in chosen) - exponential * sum(second[report] for report in chosen)
-        for first, second in permutations(weights, 2)
-        for chosen in sets
-    ) if len(weights) > 1 else Fraction(0)
+    worst = (
+        max(
+            sum(first[report] for report in chosen) - exponential * sum(second[report] for report in chosen)
+            for first, second in permutations(weights, 2)
+            for chosen in sets
+        )
+        if len(weights) > 1
+        else Fraction(0)
+    )
     return Fraction(worst) / total
 
 

@@ -29,7 +29,9 @@ def random_instance(seed: int, most: int = 8) -> RandomizedResponse:
     """Return the instance of this seed, n = 2 .. most, with every feature now and then."""
     rng = np.random.default_rng(seed)
     size = int(rng.integers(2, most + 1))
-    epsilon = float(rng.choice([0.0, math.log(2), math.log(3), rng.uniform(0.01, 1.0), rng.uniform(1.0, 5.0)]))
+    epsilon = float(
+        rng.choice([0.0, math.log(2), math.log(3), rng.uniform(0.01, 1.0), rng.uniform(1.0, 5.0)])
+    )
     parameters: dict[str, Any] = {"prior": random_prior(rng, size), "epsilon": epsilon}
     utility = rng.integers(6)
     if utility == 1:

@@ -29,13 +29,20 @@ def test_all_methods_agree_and_every_certificate_holds(start):
         assert comparison.agree, f"instance {seed}: {comparison.disagreements}"
         for run in comparison.runs:
             failed = [certificate for certificate in run.certificates if not certificate.holds]
-            if run.status == "feasible":  # the solver itself says that it came near only: optimality is not claimed
+            if (
+                run.status == "feasible"
+            ):  # the solver itself says that it came near only: optimality is not claimed
                 failed = [certificate for certificate in failed if certificate.property != "optimality"]
                 assert run.gap < 1e-3
             else:
                 assert run.status == "optimal"
-            assert not failed, f"instance {seed}, {run.method}: {[str(certificate) for certificate in failed]}"
-            assert max(run.residuals.values()) <= 1e-12 * max(1.0, math.exp(problem.epsilon)), (seed, run.method)
+            assert not failed, (
+                f"instance {seed}, {run.method}: {[str(certificate) for certificate in failed]}"
+            )
+            assert max(run.residuals.values()) <= 1e-12 * max(1.0, math.exp(problem.epsilon)), (
+                seed,
+                run.method,
+            )
             assert run.value <= run.bound + 1e-12 * max(1.0, abs(run.value))
 
 

@@ -56,7 +56,13 @@ def test_epsilon_zero_says_nothing_about_the_answer():
 
 @pytest.mark.parametrize(
     "extra",
-    [{}, {"delta": 0.3}, {"utility": "mutual-information"}, {"distance": "line"}, {"utility": [[1.0, 2.0, 3.0]]}],
+    [
+        {},
+        {"delta": 0.3},
+        {"utility": "mutual-information"},
+        {"distance": "line"},
+        {"utility": [[1.0, 2.0, 3.0]]},
+    ],
 )
 @pytest.mark.parametrize("epsilon", [0.0, 1.0])
 def test_a_single_answer(extra, epsilon):

@@ -28,7 +28,9 @@ def floats(values) -> list[float]:
     return [float(value) for value in values]
 
 
-@given(rational_priors(most=3), st.sampled_from([2, 3]), st.sampled_from([0, Fraction(1, 10), Fraction(3, 5)]))
+@given(
+    rational_priors(most=3), st.sampled_from([2, 3]), st.sampled_from([0, Fraction(1, 10), Fraction(3, 5)])
+)
 @settings(max_examples=40)
 def test_the_n_ary_formula_is_the_exact_optimum_of_the_definition(prior, exponential, delta):
     """Both readings of delta have the same optimum, by an exact linear program over all subsets."""

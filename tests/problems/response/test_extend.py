@@ -74,7 +74,9 @@ def test_a_concave_utility_is_maximised_with_a_proven_bound():
 
 def test_constraints_that_cannot_be_met_are_a_status_with_a_reason():
     problem = ExtendedResponse(
-        prior=PRIOR, epsilon=1.0, own_constraints=lambda channel: [channel[0, 0] >= 0.99, channel[1, 0] <= 0.01]
+        prior=PRIOR,
+        epsilon=1.0,
+        own_constraints=lambda channel: [channel[0, 0] >= 0.99, channel[1, 0] <= 0.01],
     )
     solution = md.solve(problem)
     assert solution.status == "infeasible"

@@ -34,7 +34,10 @@ GOOD = {"prior": [0.5, 0.3, 0.2], "epsilon": 1.0}
         ({"delta": -0.1}, "delta: -0.1 is outside [0, 1)"),
         ({"delta": math.nan}, "delta: is NaN"),
         ({"utility": [[1.0, 0.0], [0.0, 1.0]]}, "utility: has 2 rows for 3 answers; give"),
-        ({"utility": [[1.0], [1.0, 2.0], [3.0]]}, "utility: expected a matrix (a list of rows of equal length)"),
+        (
+            {"utility": [[1.0], [1.0, 2.0], [3.0]]},
+            "utility: expected a matrix (a list of rows of equal length)",
+        ),
         ({"utility": [[1.0], [math.nan], [3.0]]}, "utility: has NaN at index 1, 0"),
         ({"utility": [[1.0], [math.inf], [3.0]]}, "utility: is infinite at index 1, 0"),
         ({"utility": [1.0, 2.0, 3.0]}, "utility: expected a matrix"),
