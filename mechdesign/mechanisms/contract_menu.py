@@ -137,8 +137,13 @@ class ContractMenu(Mechanism):
     @cached_property
     def item_of_type(self) -> Items:
         """The item number of each type; -1 for types that do not buy."""
-        place = len(self.items) - 1 - np.searchsorted(self.items[::-1, 0], self.epsilon)
-        return np.where(self.epsilon > 0, place, NOT_BUYING).astype(np.int64)
+        buys = self.epsilon > 0
+        rows = np.column_stack([self.epsilon, self.payment])[buys]
+        # by epsilon and payment: with known types equal epsilons may be paid differently
+        distinct, number = np.unique(rows, axis=0, return_inverse=True)
+        place = np.full(len(self.epsilon), NOT_BUYING, dtype=np.int64)
+        place[buys] = len(distinct) - 1 - number.ravel()
+        return place
 
     def choose(self, theta: Any) -> Items:
         """Return the number of the best item for each theta, -1 for those who stay out.
@@ -311,7 +316,7 @@ class ContractMenu(Mechanism):
         """Return IR, IC, budget and monotonicity (exact), and optimality where a bound proves it."""
         bound = self.terms.bound
         value = self.error if self.terms.objective == "error" else self.total_payment
-        if bound is None or value - bound > OPTIMALITY * value:
+        if bound is None or abs(value - bound) > OPTIMALITY * value:
             return self._incentives
         figures = {"value": value, "bound": bound, "gap": abs(value - bound)}
         note = f"bound from {self.terms.bound_source}"

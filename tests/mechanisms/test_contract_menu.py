@@ -175,3 +175,12 @@ def test_every_single_change_of_the_file_is_refused(changes, tmp_path):
         path.write_text(json.dumps(document))
         with pytest.raises(md.MechDesignError, match="build it anew"):
             md.load_mechanism(path)
+
+
+@pytest.mark.parametrize("limit", [{"epsilon_max": 5.0}, {"epsilon_min": 3.0, "budget": 181.0}])
+def test_known_types_are_paid_what_was_certified_where_a_limit_makes_epsilons_equal(limit):
+    parameters = {"types": [1, 2, 3], "counts": [10, 10, 10], "budget": 1000.0, "information": "complete"}
+    menu = md.solve(md.PrivacyContract(**(parameters | limit))).mechanism()
+    chosen = menu.choose([1.0, 2.0, 3.0])
+    assert menu.items[chosen].tolist() == np.column_stack([menu.epsilon, menu.payment]).tolist()
+    assert (menu.payments(chosen) >= np.array([1.0, 2.0, 3.0]) * menu.epsilon).all()

@@ -88,7 +88,7 @@ class AttributeSampling(Mechanism):
         self.per_user = integer("per_user", per_user, 1, size)
         self.estimator = choice("estimator", estimator, ESTIMATORS)
         self.epsilon = privacy_epsilon(inner.epsilon * self.per_user if epsilon is None else epsilon)
-        self.delta = self.per_user * inner.delta
+        self.delta = float_up(self.per_user * Fraction(inner.delta))
         self.ranges = ColumnRanges(
             size,
             inner.domain.low if low is None else low,

@@ -123,7 +123,8 @@ def checked_types(value: Any) -> Array:
             f"types: entry {where} ({types[where]:g}) is not positive; a privacy preference is "
             f"a price above 0"
         )
-    spread = float(types.max() / types.min())
+    with np.errstate(over="ignore"):
+        spread = float(types.max() / types.min())
     if spread > MOST_SPREAD:
         raise ParameterError(
             f"types: span a factor of {spread:.3g}, more than {MOST_SPREAD:g}; leave the extremes out"
