@@ -184,3 +184,9 @@ def test_known_types_are_paid_what_was_certified_where_a_limit_makes_epsilons_eq
     chosen = menu.choose([1.0, 2.0, 3.0])
     assert menu.items[chosen].tolist() == np.column_stack([menu.epsilon, menu.payment]).tolist()
     assert (menu.payments(chosen) >= np.array([1.0, 2.0, 3.0]) * menu.epsilon).all()
+
+
+def test_a_bound_far_above_the_value_proves_nothing():
+    content = md.solve(md.PrivacyContract([1, 2, 3], [10, 10, 10], 100.0)).mechanism().content()
+    optimality = ContractMenu.from_content(content | {"bound": 4.0 * content["bound"]}).certificates()[-1]
+    assert (optimality.property, optimality.holds) != ("optimality", True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numpy as np
@@ -124,3 +125,17 @@ def test_no_channel_is_more_informative_than_the_staircase_optimum():
     assert pattern_information(np.array([0.5, 0.5]), np.array([[3.0], [1.0]]))[0] == pytest.approx(
         2 * (1 - entropy)
     )
+
+
+@pytest.mark.parametrize("scale", [1e-10, 1.0, 1e6])
+def test_a_channel_that_is_a_little_short_of_the_bound_is_not_called_optimal(scale):
+    """A tenth of a percent of noise costs more than the certificate allows, whatever the utility's unit."""
+    utility = scale * np.array([[1.0, 0.2, 0.0], [0.1, 0.9, 0.3], [0.0, 0.4, 0.8]])
+    problem = md.RandomizedResponse([0.5, 0.3, 0.2], 1.0, utility=utility)
+    good = md.solve(problem, "lp")
+    assert all(certificate.holds for certificate in good.certificates)
+    worse = 0.999 * np.asarray(good.variables["channel"]) + 0.001 / 3
+    poor = dataclasses.replace(
+        good, variables={"channel": worse}, value=problem.objective({"channel": worse})
+    )
+    assert [item.property for item in poor.certificates if not item.holds] == ["optimality"]
