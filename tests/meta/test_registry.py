@@ -47,7 +47,7 @@ def test_a_problem_has_a_stable_name_a_sense_and_a_summary(name):
 
 @pytest.mark.parametrize("name", sorted(problem_classes()))
 def test_a_problem_has_a_folder_of_its_own_named_after_it(name):
-    """``mean-interval`` lives in ``mean/interval/problem.py``; what problems share lies beside the folders."""
+    """``mean-interval`` lives in ``mean/interval/problem.py``; what problems share lies beside it."""
     problem = problem_classes()[name]
     family = problem.__module__.split(".")[2]
     folder = name.removeprefix(f"{family}-").replace("-", "_")
