@@ -14,6 +14,7 @@ from mechdesign.core.errors import MechDesignError, ParameterError
 from mechdesign.core.tables import Block
 from mechdesign.core.text import table
 from mechdesign.mechanisms import Mechanism, load_mechanism
+from mechdesign.mechanisms.collecting import as_options
 from mechdesign.mechanisms.operations import Option, operation_of
 from mechdesign.report.files import open_table
 from mechdesign.report.missing import MissingRule
@@ -95,7 +96,7 @@ def execute(
     except MechDesignError as error:
         if str(error).startswith((*options.inputs, "-o ")):
             raise
-        raise type(error)(f"{options.mechanism}: {error}") from None
+        raise type(error)(f"{options.mechanism}: {as_options(str(error))}") from None
     notes = [missing.said(), *(f"{number} {what}" for what, number in settings.counts.items())]
     line = "; ".join(text for text in (said, *notes) if text)
     if line:

@@ -169,10 +169,20 @@ def located(source: Source, column: str | None = None) -> Iterator[None]:
     try:
         yield
     except RowError as error:
-        text = error.text.replace("clip=True", "--clip")
-        raise RowError(f"{place}: {error.what}", source.row(error.row) - 1, text) from None
+        raise RowError(f"{place}: {error.what}", source.row(error.row) - 1, as_options(error.text)) from None
     except MechDesignError as error:
-        raise type(error)(f"{place}: {str(error).replace('clip=True', '--clip')}") from None
+        raise type(error)(f"{place}: {as_options(str(error))}") from None
+
+
+def as_options(text: str) -> str:
+    """Return an error's text with the arguments of Python as options of the shell.
+
+    Examples
+    --------
+    >>> as_options("correct it, or move values to the nearest end with clip=True")
+    'correct it, or move values to the nearest end with --clip'
+    """
+    return text.replace("clip=True", "--clip").replace("anyway=True", "--anyway")
 
 
 Client = Callable[[Values, Settings, Rng], Values]
@@ -186,6 +196,7 @@ def column_operations(
     client: Client,
     options: tuple[Option, ...],
     wanted: str,
+    require: Callable[[], None] | None = None,
 ) -> tuple[Operation, Operation]:
     """Return ``randomize`` and ``estimate`` of a mechanism of one column.
 
@@ -202,9 +213,13 @@ def column_operations(
         Of ``randomize``, beside ``column`` and ``seed``.
     wanted : str
         What is estimated.
+    require : callable, optional
+        Raises when nothing can be estimated from the reports; asked first, unless ``anyway``.
     """
 
     def randomize(sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+        if require is not None and not settings["anyway"]:
+            require()
         (source,) = sources
         column = data_column(source, settings, mechanism)
         rng = stream(settings)

@@ -220,8 +220,9 @@ class FiniteChannel(FrequencyMechanism):
         Examples
         --------
         >>> import numpy as np
-        >>> print(FiniteChannel.from_floats(np.eye(2) / 2 + 0.25, PrivacyTarget(1.2)).forecast(100).typical)
-        0.08660254037844387
+        >>> channel = FiniteChannel.from_floats(np.eye(2) / 2 + 0.25, PrivacyTarget(1.2))
+        >>> print(channel.forecast(100))
+        frequencies: can be estimated; with 100 users the standard error is 0.0866 if all answers are equally ...
         """
         count = integer("users", users, 1)
         try:

@@ -150,13 +150,12 @@ class FrequencyMechanism(Mechanism):
         """Return ``randomize`` and ``estimate``."""
         takes = Column("answer", f"one of {_abridged(self.labels)}", any_name=True)
         reports = f"one of {_abridged(self.report_labels)}"
+        wanted = "the frequencies of the answers"
         return column_operations(
-            self, takes, reports, self._client, (ANYWAY,), "the frequencies of the answers"
+            self, takes, reports, self._client, (ANYWAY,), wanted, self.require_estimable
         )
 
     def _client(self, answers: Values, settings: Settings, rng: Rng) -> Values:
-        if not settings["anyway"]:
-            self.require_estimable()
         reports = self.draw(self.labels.encode(answers), bit_source(rng))
         return Coded(np.array(self.report_labels.names), reports) if self.report_labels.names else reports
 

@@ -54,7 +54,7 @@ class CsvTable(FileTable):
         # In a file of one column a blank line is an empty value; those at the end are no rows.
         held: list[Raw] = []
         for values, missing, part in pieces(columns):
-            (empty,) = missing.values()
+            (empty,) = map(_blank, values.values())
             filled = np.flatnonzero(~empty)
             if not len(filled):
                 held.append((values, missing, part))
@@ -124,7 +124,9 @@ class CsvTable(FileTable):
                         column_names=[str(place) for place in range(len(self.columns))],
                         skip_rows_after_names=1,
                     ),
-                    csv_module.ParseOptions(newlines_in_values=True, ignore_empty_lines=len(self.columns) > 1),
+                    csv_module.ParseOptions(
+                        newlines_in_values=True, ignore_empty_lines=len(self.columns) > 1
+                    ),
                     csv_module.ConvertOptions(
                         include_columns=list(places.values()),
                         column_types={place: arrow.string() for place in places.values()},
@@ -152,6 +154,12 @@ class CsvTable(FileTable):
         table = np.empty(len(words), dtype=object)
         table[:] = words
         return Coded(table, codes), gone[codes] if gone.any() else np.zeros(len(codes), dtype=np.bool_)
+
+
+def _blank(values: Values) -> Mask:
+    """Return which rows are empty texts."""
+    blank: Mask = _blank(values.values)[values.codes] if isinstance(values, Coded) else values == ""
+    return blank
 
 
 def _arrow() -> Any:
