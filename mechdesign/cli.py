@@ -248,13 +248,14 @@ def _compare(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
-    from mechdesign.report.tables import overview
+    from mechdesign.core.text import terminal_width
+    from mechdesign.report.checks import overview
 
     checks = _checks(options)
     if options.json:
         _print_json([{**check.as_dict(), "problems": check.problems} for check in checks])
     else:
-        print(overview(checks))
+        print(overview(checks, terminal_width()))
     return FINE if all(check.passed for check in checks) else MISMATCH
 
 

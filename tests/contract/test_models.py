@@ -94,9 +94,9 @@ class TestModel:
 
 
 def test_printing_every_check_is_readable():
-    from mechdesign.report.tables import overview
+    from mechdesign.report.checks import overview
 
-    text = overview([check_of(slug) for slug in models()])
+    text = overview([check_of(slug) for slug in models()], 100)
     assert all(slug in text for slug in models())
     assert "every verdict as recorded" in text
-    assert max(map(len, text.splitlines())) < 400
+    assert max(map(len, text.splitlines())) <= 110  # names and figures are not broken, texts are
