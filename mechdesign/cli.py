@@ -93,7 +93,9 @@ def _parser() -> argparse.ArgumentParser:
     ):
         added = command(name, run, summary)
         model_options(added, several=True)
-        added.add_argument("--all", action="store_true", help="all shipped models")
+        added.add_argument(
+            "--all", action="store_true", help="all shipped models (check does that when none is named)"
+        )
     sweep = command("sweep", _sweep, "solve a model over its sweep, with its simulation")
     model_options(sweep)
     sweep.add_argument("--method", help="the method's name")
@@ -226,11 +228,13 @@ def _solve(options: argparse.Namespace) -> int:
     return FINE if solution.found else MISMATCH
 
 
-def _checks(options: argparse.Namespace) -> list[Any]:
+def _checks(options: argparse.Namespace, is_all: bool) -> list[Any]:
     from mechdesign.catalog import check_model, load_model, models
     from mechdesign.core.text import progress
 
-    slugs = models() if options.all else options.model
+    if options.all and options.model:
+        raise ParameterError(f"model: '{options.model[0]}' is named beside --all; drop one of them")
+    slugs = models() if is_all else options.model
     if not slugs:
         raise ParameterError("model: none named; name models, or use --all")
     overrides = _overrides(options.set)
@@ -239,7 +243,7 @@ def _checks(options: argparse.Namespace) -> list[Any]:
 
 
 def _compare(options: argparse.Namespace) -> int:
-    checks = _checks(options)
+    checks = _checks(options, options.all)
     if options.json:
         _print_json([check.as_dict() for check in checks])
     else:
@@ -251,7 +255,7 @@ def _check(options: argparse.Namespace) -> int:
     from mechdesign.core.text import terminal_width
     from mechdesign.report.checks import overview
 
-    checks = _checks(options)
+    checks = _checks(options, options.all or not options.model)
     if options.json:
         _print_json([{**check.as_dict(), "problems": check.problems} for check in checks])
     else:

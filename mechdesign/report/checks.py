@@ -127,11 +127,11 @@ def _certificates(checks: Sequence[ModelCheck]) -> list[str]:
             failed = [certificate.property for certificate in run.certificates if not certificate.holds]
             recorded.update(name for name in failed if name in known)
             other.update(name for name in failed if name not in known)
-    texts = [f"{hold} certificates hold"]
+    texts = ["1 certificate holds" if hold == 1 else f"{hold} certificates hold"]
     for names, how in ((recorded, "as recorded"), (other, "that should hold")):
         if names:
             kinds = ", ".join(f"{name} {number}" for name, number in names.most_common())
-            texts.append(f"{names.total()} fail {how} ({kinds})")
+            texts.append(f"{names.total()} {'fails' if names.total() == 1 else 'fail'} {how} ({kinds})")
     return texts
 
 

@@ -95,6 +95,25 @@ def test_shipped_models_by_their_slug():
             HEAD + PARAMETERS + CLAIM + "tolerance = nan\n",
             "[claim 1] tolerance: nan is not a finite number >= 0",
         ),
+        (
+            HEAD + PARAMETERS + CLAIM + 'relation = "=>"\n',
+            "[claim 1] relation: '=>' is not a choice; did you",
+        ),
+        (
+            HEAD + PARAMETERS + CLAIM + 'relation = "increasing"\n',
+            "[claim 1] value: 'increasing' is about the",
+        ),
+        (HEAD + PARAMETERS + CLAIM + 'over = "epsilon"\n', "[claim 1] over: is for trends"),
+        (
+            HEAD + PARAMETERS + CLAIM + "tolerance = 1\nrelative_tolerance = 0.1\n",
+            "[claim 1] tolerance: is given",
+        ),
+        (
+            HEAD + PARAMETERS + CLAIM.replace("0.7", "[[1], [1, 2]]"),
+            "[claim 1] value: the rows are of different",
+        ),
+        (HEAD + PARAMETERS + CLAIM.replace("0.7", "nan"), "[claim 1] value: is NaN"),
+        (HEAD + PARAMETERS + "[[claim]]\nvalue = 1\n", "[claim 1] quantity: is missing"),
         (HEAD + PARAMETERS + CLAIM + "at = 3\n", "[claim 1] at: is not a table"),
         (
             HEAD + PARAMETERS + "[sweep]\nepsilom = [1]\n",

@@ -95,6 +95,15 @@ def test_compare_prints_a_list_with_claims(capsys):
     assert text.count("closed-form") >= 2
 
 
+def test_check_without_a_name_checks_every_model(capsys, monkeypatch):
+    monkeypatch.setattr(
+        "mechdesign.catalog.models", lambda family=None: ["response/nary", "mean/best_channel"]
+    )
+    assert {entry["model"] for entry in parsed(capsys, "check")} == {"response/nary", "mean/best_channel"}
+    assert len(parsed(capsys, "check", "--all")) == 2
+    assert len(parsed(capsys, "check", "response/zhou2019_survey")) == 1
+
+
 def test_check_of_one_model_and_with_a_changed_parameter(capsys):
     text = output(capsys, "check", "response/zhou2019_survey")
     assert "no problem; methods agree; 12 certificates hold;\nevery verdict as recorded" in text
@@ -119,6 +128,25 @@ def test_a_flipped_verdict_makes_check_and_compare_exit_1(tmp_path, capsys, clai
     for command in ("check", "compare"):
         assert main([command, str(path)]) == code
         capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    ("claim", "text"),
+    [
+        ('value = "0.83"', "[claim 1] value: states a text, but value is a number"),
+        ("value = [0.83]", "[claim 1] value: states a list of 1, but value is a single one"),
+        ('relation = "increasing"', "[claim 1] relation: 'increasing' is about a sweep; add [sweep]"),
+    ],
+)
+def test_a_claim_that_does_not_fit_is_bad_input(tmp_path, capsys, claim, text):
+    path = tmp_path / "own.toml"
+    path.write_text(MODEL + '[[claim]]\nquantity = "value"\n' + claim + "\n")
+    for command in ("check", "compare"):
+        assert main([command, str(path)]) == 2
+        printed, error = capsys.readouterr()
+        assert printed == ""
+        assert error.startswith(f"mechdesign: {path}: {text}")
+        assert error.count("\n") == 1
 
 
 def test_sweep_prints_writes_and_encodes(tmp_path, capsys):
