@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import os
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 from mechdesign.catalog.claim import Claim
 from mechdesign.catalog.model import Model, Simulation
+from mechdesign.catalog.toml import read_toml
 from mechdesign.core.errors import MechDesignError, ModelFileError, UnknownNameError, suggestion
 from mechdesign.core.parameters import problem_from
 from mechdesign.core.problem import Problem
@@ -87,17 +87,7 @@ def load_model(name: str | os.PathLike[str], overrides: Mapping[str, Any] | None
                 f"model: no '{text}'; {suggestion(text, known)}; or give a path ending in .toml"
             )
         path, slug = models_folder() / f"{text}.toml", text
-    return _parse(slug, path, _read(path), dict(overrides or {}))
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        with path.open("rb") as stream:
-            return tomllib.load(stream)
-    except OSError as error:
-        raise ModelFileError(f"{path}: cannot be read ({error.strerror}); check the path") from None
-    except (ValueError, RecursionError) as error:
-        raise ModelFileError(f"{path}: is not valid TOML: {error}") from None
+    return _parse(slug, path, read_toml(path), dict(overrides or {}))
 
 
 def _parse(slug: str, path: Path, document: dict[str, Any], overrides: dict[str, Any]) -> Model:
