@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
@@ -184,9 +183,3 @@ def _simulation(path: Path, document: Mapping[str, Any]) -> Simulation | None:
     if "users" not in table:
         raise ModelFileError(f"{path}: [simulation] users: is missing; say how many users to simulate")
     return Simulation(**table)
-
-
-def bibliography_keys() -> set[str]:
-    """Return the keys of ``models/references.bib``."""
-    text = (models_folder() / "references.bib").read_text(encoding="utf-8")
-    return set(re.findall(r"^@\w+\{\s*([^,\s]+)", text, flags=re.MULTILINE))

@@ -14,7 +14,7 @@ KEY = re.compile(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|
 TABLE_TWICE = re.compile(r"Cannot declare \((.*?),?\) twice \(at (line \d+)")
 
 MOST_KEYS = 2000
-"""In a file with more keys than this a repeated one is not looked for: each is a parse of what is before it."""
+"""In a file with more keys a repeated one is not looked for: each costs a parse of all that is before it."""
 
 
 def read_toml(path: Path) -> dict[str, Any]:
