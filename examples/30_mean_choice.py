@@ -4,7 +4,7 @@ import numpy as np
 
 import mechdesign as md
 from mechdesign.mechanisms.mean import WORST_VARIANCES
-from mechdesign.problems.mean.best import any_mechanism_bound, best_mechanism
+from mechdesign.problems.mean.channel.best import any_mechanism_bound, best_mechanism
 
 # 1. The published "optimal" one-bit interval and the private one, side by side.
 comparison = md.compare(md.MeanInterval(epsilon=1.0, mean=0.5, attributes=36))

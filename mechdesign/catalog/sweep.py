@@ -12,6 +12,7 @@ import numpy as np
 from mechdesign.catalog.model import Model
 from mechdesign.core.errors import MechDesignError
 from mechdesign.core.parameters import replace_parameters
+from mechdesign.core.simulate import simulate
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import solve
 
@@ -51,5 +52,5 @@ def run_sweep(model: Model, method: str | None = None) -> Iterator[SweepRow]:
         measured: dict[str, float] = {}
         if simulation is not None and solution.found:
             rng = np.random.default_rng(seed)
-            measured = problem.simulate(solution, simulation.users, simulation.repetitions, rng)
+            measured = simulate(solution, simulation.users, simulation.repetitions, rng)
         yield SweepRow(parameters, solution, measured)

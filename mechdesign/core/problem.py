@@ -4,17 +4,49 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
-
-import numpy as np
+from typing import Any, ClassVar, Literal, Protocol
 
 from mechdesign.core.certificate import Certificate
-
-if TYPE_CHECKING:
-    from mechdesign.core.solution import Solution
+from mechdesign.core.errors import MethodError
 
 Sense = Literal["max", "min"]
 Variables = Mapping[str, Any]
+
+
+class Candidate(Protocol):
+    """What a problem may know of the solution that it judges; :class:`Solution` is one."""
+
+    @property
+    def kind(self) -> str:
+        """``analytic``, ``numeric``, ``heuristic`` or ``published``."""
+
+    @property
+    def status(self) -> str:
+        """``optimal`` or ``feasible``, as the method says."""
+
+    @property
+    def value(self) -> float:
+        """The objective, as the problem computed it."""
+
+    @property
+    def bound(self) -> float | None:
+        """The proven bound on the optimum, if there is one."""
+
+    @property
+    def bound_source(self) -> str:
+        """How the bound is proven."""
+
+    @property
+    def gap(self) -> float:
+        """The distance between value and bound, infinite without a bound."""
+
+    @property
+    def variables(self) -> Variables:
+        """The variables by their stable names."""
+
+    @property
+    def realisation(self) -> Any:
+        """What the mechanism is built from where the method knows more than the variables say."""
 
 
 class Problem(ABC):
@@ -22,7 +54,10 @@ class Problem(ABC):
 
     A problem is a frozen dataclass: its fields are the parameters of the model file, checked in
     ``__post_init__``. It evaluates its own objective and residuals for given variables, so that no
-    solver is believed about either, and it turns an optimal solution into a mechanism.
+    solver is believed about either, and it turns an optimal solution into a mechanism. Beside its
+    module, found by name: methods (``METHOD``), ``quantities.py`` with ``quantities(problem,
+    solution)``, further numbers that claims may name, and ``simulation.py`` with
+    ``simulation(problem, solution, users, repetitions, rng)``.
 
     Class attributes
     ----------------
@@ -47,7 +82,7 @@ class Problem(ABC):
         """Return by how much each group of constraints is violated (0 when satisfied)."""
 
     @abstractmethod
-    def certificates(self, solution: Solution) -> tuple[Certificate, ...]:
+    def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
         """Return the certificates of a solution of this problem."""
 
     def objective_scale(self) -> float:
@@ -57,25 +92,6 @@ class Problem(ABC):
         """
         return 0.0
 
-    def mechanism(self, solution: Solution) -> Any:
+    def mechanism(self, solution: Candidate) -> Any:
         """Return the mechanism that runs; the default refuses, naming the problem."""
-        from mechdesign.core.errors import MethodError
-
         raise MethodError(f"{self.name}: this problem has no mechanism to run; use the variables instead")
-
-    def quantities(self, solution: Solution) -> dict[str, Any]:
-        """Return further named numbers of a solution that claims may refer to (none by default)."""
-        return {}
-
-    def simulate(
-        self, solution: Solution, users: int, repetitions: int, rng: np.random.Generator
-    ) -> dict[str, float]:
-        """Return measured quantities of the mechanism on simulated users.
-
-        The default refuses; families that have a simulation in their source implement it.
-        """
-        from mechdesign.core.errors import MethodError
-
-        raise MethodError(
-            f"{self.name}: no simulation is defined for this problem; drop the table 'simulation'"
-        )

@@ -9,6 +9,8 @@ from functools import cached_property
 from typing import Any
 
 from mechdesign.core.certificate import Certificate, format_figure
+from mechdesign.core.discovery import companion
+from mechdesign.core.encoding import encode
 from mechdesign.core.errors import MethodError
 from mechdesign.core.method import Kind, Status
 from mechdesign.core.problem import Problem
@@ -93,8 +95,9 @@ class Solution:
 
     @cached_property
     def quantities(self) -> dict[str, Any]:
-        """Further named numbers that claims may refer to."""
-        return self.problem.quantities(self) if self.found else {}
+        """Further named numbers that claims may refer to, from ``quantities.py`` beside the problem."""
+        function = companion(type(self.problem), "quantities")
+        return function(self.problem, self) if self.found and function is not None else {}
 
     def mechanism(self) -> Any:
         """Return the mechanism that runs: repaired if need be, audited, or refused.
@@ -128,8 +131,6 @@ class Solution:
 
     def as_dict(self, model: str | None = None) -> dict[str, Any]:
         """Return the JSON object of ``solve --json`` (infinity is the string ``"inf"``)."""
-        from mechdesign.core.encoding import encode
-
         return {
             "model": model,
             "problem": self.problem.name,

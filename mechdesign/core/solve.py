@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 import math
-import pkgutil
 import time
 from functools import cache
 from typing import Any
 
+from mechdesign.core.discovery import modules_of
 from mechdesign.core.errors import MethodError, UnknownNameError, suggestion
 from mechdesign.core.method import Method
 from mechdesign.core.problem import Problem
@@ -28,10 +27,8 @@ def methods_of(problem_class: type[Problem]) -> tuple[Method, ...]:
     >>> methods_of(RandomizedResponse)[0].name
     'closed-form'
     """
-    package = importlib.import_module(problem_class.__module__.rpartition(".")[0])
     found = []
-    for module_info in pkgutil.iter_modules(package.__path__):
-        module = importlib.import_module(f"{package.__name__}.{module_info.name}")
+    for module in modules_of(problem_class):
         method = getattr(module, "METHOD", None)
         if isinstance(method, Method) and issubclass(problem_class, method.problem):
             found.append(method)

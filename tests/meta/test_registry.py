@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import mechdesign as md
@@ -12,6 +13,7 @@ import mechdesign.problems
 from mechdesign.catalog import load_model, models
 from mechdesign.catalog.bibliography import bibliography
 from mechdesign.core.method import Kind
+from mechdesign.core.simulate import simulate
 from mechdesign.problems import exported_names, problem_classes
 
 ROOT = Path(__file__).parents[2]
@@ -41,6 +43,16 @@ def test_a_problem_has_a_stable_name_a_sense_and_a_summary(name):
     assert problem.summary
     assert getattr(md, problem.__name__) is problem
     assert problem.__name__ in dir(md)
+
+
+@pytest.mark.parametrize("name", sorted(problem_classes()))
+def test_a_problem_has_a_folder_of_its_own_named_after_it(name):
+    """``mean-interval`` lives in ``mean/interval/problem.py``; what problems share lies beside it."""
+    problem = problem_classes()[name]
+    family = problem.__module__.split(".")[2]
+    folder = name.removeprefix(f"{family}-").replace("-", "_")
+    assert problem.__module__ == f"mechdesign.problems.{family}.{folder}.problem"
+    assert not [m for m in md.methods_of(problem) if not m.run.__module__.startswith("mechdesign.problems.")]
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -93,7 +105,18 @@ def test_names_that_do_not_exist_are_errors_with_a_suggestion():
     assert set(md.__all__) <= set(dir(md))
 
 
-FAMILY = "from mechdesign.problems.newfamily.problem import NewProblem\n\nPROBLEMS = (NewProblem,)\n"
+FAMILY = """
+from mechdesign.problems.newfamily.new_problem.problem import NewProblem
+
+PROBLEMS = (NewProblem,)
+"""
+
+QUANTITIES = "def quantities(problem, solution): return {'double': 2 * solution.value}\n"
+
+SIMULATION = """
+def simulation(problem, solution, users, repetitions, rng):
+    return {"users": users, "repetitions": repetitions}
+"""
 
 PROBLEM = """
 from dataclasses import dataclass
@@ -114,7 +137,7 @@ class NewProblem(Problem):
 
 METHOD = """
 from mechdesign.core.method import Method, Outcome
-from mechdesign.problems.newfamily.problem import NewProblem
+from mechdesign.problems.newfamily.new_problem.problem import NewProblem
 
 def run(problem): return Outcome("optimal", {"x": 7.0})
 
@@ -124,11 +147,14 @@ METHOD = Method("guess", NewProblem, "heuristic", 1, "a guess", run)
 
 @pytest.fixture
 def new_family(tmp_path, monkeypatch):
-    folder = tmp_path / "newfamily"
-    folder.mkdir()
-    (folder / "__init__.py").write_text(FAMILY)
+    folder = tmp_path / "newfamily" / "new_problem"
+    folder.mkdir(parents=True)
+    (folder.parent / "__init__.py").write_text(FAMILY)
+    (folder / "__init__.py").touch()
     (folder / "problem.py").write_text(PROBLEM)
     (folder / "guess.py").write_text(METHOD)
+    (folder / "quantities.py").write_text(QUANTITIES)
+    (folder / "simulation.py").write_text(SIMULATION)
     monkeypatch.setattr(mechdesign.problems, "__path__", [*mechdesign.problems.__path__, str(tmp_path)])
     problem_classes.cache_clear()
     exported_names.cache_clear()
@@ -143,8 +169,10 @@ def new_family(tmp_path, monkeypatch):
 
 
 def test_a_new_family_is_found_without_editing_anything_central(new_family):
-    """One folder: its problem, its method and its front name are there."""
+    """One folder: its problem, method, quantities, simulation and its front name are there."""
     solution = md.solve(md.NewProblem())
     assert (solution.method, solution.value) == ("guess", 7.0)
     assert "new-problem" in problem_classes()
     assert md.compare(md.NewProblem()).agree
+    assert solution.quantities == {"double": 14.0}
+    assert simulate(solution, 3, 2, np.random.default_rng(1)) == {"users": 3, "repetitions": 2}

@@ -1,7 +1,7 @@
 """Contracts that buy privacy (REAP): menus of privacy levels and payments."""
 
-from mechdesign.problems.contract.continuous import PrivacyContractContinuous
-from mechdesign.problems.contract.problem import PrivacyContract
+from mechdesign.problems.contract.privacy_contract.problem import PrivacyContract
+from mechdesign.problems.contract.privacy_contract_continuous.problem import PrivacyContractContinuous
 
 PROBLEMS = (PrivacyContract, PrivacyContractContinuous)
 

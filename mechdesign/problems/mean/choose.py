@@ -36,7 +36,7 @@ from mechdesign.mechanisms.mean.attributes import epsilon_share
 from mechdesign.mechanisms.mean.discrete import best_shape
 from mechdesign.mechanisms.mean.values import Domain
 from mechdesign.mechanisms.mean.variance import WORST_VARIANCES, hybrid_mixing
-from mechdesign.problems.mean.best import best_mechanism, best_variance
+from mechdesign.problems.mean.channel.best import best_mechanism, best_variance
 from mechdesign.solvers.bisection import sign_change
 
 CHANNEL = "mean-channel"

@@ -7,9 +7,10 @@ import pytest
 from scipy.integrate import quad
 
 import mechdesign as md
+from mechdesign.core.simulate import simulate
 from mechdesign.problems.contract import PrivacyContractContinuous
-from mechdesign.problems.contract.curve import ironed_virtual_cost, minorant
-from mechdesign.problems.contract.densities import density_of
+from mechdesign.problems.contract.privacy_contract_continuous.curve import ironed_virtual_cost, minorant
+from mechdesign.problems.contract.privacy_contract_continuous.densities import density_of
 
 RNG = np.random.default_rng(3)
 SAMPLE = np.concatenate([RNG.normal(2, 0.3, 200), RNG.normal(6, 0.4, 200)]).clip(0.5).tolist()
@@ -135,7 +136,7 @@ def test_printed_signs_are_wrong():
 
 def test_posted_menu_serves_types_drawn_from_the_density():
     problem = PrivacyContractContinuous(density=DENSITIES["beta 2 2"], budget=5.0, users=400, cells=50)
-    measured = problem.simulate(md.solve(problem), 2000, 60, np.random.default_rng(1))
+    measured = simulate(md.solve(problem), 2000, 60, np.random.default_rng(1))
     assert measured["stayed_out"] == 0.0
     assert measured["paid"] == pytest.approx(5.0, rel=5e-3)
     assert measured["rmse"] == pytest.approx(measured["predicted_rmse"], rel=0.25)

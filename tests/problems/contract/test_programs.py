@@ -10,7 +10,12 @@ import mechdesign as md
 from mechdesign.mechanisms.noise import NOISES
 from mechdesign.problems.contract import PrivacyContract
 from mechdesign.problems.contract.allocation import Limits
-from mechdesign.problems.contract.rows import Multipliers, full_rows, reduced_rows, weak_duality
+from mechdesign.problems.contract.privacy_contract.rows import (
+    Multipliers,
+    full_rows,
+    reduced_rows,
+    weak_duality,
+)
 
 EXTRAS = [
     {"budget": 1000},

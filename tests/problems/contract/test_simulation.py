@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import mechdesign as md
+from mechdesign.core.simulate import simulate
 from mechdesign.problems.contract import PrivacyContract
 
 REPETITIONS = 400
@@ -20,7 +21,7 @@ def test_measured_error_meets_the_prediction(noise, information):
         information=information,
         data_range=3.0,
     )
-    measured = problem.simulate(md.solve(problem), 200, REPETITIONS, np.random.default_rng(11))
+    measured = simulate(md.solve(problem), 200, REPETITIONS, np.random.default_rng(11))
     # The prediction is exact for Laplace noise and a worst case for the others.
     spread = 4 / np.sqrt(REPETITIONS)
     assert measured["rmse"] <= measured["predicted_rmse"] * (1 + spread)
@@ -34,7 +35,7 @@ def test_measured_error_meets_the_prediction(noise, information):
 
 def test_another_number_of_users_keeps_the_price_per_user():
     problem = PrivacyContract(types=[1, 2], counts=[30, 10], budget=100)
-    measured = problem.simulate(md.solve(problem), 4000, 100, np.random.default_rng(12))
+    measured = simulate(md.solve(problem), 4000, 100, np.random.default_rng(12))
     assert measured["paid"] == pytest.approx(2.5, rel=1e-6)
     assert measured["predicted_rmse"] == pytest.approx(
         md.solve(problem).quantities["alpha"] * np.sqrt(0.1) / 10, rel=1e-12
@@ -43,5 +44,5 @@ def test_another_number_of_users_keeps_the_price_per_user():
 
 def test_left_out_types_stay_out_of_the_average():
     problem = PrivacyContract(types=[1, 2, 3], counts=[100, 50, 10], budget=1000, minimum_buyers=120)
-    measured = problem.simulate(md.solve(problem), 160, 50, np.random.default_rng(13))
+    measured = simulate(md.solve(problem), 160, 50, np.random.default_rng(13))
     assert measured["stayed_out"] == pytest.approx(10 / 160)

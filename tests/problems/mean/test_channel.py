@@ -9,10 +9,10 @@ import mechdesign as md
 from mechdesign.core.errors import ParameterError
 from mechdesign.mechanisms.mean import WORST_VARIANCES
 from mechdesign.problems.mean import MeanChannel
-from mechdesign.problems.mean.best import any_mechanism_bound, best_mechanism, best_variance
-from mechdesign.problems.mean.channel import criterion_value, default_inputs
-from mechdesign.problems.mean.channel_columns import hat_weights
-from mechdesign.problems.mean.patterns import Prices, cheapest, proven_lower
+from mechdesign.problems.mean.channel.best import any_mechanism_bound, best_mechanism, best_variance
+from mechdesign.problems.mean.channel.columns import hat_weights
+from mechdesign.problems.mean.channel.patterns import Prices, cheapest, proven_lower
+from mechdesign.problems.mean.channel.problem import criterion_value, default_inputs
 
 
 def random_prices(rng, size):

@@ -9,13 +9,13 @@ from scipy.stats import friedmanchisquare
 import mechdesign as md
 from mechdesign.core.errors import ParameterError
 from mechdesign.problems.mean import MeanInterval
-from mechdesign.problems.mean.experiment import entrants, errors_on, generated_columns, simulate
-from mechdesign.problems.mean.ranks import (
+from mechdesign.problems.mean.interval.ranks import (
     PRINTED_RANKS,
     friedman,
     friedman_p_value,
     mean_ranks,
 )
+from mechdesign.problems.mean.interval.simulation import entrants, errors_on, generated_columns, simulation
 
 
 def test_friedman_matches_scipy():
@@ -62,7 +62,7 @@ def test_measured_errors_are_those_of_the_formulas():
 def test_simulation_is_repeatable_and_names_its_measures():
     problem = MeanInterval(epsilon=1.0, mean=0.5, attributes=6)
     solution = md.solve(problem)
-    first, second = (simulate(problem, solution, 3000, 5, np.random.default_rng(9)) for _ in range(2))
+    first, second = (simulation(problem, solution, 3000, 5, np.random.default_rng(9)) for _ in range(2))
     assert first == second
     ranks = sum(value for key, value in first.items() if key.startswith("rank_"))
     assert ranks == pytest.approx(15.0)

@@ -1,0 +1,61 @@
+"""What belongs to a problem is found by name in its package: methods, quantities, a simulation."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import sys
+from collections.abc import Callable, Iterator
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+from mechdesign.core.problem import Problem
+
+
+def modules_of(problem_class: type[Problem]) -> Iterator[ModuleType]:
+    """Yield the modules beside a problem's class, then those beside the classes it derives from.
+
+    A class in a package brings the whole package; one in a script or a single file brings that.
+
+    Examples
+    --------
+    >>> from mechdesign.problems.response import RandomizedResponse
+    >>> any(module.__name__.endswith("closed_form") for module in modules_of(RandomizedResponse))
+    True
+    """
+    seen = set()
+    for owner in problem_class.__mro__:
+        if not issubclass(owner, Problem) or owner is Problem:
+            continue
+        package = owner.__module__.rpartition(".")[0]
+        if package not in seen:
+            seen.add(package)
+            yield from _modules_in(package, owner.__module__)
+
+
+def _modules_in(package: str, own: str) -> Iterator[ModuleType]:
+    if not package:
+        if own in sys.modules:
+            yield sys.modules[own]
+        return
+    parent = importlib.import_module(package)
+    for module_info in pkgutil.iter_modules(parent.__path__):
+        yield importlib.import_module(f"{package}.{module_info.name}")
+
+
+@cache
+def companion(problem_class: type[Problem], name: str) -> Callable[..., Any] | None:
+    """Return the function of this name in the module of the same name beside the problem, or None.
+
+    Examples
+    --------
+    >>> from mechdesign.problems.response import RandomizedResponse
+    >>> companion(RandomizedResponse, "quantities").__module__
+    'mechdesign.problems.response.randomized_response.quantities'
+    """
+    for module in modules_of(problem_class):
+        if module.__name__.rpartition(".")[2] == name:
+            function: Callable[..., Any] = getattr(module, name)
+            return function
+    return None

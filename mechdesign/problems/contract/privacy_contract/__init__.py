@@ -1,0 +1,1 @@
+"""The problem ``privacy-contract``: the best menu of privacy levels for finitely many types."""

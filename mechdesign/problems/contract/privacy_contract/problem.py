@@ -1,0 +1,277 @@
+"""The problem ``privacy-contract``: which privacy to buy from whom, and what to pay for it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.audit.incentives import audit_menu
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.errors import ParameterError
+from mechdesign.core.parameters import Generators
+from mechdesign.core.problem import Candidate, Problem, Sense, Variables
+from mechdesign.core.validation import choice, in_range, integer
+from mechdesign.mechanisms.contract_menu import ContractMenu, Terms
+from mechdesign.mechanisms.noise import Noise, noise_of
+from mechdesign.problems.contract.allocation import Limits
+from mechdesign.problems.contract.population import (
+    TYPE_GENERATORS,
+    Population,
+    checked_amount,
+    checked_cost,
+    checked_counts,
+    checked_types,
+    population,
+)
+
+Array = NDArray[np.float64]
+
+INFORMATION = ("incomplete", "complete")
+
+OPTIMALITY = 1e-6
+"""A menu is certified optimal when its proven gap is below this part of its value."""
+
+
+@dataclass(frozen=True, eq=False)
+class PrivacyContract(Problem):
+    """The best menu of (epsilon, payment) items for buying privacy from users with private preferences.
+
+    ::
+
+        minimise    sum_i counts_i / eps_i^2
+        subject to  sum_i counts_i p_i <= budget
+                    p_i - theta_i eps_i - s_i >= 0                           individual rationality
+                    p_i - theta_i eps_i >= p_j - theta_i eps_j  for all j    incentive compatibility
+
+    With ``target_error`` in place of ``budget`` the total payment is minimised and the error is bounded.
+
+    Parameters
+    ----------
+    types : (k,) array
+        Privacy preferences theta > 0: money per unit of epsilon. Sorted and merged where need be, with a
+        note.
+    counts : (k,) array or number
+        Users of each type, >= 0; one number is the users in all, spread equally over the types.
+    budget : number > 0, optional
+        Money for all users together. Exactly one of ``budget`` and ``target_error`` is given.
+    information : {"incomplete", "complete"}
+        Whether the types are the users' secret or known.
+    data_range : number > 0
+        Length gamma of the interval the values lie in.
+    confidence : number in [0, 1)
+        delta: the average is within alpha of the truth with at least this probability (Chebyshev).
+    noise : {"laplace", "duchi", "piecewise"} or {"epsilon": [...], "variance": [...]}
+        The randomizer; count_i / eps_i^2 becomes count_i V(eps_i) / 8 with V the worst-case variance on [-1,
+        1].
+    target_error : number > 0, optional
+        The wanted alpha, in units of the data.
+    epsilon_min, epsilon_max : number
+        Floor and cap of every epsilon that is sold.
+    participation_cost : number >= 0 or (k,) array
+        s_i: what taking part costs a user besides privacy.
+    minimum_buyers : int, optional
+        At least so many users must buy; the highest types may be left out, and the average is then that of
+        the
+        buyers. Without it everybody buys, as in the thesis.
+
+    Raises
+    ------
+    ParameterError
+        Naming the field, what is wrong and the remedy.
+
+    Notes
+    -----
+    Source: REAP, problems 4.3.2 and 4.3.7. ``value`` is the thesis's sum; alpha = sqrt(2) gamma
+    sqrt(value) / (n sqrt(1 - delta)), eq. (4.1). Types that do not buy have epsilon = payment = 0, and the
+    sum is then multiplied by (n / buyers)^2, so that alpha keeps its formula.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> solution = md.solve(md.PrivacyContract(types=[1, 2, 3], counts=[100, 100, 100], budget=1000))
+    >>> solution.variables["epsilon"].round(6), solution.variables["payment"].round(6)
+    (array([1.665528, 1.154813, 0.974007]), array([3.794348, 3.283632, 2.92202 ]))
+    """
+
+    name: ClassVar[str] = "privacy-contract"
+    sense: ClassVar[Sense] = "min"
+    summary: ClassVar[str] = "menu of privacy levels and payments for users with private preferences"
+    generators: ClassVar[Generators] = {"types": TYPE_GENERATORS}
+
+    types: Array
+    counts: Array | float
+    budget: float | None = None
+    information: Literal["incomplete", "complete"] = "incomplete"
+    data_range: float = 1.0
+    confidence: float = 0.9
+    noise: str | Mapping[str, Any] = "laplace"
+    target_error: float | None = None
+    epsilon_min: float = 0.0
+    epsilon_max: float | None = None
+    participation_cost: float | Array = 0.0
+    minimum_buyers: int | None = None
+
+    def __post_init__(self) -> None:
+        self._set("types", checked_types(self.types))
+        self._set("counts", checked_counts(self.counts, len(self.types)))
+        self._set("participation_cost", checked_cost(self.participation_cost, len(self.types)))
+        if (self.budget is None) == (self.target_error is None):
+            raise ParameterError("budget: give either a budget or a target_error, not both and not neither")
+        for field in ("budget", "target_error", "data_range", "epsilon_max"):
+            if getattr(self, field) is not None:
+                self._set(field, checked_amount(field, getattr(self, field)))
+        self._set("confidence", in_range("confidence", self.confidence, 0.0, 1.0, high_open=True))
+        self._set("epsilon_min", in_range("epsilon_min", self.epsilon_min, 0.0, math.inf, high_open=True))
+        choice("information", self.information, INFORMATION)
+        _ = self.population  # settles now that types, counts and costs go together
+        noise_of(self.noise)
+        if self.limits.low > self.limits.high:
+            raise ParameterError(
+                f"epsilon_max: {self.limits.high:g} is below the floor {self.limits.low:g}; "
+                f"raise it or lower epsilon_min"
+            )
+        if self.minimum_buyers is not None:
+            self._set("minimum_buyers", integer("minimum_buyers", self.minimum_buyers, 1))
+            if self.minimum_buyers > self.population.users:
+                raise ParameterError(
+                    f"minimum_buyers: {self.minimum_buyers} is more than the "
+                    f"{self.population.users:g} users; lower it"
+                )
+            if np.ptp(self.population.cost) > 0:
+                raise ParameterError(
+                    "minimum_buyers: needs one participation_cost for all types; give a number"
+                )
+
+    def _set(self, field: str, value: Any) -> None:
+        object.__setattr__(self, field, value)
+
+    # Data
+
+    @cached_property
+    def population(self) -> Population:
+        """Types strictly increasing, with users, and notes on what was done to the input."""
+        return population(self.types, self.counts, self.participation_cost)
+
+    @cached_property
+    def noise_model(self) -> Noise:
+        """The noise as an object."""
+        return noise_of(self.noise)
+
+    @property
+    def limits(self) -> Limits:
+        """Floor and cap of epsilon, those of the noise included."""
+        noise = self.noise_model
+        high = math.inf if self.epsilon_max is None else self.epsilon_max
+        return Limits(max(self.epsilon_min, noise.lowest), min(high, noise.highest))
+
+    @property
+    def alpha_factor(self) -> float:
+        """The factor of sqrt(value) in alpha, eq. (4.1): sqrt(2) gamma / (n sqrt(1 - delta))."""
+        return math.sqrt(2.0 / (1.0 - self.confidence)) * self.data_range / self.population.users
+
+    def error_allowed(self) -> float:
+        """Return the largest error sum that meets ``target_error``."""
+        assert self.target_error is not None
+        return (self.target_error / self.alpha_factor) ** 2
+
+    # Judging candidates
+
+    def error(self, epsilon: Array) -> float:
+        """Return sum counts loss(eps) over the buyers times (n / buyers)^2; infinite when too few buy."""
+        people, buys = self.population, epsilon > 0
+        bought = float(people.counts[buys].sum())
+        if bought < (people.users if self.minimum_buyers is None else self.minimum_buyers):
+            return math.inf
+        total = math.fsum(people.counts[buys] * self.noise_model.loss(epsilon[buys]))
+        return total if buys.all() else total * (people.users / bought) ** 2
+
+    def cost(self, payment: Array) -> float:
+        """Return what all users together are paid."""
+        return math.fsum(self.population.counts * payment)
+
+    def objective(self, variables: Variables) -> float:
+        """Return the error sum, or the total payment where ``target_error`` is given."""
+        if self.target_error is None:
+            return self.error(np.asarray(variables["epsilon"]))
+        return self.cost(np.asarray(variables["payment"]))
+
+    def residuals(self, variables: Variables) -> dict[str, float]:
+        """Return the largest violation of each group of constraints (in floating point)."""
+        epsilon, payment = np.asarray(variables["epsilon"]), np.asarray(variables["payment"])
+        people, buys = self.population, epsilon > 0
+        utility = np.where(buys, payment - people.types * epsilon - people.cost, payment)
+        worst = {"individual_rationality": max(0.0, -float(utility.min()))}
+        if self.information == "incomplete":
+            worst["incentive_compatibility"] = deviation(people, epsilon, payment)
+        if self.budget is not None:
+            worst["budget"] = max(0.0, self.cost(payment) - self.budget)
+        if self.target_error is not None:
+            worst["target_error"] = max(
+                0.0, self.alpha_factor * math.sqrt(self.error(epsilon)) - self.target_error
+            )
+        outside = np.maximum(self.limits.low - epsilon[buys], epsilon[buys] - self.limits.high)
+        worst["epsilon_limits"] = max(0.0, float(outside.max(initial=0.0)))
+        wanted = people.users if self.minimum_buyers is None else self.minimum_buyers
+        worst["buyers"] = max(0.0, float(wanted - people.counts[buys].sum()))
+        return worst
+
+    def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
+        """Return IR, IC, budget and monotonicity, exact on the very numbers, and optimality of the value."""
+        people, variables = self.population, solution.variables
+        incentives = audit_menu(
+            people.types,
+            people.counts,
+            variables["epsilon"],
+            variables["payment"],
+            self.budget,
+            people.cost,
+            self.information,
+        )
+        return (*incentives, optimality(solution.value, solution.bound, solution.bound_source))
+
+    def mechanism(self, solution: Candidate) -> ContractMenu:
+        """Return the menu that runs; refused when its exact audit fails."""
+        people = self.population
+        terms = Terms(
+            types=people.types,
+            counts=people.counts,
+            cost=people.cost,
+            budget=self.budget,
+            information=self.information,
+            data_range=self.data_range,
+            confidence=self.confidence,
+            noise=self.noise,
+            objective="error" if self.target_error is None else "payment",
+            bound=solution.bound,
+            bound_source=solution.bound_source,
+        )
+        return ContractMenu(solution.variables["epsilon"], solution.variables["payment"], terms)
+
+
+def deviation(people: Population, epsilon: Array, payment: Array) -> float:
+    """Return the largest gain of a type from another's item (in floating point).
+
+    Neighbours suffice where epsilon does not increase: their rows add up to all others.
+    """
+    if (np.diff(epsilon) <= 0).all() and (epsilon > 0).all():
+        own = payment - people.types * epsilon
+        next_up = payment[1:] - people.types[:-1] * epsilon[1:] - own[:-1]
+        next_down = payment[:-1] - people.types[1:] * epsilon[:-1] - own[1:]
+        return max(0.0, float(next_up.max(initial=0.0)), float(next_down.max(initial=0.0)))
+    certificates = audit_menu(people.types, people.counts, epsilon, payment, None, people.cost)
+    return float(certificates[1].figures["worst_gain"])
+
+
+def optimality(value: float, bound: float | None, source: str, within: float = OPTIMALITY) -> Certificate:
+    """Certify that the proven gap is at most this part of the value."""
+    if bound is None:
+        return Certificate("optimality", False, False, {"value": value}, {}, "no bound is known")
+    gap = abs(value - bound)
+    figures = {"value": value, "bound": bound, "gap": gap}
+    return Certificate("optimality", gap <= within * abs(value), False, figures, {}, f"bound from {source}")

@@ -1,0 +1,42 @@
+"""What a menu is worth: predicted error, and the cost of not knowing the types."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from mechdesign.core.problem import Candidate
+from mechdesign.problems.contract.allocation import own_costs, within_budget
+from mechdesign.problems.contract.privacy_contract.problem import PrivacyContract
+
+
+def quantities(problem: PrivacyContract, solution: Candidate) -> dict[str, Any]:
+    """Return alpha, total payment, buyers, users' surplus, and the ratio of errors to full information."""
+    epsilon = np.asarray(solution.variables["epsilon"])
+    payment = np.asarray(solution.variables["payment"])
+    people, buys = problem.population, epsilon > 0
+    error = problem.error(epsilon)
+    surplus = payment - people.types * epsilon - np.where(buys, people.cost, 0.0)
+    found: dict[str, Any] = {
+        "alpha": problem.alpha_factor * math.sqrt(error),
+        "error": error,
+        "total_payment": problem.cost(payment),
+        "buyers": float(people.counts[buys].sum()),
+        "surplus": math.fsum(people.counts * surplus),
+    }
+    if problem.budget is not None and buys.all():
+        found["error_ratio"] = math.sqrt(error / complete_error(problem, problem.budget))
+    return found
+
+
+def complete_error(problem: PrivacyContract, budget: float) -> float:
+    """Return the least error when the same users' types are known (nan where the budget is too small)."""
+    people, noise, limits = problem.population, problem.noise_model, problem.limits
+    left = budget - math.fsum(people.counts * people.cost)
+    costs = own_costs(people)
+    if left <= 0 or left < limits.low * math.fsum(costs.weights * costs.prices):
+        return math.nan
+    found = within_budget(costs, noise, left, limits)
+    return math.fsum(costs.weights * noise.loss(found.epsilon))

@@ -1,0 +1,34 @@
+"""A solved channel beside the bound for any mechanism whatever, and beside its rivals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mechdesign.core.problem import Candidate
+from mechdesign.mechanisms.mean.variance import WORST_VARIANCES
+from mechdesign.problems.mean.channel.best import any_mechanism_bound
+from mechdesign.problems.mean.channel.problem import MeanChannel
+
+RIVALS = ("duchi", "piecewise", "hybrid")
+
+
+def quantities(problem: MeanChannel, solution: Candidate) -> dict[str, Any]:
+    """Return the bound for any mechanism whatever, and the rivals' worst-case variances, on [0, 1].
+
+    ``any_mechanism`` is a lower bound of the criterion over all unbiased epsilon-private mechanisms of
+    any form; ``above_any`` by which part the value exceeds it; ``below_hybrid`` by which part the
+    value is below that of the hybrid mechanism (worst case only).
+    """
+    least = any_mechanism_bound(problem.epsilon, problem.criterion, len(problem.knots()))
+    found: dict[str, Any] = {
+        "any_mechanism": least,
+        "above_any": solution.value / least - 1.0,
+        "reports": int(np.shape(solution.variables["channel"])[1]),
+        "largest_output": float(np.max(solution.variables["output_values"])),
+    }
+    if problem.criterion == "worst":
+        rivals = {name: float(WORST_VARIANCES[name](problem.epsilon)) / 4.0 for name in RIVALS}
+        found |= {**rivals, "below_hybrid": 1.0 - solution.value / rivals["hybrid"]}
+    return found

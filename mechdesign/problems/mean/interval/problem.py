@@ -1,0 +1,203 @@
+"""The problem ``mean-interval``: the scale interval of a one-bit mechanism for means."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from mechdesign.audit.channel import PrivacyAudit, audit_channel
+from mechdesign.audit.exponential import exp_lower
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.errors import MethodError, ParameterError
+from mechdesign.core.problem import Candidate, Problem, Sense, Variables
+from mechdesign.core.randomness import TOTAL
+from mechdesign.core.validation import choice, in_range, integer, privacy_delta, privacy_epsilon
+from mechdesign.mechanisms.mean import AttributeSampling, CensoringInterval
+from mechdesign.problems.mean.interval import offsets
+
+ESTIMATORS = ("self-normalized", "scaled")
+NOTIONS = ("ldp", "one-sided")
+
+OPTIMALITY = 1e-6
+"""A solution is certified optimal when its proven gap is below this part of its value."""
+
+LEAST = 2.0**-30
+"""Below this epsilon the ends are so close that their rounding costs more than a millionth of the value."""
+
+
+@dataclass(frozen=True, eq=False)
+class MeanInterval(Problem):
+    """The scale interval [c, c + d] of randomized censoring: report 1 with probability c + d x, x in [0, 1].
+
+    ::
+
+        minimise    n Var(estimate), at the worst mean of the range
+        subject to  c + d <= e^eps c + delta                     (report 1)
+                    1 - c <= e^eps (1 - c - d) + delta           (report 0; not asked by "one-sided")
+                    0 <= c < c + d <= 1
+
+    With a = c/d and b = (1 - c - d)/d the value is m (mu + a)(1 - mu + b) for the self-normalized and
+    (mu + a)(m (1 + a + b) - mu - a) for the scaled estimator, m the number of attributes.
+
+    Parameters
+    ----------
+    epsilon : float
+        >= 0 and finite.
+    delta : float
+        In [0, 1).
+    mean : float or [low, high]
+        The mean of the attribute, or a range of means; the value is for the worst mean of the range.
+    attributes : int
+        Number m of attributes. A user reports one of them, drawn at random.
+    estimator : {"self-normalized", "scaled"}
+        Divide by the number of users who reported the attribute, or (as published) by n/m.
+    notion : {"ldp", "one-sided"}
+        Both reports are kept private, or (as published, eq. (11)) report 1 only, which is not privacy.
+
+    Raises
+    ------
+    ParameterError
+        Naming the field, what is wrong and the remedy.
+
+    Notes
+    -----
+    Source: Liu, Zhou (2023), eqs. (10), (11), algorithms 2-8.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> solution = md.solve(md.MeanInterval(epsilon=0.5, delta=0.1, mean=0.01))
+    >>> [round(end, 6) for end in solution.variables["interval"]], round(solution.value, 6)
+    ([0.0, 0.1], 0.0999)
+    """
+
+    name: ClassVar[str] = "mean-interval"
+    sense: ClassVar[Sense] = "min"
+    summary: ClassVar[str] = "best one-bit mechanism for means: the interval of randomized censoring"
+
+    epsilon: float
+    delta: float = 0.0
+    mean: float | tuple[float, float] = (0.0, 1.0)
+    attributes: int = 1
+    estimator: Literal["self-normalized", "scaled"] = "self-normalized"
+    notion: Literal["ldp", "one-sided"] = "ldp"
+
+    def __post_init__(self) -> None:
+        self._set("epsilon", privacy_epsilon(self.epsilon))
+        self._set("delta", privacy_delta(self.delta))
+        if self.delta == 0.0 and 0.0 < self.epsilon < LEAST:
+            raise ParameterError(
+                f"epsilon: {self.epsilon:g} is so small that the interval has no width in double precision; "
+                f"give at least {LEAST:.3g}"
+            )
+        self._set("mean", _mean(self.mean))
+        self._set("attributes", integer("attributes", self.attributes, 1))
+        choice("estimator", self.estimator, ESTIMATORS)
+        choice("notion", self.notion, NOTIONS)
+
+    def _set(self, field: str, value: Any) -> None:
+        object.__setattr__(self, field, value)
+
+    @property
+    def means(self) -> tuple[float, float]:
+        """Least and largest mean of the range."""
+        return self.mean if isinstance(self.mean, tuple) else (self.mean, self.mean)
+
+    @property
+    def scaled(self) -> bool:
+        """Whether the published, scaled estimator is used."""
+        return self.estimator == "scaled"
+
+    def at_offsets(self, a: float, b: float) -> float:
+        """Return the value for a = c/d and b = (1 - c - d)/d."""
+        return offsets.worst_value(a, b, self.means, self.attributes, self.scaled)
+
+    # Judging candidates
+
+    def objective(self, variables: Variables) -> float:
+        """Return n times the variance at the worst mean, for ``variables["interval"]`` = [c, c + d]."""
+        start, end = (float(number) for number in variables["interval"])
+        if end <= start:
+            return math.inf
+        width = end - start
+        return self.at_offsets(start / width, (1.0 - end) / width)
+
+    def residuals(self, variables: Variables) -> dict[str, float]:
+        """Return the largest violations of the order of the ends and of the privacy of each report."""
+        start, end = (float(number) for number in variables["interval"])
+        power = math.exp(min(self.epsilon, 700.0))
+        found = {
+            "order": max(0.0, -start, end - 1.0, start - end),
+            "report_1": max(0.0, end - power * start - self.delta),
+        }
+        if self.notion == "ldp":
+            found["report_0"] = max(0.0, (1.0 - start) - power * (1.0 - end) - self.delta)
+        return found
+
+    def audit(self, variables: Variables) -> PrivacyAudit:
+        """Audit the one-bit channel of the inputs 0 and 1 exactly, as the numbers are, nothing repaired.
+
+        Every other input has a probability between those two, so no pair of inputs is worse.
+        """
+        start, end = (math.floor(Fraction(float(number)) * TOTAL) for number in variables["interval"])
+        weights = np.array([[TOTAL - start, start], [TOTAL - end, end]], dtype=np.int64)
+        return audit_channel(weights, self.epsilon, self.delta)
+
+    def is_private(self, start: float, end: float) -> bool:
+        """Whether the interval keeps the constraints of the problem's notion exactly."""
+        power, delta = exp_lower(self.epsilon), Fraction(self.delta)
+        low, high = Fraction(start), Fraction(end)
+        report_1 = high <= power * low + delta
+        return report_1 and (self.notion == "one-sided" or 1 - low <= power * (1 - high) + delta)
+
+    def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
+        """Return exact privacy of the interval as it is, and optimality of the value."""
+        interval = solution.variables["interval"]
+        privacy = self.audit(solution.variables).certificate()
+        allowed = self.is_private(float(interval[0]), float(interval[1]))
+        optimal = allowed and solution.gap <= OPTIMALITY * solution.value
+        note = f"bound from {solution.bound_source}" if solution.bound is not None else "no bound is known"
+        if not allowed:
+            note = "the interval breaks the constraints, so its value says nothing about the optimum"
+        optimality = Certificate("optimality", optimal, False, {"gap": solution.gap}, note=note)
+        if self.notion == "ldp":
+            return privacy, optimality
+        one_sided = Certificate(
+            "one-sided", allowed, True, {"epsilon": self.epsilon}, note="report 1 only: this is not privacy"
+        )
+        return privacy, one_sided, optimality
+
+    # From a solution to something that runs
+
+    def mechanism(self, solution: Candidate) -> CensoringInterval | AttributeSampling:
+        """Return the one-bit mechanism of the interval, or refuse it where it is not private.
+
+        For more than one attribute it is the mechanism for each attribute inside attribute sampling.
+        """
+        start, end = (float(number) for number in solution.variables["interval"])
+        single = CensoringInterval.from_interval(
+            start, end, self.epsilon, self.delta, low=0.0, high=1.0, repair=False
+        )
+        if self.attributes == 1:
+            return single
+        if self.scaled:
+            raise MethodError(
+                "mean-interval: the published estimator is kept for comparison only; "
+                "set estimator = 'self-normalized' to build a mechanism"
+            )
+        return AttributeSampling(single, self.attributes)
+
+
+def _mean(value: Any) -> float | tuple[float, float]:
+    if isinstance(value, (list, tuple, np.ndarray)):
+        if len(value) != 2:
+            raise ParameterError(f"mean: expected a number or [low, high], got {len(value)} numbers")
+        low, high = (in_range("mean", end, 0.0, 1.0) for end in value)
+        if low > high:
+            raise ParameterError(f"mean: the range [{low:g}, {high:g}] is empty; give the lower end first")
+        return (low, high)
+    return in_range("mean", value, 0.0, 1.0)

@@ -1,0 +1,1 @@
+"""The problem ``randomized-response``: the best channel for a categorical answer."""

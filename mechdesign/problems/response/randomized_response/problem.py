@@ -1,0 +1,303 @@
+"""The problem ``randomized-response``: the best channel for categorical answers under local privacy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.compare import rounding_allowance
+from mechdesign.core.errors import ParameterError
+from mechdesign.core.parameters import Generators
+from mechdesign.core.problem import Candidate, Problem, Sense, Variables
+from mechdesign.core.validation import (
+    choice,
+    finite_array,
+    privacy_delta,
+    privacy_epsilon,
+    probability_vector,
+)
+from mechdesign.mechanisms.finite import FiniteChannel
+from mechdesign.mechanisms.kary import KaryChannel, KaryResponse
+from mechdesign.mechanisms.repair import PrivacyTarget
+from mechdesign.problems.response.randomized_response import metric, priors
+from mechdesign.problems.response.randomized_response.information import mutual_information_bits
+
+Array = NDArray[np.float64]
+
+UTILITIES = ("truth", "absolute-loss", "squared-loss", "mutual-information")
+NOTIONS = ("set-wise", "entry-wise")
+
+OPTIMALITY = 1e-6
+"""A mechanism is certified optimal when it falls short of the proven bound by less than this part of the
+utility at stake: the spread between always the best and always the worst report."""
+
+
+@dataclass(frozen=True, eq=False)
+class RandomizedResponse(Problem):
+    r"""The best channel p_ij = Pr[report j | answer i] for a prior under local differential privacy.
+
+    ::
+
+        maximise    sum_ij pi_i U_ij p_ij
+        subject to  sum_j max(0, p_ij - e^eps p_i'j) <= delta     for every pair of answers i, i'
+                    sum_j p_ij = 1,  p_ij >= 0
+
+    Parameters
+    ----------
+    prior : (n,) array
+        Frequencies pi of the answers: >= 0, summing to 1.
+    epsilon : float
+        >= 0 and finite. 0 means that a report says nothing about the answer.
+    delta : float
+        In [0, 1).
+    utility : {"truth", "absolute-loss", "squared-loss", "mutual-information"} or (n, m) array
+        ``"truth"`` is the probability that a report is true (the paper's u); the losses are
+        -\|i - j\| and -(i - j)^2 on an ordinal scale; a matrix gives the utility of report j for answer i
+        (give minus a loss) and may have any number m of reports; ``"mutual-information"`` is
+        I(answer; report) in bits.
+    distance : (n, n) array, "line", or (n, 2) array of points, optional
+        Metric privacy: p_ij <= e^(eps d(i, i')) p_i'j instead; delta must be 0. ``"line"`` is \|i - i'\|.
+        A 2 x 2 array that is symmetric with a zero diagonal is a distance matrix, not points.
+    notion : {"set-wise", "entry-wise"}
+        How delta is read: over sets of reports (the standard definition, written above), or entry by
+        entry as in the paper, p_ij <= e^eps p_i'j + delta. They coincide for two reports and for delta = 0.
+    labels, report_labels : sequence of str, optional
+        Names of the answers and of the reports (as many reports as answers: the same names by default).
+
+    Raises
+    ------
+    ParameterError
+        Naming the field, what is wrong and the remedy.
+
+    Notes
+    -----
+    Source: Zhou, Lu, Wu (2019), eqs. (2)-(4), (13)-(15), (19)-(20).
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> problem = md.RandomizedResponse(prior=[0.5, 0.3, 0.2], epsilon=1.0)
+    >>> round(md.solve(problem).value, 6)
+    0.584847
+    """
+
+    name: ClassVar[str] = "randomized-response"
+    sense: ClassVar[Sense] = "max"
+    summary: ClassVar[str] = (
+        "optimal channel for categorical answers under (epsilon, delta) or metric privacy"
+    )
+    generators: ClassVar[Generators] = {"prior": priors.GENERATORS}
+    is_extended: ClassVar[bool] = False
+
+    prior: Array
+    epsilon: float
+    delta: float = 0.0
+    utility: Literal["truth", "absolute-loss", "squared-loss", "mutual-information"] | Array = "truth"
+    distance: Literal["line"] | Array | None = None
+    notion: Literal["set-wise", "entry-wise"] = "set-wise"
+    labels: Sequence[str] | None = None
+    report_labels: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        self._set("prior", probability_vector("prior", self.prior))
+        self._set("epsilon", privacy_epsilon(self.epsilon))
+        self._set("delta", privacy_delta(self.delta))
+        choice("notion", self.notion, NOTIONS)
+        if isinstance(self.utility, str):
+            choice("utility", self.utility, UTILITIES)
+        else:
+            self._set("utility", _utility_matrix(self.utility, self.size))
+        if self.distance is not None:
+            if self.delta > 0:
+                raise ParameterError(
+                    "delta: metric privacy is defined here for delta = 0 only; drop delta or distance"
+                )
+            if not isinstance(self.distance, str):
+                self._set("distance", finite_array("distance", self.distance, 2))
+            metric.distance_matrix(self.distance, self.size)
+        for field, size in (("labels", self.size), ("report_labels", self.reports)):
+            self._check_labels(field, size)
+
+    def _set(self, field: str, value: Any) -> None:
+        object.__setattr__(self, field, value)
+
+    def _check_labels(self, field: str, size: int) -> None:
+        from mechdesign.mechanisms.labels import Labels
+
+        names = getattr(self, field)
+        if names is None:
+            return
+        if not isinstance(names, (list, tuple, np.ndarray)):
+            raise ParameterError(f"{field}: expected a list of names, got {names!r}")
+        self._set(field, tuple(names))
+        try:
+            Labels(size, tuple(names))
+        except ParameterError as error:
+            raise ParameterError(str(error).replace("labels:", f"{field}:", 1)) from None
+
+    # Shape and data
+
+    @property
+    def size(self) -> int:
+        """Number n of answers."""
+        return len(self.prior)
+
+    @property
+    def reports(self) -> int:
+        """Number m of reports."""
+        return self.size if isinstance(self.utility, str) else int(self.utility.shape[1])
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether the utility is linear in the channel."""
+        return not isinstance(self.utility, str) or self.utility != "mutual-information"
+
+    def utility_matrix(self) -> Array:
+        """Return U, shape (n, m); only for linear utilities."""
+        if not isinstance(self.utility, str):
+            return self.utility
+        if self.utility == "truth":
+            return np.eye(self.size)
+        places = np.arange(self.size, dtype=np.float64)
+        steps: Array = places[:, None] - places
+        return -np.abs(steps) if self.utility == "absolute-loss" else -(steps**2)
+
+    def weights(self) -> Array:
+        """Return pi_i U_ij, the coefficient of each p_ij in the objective."""
+        return self.prior[:, None] * self.utility_matrix()
+
+    def centred_weights(self) -> tuple[Array, float]:
+        """Return the coefficients less those of each answer's best report, and what that took away.
+
+        Adding a constant to a row of U adds a constant to the objective; solvers, whose tolerances are
+        absolute, should see the differences only.
+        """
+        weights = self.weights()
+        best = weights.max(axis=1)
+        return weights - best[:, None], math.fsum(best.tolist())
+
+    def distances(self) -> Array | None:
+        """Return the (n, n) distance matrix, or None without metric privacy."""
+        return None if self.distance is None else metric.distance_matrix(self.distance, self.size)
+
+    def target(self) -> PrivacyTarget:
+        """Return what a channel has to satisfy."""
+        return PrivacyTarget(self.epsilon, self.delta, self.distances(), self.notion)
+
+    # Judging candidates
+
+    def objective(self, variables: Variables) -> float:
+        """Return the expected utility of ``variables["channel"]``."""
+        channel = variables["channel"]
+        if isinstance(channel, KaryChannel) and isinstance(self.utility, str) and self.utility == "truth":
+            return math.fsum((self.prior * channel.diagonal()).tolist())
+        dense = np.asarray(channel, dtype=np.float64)
+        if not self.is_linear:
+            return mutual_information_bits(self.prior, dense)
+        if isinstance(self.utility, str) and self.utility == "truth":
+            return math.fsum((self.prior * np.diag(dense)).tolist())
+        return math.fsum((self.weights() * dense).ravel().tolist())
+
+    def residuals(self, variables: Variables) -> dict[str, float]:
+        """Return the largest violations of row sums, signs and privacy (in floating point)."""
+        channel = variables["channel"]
+        exponential = math.exp(min(self.epsilon, 700.0))
+        if isinstance(channel, KaryChannel):
+            total = channel.high + (len(channel.kept) - 1) * channel.low
+            excess = (channel.high - exponential * channel.low) if len(channel.kept) > 1 else 0.0
+            return {
+                "row_sums": abs(total - 1.0),
+                "signs": max(0.0, -channel.low),
+                "privacy": max(0.0, (1.0 - channel.delta) * excess + channel.delta - self.delta),
+            }
+        dense = np.asarray(channel, dtype=np.float64)
+        return {
+            "row_sums": float(np.abs(dense.sum(axis=1) - 1.0).max()),
+            "signs": max(0.0, -float(dense.min())),
+            "privacy": self._privacy_excess(dense, exponential),
+        }
+
+    def _privacy_excess(self, channel: Array, exponential: float) -> float:
+        distance = self.distances()
+        if distance is not None:
+            factors = np.exp(np.minimum(self.epsilon * distance, 700.0))
+            rows = (float((channel[i] - factors[i][:, None] * channel).max()) for i in range(self.size))
+            return max(0.0, *rows)
+        if self.notion == "entry-wise" or self.delta == 0.0:
+            worst = float((channel.max(axis=0) - exponential * channel.min(axis=0)).max())
+        else:
+            worst = max(
+                float(np.maximum(channel - exponential * row, 0.0).sum(axis=1).max()) for row in channel
+            )
+        return max(0.0, worst - self.delta)
+
+    # From a solution to something that runs
+
+    def mechanism(self, solution: Candidate) -> FiniteChannel | KaryResponse:
+        """Return the exactly private mechanism of a solution: rounded to integers, audited, or refused."""
+        channel = solution.realisation if solution.realisation is not None else solution.variables["channel"]
+        if isinstance(channel, KaryChannel) and self.report_labels in (None, self.labels):
+            return KaryResponse.from_channel(channel, self.labels)
+        report_labels = self.report_labels
+        if report_labels is None and self.reports == self.size:
+            report_labels = self.labels
+        return FiniteChannel.from_floats(np.asarray(channel), self.target(), self.labels, report_labels)
+
+    def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
+        """Return privacy and normalization of the mechanism that would run, and optimality of the value."""
+        mechanism = self.mechanism(solution)
+        return (*mechanism.certificates(), self._optimality(solution, self._deployed_value(mechanism)))
+
+    def _optimality(self, solution: Candidate, deployed: float) -> Certificate:
+        """Judge what would run, not what the solver said; a value beyond its own bound fails as well."""
+        figures = {"deployed_value": deployed, "lost_by_rounding": solution.value - deployed}
+        if solution.bound is None:
+            return Certificate("optimality", False, False, figures, note="no bound is known")
+        allowance = rounding_allowance(self.objective_scale(), 64 * (self.size + self.reports))
+        shortfall = solution.bound - deployed
+        holds = (
+            solution.value <= solution.bound + allowance
+            and shortfall <= OPTIMALITY * self._stake(solution.bound) + allowance
+        )
+        return Certificate(
+            "optimality",
+            holds,
+            False,
+            {"gap": solution.gap, "shortfall": shortfall, **figures},
+            note=f"bound from {solution.bound_source}",
+        )
+
+    def _stake(self, bound: float) -> float:
+        """Return the utility at stake: best report always against worst report always, or the bound."""
+        if not self.is_linear:
+            return abs(bound)
+        if isinstance(self.utility, str) and self.utility == "truth":
+            return 1.0
+        utility = self.utility_matrix()
+        return float(self.prior @ (utility.max(axis=1) - utility.min(axis=1)))
+
+    def objective_scale(self) -> float:
+        """Return the largest utility; probabilities weigh it with at most 1 in all."""
+        if not self.is_linear or (isinstance(self.utility, str) and self.utility == "truth"):
+            return 1.0
+        return float(np.abs(self.utility_matrix()).max())
+
+    def _deployed_value(self, mechanism: FiniteChannel | KaryResponse) -> float:
+        if isinstance(mechanism, KaryResponse):
+            return math.fsum((self.prior * mechanism.diagonal).tolist())
+        return self.objective({"channel": mechanism.channel})
+
+
+def _utility_matrix(value: Any, size: int) -> Array:
+    matrix = finite_array("utility", value, 2)
+    if matrix.shape[0] != size:
+        raise ParameterError(
+            f"utility: has {matrix.shape[0]} rows for {size} answers; give a row an answer, a column a report"
+        )
+    return matrix
