@@ -182,36 +182,27 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _show(options: argparse.Namespace) -> int:
-    from mechdesign.core.parameters import json_schema, parameters_of
+    from mechdesign.core.parameters import json_schema
+    from mechdesign.core.text import terminal_width
     from mechdesign.problems import problem_classes
+    from mechdesign.report.show import model_dict, model_text, problem_text
 
-    if options.model in problem_classes():
-        _print_json(json_schema(problem_classes()[options.model]))
+    problem_class = problem_classes().get(options.model)
+    if problem_class is not None:
+        if options.set:
+            raise ParameterError(
+                f"--set {options.set[0]}: '{options.model}' is a problem; --set is for models"
+            )
+        if options.json:
+            _print_json(json_schema(problem_class))
+        else:
+            print(problem_text(problem_class, terminal_width()))
         return FINE
     model = _model(options)
-    parameters = parameters_of(model.problem)
     if options.json:
-        from mechdesign.core.encoding import encode
-
-        described = {"model": model.slug, "title": model.title, "problem": model.problem.name}
-        described |= {"source": dict(model.source), "statement": model.statement, "parameters": parameters}
-        described["claims"] = [vars(claim) | {"at": dict(claim.at)} for claim in model.claims]
-        _print_json(encode(described))
-        return FINE
-    from mechdesign.report.tables import abridged
-
-    print(f"{model.slug}: {model.title}\nproblem: {model.problem.name} ({model.problem.summary})")
-    print("source: " + ", ".join(f"{key} {value}" for key, value in model.source.items()))
-    print(model.statement.strip())
-    for name, value in parameters.items():
-        print(f"  {name} = {abridged(value)}")
-    for claim in model.claims:
-        at = f" at {dict(claim.at)}" if claim.at else ""
-        print(
-            f"  claim: {claim.quantity}{at} = {claim.value} ({claim.origin}; {claim.verdict}) {claim.reason}"
-        )
-    for name, values in model.sweep.items():
-        print(f"  sweep: {name} over {len(values)} values")
+        _print_json(model_dict(model))
+    else:
+        print(model_text(model, terminal_width()))
     return FINE
 
 

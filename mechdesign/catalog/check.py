@@ -55,19 +55,12 @@ class ClaimResult:
     @property
     def subject(self) -> str:
         """What the claim is about, with its method and its parameters."""
-        at = f" at {_settings(self.claim.at)}" if self.claim.at else ""
-        whose = f" by {self.claim.method}" if self.claim.method else ""
-        return f"{self.claim.quantity}{whose}{at}"
+        return subject(self.claim)
 
     @property
     def stated(self) -> str:
         """What is stated, with the relation: ``0.83``, ``<= 0.83`` or ``increasing over epsilon``."""
-        claim = self.claim
-        if not claim.is_trend:
-            return f"{'' if claim.relation == '=' else claim.relation + ' '}{_short(claim.value)}"
-        over = self.found.over if isinstance(self.found, Series) else claim.over
-        where = "" if claim.value is None else f" {_short(claim.value)}"
-        return f"{claim.relation}{where}{f' over {over}' if over else ''}"
+        return stated(self.claim, self.found.over if isinstance(self.found, Series) else None)
 
     @property
     def shown(self) -> str:
@@ -173,6 +166,51 @@ def _check(claim: Claim, solver: Solver) -> ClaimResult:
     except NotFound as reason:
         return ClaimResult(claim, str(reason), "unsettled")
     return ClaimResult(claim, found, judge(claim, found))
+
+
+def subject(claim: Claim) -> str:
+    """Return what a claim is about, with its method and its parameters.
+
+    Examples
+    --------
+    >>> subject(Claim("value", 0.5, method="lp", at={"epsilon": 2.0}))
+    'value by lp at epsilon = 2'
+    """
+    at = f" at {_settings(claim.at)}" if claim.at else ""
+    whose = f" by {claim.method}" if claim.method else ""
+    return f"{claim.quantity}{whose}{at}"
+
+
+def stated(claim: Claim, over: str | None = None) -> str:
+    """Return what a claim states, with its relation; ``over`` is the swept parameter of a trend, if known.
+
+    Examples
+    --------
+    >>> stated(Claim("value", 0.5, relation="<=")), stated(Claim("value", relation="increasing"), "epsilon")
+    ('<= 0.5', 'increasing over epsilon')
+    """
+    if not claim.is_trend:
+        return f"{'' if claim.relation == '=' else claim.relation + ' '}{_short(claim.value)}"
+    where = "" if claim.value is None else f" {_short(claim.value)}"
+    swept = claim.over or over
+    return f"{claim.relation}{where}{f' over {swept}' if swept else ''}"
+
+
+def claim_line(claim: Claim) -> str:
+    """Return a claim before it is checked: what it states, how exactly, and the verdict on record.
+
+    Examples
+    --------
+    >>> claim_line(Claim("value", 0.5, tolerance=1e-9, where="eq. (1)"))
+    'value is 0.5 +- 1e-09 (paper, eq. (1); holds)'
+    """
+    slack = f" +- {claim.tolerance:g}" if claim.tolerance else ""
+    if claim.relative_tolerance:
+        slack = f" +- {100 * claim.relative_tolerance:g} %"
+    where = f", {claim.where}" if claim.where else ""
+    reason = f": {claim.reason}" if claim.verdict == "refuted" else ""
+    text = f"{subject(claim)} is {stated(claim)}{slack}"
+    return f"{text} ({claim.origin}{where}; {claim.verdict}{reason})"
 
 
 def _settings(values: Mapping[str, Any]) -> str:

@@ -25,19 +25,19 @@ def read_toml(path: Path) -> dict[str, Any]:
     ModelFileError
         When the file cannot be read or is not valid TOML; a key that is there twice is named with its line.
     """
+    text = ""
     try:
         text = path.read_bytes().decode("utf-8")
         return tomllib.loads(text)
     except OSError as error:
         raise ModelFileError(f"{path}: cannot be read ({error.strerror}); check the path") from None
     except (ValueError, RecursionError) as error:
-        raise ModelFileError(f"{path}: {_explained(error, path)}") from None
+        raise ModelFileError(f"{path}: {_explained(str(error), text)}") from None
 
 
-def _explained(error: Exception, path: Path) -> str:
-    message = str(error)
+def _explained(message: str, text: str) -> str:
     if message.startswith(TWICE):
-        found = repeated_key(path.read_text(encoding="utf-8"))
+        found = repeated_key(text)
         if found is not None:
             return f"line {found[1]}: the key '{found[0]}' is there twice in its table; drop one of them"
     table = TABLE_TWICE.match(message)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from mechdesign.core.problem import Problem
 
 SECTION = re.compile(r"^Parameters\n-+\n(.*?)(?=^\S[^\n]*\n-+\n|\Z)", flags=re.MULTILINE | re.DOTALL)
-ENTRY = re.compile(r"^(\w[\w, ]*?) ?: ?(.+)$")
+ENTRY = re.compile(r"^(\w[\w, ]*?)(?: ?: ?(.*))?$")
 
 
 class Described(NamedTuple):
@@ -18,6 +18,11 @@ class Described(NamedTuple):
 
     form: str
     meaning: str
+
+    @property
+    def text(self) -> str:
+        """Both in one: ``float: > 0 and finite.``."""
+        return ": ".join(part for part in self if part)
 
 
 def described_parameters(problem_class: type[Problem]) -> dict[str, Described]:
@@ -43,15 +48,17 @@ def _section(text: str) -> dict[str, Described]:
     if section is None:
         return {}
     found: dict[str, Described] = {}
-    names, form, lines = [], "", []
-    for line in [*section[1].splitlines(), "end : of the section"]:
+    names: list[str] = []
+    lines: list[str] = []
+    form = ""
+    for line in [*section[1].splitlines(), "end"]:
         entry = ENTRY.match(line)
         if entry is None:
             lines.append(line.strip())
             continue
         meaning = plain(" ".join(lines))
         found |= {name: Described(plain(form), meaning) for name in names}
-        names, form, lines = entry[1].split(", "), entry[2], []
+        names, form, lines = entry[1].split(", "), entry[2] or "", []
     return found
 
 

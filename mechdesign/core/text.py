@@ -79,7 +79,7 @@ def _narrowed(widths: Sequence[int], least: Sequence[int], loose: Sequence[int],
 def _lines(row: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> list[str]:
     """Return a row as one or more lines whose cells fit their widths."""
     cells = [
-        textwrap.wrap(cell, width) if len(cell) > width else [cell]
+        textwrap.wrap(cell, width, break_on_hyphens=False) if len(cell) > width else [cell]
         for cell, width in zip(row, widths, strict=True)
     ]
     return [_aligned(part, widths, numeric) for part in zip_longest(*cells, fillvalue="")]
