@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, get_args
@@ -167,6 +168,14 @@ def _kind(entry: Any) -> str:
     return "text" if isinstance(entry, str) else type(entry).__name__
 
 
+def _is_double(entry: Any) -> bool:
+    """Whether a number, or the word for an infinite one, is a double other than NaN."""
+    try:
+        return not math.isnan(float(entry))
+    except OverflowError:
+        return False
+
+
 def _check_text(key: str, value: Any, optional: bool) -> None:
     if not isinstance(value, str) and not (optional and value is None):
         raise ParameterError(f"{key}: {value!r} is not a text; put quotes around it")
@@ -184,10 +193,10 @@ def _check_choices(claim: Claim) -> None:
 
 
 def _check_tolerances(claim: Claim) -> None:
-    for key, most in (("tolerance", math.inf), ("relative_tolerance", 1.0)):
+    for key, most in (("tolerance", sys.float_info.max), ("relative_tolerance", 1.0)):
         value = getattr(claim, key)
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < most:
-            limit = "finite number >= 0" if most == math.inf else "number >= 0 and below 1"
+            limit = "number >= 0 and below 1" if most == 1.0 else "finite number >= 0"
             raise ParameterError(f"{key}: {value!r} is not a {limit}")
     if claim.tolerance and claim.relative_tolerance:
         raise ParameterError("tolerance: is given beside relative_tolerance; give one of them")
@@ -221,8 +230,9 @@ def _check_value(claim: Claim) -> None:
             raise ParameterError(f"relation: '{claim.relation}' compares numbers, and the value is a {kind}")
         if claim.tolerance or claim.relative_tolerance:
             raise ParameterError(f"tolerance: is for numbers, and the value is a {kind}; drop it")
-    if any(isinstance(entry, float) and math.isnan(entry) for entry in entries(value)):
-        raise ParameterError("value: is NaN, which nothing equals; state a number")
+    for entry in entries(value):
+        if kind == "number" and not _is_double(entry):
+            raise ParameterError("value: has NaN or a whole number beyond double precision; state another")
     trivial = {"<=": math.inf, ">=": -math.inf}.get(claim.relation)
     if any(kind == "number" and float(entry) == trivial for entry in entries(value)):
         raise ParameterError(f"value: every number is {claim.relation} {trivial}; state a finite one")
