@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mechdesign.catalog.claim import Claim
+from mechdesign.catalog.data import DATA_KEYS, DataSettings
 from mechdesign.catalog.model import Model, Simulation
 from mechdesign.catalog.toml import read_toml
 from mechdesign.core.errors import MechDesignError, ModelFileError, UnknownNameError, suggestion
@@ -18,7 +19,7 @@ from mechdesign.core.problem import Problem
 from mechdesign.core.solve import methods_of
 from mechdesign.problems import problem_class
 
-TABLES = ("model", "parameters", "claim", "sweep", "simulation")
+TABLES = ("model", "parameters", "data", "claim", "sweep", "simulation")
 MODEL_KEYS = ("title", "problem", "source", "statement", "methods")
 CLAIM_KEYS = tuple(field.name for field in dataclasses.fields(Claim))
 SIMULATION_KEYS = ("users", "repetitions", "seed")
@@ -114,7 +115,17 @@ def _parse(slug: str, path: Path, document: dict[str, Any], overrides: dict[str,
         sweep=_sweep(path, document, problem),
         simulation=_simulation(path, document),
         methods=_methods(path, head, problem),
+        data=_data(path, document),
     )
+
+
+def _data(path: Path, document: Mapping[str, Any]) -> DataSettings:
+    table = _table(path, document, "data")
+    _check_keys(path, "data", table, DATA_KEYS)
+    try:
+        return DataSettings.of(table)
+    except MechDesignError as error:
+        raise type(error)(f"{path}: [data] {error}") from None
 
 
 def _methods(path: Path, head: Mapping[str, Any], problem: Problem) -> tuple[str, ...]:

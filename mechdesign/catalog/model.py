@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mechdesign.catalog.claim import Claim
+from mechdesign.catalog.data import DataSettings
 from mechdesign.core.problem import Problem
 
 
@@ -37,6 +38,8 @@ class Model:
     simulation : Simulation or None
     methods : tuple of str
         Methods that ``compare`` and ``check`` run; all when empty.
+    data : DataSettings
+        Columns, ranges and missing values of the data that the mechanism is for.
     """
 
     slug: str
@@ -48,6 +51,7 @@ class Model:
     sweep: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     simulation: Simulation | None = None
     methods: tuple[str, ...] = ()
+    data: DataSettings = field(default_factory=DataSettings)
 
     @property
     def family(self) -> str:

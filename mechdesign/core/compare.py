@@ -10,6 +10,7 @@ from typing import Any
 
 from mechdesign.core.certificate import format_figure
 from mechdesign.core.errors import MechDesignError, UnknownNameError, suggestion
+from mechdesign.core.forecast import USERS
 from mechdesign.core.method import Method
 from mechdesign.core.problem import Problem
 from mechdesign.core.solution import Solution
@@ -89,7 +90,20 @@ class Comparison:
         gap = None if run.claims_optimality else self.gap_to_best_bound(run)
         return "-" if gap is None else f"{gap:.1e}"
 
+    def forecasts(self, users: int = USERS) -> list[str]:
+        """Return how good answers will be with so many users, one line for methods that agree on it."""
+        by_text: dict[str, list[str]] = {}
+        for run in self.runs:
+            forecast = run.forecast(users)
+            if forecast is not None:
+                by_text.setdefault(str(forecast), []).append(run.method)
+        return [f"  {', '.join(methods)}: {text}" for text, methods in by_text.items()]
+
     def __str__(self) -> str:
+        return self.text()
+
+    def text(self, users: int = USERS) -> str:
+        """Return the table, what fails, who disagrees, and how good answers will be with so many users."""
         rows, header = self.rows(), list(COLUMNS)
         if all(run.claims_optimality or not run.found for run in self.runs):  # then nobody needs the column
             place = header.index("to best")
@@ -103,6 +117,7 @@ class Comparison:
                 lines.append(f"  {run.method}: {self._unclaimed(run)}")
         lines += [f"  {name}: not applicable, {reason}" for name, reason in self.skipped.items()]
         lines += [f"  DISAGREE: {text}" for text in self.disagreements]
+        lines += self.forecasts(users)
         return "\n".join(lines)
 
     def _unclaimed(self, run: Solution) -> str:

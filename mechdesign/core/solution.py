@@ -11,7 +11,8 @@ from typing import Any
 from mechdesign.core.certificate import Certificate, format_figure
 from mechdesign.core.discovery import companion
 from mechdesign.core.encoding import encode
-from mechdesign.core.errors import MethodError
+from mechdesign.core.errors import CertificateError, MethodError
+from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.method import Kind, Status
 from mechdesign.core.problem import Problem
 
@@ -98,6 +99,19 @@ class Solution:
         """Further named numbers that claims may refer to, from ``quantities.py`` beside the problem."""
         function = companion(type(self.problem), "quantities")
         return function(self.problem, self) if self.found and function is not None else {}
+
+    def forecast(self, users: int = USERS) -> Forecast | None:
+        """Return how good answers will be with so many users; None where nothing is to be estimated.
+
+        None as well for a channel that is refused as a mechanism.
+        """
+        if not self.found:
+            return None
+        try:
+            found: Forecast | None = self.mechanism().forecast(users)
+        except (CertificateError, MethodError):
+            return None
+        return found
 
     def mechanism(self) -> Any:
         """Return the mechanism that runs: repaired if need be, audited, or refused.

@@ -19,8 +19,10 @@ from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.randomness import Rng
 from mechdesign.core.validation import choice, finite_array, in_range, integer
 from mechdesign.mechanisms.base import Mechanism
+from mechdesign.mechanisms.contract_tables import menu_operations
 from mechdesign.mechanisms.mean import MeanMechanism
 from mechdesign.mechanisms.noise import noise_of, randomizer
+from mechdesign.mechanisms.operations import Operation
 
 Array = NDArray[np.float64]
 Items = NDArray[np.int64]
@@ -219,6 +221,10 @@ class ContractMenu(Mechanism):
         return numbers.astype(np.int64)
 
     # Running it
+
+    def operations(self) -> tuple[Operation, ...]:
+        """Return ``choose``: types in, items and payments out."""
+        return menu_operations(self)
 
     def randomize(self, values: Any, chosen: Any, low: float = 0.0, rng: Rng = None) -> Array:
         """Return one report for each buyer, private at the epsilon of the chosen item.
