@@ -1,14 +1,52 @@
-"""The families of design problems. A family is one folder here; nothing else has to be registered."""
+"""The families of design problems. A family is one folder here; nothing else has to be registered.
+
+Another distribution brings a family of its own by an entry point of the group ``mechdesign.problems``, whose
+value is the family's package: the shell, model files and the front then know its problems as well.
+"""
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
 from functools import cache
+from importlib.metadata import entry_points
+from types import ModuleType
 from typing import Any
 
-from mechdesign.core.errors import UnknownNameError, suggestion
+from mechdesign.core.errors import ModelFileError, UnknownNameError, suggestion
 from mechdesign.core.problem import Problem
+
+GROUP = "mechdesign.problems"
+
+
+@cache
+def families() -> tuple[ModuleType, ...]:
+    """Return the packages of all families, those of other distributions last.
+
+    Raises
+    ------
+    ModelFileError
+        When another distribution's family cannot be imported, naming it.
+
+    Examples
+    --------
+    >>> [family.__name__.rpartition(".")[2] for family in families()][:2]
+    ['contract', 'mean']
+    """
+    own = [
+        importlib.import_module(f"{__name__}.{module_info.name}")
+        for module_info in pkgutil.iter_modules(__path__)
+    ]
+    others = []
+    for point in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+        try:
+            others.append(importlib.import_module(point.value))
+        except ImportError as error:
+            raise ModelFileError(
+                f"entry point '{point.name}' of {GROUP}: {point.value} cannot be imported ({error}); "
+                "repair or uninstall the package that brings it"
+            ) from None
+    return (*own, *others)
 
 
 @cache
@@ -23,9 +61,11 @@ def problem_classes() -> dict[str, type[Problem]]:
     True
     """
     classes: dict[str, type[Problem]] = {}
-    for module_info in pkgutil.iter_modules(__path__):
-        family = importlib.import_module(f"{__name__}.{module_info.name}")
+    for family in families():
         for problem_class in family.PROBLEMS:
+            if problem_class.name in classes:
+                places = f"{classes[problem_class.name].__module__} and {problem_class.__module__}"
+                raise ModelFileError(f"problem '{problem_class.name}': brought by {places}; rename one")
             classes[problem_class.name] = problem_class
     return classes
 
@@ -40,8 +80,7 @@ def exported_names() -> dict[str, Any]:
     ['MeanChannel', 'MeanInterval']
     """
     names: dict[str, Any] = {item.__name__: item for item in problem_classes().values()}
-    for module_info in pkgutil.iter_modules(__path__):
-        family = importlib.import_module(f"{__name__}.{module_info.name}")
+    for family in families():
         names |= {name: getattr(family, name) for name in getattr(family, "EXPORTS", ())}
     return names
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -12,9 +13,10 @@ import mechdesign as md
 import mechdesign.problems
 from mechdesign.catalog import load_model, models
 from mechdesign.catalog.bibliography import bibliography
+from mechdesign.cli import main
 from mechdesign.core.method import Kind
 from mechdesign.core.simulate import simulate
-from mechdesign.problems import exported_names, problem_classes
+from mechdesign.problems import exported_names, families, problem_classes
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = Path(mechdesign.__file__).parent
@@ -145,6 +147,12 @@ METHOD = Method("guess", NewProblem, "heuristic", 1, "a guess", run)
 """
 
 
+def forget() -> None:
+    """Empty what is remembered about families."""
+    for function in (families, problem_classes, exported_names, md.methods_of):
+        function.cache_clear()
+
+
 @pytest.fixture
 def new_family(tmp_path, monkeypatch):
     folder = tmp_path / "newfamily" / "new_problem"
@@ -156,12 +164,9 @@ def new_family(tmp_path, monkeypatch):
     (folder / "quantities.py").write_text(QUANTITIES)
     (folder / "simulation.py").write_text(SIMULATION)
     monkeypatch.setattr(mechdesign.problems, "__path__", [*mechdesign.problems.__path__, str(tmp_path)])
-    problem_classes.cache_clear()
-    exported_names.cache_clear()
+    forget()
     yield
-    problem_classes.cache_clear()
-    exported_names.cache_clear()
-    md.methods_of.cache_clear()
+    forget()
     for name in [name for name in sys.modules if name.startswith("mechdesign.problems.newfamily")]:
         del sys.modules[name]
     if hasattr(mechdesign.problems, "newfamily"):
@@ -176,3 +181,62 @@ def test_a_new_family_is_found_without_editing_anything_central(new_family):
     assert md.compare(md.NewProblem()).agree
     assert solution.quantities == {"double": 14.0}
     assert simulate(solution, 3, 2, np.random.default_rng(1)) == {"users": 3, "repetitions": 2}
+
+
+SCRIPT = """
+import sys
+import mechdesign as md
+from mechdesign.core.problem import Problem
+{problem}
+def run(problem): return md.Outcome("optimal", {{"x": 7.0}})
+
+METHOD = md.Method("guess", NewProblem, "heuristic", 1, "a guess", run)
+print(md.solve(NewProblem()).value, md.compare(NewProblem()).agree)
+"""
+
+
+def test_a_problem_in_a_script_is_solved_by_the_method_beside_it(tmp_path):
+    script = tmp_path / "own.py"
+    script.write_text(SCRIPT.format(problem=PROBLEM))
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("7.0 True\n", "")
+
+
+DISTRIBUTION = """Metadata-Version: 2.1
+Name: newfamily
+Version: 1
+"""
+
+
+@pytest.fixture
+def other_distribution(tmp_path, monkeypatch):
+    """Install a distribution with a family, as pip would leave it."""
+    package, info = tmp_path / "newfamily" / "new_problem", tmp_path / "newfamily-1.dist-info"
+    package.mkdir(parents=True)
+    info.mkdir()
+    (info / "METADATA").write_text(DISTRIBUTION)
+    (info / "entry_points.txt").write_text("[mechdesign.problems]\nnewfamily = newfamily\n")
+    (package.parent / "__init__.py").write_text(FAMILY.replace("mechdesign.problems.", ""))
+    (package / "__init__.py").touch()
+    (package / "problem.py").write_text(PROBLEM)
+    (package / "guess.py").write_text(METHOD.replace("mechdesign.problems.", ""))
+    monkeypatch.syspath_prepend(tmp_path)
+    forget()
+    yield tmp_path
+    forget()
+    for name in [name for name in sys.modules if name.startswith("newfamily")]:
+        del sys.modules[name]
+
+
+def test_the_shell_finds_a_family_of_another_distribution(other_distribution, tmp_path, capsys):
+    (tmp_path / "own.toml").write_text('[model]\ntitle = "t"\nproblem = "new-problem"\n')
+    assert main(["solve", str(tmp_path / "own.toml")]) == 0
+    assert "new-problem by guess (heuristic): optimal, value 7" in capsys.readouterr().out
+
+
+def test_a_family_that_cannot_be_imported_is_named(other_distribution, capsys):
+    (other_distribution / "newfamily" / "__init__.py").write_text("import nothing_of_that_name\n")
+    assert main(["list", "--problems"]) == 2
+    error = capsys.readouterr().err
+    assert "entry point 'newfamily' of mechdesign.problems: newfamily cannot be imported" in error
+    assert error.count("\n") == 1
