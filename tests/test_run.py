@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 import subprocess
 import sys
 from pathlib import Path
@@ -28,6 +29,18 @@ def test_an_unknown_task_is_refused_in_one_line():
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert "no task is called 'chek'" in done.stderr
+
+
+def test_check_passes_the_named_models_on(monkeypatch):
+    """``run.py check MODEL`` checks that model; nothing in front of it asks for all of them."""
+    spec = importlib.util.spec_from_file_location("run", RUN)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    called = []
+    monkeypatch.setattr(module, "prepare", lambda task: Path("bin"))
+    monkeypatch.setattr(module.subprocess, "call", lambda command, **options: called.append(command) or 0)
+    assert module.main(["check", "response/zhou2019_survey"]) == 0
+    assert called == [[str(Path("bin") / "mechdesign"), "check", "response/zhou2019_survey"]]
 
 
 def test_it_imports_the_standard_library_only():

@@ -1,8 +1,9 @@
 """The declarative models: load, list, and check what their sources claim."""
 
 from mechdesign.catalog.check import ClaimResult, ModelCheck, check_model
+from mechdesign.catalog.claim import Claim
 from mechdesign.catalog.load import load_model, models
-from mechdesign.catalog.model import Claim, Model, Simulation
+from mechdesign.catalog.model import Model, Simulation
 from mechdesign.catalog.sweep import SweepRow, run_sweep, sweep_points
 
 __all__ = [

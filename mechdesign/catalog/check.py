@@ -9,15 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.catalog.model import Claim, Model
+from mechdesign.catalog.claim import Claim
+from mechdesign.catalog.found import NotFound, Solver, series, single
+from mechdesign.catalog.judge import Series, judge
+from mechdesign.catalog.model import Model
 from mechdesign.core.certificate import format_figure
 from mechdesign.core.compare import Comparison, compare
 from mechdesign.core.encoding import encode
-from mechdesign.core.errors import MechDesignError, UnknownNameError, suggestion
+from mechdesign.core.errors import MechDesignError
 from mechdesign.core.forecast import USERS
-from mechdesign.core.parameters import replace_parameters
 from mechdesign.core.solution import Solution
-from mechdesign.core.solve import solve
 
 
 @dataclass(frozen=True)
@@ -35,28 +36,49 @@ class ClaimResult:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the JSON object of a claim in ``compare --json``."""
+        claim = self.claim
         return {
-            "quantity": self.claim.quantity,
-            "stated": encode(self.claim.value),
+            "quantity": claim.quantity,
+            "relation": claim.relation,
+            "stated": encode(claim.value),
+            "tolerance": claim.tolerance,
+            "relative_tolerance": claim.relative_tolerance,
+            "over": self.found.over if isinstance(self.found, Series) else claim.over,
             "found": encode(self.found),
             "verdict": self.verdict,
             "as_expected": self.as_expected,
-            "origin": self.claim.origin,
-            "at": encode(dict(self.claim.at)),
-            "method": self.claim.method,
-            "reason": self.claim.reason,
+            "origin": claim.origin,
+            "at": encode(dict(claim.at)),
+            "method": claim.method,
+            "reason": claim.reason,
         }
 
+    @property
+    def subject(self) -> str:
+        """What the claim is about, with its method and its parameters."""
+        return subject(self.claim)
+
+    @property
+    def stated(self) -> str:
+        """What is stated, with the relation: ``0.83``, ``<= 0.83`` or ``increasing over epsilon``."""
+        return stated(self.claim, self.found.over if isinstance(self.found, Series) else None)
+
+    @property
+    def shown(self) -> str:
+        """What was found, as text."""
+        return _short(self.found)
+
+    @property
+    def remark(self) -> str:
+        """Why a claim is wrong that is recorded as wrong; empty otherwise."""
+        return self.claim.reason if self.verdict == "refuted" and self.as_expected else ""
+
     def __str__(self) -> str:
-        at = f" at {_short(dict(self.claim.at))}" if self.claim.at else ""
-        whose = f" by {self.claim.method}" if self.claim.method else ""
         mark = "" if self.as_expected else f"  <-- recorded as {self.claim.verdict}"
         where = f" ({self.claim.where})" if self.claim.where else ""
-        reason = f"; {self.claim.reason}" if self.verdict == "refuted" and self.claim.reason else ""
-        text = (
-            f"{self.claim.quantity}{whose}{at}: {self.claim.origin} states {_short(self.claim.value)}{where}"
-        )
-        return f"{text}, found {_short(self.found)}: {self.verdict}{reason}{mark}"
+        reason = f"; {self.remark}" if self.remark else ""
+        text = f"{self.subject}: {self.claim.origin} states {self.stated}{where}"
+        return f"{text}, found {self.shown}: {self.verdict}{reason}{mark}"
 
 
 @dataclass(frozen=True)
@@ -72,28 +94,34 @@ class ModelCheck:
         """What is not as it should be, one sentence each; empty when all is well."""
         texts = [f"disagreement: {text}" for text in self.comparison.disagreements]
         for run in self.comparison.runs:
-            if run.kind != "published":
-                failed = [certificate for certificate in run.certificates if not certificate.holds]
-                if run.kind == "heuristic":  # it promises privacy, not optimality
-                    failed = [certificate for certificate in failed if certificate.property != "optimality"]
-                known = self._known_failures(run.method)
-                texts += [
-                    f"certificate of {run.method}: {certificate}"
-                    for certificate in failed
-                    if f"certificate.{certificate.property}" not in known
-                ]
+            recorded = self.recorded_failures(run)
+            texts += [
+                f"certificate of {run.method}: {certificate}"
+                for certificate in run.certificates
+                if not certificate.holds and certificate.property not in recorded
+            ]
         if not self.comparison.runs:
             texts.append("no method was run")
         texts += [f"claim: {result}" for result in self.claims if not result.as_expected]
         return texts
 
-    def _known_failures(self, method: str) -> set[str]:
-        """Return the certificates that the model itself says fail, by a claim with the value false."""
-        return {
+    def recorded_failures(self, run: Solution) -> set[str]:
+        """Return the certificates of a run that are known to fail.
+
+        All of a published formula, which is kept because it is not right; of other methods those that a claim
+        of the model says fail: the value false that holds, or the value true that is refuted.
+        """
+        failed = {certificate.property for certificate in run.certificates if not certificate.holds}
+        if run.kind == "published":
+            return failed
+        stated = {
             claim.quantity
             for claim in self.model.claims
-            if claim.value is False and not claim.at and claim.method in (None, method)
+            if claim.value is (claim.verdict == "refuted")
+            and not claim.at
+            and claim.method in (None, run.method)
         }
+        return {name for name in failed if f"certificate.{name}" in stated}
 
     @property
     def passed(self) -> bool:
@@ -127,88 +155,84 @@ def check_model(model: Model) -> ModelCheck:
     True
     """
     comparison = compare(model.problem, model.methods or None)
-    cache: dict[str, Solution] = {}
+    solver = Solver(model, comparison)
     results = []
     for number, claim in enumerate(model.claims):
         try:
-            results.append(_check(model, comparison, claim, cache))
+            results.append(_check(claim, solver))
         except MechDesignError as error:
             raise type(error)(f"{model.slug}: [claim {number + 1}] {error}") from None
     return ModelCheck(model, comparison, tuple(results))
 
 
-def _check(model: Model, comparison: Comparison, claim: Claim, cache: dict[str, Solution]) -> ClaimResult:
-    solution = _solution_for(model, comparison, claim, cache)
-    if not solution.found and claim.quantity != "status":
-        return ClaimResult(claim, solution.message, "unsettled")
-    found = quantity_of(solution, claim.quantity)
-    return ClaimResult(claim, found, "holds" if agrees(claim.value, found, claim.tolerance) else "refuted")
+def _check(claim: Claim, solver: Solver) -> ClaimResult:
+    try:
+        found = series(claim, solver) if claim.is_trend else single(claim, solver)
+    except NotFound as reason:
+        return ClaimResult(claim, str(reason), "unsettled")
+    return ClaimResult(claim, found, judge(claim, found))
 
 
-def _solution_for(model: Model, comparison: Comparison, claim: Claim, cache: dict[str, Solution]) -> Solution:
-    if not claim.at:
-        for run in comparison.runs:
-            if run.method == claim.method or (claim.method is None and run.kind != "published"):
-                return run
-    key = repr((sorted(claim.at.items(), key=lambda item: item[0]), claim.method))
-    if key not in cache:
-        problem = replace_parameters(model.problem, claim.at) if claim.at else model.problem
-        cache[key] = solve(problem, claim.method)
-    return cache[key]
-
-
-def quantity_of(solution: Solution, name: str) -> Any:
-    """Return a named quantity of a solution: value, bound, gap, status, variable, certificate or others.
-
-    Raises
-    ------
-    UnknownNameError
-        With the closest names.
-    """
-    simple = {
-        "value": solution.value,
-        "bound": solution.bound,
-        "gap": solution.gap,
-        "status": solution.status,
-    }
-    certificates: Mapping[str, Any] = {
-        f"certificate.{item.property}": item.holds for item in solution.certificates
-    }
-    known = {**simple, **solution.notes, **solution.quantities, **solution.variables, **certificates}
-    if name not in known:
-        raise UnknownNameError(f"quantity: no '{name}'; {suggestion(name, known)}")
-    return known[name]
-
-
-def agrees(stated: Any, found: Any, tolerance: float) -> bool:
-    """Whether found is stated, numbers and arrays within an absolute tolerance.
+def subject(claim: Claim) -> str:
+    """Return what a claim is about, with its method and its parameters.
 
     Examples
     --------
-    >>> agrees([0.5, 0.5], np.array([0.5, 0.5000001]), 1e-6), agrees("inf", float("inf"), 0.0)
-    (True, True)
+    >>> subject(Claim("value", 0.5, method="lp", at={"epsilon": 2.0}))
+    'value by lp at epsilon = 2'
     """
-    if isinstance(stated, bool) or isinstance(found, (bool, np.bool_)):
-        both = isinstance(stated, bool) and isinstance(found, (bool, np.bool_))
-        return both and bool(found) is stated
-    if stated in ("inf", "-inf"):
-        stated = float(stated)
-    if isinstance(stated, str) or isinstance(found, str) or found is None:
-        return bool(stated == found)
-    try:
-        wanted, got = np.asarray(stated, dtype=np.float64), np.asarray(found, dtype=np.float64)
-    except (TypeError, ValueError):  # ragged, or not numbers
-        return False
-    if wanted.shape != got.shape:
-        return False
-    same = wanted == got  # also settles equal infinities
-    with np.errstate(invalid="ignore"):
-        return bool((same | (np.abs(wanted - got) <= tolerance)).all())
+    at = f" at {_settings(claim.at)}" if claim.at else ""
+    whose = f" by {claim.method}" if claim.method else ""
+    return f"{claim.quantity}{whose}{at}"
+
+
+def stated(claim: Claim, over: str | None = None) -> str:
+    """Return what a claim states, with its relation; ``over`` is the swept parameter of a trend, if known.
+
+    Examples
+    --------
+    >>> stated(Claim("value", 0.5, relation="<=")), stated(Claim("value", relation="increasing"), "epsilon")
+    ('<= 0.5', 'increasing over epsilon')
+    """
+    if not claim.is_trend:
+        return f"{'' if claim.relation == '=' else claim.relation + ' '}{_short(claim.value)}"
+    where = "" if claim.value is None else f" {_short(claim.value)}"
+    swept = claim.over or over
+    return f"{claim.relation}{where}{f' over {swept}' if swept else ''}"
+
+
+def claim_line(claim: Claim) -> str:
+    """Return a claim before it is checked: what it states, how exactly, and the verdict on record.
+
+    Examples
+    --------
+    >>> claim_line(Claim("value", 0.5, tolerance=1e-9, where="eq. (1)"))
+    'value is 0.5 +- 1e-09 (paper, eq. (1); holds)'
+    """
+    slack = f" +- {claim.tolerance:g}" if claim.tolerance else ""
+    if claim.relative_tolerance:
+        slack = f" +- {100 * claim.relative_tolerance:g} %"
+    where = f", {claim.where}" if claim.where else ""
+    reason = f": {claim.reason}" if claim.verdict == "refuted" else ""
+    text = f"{subject(claim)} is {stated(claim)}{slack}"
+    return f"{text} ({claim.origin}{where}; {claim.verdict}{reason})"
+
+
+def _settings(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key} = {_short(value)}" for key, value in values.items())
 
 
 def _short(value: Any) -> str:
+    if isinstance(value, Series):
+        pairs = [
+            f"{_short(point)}: {_short(number)}"
+            for point, number in zip(value.points, value.numbers, strict=True)
+        ]
+        return ", ".join(pairs)
     if isinstance(value, Mapping):
-        return ", ".join(f"{key} = {_short(item)}" for key, item in value.items())
+        return f"{{ {_settings(value)} }}"
+    if isinstance(value, (bool, np.bool_)):
+        return "true" if value else "false"
     if (
         isinstance(value, (int, float, np.generic))
         and not isinstance(value, bool)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import os
-import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from mechdesign.catalog.claim import Claim
 from mechdesign.catalog.data import DATA_KEYS, DataSettings
-from mechdesign.catalog.model import ORIGINS, VERDICTS, Claim, Model, Simulation
+from mechdesign.catalog.model import Model, Simulation
+from mechdesign.catalog.toml import read_toml
 from mechdesign.core.errors import MechDesignError, ModelFileError, UnknownNameError, suggestion
 from mechdesign.core.parameters import problem_from
 from mechdesign.core.problem import Problem
@@ -22,7 +21,7 @@ from mechdesign.problems import problem_class
 
 TABLES = ("model", "parameters", "data", "claim", "sweep", "simulation")
 MODEL_KEYS = ("title", "problem", "source", "statement", "methods")
-CLAIM_KEYS = ("quantity", "value", "origin", "tolerance", "verdict", "reason", "method", "at", "where")
+CLAIM_KEYS = tuple(field.name for field in dataclasses.fields(Claim))
 SIMULATION_KEYS = ("users", "repetitions", "seed")
 
 
@@ -88,17 +87,7 @@ def load_model(name: str | os.PathLike[str], overrides: Mapping[str, Any] | None
                 f"model: no '{text}'; {suggestion(text, known)}; or give a path ending in .toml"
             )
         path, slug = models_folder() / f"{text}.toml", text
-    return _parse(slug, path, _read(path), dict(overrides or {}))
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        with path.open("rb") as stream:
-            return tomllib.load(stream)
-    except OSError as error:
-        raise ModelFileError(f"{path}: cannot be read ({error.strerror}); check the path") from None
-    except (ValueError, RecursionError) as error:
-        raise ModelFileError(f"{path}: is not valid TOML: {error}") from None
+    return _parse(slug, path, read_toml(path), dict(overrides or {}))
 
 
 def _parse(slug: str, path: Path, document: dict[str, Any], overrides: dict[str, Any]) -> Model:
@@ -176,32 +165,12 @@ def _claim(path: Path, number: int, entry: Mapping[str, Any]) -> Claim:
     if not isinstance(entry, dict):
         raise ModelFileError(f"{path}: [{place}] is not a table; write it under [[claim]]")
     _check_keys(path, place, entry, CLAIM_KEYS)
-    for key in ("quantity", "value"):
-        if key not in entry:
-            raise ModelFileError(f"{path}: [{place}] {key}: is missing; give one")
-    for key in ("quantity", "method"):
-        if not isinstance(entry.get(key, ""), str):
-            raise ModelFileError(
-                f"{path}: [{place}] {key}: {entry[key]!r} is not a text; put quotes around it"
-            )
-    if not isinstance(entry.get("at", {}), dict):
-        raise ModelFileError(f"{path}: [{place}] at: is not a table; write it as {{ epsilon = 2.0 }}")
-    claim = Claim(**entry)
-    tolerance: object = claim.tolerance
-    for key, value, known in (("origin", claim.origin, ORIGINS), ("verdict", claim.verdict, VERDICTS)):
-        if value not in known:
-            raise ModelFileError(
-                f"{path}: [{place}] {key}: '{value}' is not a choice; {suggestion(str(value), known)}"
-            )
-    if claim.verdict == "refuted" and not claim.reason:
-        raise ModelFileError(f"{path}: [{place}] reason: a refuted claim needs one; say why it is wrong")
-    if (
-        isinstance(tolerance, bool)
-        or not isinstance(tolerance, (int, float))
-        or not 0 <= tolerance < math.inf
-    ):
-        raise ModelFileError(f"{path}: [{place}] tolerance: {tolerance!r} is not a finite number >= 0")
-    return claim
+    if "quantity" not in entry:
+        raise ModelFileError(f"{path}: [{place}] quantity: is missing; give one")
+    try:
+        return Claim(**entry)
+    except MechDesignError as error:
+        raise ModelFileError(f"{path}: [{place}] {error}") from None
 
 
 def _sweep(path: Path, document: Mapping[str, Any], problem: Any) -> dict[str, tuple[Any, ...]]:
@@ -225,9 +194,3 @@ def _simulation(path: Path, document: Mapping[str, Any]) -> Simulation | None:
     if "users" not in table:
         raise ModelFileError(f"{path}: [simulation] users: is missing; say how many users to simulate")
     return Simulation(**table)
-
-
-def bibliography_keys() -> set[str]:
-    """Return the keys of ``models/references.bib``."""
-    text = (models_folder() / "references.bib").read_text(encoding="utf-8")
-    return set(re.findall(r"^@\w+\{\s*([^,\s]+)", text, flags=re.MULTILINE))

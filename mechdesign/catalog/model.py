@@ -6,49 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from mechdesign.catalog.claim import Claim
 from mechdesign.catalog.data import DataSettings
 from mechdesign.core.problem import Problem
-
-ORIGINS = ("paper", "derived", "computed")
-VERDICTS = ("holds", "refuted")
-
-
-@dataclass(frozen=True)
-class Claim:
-    """One statement of a source, to be checked against what is found.
-
-    Attributes
-    ----------
-    quantity : str
-        ``value``, ``bound``, ``status``, a variable, a further quantity of the problem, or
-        ``certificate.<property>`` (a truth value).
-    value : number, list, text or truth value
-        What is stated.
-    origin : {"paper", "derived", "computed"}
-        Printed in the source, derived by hand, or computed once and kept as a regression.
-    tolerance : float
-        How far found may be from stated (absolute, for numbers).
-    verdict : {"holds", "refuted"}
-        What is expected of the check.
-    reason : str
-        Why a refuted claim is wrong.
-    method : str or None
-        Whose solution is looked at; by default the preferred method's.
-    at : mapping
-        Parameters that differ from the model's for this claim.
-    where : str
-        Place in the source.
-    """
-
-    quantity: str
-    value: Any
-    origin: str = "paper"
-    tolerance: float = 0.0
-    verdict: str = "holds"
-    reason: str = ""
-    method: str | None = None
-    at: Mapping[str, Any] = field(default_factory=dict)
-    where: str = ""
 
 
 @dataclass(frozen=True)

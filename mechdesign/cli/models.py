@@ -38,7 +38,9 @@ def add_commands(command: AddCommand) -> None:
     ):
         added = command(name, run, summary)
         model_options(added, several=True)
-        added.add_argument("--all", action="store_true", help="all shipped models")
+        added.add_argument(
+            "--all", action="store_true", help="all shipped models (check does that when none is named)"
+        )
         if name == "compare":
             add_users(added)
     sweep = command("sweep", _sweep, "solve a model over its sweep, with its simulation")
@@ -75,36 +77,27 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _show(options: argparse.Namespace) -> int:
-    from mechdesign.core.parameters import json_schema, parameters_of
+    from mechdesign.core.parameters import json_schema
+    from mechdesign.core.text import terminal_width
     from mechdesign.problems import problem_classes
+    from mechdesign.report.show import model_dict, model_text, problem_text
 
-    if options.model in problem_classes():
-        print_json(json_schema(problem_classes()[options.model]))
+    problem_class = problem_classes().get(options.model)
+    if problem_class is not None:
+        if options.set:
+            raise ParameterError(
+                f"--set {options.set[0]}: '{options.model}' is a problem; --set is for models"
+            )
+        if options.json:
+            print_json(json_schema(problem_class))
+        else:
+            print(problem_text(problem_class, terminal_width()))
         return FINE
     model = model_of(options)
-    parameters = parameters_of(model.problem)
     if options.json:
-        from mechdesign.core.encoding import encode
-
-        described = {"model": model.slug, "title": model.title, "problem": model.problem.name}
-        described |= {"source": dict(model.source), "statement": model.statement, "parameters": parameters}
-        described["claims"] = [vars(claim) | {"at": dict(claim.at)} for claim in model.claims]
-        print_json(encode(described))
-        return FINE
-    from mechdesign.report.tables import abridged
-
-    print(f"{model.slug}: {model.title}\nproblem: {model.problem.name} ({model.problem.summary})")
-    print("source: " + ", ".join(f"{key} {value}" for key, value in model.source.items()))
-    print(model.statement.strip())
-    for name, value in parameters.items():
-        print(f"  {name} = {abridged(value)}")
-    for claim in model.claims:
-        at = f" at {dict(claim.at)}" if claim.at else ""
-        print(
-            f"  claim: {claim.quantity}{at} = {claim.value} ({claim.origin}; {claim.verdict}) {claim.reason}"
-        )
-    for name, values in model.sweep.items():
-        print(f"  sweep: {name} over {len(values)} values")
+        print_json(model_dict(model))
+    else:
+        print(model_text(model, terminal_width()))
     return FINE
 
 
@@ -125,11 +118,13 @@ def _solve(options: argparse.Namespace) -> int:
     return FINE if solution.found else MISMATCH
 
 
-def _checks(options: argparse.Namespace) -> list[Any]:
+def _checks(options: argparse.Namespace, is_all: bool) -> list[Any]:
     from mechdesign.catalog import check_model, load_model, models
     from mechdesign.core.text import progress
 
-    slugs = models() if options.all else options.model
+    if options.all and options.model:
+        raise ParameterError(f"model: '{options.model[0]}' is named beside --all; drop one of them")
+    slugs = models() if is_all else options.model
     if not slugs:
         raise ParameterError("model: none named; name models, or use --all")
     overrides = overrides_of(options.set)
@@ -138,7 +133,7 @@ def _checks(options: argparse.Namespace) -> list[Any]:
 
 
 def _compare(options: argparse.Namespace) -> int:
-    checks = _checks(options)
+    checks = _checks(options, options.all)
     if options.json:
         print_json([check.as_dict() for check in checks])
     else:
@@ -147,13 +142,14 @@ def _compare(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
-    from mechdesign.report.tables import overview
+    from mechdesign.core.text import terminal_width
+    from mechdesign.report.checks import overview
 
-    checks = _checks(options)
+    checks = _checks(options, options.all or not options.model)
     if options.json:
         print_json([{**check.as_dict(), "problems": check.problems} for check in checks])
     else:
-        print(overview(checks))
+        print(overview(checks, terminal_width()))
     return FINE if all(check.passed for check in checks) else MISMATCH
 
 

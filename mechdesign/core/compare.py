@@ -17,6 +17,13 @@ from mechdesign.core.solution import Solution
 from mechdesign.core.solve import methods_of, solve
 from mechdesign.core.text import table
 
+COLUMNS = ("method", "kind", "status", "value", "bound", "gap", "to best", "certificates", "seconds")
+"""Columns of a comparison. ``gap`` is to the run's own bound; ``to best``, for runs that claim no optimality,
+is to the best bound of the others."""
+
+LINE = 120
+"""The longest line of a comparison's table."""
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -32,29 +39,56 @@ class Comparison:
         """Whether all methods agree within their certified gaps."""
         return not self.disagreements
 
+    @property
+    def judged(self) -> tuple[Solution, ...]:
+        """The runs that are asked for agreement: all but published formulas."""
+        return tuple(run for run in self.runs if run.kind != "published")
+
+    @property
+    def agreement(self) -> str:
+        """``yes``, ``NO``, or that there was only one method, or none, to ask."""
+        if self.disagreements:
+            return "NO"
+        return {0: "no method", 1: "one method"}.get(len(self.judged), "yes")
+
+    @property
+    def best_bound(self) -> float | None:
+        """The tightest bound that a judged run has proven; None where there is none."""
+        bounds = [run.bound for run in self.judged if run.found and run.bound is not None]
+        if not bounds:
+            return None
+        return min(bounds) if self.problem.sense == "max" else max(bounds)
+
+    def gap_to_best_bound(self, run: Solution) -> float | None:
+        """Return by how much a run falls short of the best bound; negative where it is beyond it.
+
+        That is how a run without a claim of optimality is judged. A published formula that is beyond the
+        bound breaks a constraint.
+        """
+        if self.best_bound is None or not run.found:
+            return None
+        return (self.best_bound - run.value) * (1.0 if self.problem.sense == "max" else -1.0)
+
     def rows(self) -> list[list[str]]:
-        """Return one row of text a method: name, kind, status, value, bound, gap, certificates, seconds."""
-        rows = []
-        for run in self.runs:
-            failed = [certificate.property for certificate in run.certificates if not certificate.holds]
-            verdict = (
-                ("FAILS: " + ", ".join(failed))
-                if failed
-                else (f"{len(run.certificates)} hold" if run.found else run.message)
-            )
-            rows.append(
-                [
-                    run.method,
-                    run.kind,
-                    run.status,
-                    format_figure(run.value) if run.found else "-",
-                    format_figure(run.bound) if run.bound is not None else "-",
-                    f"{run.gap:.1e}" if math.isfinite(run.gap) else "-",
-                    verdict,
-                    f"{run.seconds:.3f}",
-                ]
-            )
-        return rows
+        """Return one row of text a method, in the order of ``COLUMNS``."""
+        return [
+            [
+                run.method,
+                run.kind,
+                run.status,
+                format_figure(run.value) if run.found else "-",
+                format_figure(run.bound) if run.bound is not None else "-",
+                f"{run.gap:.1e}" if math.isfinite(run.gap) else "-",
+                self._to_best(run),
+                verdict_on_certificates(run),
+                f"{run.seconds:.3f}",
+            ]
+            for run in self.runs
+        ]
+
+    def _to_best(self, run: Solution) -> str:
+        gap = None if run.claims_optimality else self.gap_to_best_bound(run)
+        return "-" if gap is None else f"{gap:.1e}"
 
     def forecasts(self, users: int = USERS) -> list[str]:
         """Return how good answers will be with so many users, one line for methods that agree on it."""
@@ -70,24 +104,41 @@ class Comparison:
 
     def text(self, users: int = USERS) -> str:
         """Return the table, what fails, who disagrees, and how good answers will be with so many users."""
-        header = ["method", "kind", "status", "value", "bound", "gap", "certificates", "seconds"]
-        lines = [f"{self.problem.name} ({self.problem.sense})", table(header, self.rows())]
+        rows, header = self.rows(), list(COLUMNS)
+        if all(run.claims_optimality or not run.found for run in self.runs):  # then nobody needs the column
+            place = header.index("to best")
+            header, rows = _without(header, place), [_without(row, place) for row in rows]
+        lines = [f"{self.problem.name} ({self.problem.sense})", table(header, rows, LINE)]
         for run in self.runs:
             lines += [
                 f"  {run.method}: {certificate}" for certificate in run.certificates if not certificate.holds
             ]
+            if run.found and not run.claims_optimality:
+                lines.append(f"  {run.method}: {self._unclaimed(run)}")
         lines += [f"  {name}: not applicable, {reason}" for name, reason in self.skipped.items()]
         lines += [f"  DISAGREE: {text}" for text in self.disagreements]
         lines += self.forecasts(users)
         return "\n".join(lines)
+
+    def _unclaimed(self, run: Solution) -> str:
+        gap = self.gap_to_best_bound(run)
+        if gap is None:
+            return "optimality is not claimed, and no method has a bound to judge it by"
+        side = "short of" if gap >= 0 else "beyond"
+        bound = format_figure(self.best_bound)
+        return f"optimality is not claimed; {abs(gap):.3g} {side} the best proven bound {bound}"
 
     def as_dict(self, model: str | None = None) -> dict[str, Any]:
         """Return the JSON object of ``compare --json`` without the claims."""
         return {
             "model": model,
             "problem": self.problem.name,
-            "runs": [run.as_dict(model) for run in self.runs],
+            "runs": [
+                {**run.as_dict(model), "gap_to_best_bound": self.gap_to_best_bound(run)} for run in self.runs
+            ],
+            "best_bound": self.best_bound,
             "agree": self.agree,
+            "methods_judged": len(self.judged),
             "disagreements": list(self.disagreements),
             "skipped": dict(self.skipped),
         }
@@ -140,6 +191,18 @@ def _run(problem: Problem, method: Method) -> Solution:
         return Solution(
             problem, method.name, method.kind, "failed", math.nan, None, {}, {}, 0.0, message=text
         )
+
+
+def verdict_on_certificates(run: Solution) -> str:
+    """Return in a few words how the certificates of a run came out."""
+    if not run.found:
+        return run.message
+    failed = [certificate.property for certificate in run.certificates if not certificate.holds]
+    return "FAILS: " + ", ".join(failed) if failed else f"{len(run.certificates)} hold"
+
+
+def _without(cells: Sequence[str], place: int) -> list[str]:
+    return [*cells[:place], *cells[place + 1 :]]
 
 
 def rounding_allowance(value: float, terms: int = 64) -> float:

@@ -7,6 +7,8 @@ the problem class, for instance ``prior = {name = "zipf", size = 1000, exponent 
 from __future__ import annotations
 
 import dataclasses
+import inspect
+import json
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -14,6 +16,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 
+from mechdesign.core.describe import described_parameters
 from mechdesign.core.encoding import encode
 from mechdesign.core.errors import ParameterError, UnknownNameError, suggestion
 from mechdesign.core.problem import Problem
@@ -82,13 +85,14 @@ def json_schema(problem_class: type[Problem]) -> dict[str, Any]:
     hints = get_type_hints(problem_class)
     generators: Generators = getattr(problem_class, "generators", {})
     fields = dataclasses.fields(problem_class)  # type: ignore[arg-type]
+    described = described_parameters(problem_class)
     properties = {}
     for field in fields:
         schema = _schema_of(hints[field.name])
         if field.name in generators:
-            names = sorted(generators[field.name])
-            generator = {"type": "object", "properties": {"name": {"enum": names}}, "required": ["name"]}
-            schema = {"anyOf": [schema, generator]}
+            schema = {"anyOf": [schema, *_generator_schemas(generators[field.name])]}
+        if field.name in described:
+            schema = {"description": described[field.name].text, **schema}
         properties[field.name] = schema
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -99,6 +103,60 @@ def json_schema(problem_class: type[Problem]) -> dict[str, Any]:
         "required": [field.name for field in fields if _is_required(field)],
         "additionalProperties": False,
     }
+
+
+def _generator_schemas(known: Mapping[str, Callable[..., Any]]) -> list[dict[str, Any]]:
+    """Return a schema for each generator: its name, its arguments, those that are needed."""
+    schemas = []
+    for name, function in sorted(known.items()):
+        arguments = inspect.signature(function).parameters
+        needed = [word for word, argument in arguments.items() if argument.default is argument.empty]
+        schemas.append(
+            {
+                "type": "object",
+                "properties": {"name": {"const": name}, **{word: {} for word in arguments}},
+                "required": ["name", *needed],
+                "additionalProperties": False,
+            }
+        )
+    return schemas
+
+
+def call_named(where: str, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
+    """Call what a table ``{name = ..., ...}`` names with the table's other entries.
+
+    Raises
+    ------
+    ParameterError
+        When an argument is unknown or missing; the text says which ones there are.
+
+    Examples
+    --------
+    >>> call_named("prior: 'flat'", lambda size, scale=1.0: [scale] * size, {"n": 3})
+    Traceback (most recent call last):
+        ...
+    mechdesign.core.errors.ParameterError: prior: 'flat': no argument 'n'; it takes size, scale = 1.0
+    """
+    known = inspect.signature(function).parameters
+    for word in arguments:
+        if word not in known:
+            raise ParameterError(f"{where}: no argument '{word}'; it takes {signature_text(function)}")
+    for word, argument in known.items():
+        if argument.default is argument.empty and word not in arguments:
+            raise ParameterError(f"{where}: '{word}' is missing; it takes {signature_text(function)}")
+    try:
+        return function(**arguments)
+    except TypeError as error:
+        raise ParameterError(f"{where}: {error}") from None
+
+
+def signature_text(function: Callable[..., Any]) -> str:
+    """Return the arguments of a generator with their defaults, as a model file writes them."""
+    texts = []
+    for word, argument in inspect.signature(function).parameters.items():
+        given = argument.default
+        texts.append(word if given in (argument.empty, None) else f"{word} = {json.dumps(given)}")
+    return ", ".join(texts)
 
 
 def _is_required(field: dataclasses.Field[Any]) -> bool:
@@ -123,10 +181,7 @@ def _generated(problem_class: type[Problem], key: str, value: Any) -> Any:
             f"{problem_class.name}: {key}: no generator '{name}'; {suggestion(name, known)}"
         )
     arguments = {word: argument for word, argument in value.items() if word != "name"}
-    try:
-        return known[name](**arguments)
-    except TypeError as error:
-        raise ParameterError(f"{problem_class.name}: {key}: generator '{name}': {error}") from None
+    return call_named(f"{problem_class.name}: {key}: generator '{name}'", known[name], arguments)
 
 
 def _schema_of(hint: Any) -> dict[str, Any]:

@@ -77,10 +77,22 @@ class Solution:
             return math.inf
         return abs(self.value - self.bound)
 
+    @property
+    def claims_optimality(self) -> bool:
+        """Whether the method says that nothing better exists: status ``optimal``, and no heuristic."""
+        return self.status == "optimal" and self.kind != "heuristic"
+
     @cached_property
     def certificates(self) -> tuple[Certificate, ...]:
-        """The certificates of the problem for these variables; empty where nothing was found."""
-        return self.problem.certificates(self) if self.found else ()
+        """The certificates of the problem for these variables; empty where nothing was found.
+
+        Optimality is among them where the method claims it or where a bound happens to prove it. A method
+        that claims none has nothing to fail there; ``compare`` judges it by the bounds of the others.
+        """
+        found = self.problem.certificates(self) if self.found else ()
+        return tuple(
+            item for item in found if item.holds or item.property != "optimality" or self.claims_optimality
+        )
 
     @cached_property
     def quantities(self) -> dict[str, Any]:
@@ -125,6 +137,8 @@ class Solution:
         if self.bound is not None:
             lines.append(f"  bound {format_figure(self.bound)} ({self.bound_source}), gap {self.gap:.3g}")
         lines += [f"  {certificate}" for certificate in self.certificates]
+        if not self.claims_optimality:
+            lines.append("  optimality: not claimed by this method")
         lines += [f"  note: {key} = {format_figure(value)}" for key, value in self.notes.items()]
         lines.append(f"  {self.seconds:.3g} s, {self.solver}")
         return "\n".join(lines)
@@ -140,6 +154,7 @@ class Solution:
             "sense": self.problem.sense,
             "value": encode(self.value) if self.found else None,
             "bound": encode(self.bound),
+            "claims_optimality": self.claims_optimality,
             "variables": {key: encode(value) for key, value in self.variables.items()},
             "residuals": {key: encode(value) for key, value in self.residuals.items()},
             "certificates": [encode(certificate.as_dict()) for certificate in self.certificates],

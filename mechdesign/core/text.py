@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
+import textwrap
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
 from typing import TextIO, TypeVar
 
 Item = TypeVar("Item")
 
+NARROWEST = 8
+"""No column of text is made narrower than this."""
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+
+def terminal_width() -> int:
+    """Return how wide tables may be: the terminal's width, but 80 to 120; 100 where there is no terminal."""
+    return min(120, max(80, shutil.get_terminal_size((100, 24)).columns))
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str] | str], width: int | None = None) -> str:
     """Align rows of text under a header; columns of numbers to the right.
+
+    Parameters
+    ----------
+    header : sequence of str
+    rows : sequence of sequence of str, or str
+        A text instead of a row stands alone in its line, whatever its length, as a heading.
+    width : int, optional
+        The longest line allowed. The widest columns of text are then narrowed and their cells wrapped;
+        numbers and the first column are never broken. By default lines are as long as they come.
 
     Examples
     --------
@@ -20,12 +40,49 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     ----  -----
     a       1.5
     bb       10
+    >>> print(table(["name", "remark"], [["a", "a long remark"], ["b", "none"]], width=14))
+    name  remark
+    ----  --------
+    a     a long
+          remark
+    b     none
     """
-    columns = list(zip(header, *rows, strict=True))
+    cells = [list(row) for row in rows if not isinstance(row, str)]
+    columns = list(zip(header, *cells, strict=True))
     widths = [max(len(cell) for cell in column) for column in columns]
     numeric = [len(column) > 1 and all(_is_number(cell) for cell in column[1:]) for column in columns]
-    lines = [list(header), ["-" * width for width in widths], *[list(row) for row in rows]]
-    return "\n".join(_aligned(line, widths, numeric).rstrip() for line in lines)
+    if width is not None:
+        loose = [number for number in range(1, len(columns)) if not numeric[number]]
+        for least in ([_longest_word(column) for column in columns], [NARROWEST] * len(columns)):
+            widths = _narrowed(widths, least, loose, width)
+    lines: list[str] = []
+    for row in [list(header), ["-" * width for width in widths], *rows]:
+        lines += [row] if isinstance(row, str) else _lines(row, widths, numeric)
+    return "\n".join(lines)
+
+
+def _longest_word(cells: Iterable[str]) -> int:
+    return max(len(word) for cell in cells for word in [NARROWEST * "-", *cell.split()])
+
+
+def _narrowed(widths: Sequence[int], least: Sequence[int], loose: Sequence[int], most: int) -> list[int]:
+    """Return the widths with the widest loose columns narrowed, none below its least, until a line fits."""
+    result = list(widths)
+    while sum(result) + 2 * (len(result) - 1) > most:
+        wide = [number for number in loose if result[number] > least[number]]
+        if not wide:
+            break
+        result[max(wide, key=lambda number: result[number])] -= 1
+    return result
+
+
+def _lines(row: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> list[str]:
+    """Return a row as one or more lines whose cells fit their widths."""
+    cells = [
+        textwrap.wrap(cell, width, break_on_hyphens=False) if len(cell) > width else [cell]
+        for cell, width in zip(row, widths, strict=True)
+    ]
+    return [_aligned(part, widths, numeric) for part in zip_longest(*cells, fillvalue="")]
 
 
 def _aligned(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> str:
@@ -33,7 +90,7 @@ def _aligned(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[bool
         cell.rjust(width) if right else cell.ljust(width)
         for cell, width, right in zip(cells, widths, numeric, strict=True)
     ]
-    return "  ".join(padded)
+    return "  ".join(padded).rstrip()
 
 
 def _is_number(cell: str) -> bool:

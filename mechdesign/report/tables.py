@@ -1,4 +1,4 @@
-"""Readable tables of solutions, checks and sweeps."""
+"""Readable tables of solutions and sweeps."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.catalog.check import ModelCheck
 from mechdesign.catalog.sweep import SweepRow
 from mechdesign.core.certificate import format_figure
 from mechdesign.core.encoding import encode
 from mechdesign.core.solution import Solution
-from mechdesign.core.text import table
 
 SHOWN_ROWS = 12
 SHOWN_COLUMNS = 10
@@ -66,75 +64,11 @@ def _cell(value: Any) -> str:
     return format_figure(value) if isinstance(value, (int, float)) else str(value)
 
 
-def overview(checks: Sequence[ModelCheck]) -> str:
-    """Return the tables of ``check``: every method on every model, then every claim, then a summary."""
-    return "\n\n".join([_methods_table(checks), _claims_table(checks), summary(checks)])
-
-
-def _methods_table(checks: Sequence[ModelCheck]) -> str:
-    rows = []
-    for check in checks:
-        for number, row in enumerate(check.comparison.rows()):
-            agree = ("yes" if check.comparison.agree else "NO") if number == 0 else ""
-            rows.append([check.model.slug if number == 0 else "", *row, agree])
-    header = [
-        "model",
-        "method",
-        "kind",
-        "status",
-        "value",
-        "bound",
-        "gap",
-        "certificates",
-        "seconds",
-        "agree",
-    ]
-    return table(header, rows)
-
-
-def _claims_table(checks: Sequence[ModelCheck]) -> str:
-    rows, reasons = [], []
-    for check in checks:
-        for number, result in enumerate(check.claims):
-            claim = result.claim
-            at = ", ".join(f"{key}={abridged(encode(value))}" for key, value in claim.at.items())
-            rows.append(
-                [
-                    check.model.slug if number == 0 else "",
-                    claim.origin,
-                    claim.quantity
-                    + (f" by {claim.method}" if claim.method else "")
-                    + (f" at {at}" if at else ""),
-                    _short(claim.value),
-                    _short(result.found),
-                    result.verdict if result.as_expected else f"{result.verdict} (EXPECTED: {claim.verdict})",
-                ]
-            )
-            if result.verdict == "refuted":
-                reasons.append(f"  refuted, {check.model.slug}, {claim.quantity}: {claim.reason}")
-    if not rows:
-        return "no claims"
-    header = ["model", "origin", "claim", "stated", "found", "verdict"]
-    return "\n".join([table(header, rows), *reasons])
-
-
 def _short(value: Any) -> str:
     plain = encode(value)
     if isinstance(plain, list) and plain and isinstance(plain[0], list):
         return "[" + ", ".join(abridged(row) for row in plain[:3]) + (", ...]" if len(plain) > 3 else "]")
     return abridged(plain)
-
-
-def summary(checks: Sequence[ModelCheck]) -> str:
-    """Return one line that says how many models, runs and claims there were and what is wrong."""
-    runs = sum(len(check.comparison.runs) for check in checks)
-    claims = [result for check in checks for result in check.claims]
-    refuted = sum(result.verdict == "refuted" for result in claims)
-    wrong = [f"  {check.model.slug}: {text}" for check in checks for text in check.problems]
-    head = f"{len(checks)} models, {runs} runs, {len(claims)} claims ({refuted} refuted): "
-    if not wrong:
-        return head + "methods agree, certificates hold, every verdict as recorded"
-    return head + f"{len(wrong)} problem(s)\n" + "\n".join(wrong)
 
 
 def sweep_table(rows: Sequence[SweepRow]) -> tuple[list[str], list[list[str]]]:

@@ -10,8 +10,10 @@ import pytest
 
 import mechdesign as md
 from mechdesign.catalog import Claim, check_model, load_model, run_sweep, sweep_points
-from mechdesign.catalog.check import agrees, quantity_of
+from mechdesign.catalog.found import quantity_of
 from mechdesign.core.errors import MechDesignError, UnknownNameError
+from mechdesign.core.parameters import replace_parameters
+from mechdesign.report.checks import claims_table, methods_table, summary
 
 SURVEY = load_model("response/zhou2019_survey")
 
@@ -33,10 +35,9 @@ def test_a_claim_that_holds_and_one_that_is_refuted_as_recorded():
     [
         {"value": 0.84, "tolerance": 1e-3},
         {"value": 0.83, "tolerance": 1e-12, "verdict": "refuted", "reason": "no"},
-        {"value": [0.83], "tolerance": 1e-3},
-        {"value": "0.83"},
-        {"value": math.nan, "tolerance": 1.0},
-        {"value": True},
+        {"value": 0.84, "relation": ">="},
+        {"value": 0.82, "relation": "<="},
+        {"value": "inf"},
     ],
 )
 def test_a_flipped_verdict_fails_the_check(claim):
@@ -57,6 +58,27 @@ def test_claims_at_other_parameters_and_by_other_methods():
     ("claim", "text"),
     [
         ({"quantity": "valu", "value": 1}, "[claim 1] quantity: no 'valu'; did you mean 'value'?"),
+        (
+            {"quantity": "value", "value": [0.83]},
+            "[claim 1] value: states a list of 1, but value is a single",
+        ),
+        ({"quantity": "value", "value": "0.83"}, "[claim 1] value: states a text, but value is a number"),
+        (
+            {"quantity": "value", "value": True},
+            "[claim 1] value: states a truth value, but value is a number",
+        ),
+        (
+            {"quantity": "channel", "value": [1.0, 0.0]},
+            "[claim 1] value: states a list of 2, but channel is 2 x 2",
+        ),
+        (
+            {"quantity": "certificate.privacy", "value": 1},
+            "[claim 1] value: states a number, but certificate",
+        ),
+        (
+            {"quantity": "value", "relation": "increasing"},
+            "[claim 1] relation: 'increasing' is about a sweep",
+        ),
         ({"quantity": "value", "value": 1, "at": {"epsilom": 1}}, "[claim 1] .*no parameter 'epsilom'"),
         ({"quantity": "value", "value": 1, "at": {"epsilon": -1}}, "[claim 1] .*epsilon: -1 is negative"),
         (
@@ -74,6 +96,91 @@ def test_a_claim_that_cannot_be_checked_names_itself(claim, text):
         checked(**claim)
 
 
+def test_trends_are_found_along_the_sweep():
+    swept = replace(SURVEY, sweep={"epsilon": (2.0, 0.1, 1.0), "delta": (0.0, 0.15)})
+
+    def check(**claim):
+        return check_model(replace(swept, claims=(Claim(**claim),)))
+
+    rising = check(quantity="value", relation="non-decreasing", over="epsilon")
+    (result,) = rising.claims
+    assert rising.passed
+    assert result.found.points == (0.1, 1.0, 2.0)
+    values = [md.solve(replace_parameters(SURVEY.problem, {"epsilon": e})).value for e in (0.1, 1.0, 2.0)]
+    assert list(result.found.numbers) == values
+    plain = result.as_dict()
+    assert plain["found"] == {"over": "epsilon", "points": [0.1, 1.0, 2.0], "numbers": values}
+    assert (plain["relation"], plain["over"], plain["stated"]) == ("non-decreasing", "epsilon", None)
+    assert "non-decreasing over epsilon, found 0.1: 0.83, 1: 0.83" in str(result)
+    fixed = check(quantity="value", relation="increasing", over="epsilon", at={"prior": [0.5, 0.5]})
+    assert fixed.passed
+    assert not check(quantity="value", relation="increasing", over="epsilon").passed
+    assert check(quantity="value", relation="largest-at", over="delta", value=0.15).passed
+    with pytest.raises(MechDesignError, match=r"\[claim 1\] quantity: 'channel' is no single number"):
+        check(quantity="channel", relation="increasing", over="epsilon")
+
+
+def test_a_trend_through_a_point_without_a_solution_is_unsettled():
+    model = load_model("contract/limits")
+    claim = Claim("value", relation="decreasing", over="budget")
+    wide = replace(model, sweep={"budget": (100.0, 250.0, 400.0)}, claims=(claim,))
+    (result,) = check_model(wide).claims
+    assert result.verdict == "unsettled"
+    assert result.found.startswith("budget = 100.0: ")
+    assert not result.as_expected
+
+
+def test_the_json_of_a_claim_has_its_relation_and_its_tolerance():
+    (result,) = checked(quantity="value", value=0.9, relation="<=", relative_tolerance=0.01).claims
+    plain = result.as_dict()
+    assert set(plain) >= {"quantity", "stated", "found", "verdict", "as_expected", "relation"}
+    assert (plain["relation"], plain["tolerance"], plain["relative_tolerance"]) == ("<=", 0.0, 0.01)
+    assert "states <= 0.9" in str(result)
+
+
+def test_reasons_are_printed_for_what_is_wrong_as_recorded_only():
+    shown = checked(quantity="value", value=0.9, verdict="refuted", reason="misprint")
+    assert "value: misprint" in claims_table([shown])
+    for claim in ({"value": 0.9}, {"value": 0.83, "tolerance": 1e-9}, {"value": 0.9, "reason": "why not"}):
+        text = claims_table([checked(quantity="value", **claim)])
+        assert "refuted, " not in text
+        assert "why not" not in text
+
+
+@pytest.mark.parametrize(
+    ("claim", "recorded"),
+    [
+        ({"value": False}, True),
+        ({"value": True, "verdict": "refuted", "reason": "not private"}, True),
+        ({"value": True}, False),
+        ({"value": False, "verdict": "refuted", "reason": "nobody says so"}, False),
+        ({"value": False, "at": {"epsilon": 2.0}}, False),
+        ({"value": False, "method": "published"}, False),
+    ],
+)
+def test_which_claims_record_that_a_certificate_fails(claim, recorded):
+    model = load_model("mean/rcp2023_one_sided")
+    check = check_model(replace(model, claims=(Claim("certificate.privacy", **claim),)))
+    run = check.comparison.runs[0]
+    assert check.recorded_failures(run) == ({"privacy"} if recorded else set())
+    assert any("certificate of closed-form: privacy" in text for text in check.problems) is not recorded
+
+
+def test_the_summary_counts_what_fails_by_kind():
+    survey = check_model(replace(SURVEY, methods=("closed-form", "lp", "convex", "extreme-points")))
+    text = summary([check_model(load_model("mean/rcp2023_one_sided")), survey])
+    assert "2 models, 7 runs, 11 claims (0 refuted): no problem; methods agree;" in text
+    assert "; 3 fail as recorded (privacy 3); every verdict as recorded" in text
+    unrecorded = check_model(replace(load_model("mean/rcp2023_one_sided"), claims=()))
+    text = summary([unrecorded])
+    assert "2 problem(s)" in text
+    assert "1 fails as recorded (privacy 1); 2 fail that should hold (privacy 2)" in text
+    alone = check_model(replace(SURVEY, methods=("lp",)))
+    assert "no problem; one method only; 3 certificates hold" in summary([alone])
+    assert "methods agree on 1; one method only on 1" in summary([alone, survey])
+    assert methods_table([alone]).splitlines()[2] == "response/zhou2019_survey: one method only"
+
+
 def test_every_quantity_of_a_solution_can_be_claimed():
     solution = md.solve(SURVEY.problem)
     assert quantity_of(solution, "status") == "optimal"
@@ -83,28 +190,6 @@ def test_every_quantity_of_a_solution_can_be_claimed():
     assert quantity_of(solution, "kept_answers") == 1
     with pytest.raises(UnknownNameError):
         quantity_of(solution, "certificate.privaci")
-
-
-@pytest.mark.parametrize(
-    ("stated", "found", "tolerance", "same"),
-    [
-        (1.0, 1.0 + 1e-9, 1e-8, True),
-        (1.0, 1.0 + 1e-7, 1e-8, False),
-        ("inf", math.inf, 0.0, True),
-        ("-inf", math.inf, 0.0, False),
-        (1.0, math.inf, 1e9, False),
-        ([[1.0, 2.0]], np.array([[1.0, 2.0]]), 0.0, True),
-        ([1.0, 2.0], np.array([1.0]), 9.0, False),
-        ([[1.0], [1.0, 2.0]], np.array([1.0]), 9.0, False),
-        (True, True, 0.0, True),
-        (True, 1.0, 0.0, False),
-        (1, True, 0.0, False),
-        ("optimal", "optimal", 0.0, True),
-        (0.5, None, 1.0, False),
-    ],
-)
-def test_agreement_of_stated_and_found(stated, found, tolerance, same):
-    assert agrees(stated, found, tolerance) == same
 
 
 def test_disagreeing_methods_and_failed_certificates_fail_the_check():

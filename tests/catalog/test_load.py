@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from mechdesign.catalog import load_model, models
-from mechdesign.catalog.load import bibliography_keys, models_folder
+from mechdesign.catalog.claim import COMPARISONS, TRENDS
+from mechdesign.catalog.load import CLAIM_KEYS, MODEL_KEYS, SIMULATION_KEYS, models_folder
 from mechdesign.core.errors import MechDesignError, ModelFileError, UnknownNameError
 
 HEAD = '[model]\ntitle = "t"\nproblem = "randomized-response"\n'
@@ -39,7 +40,6 @@ def test_shipped_models_by_their_slug():
     assert models("response") == [slug for slug in models() if slug.startswith("response/")]
     assert models("nothing") == []
     assert load_model("response/zhou2019_survey").family == "response"
-    assert "zhou2019" in bibliography_keys()
     assert (models_folder() / "references.bib").is_file()
     with pytest.raises(UnknownNameError, match="did you mean 'response/zhou2019_survey'"):
         load_model("response/zhou2019_surve")
@@ -95,6 +95,25 @@ def test_shipped_models_by_their_slug():
             HEAD + PARAMETERS + CLAIM + "tolerance = nan\n",
             "[claim 1] tolerance: nan is not a finite number >= 0",
         ),
+        (
+            HEAD + PARAMETERS + CLAIM + 'relation = "=>"\n',
+            "[claim 1] relation: '=>' is not a choice; did you",
+        ),
+        (
+            HEAD + PARAMETERS + CLAIM + 'relation = "increasing"\n',
+            "[claim 1] value: 'increasing' is about the",
+        ),
+        (HEAD + PARAMETERS + CLAIM + 'over = "epsilon"\n', "[claim 1] over: is for trends"),
+        (
+            HEAD + PARAMETERS + CLAIM + "tolerance = 1\nrelative_tolerance = 0.1\n",
+            "[claim 1] tolerance: is given",
+        ),
+        (
+            HEAD + PARAMETERS + CLAIM.replace("0.7", "[[1], [1, 2]]"),
+            "[claim 1] value: the rows are of different",
+        ),
+        (HEAD + PARAMETERS + CLAIM.replace("0.7", "nan"), "[claim 1] value: has NaN"),
+        (HEAD + PARAMETERS + "[[claim]]\nvalue = 1\n", "[claim 1] quantity: is missing"),
         (HEAD + PARAMETERS + CLAIM + "at = 3\n", "[claim 1] at: is not a table"),
         (
             HEAD + PARAMETERS + "[sweep]\nepsilom = [1]\n",
@@ -117,6 +136,14 @@ def test_every_mistake_names_file_table_and_key(write, text, message):
     assert str(caught.value).startswith(f"{path}: ")
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_every_key_and_every_relation_is_documented():
+    page = (models_folder() / "README.md").read_text(encoding="utf-8")
+    for key in (*MODEL_KEYS, *CLAIM_KEYS, *SIMULATION_KEYS):
+        assert f"`{key}`" in page, key
+    for relation in (*COMPARISONS, *TRENDS):
+        assert f'`"{relation}"`' in page, relation
 
 
 def test_files_that_cannot_be_read(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -54,12 +55,40 @@ def test_list(capsys):
 
 def test_show(capsys):
     text = output(capsys, "show", "response/zhou2019_survey")
-    for word in ("zhou2019", "epsilon = 0.1", "0.83", "maximise", "dissatisfied"):
+    for word in ("epsilon = 0.1", "claim: value is 0.83 +- 1e-12", "maximise", "dissatisfied"):
         assert word in text
+    source = "source: Yihui Zhou, Laifeng Lu, Zhenqiang Wu (2019). Study on utility optimization for"
+    assert source in text
+    assert "[zhou2019], section 3.3, eqs. (13)-(15)" in " ".join(text.split())
     shown = parsed(capsys, "show", "response/zhou2019_survey", "--set", "epsilon=2")
     assert shown["parameters"]["epsilon"] == 2
-    schema = json.loads(output(capsys, "show", "randomized-response"))
+    assert shown["reference"]["year"] == "2019"
+    assert shown["claims"][0] | {"relation": "=", "tolerance": 1e-12, "over": None} == shown["claims"][0]
+
+
+def test_show_of_a_problem(capsys):
+    text = output(capsys, "show", "mean-channel")
+    lines = [line.split() for line in text.splitlines()]
+    assert ["epsilon", "required", "float", ">", "0", "and", "finite."] in lines
+    assert any(line[:2] == ["criterion", '"worst"'] for line in lines)
+    assert any(line[:2] == ["columns", "numeric"] for line in lines)
+    assert "--json" in text
+    assert max(map(len, text.splitlines())) <= 120
+    assert '"zipf", size, exponent = 1.0' in " ".join(output(capsys, "show", "randomized-response").split())
+    schema = parsed(capsys, "show", "randomized-response")
     assert schema["required"] == ["prior", "epsilon"]
+    assert schema["properties"]["delta"]["description"] == "float: In [0, 1)."
+    assert main(["show", "mean-channel", "--set", "epsilon=1"]) == 2
+    assert "--set is for models" in capsys.readouterr().err
+
+
+def test_show_of_an_own_model_names_the_source_as_the_file_does(tmp_path, capsys):
+    path = tmp_path / "own.toml"
+    path.write_text(MODEL.replace('title = "t"', 'title = "t"\nsource = { cite = "mine", where = "p. 3" }'))
+    assert "source: mine, p. 3\n" in output(capsys, "show", str(path))
+    assert parsed(capsys, "show", str(path))["reference"] is None
+    path.write_text(MODEL)
+    assert "source" not in output(capsys, "show", str(path))
 
 
 def test_solve_prints_the_object_of_the_design(capsys):
@@ -95,11 +124,25 @@ def test_compare_prints_a_list_with_claims(capsys):
     assert text.count("closed-form") >= 2
 
 
+def test_check_without_a_name_checks_every_model(capsys, monkeypatch):
+    monkeypatch.setattr(
+        "mechdesign.catalog.models", lambda family=None: ["response/nary", "response/zhou2019_model2"]
+    )
+    assert {entry["model"] for entry in parsed(capsys, "check")} == {
+        "response/nary",
+        "response/zhou2019_model2",
+    }
+    assert len(parsed(capsys, "check", "--all")) == 2
+    assert len(parsed(capsys, "check", "response/zhou2019_survey")) == 1
+
+
 def test_check_of_one_model_and_with_a_changed_parameter(capsys):
     text = output(capsys, "check", "response/zhou2019_survey")
-    assert "methods agree, certificates hold, every verdict as recorded" in text
+    assert re.search(
+        r": no problem; methods agree; \d+ certificates hold;\severy verdict as recorded\n$", text
+    )
     changed = output(capsys, "check", "response/zhou2019_survey", "--set", "delta=0.1", code=1)
-    assert "EXPECTED: holds" in changed
+    assert "(EXPECTED:" in changed
     (entry,) = parsed(capsys, "check", "response/zhou2019_survey", "--set", "delta=0.1", code=1)
     assert entry["problems"]
 
@@ -119,6 +162,25 @@ def test_a_flipped_verdict_makes_check_and_compare_exit_1(tmp_path, capsys, clai
     for command in ("check", "compare"):
         assert main([command, str(path)]) == code
         capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    ("claim", "text"),
+    [
+        ('value = "0.83"', "[claim 1] value: states a text, but value is a number"),
+        ("value = [0.83]", "[claim 1] value: states a list of 1, but value is a single one"),
+        ('relation = "increasing"', "[claim 1] relation: 'increasing' is about a sweep; add [sweep]"),
+    ],
+)
+def test_a_claim_that_does_not_fit_is_bad_input(tmp_path, capsys, claim, text):
+    path = tmp_path / "own.toml"
+    path.write_text(MODEL + '[[claim]]\nquantity = "value"\n' + claim + "\n")
+    for command in ("check", "compare"):
+        assert main([command, str(path)]) == 2
+        printed, error = capsys.readouterr()
+        assert printed == ""
+        assert error.startswith(f"mechdesign: {path}: {text}")
+        assert error.count("\n") == 1
 
 
 def test_sweep_prints_writes_and_encodes(tmp_path, capsys):

@@ -49,6 +49,59 @@ def test_feasible_and_heuristic_runs_promise_no_optimum_but_their_bounds_count()
     assert len(disagreements([good, lying("near", 0.9, low, status="feasible")])) == 1
 
 
+@pytest.mark.parametrize(("kind", "status"), [("heuristic", "optimal"), ("numeric", "feasible")])
+def test_a_run_that_claims_no_optimality_is_judged_by_the_best_bound_of_the_others(kind, status):
+    good, loose = lying("good", 1.0, TRUTH + 1e-9), lying("loose", 1.0, TRUTH + 0.1, status="feasible")
+    modest = lying("modest", 0.9, None, kind=kind, status=status)
+    assert not modest.claims_optimality
+    assert all(certificate.holds for certificate in modest.certificates)
+    assert {certificate.property for certificate in modest.certificates} == {"privacy", "normalization"}
+    comparison = Comparison(PROBLEM, (good, loose, modest), {}, ())
+    assert comparison.best_bound == TRUTH + 1e-9, "the tightest, not the first or the last"
+    assert comparison.gap_to_best_bound(modest) == TRUTH + 1e-9 - modest.value
+    entry = next(run for run in comparison.as_dict()["runs"] if run["method"] == "modest")
+    assert entry["claims_optimality"] is False
+    assert entry["bound"] is None
+    assert entry["gap_to_best_bound"] == comparison.gap_to_best_bound(modest) > 0.01
+    text = str(comparison)
+    assert "FAILS" not in text
+    assert f"modest: optimality is not claimed; {entry['gap_to_best_bound']:.3g} short of the best" in text
+
+
+def test_an_optimum_that_is_claimed_and_not_proven_still_fails():
+    for bound in (None, TRUTH):
+        run = lying("claims", 0.9, bound)
+        assert [item.property for item in run.certificates if not item.holds] == ["optimality"]
+
+
+def test_a_heuristic_whose_own_bound_proves_it_keeps_that_certificate():
+    run = lying("lucky", 1.0, TRUTH, kind="heuristic")
+    assert "optimality" in {certificate.property for certificate in run.certificates}
+
+
+def test_bounds_of_published_formulas_and_of_a_minimum(monkeypatch):
+    printed = lying("printed", 0.9, 0.4, kind="published")
+    assert Comparison(PROBLEM, (printed,), {}, ()).best_bound is None
+    assert "no method has a bound to judge it by" in str(
+        Comparison(PROBLEM, (lying("x", 0.9, None, status="feasible"),), {}, ())
+    )
+    monkeypatch.setattr(RandomizedResponse, "sense", "min")
+    low, high = lying("low", 0.9, 0.1), lying("high", 0.9, 0.2)
+    both = Comparison(PROBLEM, (low, high), {}, ())
+    assert both.best_bound == 0.2
+    assert both.gap_to_best_bound(low) == low.value - 0.2
+
+
+def test_one_method_does_not_agree_with_itself():
+    good, other = lying("good", 1.0, TRUTH), lying("other", 1.0, TRUTH)
+    printed = lying("printed", 0.5, None, kind="published", status="feasible")
+    assert Comparison(PROBLEM, (good, other), {}, ()).agreement == "yes"
+    assert Comparison(PROBLEM, (good, printed), {}, ()).agreement == "one method"
+    assert Comparison(PROBLEM, (printed,), {}, ()).agreement == "no method"
+    assert Comparison(PROBLEM, (good, other), {}, ("they differ",)).agreement == "NO"
+    assert Comparison(PROBLEM, (good, printed), {}, ()).as_dict()["methods_judged"] == 1
+
+
 def test_published_formulas_are_shown_and_not_asked():
     assert disagreements([lying("good", 1.0, TRUTH), lying("printed", 0.5, 0.4, kind="published")]) == []
 

@@ -54,12 +54,16 @@ def test_generators_give_priors_and_refuse_impossible_arguments():
     assert random.tolist() != prior(name="dirichlet", size=5, seed=4, concentration=0.1).tolist()
     assert math.fsum(prior(name="zipf", size=200_000, exponent=1.1)) == pytest.approx(1.0, abs=1e-14)
     for table, text in (
-        ({"name": "zipf"}, "missing 1 required"),
+        ({"name": "zipf"}, r"generator 'zipf': 'size' is missing; it takes size, exponent = 1\.0$"),
         ({"name": "uniform", "size": 0}, "prior.size: 0 is not from 1"),
         ({"name": "uniform", "size": 2.5}, "prior.size: expected a whole number"),
         ({"name": "geometric", "size": 2, "ratio": 1.5}, "prior.ratio: 1.5 is outside"),
         ({"name": "dirichlet", "size": 2, "seed": -1}, "prior.seed: -1 is not at least 0"),
-        ({"name": "uniform", "size": 2, "sise": 2}, "unexpected keyword argument 'sise'"),
+        (
+            {"name": "uniform", "size": 2, "sise": 2},
+            "generator 'uniform': no argument 'sise'; it takes size$",
+        ),
+        ({"name": "zipf", "n": 2}, r"generator 'zipf': no argument 'n'; it takes size, exponent = 1\.0$"),
     ):
         with pytest.raises(ParameterError, match=text):
             prior(**table)

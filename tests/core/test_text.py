@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from mechdesign.core.text import progress, table
+from mechdesign.core.text import progress, table, terminal_width
 
 
 class Terminal(io.StringIO):
@@ -68,3 +68,25 @@ def test_columns_of_numbers_are_aligned_to_the_right():
     lines = table(["name", "value"], [["a", "1"], ["b", "10"], ["c", "-"]]).splitlines()
     assert lines[2:] == ["a         1", "b        10", "c         -"]
     assert table(["only"], []).splitlines() == ["only", "----"]
+
+
+def test_a_table_keeps_to_its_width_and_loses_no_word():
+    header, remark = ["name", "value", "remark", "note"], "some words that say why it is as it is"
+    rows = [["first", "1.25", remark, "a_name_that_is_not_broken"], ["second", "-10.5", "", "short"]]
+    for width in (60, 70, 90):
+        lines = table(header, rows, width).splitlines()
+        assert max(map(len, lines)) <= width
+        assert all(word in " ".join(lines).split() for word in [*remark.split(), rows[0][3], "1.25", "first"])
+    assert table(header, rows, 1000) == table(header, rows)
+    assert "1.25" in table(header, rows, 10), "numbers and names are never broken"
+
+
+def test_a_heading_stands_alone_and_widens_no_column():
+    lines = table(["a", "b"], ["a heading that is long", ["1", "2"]]).splitlines()
+    assert lines == ["a  b", "-  -", "a heading that is long", "1  2"]
+
+
+@pytest.mark.parametrize(("columns", "width"), [("40", 80), ("95", 95), ("300", 120)])
+def test_tables_are_as_wide_as_the_terminal_within_reason(monkeypatch, columns, width):
+    monkeypatch.setenv("COLUMNS", columns)
+    assert terminal_width() == width

@@ -12,7 +12,7 @@ import pytest
 import mechdesign as md
 import mechdesign.problems
 from mechdesign.catalog import load_model, models
-from mechdesign.catalog.load import bibliography_keys
+from mechdesign.catalog.bibliography import bibliography
 from mechdesign.cli import main
 from mechdesign.core.method import Kind
 from mechdesign.core.simulate import simulate
@@ -69,7 +69,7 @@ def test_a_family_has_a_page_a_model_and_its_tests(family):
 @pytest.mark.parametrize("slug", models())
 def test_a_model_cites_a_source_and_says_what_it_states(slug):
     model = load_model(slug)
-    assert model.source["cite"] in bibliography_keys()
+    assert model.source["cite"] in bibliography()
     assert model.source["where"]
     assert model.statement.strip()
     assert model.family in FAMILIES

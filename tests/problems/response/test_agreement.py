@@ -29,13 +29,8 @@ def test_all_methods_agree_and_every_certificate_holds(start):
         assert comparison.agree, f"instance {seed}: {comparison.disagreements}"
         for run in comparison.runs:
             failed = [certificate for certificate in run.certificates if not certificate.holds]
-            if (
-                run.status == "feasible"
-            ):  # the solver itself says that it came near only: optimality is not claimed
-                failed = [certificate for certificate in failed if certificate.property != "optimality"]
-                assert run.gap < 1e-3
-            else:
-                assert run.status == "optimal"
+            if run.kind != "heuristic":  # a solver that came near only claims no optimum, and is near
+                assert run.claims_optimality or run.gap < 1e-3
             assert not failed, (
                 f"instance {seed}, {run.method}: {[str(certificate) for certificate in failed]}"
             )
@@ -43,7 +38,7 @@ def test_all_methods_agree_and_every_certificate_holds(start):
                 seed,
                 run.method,
             )
-            assert run.value <= run.bound + 1e-12 * max(1.0, abs(run.value))
+            assert comparison.gap_to_best_bound(run) >= -1e-12 * max(1.0, abs(run.value))
 
 
 def test_instances_have_every_feature():

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import mechdesign as md
+import mechdesign.core.solve as solve_module
 from mechdesign.core.errors import MechDesignError, MethodError, ParameterError, UnknownNameError
 
 GOOD = {"prior": [0.5, 0.3, 0.2], "epsilon": 1.0}
@@ -118,7 +119,9 @@ def test_each_method_says_in_one_sentence_why_it_does_not_apply(changes, reasons
             assert "\n" not in (method.why_not(problem) or "")
 
 
-def test_where_no_method_is_left_the_reasons_are_listed():
+def test_where_no_method_is_left_the_reasons_are_listed(monkeypatch):
+    exact = [method for method in md.methods_of(md.RandomizedResponse) if method.kind != "heuristic"]
+    monkeypatch.setattr(solve_module, "methods_of", lambda problem_class: tuple(exact))
     problem = md.RandomizedResponse([1 / 8] * 8, 1.0, 0.1, utility="mutual-information")
     with pytest.raises(MethodError, match=r"no method applies .closed-form: .*; staircase: .*; lp: "):
         md.solve(problem)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError, suggestion
+from mechdesign.core.parameters import call_named
 from mechdesign.core.validation import choice, finite_array, in_range, integer
 
 Array = NDArray[np.float64]
@@ -327,7 +328,6 @@ def density_of(value: Any) -> Density:
     name = value.get("name")
     if name not in DENSITIES:
         raise ParameterError(f"density: {name!r} is not a choice; {suggestion(str(name), DENSITIES)}")
-    try:
-        return DENSITIES[name](**{key: item for key, item in value.items() if key != "name"})
-    except TypeError as error:
-        raise ParameterError(f"density: '{name}': {error}") from None
+    arguments = {key: item for key, item in value.items() if key != "name"}
+    density: Density = call_named(f"density: '{name}'", DENSITIES[name], arguments)
+    return density

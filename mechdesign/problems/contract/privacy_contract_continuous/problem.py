@@ -52,8 +52,9 @@ class PrivacyContractContinuous(Problem):
     budget : number > 0
         Money per user.
     data_range, confidence, noise, epsilon_min, epsilon_max
-        As in ``privacy-contract``.
+        As those of ``privacy-contract``.
     participation_cost : number >= 0
+        What taking part costs a user besides privacy.
     users : int
         How many users the predicted error and the menu are for.
     cells : int

@@ -1,0 +1,240 @@
+"""A claim: one statement of a source about a quantity, in the words that papers use."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, get_args
+
+import numpy as np
+
+from mechdesign.core.encoding import encode
+from mechdesign.core.errors import ParameterError, suggestion
+from mechdesign.core.method import Status
+
+ORIGINS = ("paper", "derived", "computed")
+VERDICTS = ("holds", "refuted")
+
+COMPARISONS = ("=", "<=", ">=")
+"""Relations of the found number to the stated one: ``<=`` says that the found one is not the larger."""
+
+PLACES = ("largest-at", "smallest-at")
+"""Trends that state where, in ``value``."""
+
+TRENDS = ("increasing", "decreasing", "non-decreasing", "non-increasing", "unimodal", "u-shaped", *PLACES)
+"""Relations among the numbers that are found along a sweep."""
+
+KINDS = ("number", "text", "truth value")
+"""What a claim can state, alone or as a list of one kind."""
+
+INFINITIES = ("inf", "-inf")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One statement of a source, to be checked against what is found.
+
+    Attributes
+    ----------
+    quantity : str
+        ``value``, ``bound``, ``status``, a variable, a further quantity of the problem, or
+        ``certificate.<property>`` (a truth value).
+    value : number, list, text or truth value
+        What is stated; infinity is ``"inf"``. For the trends ``largest-at`` and ``smallest-at`` the value of
+        the swept parameter; None for other trends.
+    relation : str
+        One of ``COMPARISONS`` (found against stated, entry by entry for lists) or of ``TRENDS``.
+    origin : {"paper", "derived", "computed"}
+        Printed in the source, derived by hand, or computed once and kept as a regression.
+    tolerance : float
+        Numbers no further apart than this count as equal.
+    relative_tolerance : float
+        The same as a part of the stated number, or of the largest number of a trend; one of the two only.
+    verdict : {"holds", "refuted"}
+        What is expected of the check.
+    reason : str
+        Why a refuted claim is wrong.
+    method : str or None
+        Whose solution is looked at; by default the preferred method's.
+    over : str or None
+        The swept parameter of a trend; by default the only one of the sweep.
+    at : mapping
+        Parameters that differ from the model's for this claim.
+    where : str
+        Place in the source.
+
+    Raises
+    ------
+    ParameterError
+        When the claim makes no sense whatever is found: the text names the key, and what to do.
+
+    Examples
+    --------
+    >>> Claim("value", 0.83, tolerance=1e-9).relation
+    '='
+    >>> Claim("value", 0.83, relation="<")
+    Traceback (most recent call last):
+        ...
+    mechdesign.core.errors.ParameterError: relation: '<' is not a choice; did you mean '<='?
+    """
+
+    quantity: str
+    value: Any = None
+    relation: str = "="
+    origin: str = "paper"
+    tolerance: float = 0.0
+    relative_tolerance: float = 0.0
+    verdict: str = "holds"
+    reason: str = ""
+    method: str | None = None
+    over: str | None = None
+    at: Mapping[str, Any] = field(default_factory=dict)
+    where: str = ""
+
+    def __post_init__(self) -> None:
+        for key in ("quantity", "relation", "reason", "where", "method", "over"):
+            _check_text(key, getattr(self, key), key in ("method", "over"))
+        _check_choices(self)
+        _check_tolerances(self)
+        if not isinstance(self.at, Mapping):
+            raise ParameterError("at: is not a table; write it as { epsilon = 2.0 }")
+        if self.verdict == "refuted" and not self.reason.strip():
+            raise ParameterError("reason: a refuted claim needs one; say why it is wrong")
+        if self.is_trend:
+            _check_trend(self)
+        else:
+            _check_value(self)
+
+    @property
+    def is_trend(self) -> bool:
+        """Whether it is about the numbers along a sweep."""
+        return self.relation in TRENDS
+
+    @property
+    def swept(self) -> str:
+        """The parameter of a trend."""
+        return self.over or ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the claim under the keys of the model file, as plain JSON values."""
+        plain: dict[str, Any] = encode({**vars(self), "at": dict(self.at)})
+        return plain
+
+
+def kind_of(value: Any) -> str:
+    """Return what a plain value, or every entry of a list, is: number, text or truth value.
+
+    Examples
+    --------
+    >>> kind_of([1, 2.5]), kind_of("inf"), kind_of("optimal"), kind_of(True)
+    ('number', 'number', 'text', 'truth value')
+    """
+    kinds = {_kind(entry) for entry in entries(value)}
+    return kinds.pop() if len(kinds) == 1 else "mixture"
+
+
+def shape_of(value: Any) -> tuple[int, ...]:
+    """Return the shape of nested lists; a ragged list is an error.
+
+    Examples
+    --------
+    >>> shape_of([[1, 2, 3], [4, 5, 6]]), shape_of(3)
+    ((2, 3), ())
+    """
+    if not isinstance(value, (list, tuple)):
+        return ()
+    shapes = {shape_of(entry) for entry in value}
+    if len(shapes) > 1:
+        raise ParameterError("value: the rows are of different lengths; give a rectangular list")
+    return (len(value), *(shapes.pop() if shapes else ()))
+
+
+def entries(value: Any) -> Iterator[Any]:
+    """Yield the entries of nested lists, or the value itself."""
+    if isinstance(value, (list, tuple)):
+        for entry in value:
+            yield from entries(entry)
+    else:
+        yield value
+
+
+def _kind(entry: Any) -> str:
+    if isinstance(entry, (bool, np.bool_)):
+        return "truth value"
+    if isinstance(entry, (int, float, np.number)) or (isinstance(entry, str) and entry in INFINITIES):
+        return "number"
+    return "text" if isinstance(entry, str) else type(entry).__name__
+
+
+def _is_double(entry: Any) -> bool:
+    """Whether a number, or the word for an infinite one, is a double other than NaN."""
+    try:
+        return not math.isnan(float(entry))
+    except OverflowError:
+        return False
+
+
+def _check_text(key: str, value: Any, optional: bool) -> None:
+    if not isinstance(value, str) and not (optional and value is None):
+        raise ParameterError(f"{key}: {value!r} is not a text; put quotes around it")
+
+
+def _check_choices(claim: Claim) -> None:
+    for key, known in (
+        ("origin", ORIGINS),
+        ("verdict", VERDICTS),
+        ("relation", (*COMPARISONS, *TRENDS)),
+    ):
+        value = getattr(claim, key)
+        if value not in known:
+            raise ParameterError(f"{key}: '{value}' is not a choice; {suggestion(str(value), known)}")
+
+
+def _check_tolerances(claim: Claim) -> None:
+    for key, most in (("tolerance", sys.float_info.max), ("relative_tolerance", 1.0)):
+        value = getattr(claim, key)
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < most:
+            limit = "number >= 0 and below 1" if most == 1.0 else "finite number >= 0"
+            raise ParameterError(f"{key}: {value!r} is not a {limit}")
+    if claim.tolerance and claim.relative_tolerance:
+        raise ParameterError("tolerance: is given beside relative_tolerance; give one of them")
+
+
+def _check_trend(claim: Claim) -> None:
+    if claim.swept in claim.at:
+        raise ParameterError(
+            f"at: fixes '{claim.swept}', which the trend runs over; drop it from one of them"
+        )
+    if claim.relation in PLACES and claim.value is None:
+        raise ParameterError(f"value: is missing; '{claim.relation}' needs the value of the swept parameter")
+    if claim.relation not in PLACES and claim.value is not None:
+        raise ParameterError(f"value: '{claim.relation}' is about the whole sweep and states none; drop it")
+
+
+def _check_value(claim: Claim) -> None:
+    value = claim.value.tolist() if isinstance(claim.value, np.ndarray) else claim.value
+    if claim.over is not None:
+        raise ParameterError(f"over: is for trends ({', '.join(TRENDS)}); '{claim.relation}' is none")
+    if value is None:
+        raise ParameterError("value: is missing; give one")
+    shape_of(value)
+    kind = kind_of(value)
+    if kind not in KINDS:
+        raise ParameterError(
+            f"value: {value!r} is not a number, a text, a truth value, or a list of one kind of them"
+        )
+    if kind != "number":
+        if claim.relation != "=":
+            raise ParameterError(f"relation: '{claim.relation}' compares numbers, and the value is a {kind}")
+        if claim.tolerance or claim.relative_tolerance:
+            raise ParameterError(f"tolerance: is for numbers, and the value is a {kind}; drop it")
+    for entry in entries(value):
+        if kind == "number" and not _is_double(entry):
+            raise ParameterError("value: has NaN or a whole number beyond double precision; state another")
+    trivial = {"<=": math.inf, ">=": -math.inf}.get(claim.relation)
+    if any(kind == "number" and float(entry) == trivial for entry in entries(value)):
+        raise ParameterError(f"value: every number is {claim.relation} {trivial}; state a finite one")
+    if claim.quantity == "status" and value not in get_args(Status):
+        raise ParameterError(f"value: no status '{value}'; {suggestion(str(value), get_args(Status))}")

@@ -1,0 +1,127 @@
+"""What is found for a claim: a quantity of a solution, or of the solutions along a sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from mechdesign.catalog.claim import PLACES, Claim, kind_of
+from mechdesign.catalog.judge import Series
+from mechdesign.catalog.model import Model
+from mechdesign.core.compare import Comparison
+from mechdesign.core.errors import ParameterError, UnknownNameError, suggestion
+from mechdesign.core.parameters import replace_parameters
+from mechdesign.core.solution import Solution
+from mechdesign.core.solve import solve
+
+
+class NotFound(Exception):  # noqa: N818 - an answer, not an error
+    """There is no solution to look at; the text is its message."""
+
+
+class Solver:
+    """Solutions of a model at the parameters of its claims, each solved once."""
+
+    def __init__(self, model: Model, comparison: Comparison) -> None:
+        self.model = model
+        self.comparison = comparison
+        self.solved: dict[str, Solution] = {}
+
+    def at(self, parameters: Mapping[str, Any], method: str | None) -> Solution:
+        """Return the solution by this method; by default by the first run, or the method solve prefers."""
+        if not parameters:
+            for run in self.comparison.runs:
+                if run.method == method or (method is None and run.kind != "published"):
+                    return run
+        key = repr((sorted(parameters.items(), key=lambda item: item[0]), method))
+        if key not in self.solved:
+            problem = self.model.problem
+            self.solved[key] = solve(
+                replace_parameters(problem, parameters) if parameters else problem, method
+            )
+        return self.solved[key]
+
+
+def single(claim: Claim, solver: Solver) -> Any:
+    """Return the quantity of a claim about one solution."""
+    solution = solver.at(claim.at, claim.method)
+    if not solution.found and claim.quantity != "status":
+        raise NotFound(solution.message)
+    return quantity_of(solution, claim.quantity)
+
+
+def series(claim: Claim, solver: Solver) -> Series:
+    """Return the quantity of a trend at each point of the sweep."""
+    swept, points = trend_points(claim, solver.model.sweep)
+    numbers = []
+    for point in points:
+        solution = solver.at({**claim.at, swept: point}, claim.method)
+        if not solution.found:
+            raise NotFound(f"{swept} = {point}: {solution.message}")
+        found = quantity_of(solution, claim.quantity)
+        if kind_of(found) != "number" or np.ndim(found) != 0:
+            raise ParameterError(
+                f"quantity: '{claim.quantity}' is no single number; a trend needs one at each point"
+            )
+        numbers.append(float(found))
+    return Series(swept, tuple(points), tuple(numbers))
+
+
+def trend_points(claim: Claim, sweep: Mapping[str, tuple[Any, ...]]) -> tuple[str, list[Any]]:
+    """Return the parameter that a trend runs over and its values: numbers in rising order, others as listed.
+
+    Raises
+    ------
+    ParameterError
+        When the sweep has no such parameter, too few values of it, or not the one that is stated.
+
+    Examples
+    --------
+    >>> trend_points(Claim("value", relation="increasing"), {"epsilon": (2.0, 0.5, 1.0)})
+    ('epsilon', [0.5, 1.0, 2.0])
+    """
+    if not sweep:
+        raise ParameterError(f"relation: '{claim.relation}' is about a sweep; add [sweep] to the model")
+    if claim.over is None and len(sweep) > 1:
+        raise ParameterError(f"over: is missing; the sweep has several parameters ({', '.join(sweep)})")
+    swept = claim.over or next(iter(sweep))
+    if swept not in sweep:
+        raise ParameterError(f"over: no '{swept}' in [sweep]; {suggestion(swept, sweep)}")
+    if swept in claim.at:
+        raise ParameterError(f"at: fixes '{swept}', which the trend runs over; drop it")
+    points = list(sweep[swept])
+    if all(kind_of(point) == "number" and np.ndim(point) == 0 for point in points):
+        points.sort(key=float)
+    least = 3 if claim.relation in ("unimodal", "u-shaped") else 2
+    if len(points) < least:
+        raise ParameterError(f"over: '{swept}' has {len(points)} value(s) in [sweep]; this needs {least}")
+    if claim.relation in PLACES and claim.value not in points:
+        raise ParameterError(
+            f"value: {claim.value!r} is not among the values of '{swept}' in [sweep]; state one of them"
+        )
+    return swept, points
+
+
+def quantity_of(solution: Solution, name: str) -> Any:
+    """Return a named quantity of a solution: value, bound, gap, status, variable, certificate or others.
+
+    Raises
+    ------
+    UnknownNameError
+        With the closest names.
+    """
+    simple = {
+        "value": solution.value,
+        "bound": solution.bound,
+        "gap": solution.gap,
+        "status": solution.status,
+    }
+    certificates: Mapping[str, Any] = {
+        f"certificate.{item.property}": item.holds for item in solution.certificates
+    }
+    known = {**simple, **solution.notes, **solution.quantities, **solution.variables, **certificates}
+    if name not in known:
+        raise UnknownNameError(f"quantity: no '{name}'; {suggestion(name, known)}")
+    return known[name]

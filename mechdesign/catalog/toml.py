@@ -1,0 +1,79 @@
+"""Read a TOML file, with messages that name the key and the line."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from mechdesign.core.errors import ModelFileError
+
+TWICE = "Cannot overwrite a value"
+KEY = re.compile(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
+TABLE_TWICE = re.compile(r"Cannot declare \((.*?),?\) twice \(at (line \d+)")
+
+MOST_KEYS = 2000
+"""In a file with more keys a repeated one is not looked for: each costs a parse of all that is before it."""
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Return the content of a TOML file.
+
+    Raises
+    ------
+    ModelFileError
+        When the file cannot be read or is not valid TOML; a key that is there twice is named with its line.
+    """
+    text = ""
+    try:
+        text = path.read_bytes().decode("utf-8")
+        return tomllib.loads(text)
+    except OSError as error:
+        raise ModelFileError(f"{path}: cannot be read ({error.strerror}); check the path") from None
+    except (ValueError, RecursionError) as error:
+        raise ModelFileError(f"{path}: {_explained(str(error), text)}") from None
+
+
+def _explained(message: str, text: str) -> str:
+    if message.startswith(TWICE):
+        found = repeated_key(text)
+        if found is not None:
+            return f"line {found[1]}: the key '{found[0]}' is there twice in its table; drop one of them"
+    table = TABLE_TWICE.match(message)
+    if table:
+        name = ".".join(part.strip(" '\"") for part in table[1].split(","))
+        return f"{table[2]}: the table [{name}] is there twice; put its keys into one"
+    return f"is not valid TOML: {message}"
+
+
+def repeated_key(text: str) -> tuple[str, int] | None:
+    r"""Return the first key that its table has twice, and the line where it comes again, counted from 1.
+
+    The lines before a statement are valid TOML of their own, and with the statement that repeats a key they
+    no longer are.
+
+    Examples
+    --------
+    >>> repeated_key('[model]\ntitle = "a"\nproblem = "b"\ntitle = "c"\n')
+    ('title', 4)
+    """
+    lines = text.split("\n")
+    starts = [number for number, line in enumerate(lines) if KEY.match(line)]
+    if len(starts) > MOST_KEYS:
+        return None
+    starts = [number for number in starts if _error("\n".join(lines[:number])) is None]
+    for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
+        if (_error("\n".join(lines[:end])) or "").startswith(TWICE):
+            found = KEY.match(lines[start])
+            assert found is not None  # that is how the starts were chosen
+            return found[1], start + 1
+    return None
+
+
+def _error(text: str) -> str | None:
+    try:
+        tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        return str(error)
+    return None

@@ -1,0 +1,83 @@
+"""What the parameters of a problem mean, read from the docstring of its class."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import re
+from typing import Any, NamedTuple
+
+from mechdesign.core.problem import Problem
+
+SECTION = re.compile(r"^Parameters\n-+\n(.*?)(?=^\S[^\n]*\n-+\n|\Z)", flags=re.MULTILINE | re.DOTALL)
+ENTRY = re.compile(r"^(\w[\w, ]*?)(?: ?: ?(.*))?$")
+
+
+class Described(NamedTuple):
+    """The two parts of a parameter's entry in a NumPy docstring, as plain text."""
+
+    form: str
+    meaning: str
+
+    @property
+    def text(self) -> str:
+        """Both in one: ``float: > 0 and finite.``."""
+        return ": ".join(part for part in self if part)
+
+
+def described_parameters(problem_class: type[Problem]) -> dict[str, Described]:
+    """Return form and meaning of each parameter, from the section ``Parameters`` of the docstring.
+
+    Those of a base class count as well, unless the class describes them anew.
+
+    Examples
+    --------
+    >>> from mechdesign.problems.mean import MeanChannel
+    >>> described_parameters(MeanChannel)["epsilon"]
+    Described(form='float', meaning='> 0 and finite.')
+    """
+    found: dict[str, Described] = {}
+    for item in reversed(problem_class.__mro__):
+        found |= _section(inspect.cleandoc(item.__doc__ or ""))
+    names = [field.name for field in dataclasses.fields(problem_class)]  # type: ignore[arg-type]
+    return {name: found[name] for name in names if name in found}
+
+
+def _section(text: str) -> dict[str, Described]:
+    section = SECTION.search(text + "\n")
+    if section is None:
+        return {}
+    found: dict[str, Described] = {}
+    names: list[str] = []
+    lines: list[str] = []
+    form = ""
+    for line in [*section[1].splitlines(), "end"]:
+        entry = ENTRY.match(line)
+        if entry is None:
+            lines.append(line.strip())
+            continue
+        meaning = plain(" ".join(lines))
+        found |= {name: Described(plain(form), meaning) for name in names}
+        names, form, lines = entry[1].split(", "), entry[2] or "", []
+    return found
+
+
+def plain(text: str) -> str:
+    r"""Return a line of reStructuredText without its marks.
+
+    Examples
+    --------
+    >>> plain(r"``\"truth\"`` is -\|i - j\|, see :class:`~mechdesign.Problem`")
+    '"truth" is -|i - j|, see Problem'
+    """
+    text = re.sub(r":\w+:`~?(?:[\w.]*\.)?(\w+)`", r"\1", text)
+    return " ".join(re.sub(r"\\(.)", r"\1", text.replace("``", "")).split())
+
+
+def default_of(field: dataclasses.Field[Any]) -> str:
+    """Return the default of a parameter as a model file writes it; empty where it is required."""
+    if field.default is dataclasses.MISSING:
+        return "" if field.default_factory is dataclasses.MISSING else "see its meaning"
+    if field.default is None:
+        return "none"
+    return f'"{field.default}"' if isinstance(field.default, str) else str(field.default)

@@ -1,0 +1,147 @@
+"""Readable tables of ``check``: every method on every model, every claim, and what is wrong."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections import Counter
+from collections.abc import Sequence
+
+from mechdesign.catalog.check import ClaimResult, ModelCheck
+from mechdesign.core.certificate import format_figure
+from mechdesign.core.compare import verdict_on_certificates
+from mechdesign.core.solution import Solution
+from mechdesign.core.text import table
+
+METHOD_COLUMNS = ("method", "kind", "status", "value", "gap", "to best", "certificates")
+CLAIM_COLUMNS = ("claim", "origin", "stated", "found", "verdict")
+AGREEMENT = {
+    "yes": "methods agree",
+    "NO": "methods DISAGREE",
+    "one method": "one method only",
+    "no method": "no method",
+}
+LONGEST_NAME = 40
+"""Claims about more than this many letters continue in the next line."""
+
+
+def overview(checks: Sequence[ModelCheck], width: int | None = None) -> str:
+    """Return the tables of ``check``: every method on every model, then every claim, then a summary.
+
+    Parameters
+    ----------
+    checks : sequence of ModelCheck
+    width : int, optional
+        The longest line; by default lines are as long as they come.
+    """
+    return "\n\n".join([methods_table(checks, width), claims_table(checks, width), summary(checks, width)])
+
+
+def methods_table(checks: Sequence[ModelCheck], width: int | None = None) -> str:
+    """Return a line for each model with the agreement of its methods, and under it a line for each run."""
+    rows: list[list[str] | str] = []
+    for check in checks:
+        rows.append(f"{check.model.slug}: {AGREEMENT[check.comparison.agreement]}")
+        rows += [_run(check, run) for run in check.comparison.runs]
+    return table(METHOD_COLUMNS, rows, width)
+
+
+def _run(check: ModelCheck, run: Solution) -> list[str]:
+    to_best = None if run.claims_optimality else check.comparison.gap_to_best_bound(run)
+    return [
+        f"  {run.method}",
+        run.kind,
+        run.status,
+        format_figure(run.value) if run.found else "-",
+        f"{run.gap:.1e}" if math.isfinite(run.gap) else "-",
+        "-" if to_best is None else f"{to_best:.1e}",
+        verdict_on_certificates(run),
+    ]
+
+
+def claims_table(checks: Sequence[ModelCheck], width: int | None = None) -> str:
+    """Return a line for each claim under its model, then why the refuted ones are wrong."""
+    rows: list[list[str] | str] = []
+    reasons = []
+    for check in checks:
+        if check.claims:
+            rows.append(check.model.slug)
+        for result in check.claims:
+            rows += _claim(result)
+            if result.remark:
+                reasons.append(f"refuted, {check.model.slug}, {result.subject}: {result.remark}")
+    if not rows:
+        return "no claims"
+    return "\n".join([table(CLAIM_COLUMNS, rows, width), *[_filled(text, width) for text in reasons]])
+
+
+def _claim(result: ClaimResult) -> list[list[str]]:
+    verdict = result.verdict if result.as_expected else f"{result.verdict} (EXPECTED: {result.claim.verdict})"
+    subject = textwrap.wrap(result.subject, LONGEST_NAME)
+    first = ["  " + subject[0], result.claim.origin, result.stated, result.shown, verdict]
+    return [first, *[["    " + line, "", "", "", ""] for line in subject[1:]]]
+
+
+def _filled(text: str, width: int | None) -> str:
+    if width is None:
+        return f"  {text}"
+    return textwrap.fill(text, width, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
+
+
+def summary(checks: Sequence[ModelCheck], width: int | None = None) -> str:
+    """Return how many models, runs, claims and certificates there were, how they came out, what is wrong.
+
+    Certificates that fail although they should not, and methods that disagree, are problems and listed. Those
+    of published formulas, and those that a claim of the model says fail, are counted as recorded.
+    """
+    runs = [run for check in checks for run in check.comparison.runs]
+    claims = [result for check in checks for result in check.claims]
+    refuted = sum(result.verdict == "refuted" for result in claims)
+    wrong = [f"{check.model.slug}: {text}" for check in checks for text in check.problems]
+    head = f"{_count(checks, 'model')}, {_count(runs, 'run')}, {_count(claims, 'claim')} ({refuted} refuted)"
+    parts = [f"{head}: {f'{len(wrong)} problem(s)' if wrong else 'no problem'}"]
+    parts += [*_agreements(checks), *_certificates(checks)]
+    if all(result.as_expected for result in claims):
+        parts.append("every verdict as recorded")
+    return "\n".join([*_packed(parts, width), *[_filled(text, width) for text in wrong]])
+
+
+def _count(things: Sequence[object], word: str) -> str:
+    return f"{len(things)} {word}{'' if len(things) == 1 else 's'}"
+
+
+def _agreements(checks: Sequence[ModelCheck]) -> list[str]:
+    words = Counter(check.comparison.agreement for check in checks)
+    if len(words) == 1:
+        return [AGREEMENT[word] for word in words]
+    return [f"{AGREEMENT[word]} on {number}" for word, number in sorted(words.items(), reverse=True)]
+
+
+def _certificates(checks: Sequence[ModelCheck]) -> list[str]:
+    """Return how many certificates hold, fail as recorded, and fail otherwise, the failed ones by kind."""
+    hold, recorded, other = 0, Counter[str](), Counter[str]()
+    for check in checks:
+        for run in check.comparison.runs:
+            known = check.recorded_failures(run)
+            hold += sum(certificate.holds for certificate in run.certificates)
+            failed = [certificate.property for certificate in run.certificates if not certificate.holds]
+            recorded.update(name for name in failed if name in known)
+            other.update(name for name in failed if name not in known)
+    texts = ["1 certificate holds" if hold == 1 else f"{hold} certificates hold"]
+    for names, how in ((recorded, "as recorded"), (other, "that should hold")):
+        if names:
+            kinds = ", ".join(f"{name} {number}" for name, number in names.most_common())
+            texts.append(f"{names.total()} {'fails' if names.total() == 1 else 'fail'} {how} ({kinds})")
+    return texts
+
+
+def _packed(parts: Sequence[str], width: int | None) -> list[str]:
+    """Join the parts by semicolons into as few lines as their width allows, breaking none of them."""
+    lines = [parts[0]]
+    for part in parts[1:]:
+        if width is None or len(lines[-1]) + len(part) + 2 <= width:
+            lines[-1] += f"; {part}"
+        else:
+            lines[-1] += ";"
+            lines.append(part)
+    return lines
