@@ -14,10 +14,10 @@ from mechdesign.core.method import Method
 from mechdesign.core.problem import Problem
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import methods_of, solve
-from mechdesign.core.text import table
+from mechdesign.core.text import listed, table
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """Runs of all methods on one problem, the reasons of those that do not apply, and disagreements."""
 
@@ -54,6 +54,11 @@ class Comparison:
                 ]
             )
         return rows
+
+    def __repr__(self) -> str:
+        runs = [f"{run.method} {format_figure(run.value) if run.found else run.status}" for run in self.runs]
+        verdict = "agree" if self.agree else "DISAGREE"
+        return f"Comparison({self.problem.name}: {listed(runs) or 'no method applies'}; {verdict})"
 
     def __str__(self) -> str:
         header = ["method", "kind", "status", "value", "bound", "gap", "certificates", "seconds"]

@@ -285,24 +285,18 @@ class ContractMenu(Mechanism):
 
     def alpha(self, confidence: float | None = None) -> float:
         """Return the error that the average of the reports keeps with this probability, eq. (4.1)."""
-        level = (
-            self.terms.confidence
-            if confidence is None
-            else in_range("confidence", confidence, 0.0, 1.0, high_open=True)
-        )
-        return (
-            math.sqrt(2.0 * self.error / (1.0 - level))
-            * self.terms.data_range
-            / float(self.terms.counts.sum())
-        )
+        level = self.terms.confidence
+        if confidence is not None:
+            level = in_range("confidence", confidence, 0.0, 1.0, high_open=True)
+        part = self.terms.data_range / float(self.terms.counts.sum())
+        return math.sqrt(2.0 * self.error / (1.0 - level)) * part
 
     def statement(self) -> str:
         """Return the promise on accuracy in one sentence."""
         buyers = float(self.terms.counts[self.epsilon > 0].sum())
         return (
-            f"with probability at least {self.terms.confidence:g} the average of {buyers:g} "
-            f"reports is within "
-            f"{self.alpha():.4g} of the users' true average"
+            f"with probability at least {self.terms.confidence:g} the average of {buyers:g} reports "
+            f"is within {self.alpha():.4g} of the users' true average"
         )
 
     @cached_property
@@ -321,6 +315,11 @@ class ContractMenu(Mechanism):
         figures = {"value": value, "bound": bound, "gap": abs(value - bound)}
         note = f"bound from {self.terms.bound_source}"
         return (*self._incentives, Certificate("optimality", True, False, figures, {}, note))
+
+    def _figures(self) -> str:
+        level = self.items[:, 0]
+        prices = f"epsilon {level.min():.6g} to {level.max():.6g}, payments {self.payment.max():.6g} at most"
+        return f"{len(self.items)} items, {prices}, {self.noise.name} noise"
 
     def __str__(self) -> str:
         lines = [f"contract menu with {len(self.items)} items, {self.noise.name} noise; {self.statement()}"]
