@@ -59,7 +59,7 @@ class Simulation:
     seed: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Model:
     """A declarative design problem read from a file.
 
@@ -88,6 +88,9 @@ class Model:
     sweep: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     simulation: Simulation | None = None
     methods: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"Model({self.slug}: {self.problem!r}, {len(self.claims)} claims)"
 
     @property
     def family(self) -> str:

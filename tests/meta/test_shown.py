@@ -118,7 +118,9 @@ def test_several_reports_add_up_in_the_audit():
 
 @pytest.mark.parametrize("slug", models())
 def test_a_problem_shows_its_class_and_its_parameters(slug):
-    problem = load_model(slug).problem
+    model = load_model(slug)
+    problem = model.problem
+    assert repr(model) == f"Model({slug}: {problem!r}, {len(model.claims)} claims)"
     assert repr(problem).startswith(f"{type(problem).__name__}(")
     assert len(repr(problem)) <= LONGEST
     assert "epsilon=" in repr(problem) or not hasattr(problem, "epsilon")
