@@ -14,6 +14,7 @@ from mechdesign.core.certificate import format_figure
 from mechdesign.core.compare import Comparison, compare
 from mechdesign.core.encoding import encode
 from mechdesign.core.errors import MechDesignError, UnknownNameError, suggestion
+from mechdesign.core.forecast import USERS
 from mechdesign.core.parameters import replace_parameters
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import solve
@@ -107,7 +108,11 @@ class ModelCheck:
         }
 
     def __str__(self) -> str:
-        lines = [f"{self.model.slug}: {self.model.title}", str(self.comparison)]
+        return self.text()
+
+    def text(self, users: int = USERS) -> str:
+        """Return the comparison and the claims, with forecasts for so many users."""
+        lines = [f"{self.model.slug}: {self.model.title}", self.comparison.text(users)]
         lines += [f"  claim {result}" for result in self.claims]
         return "\n".join(lines)
 

@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from mechdesign.catalog.data import DATA_KEYS, DataSettings
 from mechdesign.catalog.model import ORIGINS, VERDICTS, Claim, Model, Simulation
 from mechdesign.core.errors import MechDesignError, ModelFileError, UnknownNameError, suggestion
 from mechdesign.core.parameters import problem_from
@@ -19,7 +20,7 @@ from mechdesign.core.problem import Problem
 from mechdesign.core.solve import methods_of
 from mechdesign.problems import problem_class
 
-TABLES = ("model", "parameters", "claim", "sweep", "simulation")
+TABLES = ("model", "parameters", "data", "claim", "sweep", "simulation")
 MODEL_KEYS = ("title", "problem", "source", "statement", "methods")
 CLAIM_KEYS = ("quantity", "value", "origin", "tolerance", "verdict", "reason", "method", "at", "where")
 SIMULATION_KEYS = ("users", "repetitions", "seed")
@@ -125,7 +126,17 @@ def _parse(slug: str, path: Path, document: dict[str, Any], overrides: dict[str,
         sweep=_sweep(path, document, problem),
         simulation=_simulation(path, document),
         methods=_methods(path, head, problem),
+        data=_data(path, document),
     )
+
+
+def _data(path: Path, document: Mapping[str, Any]) -> DataSettings:
+    table = _table(path, document, "data")
+    _check_keys(path, "data", table, DATA_KEYS)
+    try:
+        return DataSettings.of(table)
+    except MechDesignError as error:
+        raise type(error)(f"{path}: [data] {error}") from None
 
 
 def _methods(path: Path, head: Mapping[str, Any], problem: Problem) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from mechdesign.catalog.data import DataSettings
 from mechdesign.core.problem import Problem
 
 ORIGINS = ("paper", "derived", "computed")
@@ -77,6 +78,8 @@ class Model:
     simulation : Simulation or None
     methods : tuple of str
         Methods that ``compare`` and ``check`` run; all when empty.
+    data : DataSettings
+        Columns, ranges and missing values of the data that the mechanism is for.
     """
 
     slug: str
@@ -88,6 +91,7 @@ class Model:
     sweep: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     simulation: Simulation | None = None
     methods: tuple[str, ...] = ()
+    data: DataSettings = field(default_factory=DataSettings)
 
     def __repr__(self) -> str:
         return f"Model({self.slug}: {self.problem!r}, {len(self.claims)} claims)"

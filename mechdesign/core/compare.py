@@ -10,6 +10,7 @@ from typing import Any
 
 from mechdesign.core.certificate import format_figure
 from mechdesign.core.errors import MechDesignError, UnknownNameError, suggestion
+from mechdesign.core.forecast import USERS
 from mechdesign.core.method import Method
 from mechdesign.core.problem import Problem
 from mechdesign.core.solution import Solution
@@ -60,7 +61,20 @@ class Comparison:
         verdict = "agree" if self.agree else "DISAGREE"
         return f"Comparison({self.problem.name}: {listed(runs) or 'no method applies'}; {verdict})"
 
+    def forecasts(self, users: int = USERS) -> list[str]:
+        """Return how good answers will be with so many users, one line for methods that agree on it."""
+        by_text: dict[str, list[str]] = {}
+        for run in self.runs:
+            forecast = run.forecast(users)
+            if forecast is not None:
+                by_text.setdefault(str(forecast), []).append(run.method)
+        return [f"  {', '.join(methods)}: {text}" for text, methods in by_text.items()]
+
     def __str__(self) -> str:
+        return self.text()
+
+    def text(self, users: int = USERS) -> str:
+        """Return the table, what fails, who disagrees, and how good answers will be with so many users."""
         header = ["method", "kind", "status", "value", "bound", "gap", "certificates", "seconds"]
         lines = [f"{self.problem.name} ({self.problem.sense})", table(header, self.rows())]
         for run in self.runs:
@@ -69,6 +83,7 @@ class Comparison:
             ]
         lines += [f"  {name}: not applicable, {reason}" for name, reason in self.skipped.items()]
         lines += [f"  DISAGREE: {text}" for text in self.disagreements]
+        lines += self.forecasts(users)
         return "\n".join(lines)
 
     def as_dict(self, model: str | None = None) -> dict[str, Any]:

@@ -30,6 +30,29 @@ class DataError(MechDesignError, ValueError):
     """Data given to a mechanism do not fit it: unknown category, empty file, impossible report."""
 
 
+class RowError(DataError):
+    """Data that do not fit at one row; whoever knows where the rows come from can move it there.
+
+    Parameters
+    ----------
+    what : str
+        What the rows are: answers, values, reports.
+    row : int
+        Counted from 0; the text counts from 1.
+    text : str
+        What is wrong and what to do, with its leading punctuation.
+
+    Examples
+    --------
+    >>> print(RowError("answers", 4, ": 'x' is no category; give one"))
+    answers: row 5: 'x' is no category; give one
+    """
+
+    def __init__(self, what: str, row: int, text: str) -> None:
+        super().__init__(f"{what}: row {row + 1}{text}")
+        self.what, self.row, self.text = what, row, text
+
+
 class CertificateError(MechDesignError, ValueError):
     """A certificate that must hold does not: the mechanism is refused."""
 

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import glob
+import importlib
 import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from mechdesign.core.errors import MechDesignError
+
+fcntl: Any = None  # Windows has none: what a killed process left stays there
+with suppress(ImportError):
+    fcntl = importlib.import_module("fcntl")
+
+PART = ".part"
+"""How the names of unfinished files end."""
 
 
 @contextmanager
@@ -37,20 +47,39 @@ def whole_file(path: str | os.PathLike[str], error_class: type[MechDesignError])
     place = Path(os.path.realpath(path))
     if place.exists() and not place.is_file():
         raise error_class(f"{path}: is not a regular file; name another place")
+    prefix = f".{place.name[:100]}."
     try:
-        handle, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name[:100]}.", suffix=place.suffix)
-        os.close(handle)
+        _remove_abandoned(place.parent, prefix)
+        handle, name = tempfile.mkstemp(dir=place.parent, prefix=prefix, suffix=PART)
+        _lock(handle)
     except OSError as error:
         raise error_class(f"{path}: cannot be written ({error.strerror}); name another place") from None
     try:
         yield Path(name)
-        os.chmod(name, 0o666 & ~_umask())
+        os.chmod(name, place.stat().st_mode & 0o7777 if place.exists() else 0o666 & ~_umask())
         os.replace(name, place)
     except OSError as error:
         raise error_class(f"{path}: cannot be written ({error.strerror}); name another place") from None
     finally:
+        os.close(handle)
         with suppress(FileNotFoundError):
             os.unlink(name)
+
+
+def _remove_abandoned(folder: Path, prefix: str) -> None:
+    """Remove what a killed process left of the same file: a live one holds a lock on its own."""
+    if fcntl is None:
+        return
+    for rest in folder.glob(f"{glob.escape(prefix)}*{PART}"):
+        with suppress(OSError), rest.open("rb") as stream:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            rest.unlink()
+
+
+def _lock(handle: int) -> None:
+    if fcntl is not None:
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(handle, fcntl.LOCK_EX)
 
 
 def _umask() -> int:

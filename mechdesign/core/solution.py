@@ -11,7 +11,8 @@ from typing import Any, Generic
 from mechdesign.core.certificate import Certificate, format_figure
 from mechdesign.core.discovery import companion
 from mechdesign.core.encoding import encode
-from mechdesign.core.errors import MethodError
+from mechdesign.core.errors import CertificateError, MethodError
+from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.method import Kind, Status
 from mechdesign.core.problem import Problem
 from mechdesign.core.types import MechanismT_co
@@ -87,6 +88,20 @@ class Solution(Generic[MechanismT_co]):
         """Further named numbers that claims may refer to, from ``quantities.py`` beside the problem."""
         function = companion(type(self.problem), "quantities")
         return function(self.problem, self) if self.found and function is not None else {}
+
+    def forecast(self, users: int = USERS) -> Forecast | None:
+        """Return how good answers will be with so many users; None where nothing is to be estimated.
+
+        None as well for a channel that is refused as a mechanism.
+        """
+        if not self.found:
+            return None
+        try:
+            mechanism: Any = self.mechanism()
+            found: Forecast | None = mechanism.forecast(users)
+        except (CertificateError, MethodError):
+            return None
+        return found
 
     def mechanism(self) -> MechanismT_co:
         """Return the mechanism that runs: repaired if need be, audited, or refused.

@@ -118,3 +118,39 @@ def _draw(output: TextIO, label: str, done: int, total: int, elapsed: float) -> 
     left = f", {elapsed / done * (total - done):.0f} s left" if done else ""
     output.write(f"\r\x1b[K{label} [{'#' * filled}{'.' * (width - filled)}] {done}/{total}{left}")
     output.flush()
+
+
+class ProgressBar:
+    """A bar for work whose length is known in parts of the whole; silent where nobody watches.
+
+    Examples
+    --------
+    >>> with ProgressBar("reading", stream=sys.stdout) as bar:
+    ...     bar.show(0.5, 1000)
+    """
+
+    def __init__(self, label: str, stream: TextIO | None = None) -> None:
+        self.label = label
+        self.output = stream if stream is not None else sys.stderr
+        self.drawn = False
+        self.start = self.latest = time.monotonic()
+
+    def __enter__(self) -> ProgressBar:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.drawn:
+            self.output.write("\r\x1b[K")
+            self.output.flush()
+
+    def show(self, part: float, rows: int) -> None:
+        """Draw the bar at this part of the whole, at most ten times a second, and not in the first one."""
+        now = time.monotonic()
+        if now - self.start < 1.0 or now - self.latest < 0.1 or not self.output.isatty():
+            return
+        self.latest, self.drawn, width = now, True, 30
+        filled = min(width, int(width * part))
+        left = f", {(now - self.start) / part * (1.0 - part):.0f} s left" if part > 0.0 else ""
+        bar = f"[{'#' * filled}{'.' * (width - filled)}]"
+        self.output.write(f"\r\x1b[K{self.label} {bar} {rows:,} rows{left}")
+        self.output.flush()

@@ -8,7 +8,7 @@ import json
 import os
 import pkgutil
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Self, cast
@@ -17,9 +17,18 @@ from numpy.typing import NDArray
 
 from mechdesign.core.certificate import Certificate, CertificateAudit
 from mechdesign.core.encoding import encode
-from mechdesign.core.errors import CertificateError, ModelFileError, UnknownNameError, suggestion
+from mechdesign.core.errors import (
+    CertificateError,
+    ModelFileError,
+    ParameterError,
+    UnknownNameError,
+    suggestion,
+)
 from mechdesign.core.files import whole_file
+from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.types import Counter, Estimate, PrivacyVerdict, Verdict
+from mechdesign.mechanisms.intake import Intake
+from mechdesign.mechanisms.operations import Operation
 
 FORMAT = "mechdesign-mechanism"
 VERSION = 1
@@ -33,6 +42,8 @@ class Mechanism(ABC):
     """
 
     type: ClassVar[str]
+    intake: Intake = Intake()
+    """The columns it was built for and what to do with missing values; set when it is built."""
 
     @abstractmethod
     def content(self) -> dict[str, Any]:
@@ -62,6 +73,46 @@ class Mechanism(ABC):
         """Return what ``repr`` shows between the brackets: the figures that matter, in one line."""
         return f"fingerprint {self.fingerprint[:12]}"
 
+    def operations(self) -> tuple[Operation, ...]:
+        """Return what the mechanism does with tables: the columns each operation takes and gives."""
+        return ()
+
+    @property
+    def data_columns(self) -> tuple[str, ...]:
+        """The columns of people's data it was built for; empty when it does not say."""
+        return self.intake.columns
+
+    def forecast(self, users: int = USERS) -> Forecast | None:
+        """Return how good its answers will be with so many users; None where it estimates nothing."""
+        return None
+
+    def for_data(self, intake: Intake, ranges: Sequence[tuple[float, float]] = ()) -> Self:
+        """Return the mechanism for these columns of a file; one of numbers also for their ranges.
+
+        Parameters
+        ----------
+        intake : Intake
+        ranges : sequence of (low, high)
+            One for all columns, or one each.
+
+        Raises
+        ------
+        ParameterError
+            When it takes another number of columns, or no ranges.
+        """
+        if ranges:
+            raise ParameterError(f"range: a {self.type} takes no numbers; leave it out")
+        if len(intake.columns) > 1:
+            raise ParameterError(f"columns: {len(intake.columns)} for a mechanism of one; name one")
+        self.require_missing(intake.missing)
+        self.intake = intake
+        return self
+
+    def require_missing(self, rule: str) -> None:
+        """Raise ParameterError when missing values are to be a category and it has none for them."""
+        if rule == "category":
+            raise ParameterError(f"missing: a {self.type} has no category for missing values; use 'drop'")
+
     @property
     def fingerprint(self) -> str:
         """A SHA-256 digest of the content: reports of different mechanisms must not be mixed."""
@@ -78,6 +129,8 @@ class Mechanism(ABC):
             "certificates": _written(self),
             "sha256": digest(self.type, content),
         }
+        if self.intake != Intake():
+            document["data"] = self.intake.as_json()
         text = json.dumps(document, indent=1, allow_nan=False) + "\n"
         with whole_file(path, ModelFileError) as temporary:
             temporary.write_text(text, encoding="utf-8")
@@ -129,7 +182,7 @@ def digest(kind: str, content: Mapping[str, Any]) -> str:
 @cache
 def mechanism_types() -> dict[str, type[Mechanism]]:
     """Return every mechanism class by its type word; a class is found by living in this package."""
-    package = importlib.import_module("mechdesign.mechanisms")
+    package = importlib.import_module(__name__.rpartition(".")[0])
     for module_info in pkgutil.iter_modules(package.__path__):
         importlib.import_module(f"{package.__name__}.{module_info.name}")
     found: dict[str, type[Mechanism]] = {}
@@ -198,6 +251,7 @@ def _restored(path: str | os.PathLike[str], kind: type[Mechanism], document: Map
         raise ModelFileError(f"{path}: has no content; build it anew")
     try:
         mechanism = kind.from_content(content)
+        mechanism.intake = Intake.from_json(document["data"]) if "data" in document else Intake()
     except CertificateError as error:
         raise CertificateError(f"{path}: refused: {error}; build it anew") from None
     except (KeyError, IndexError, TypeError, AttributeError, OverflowError) as error:

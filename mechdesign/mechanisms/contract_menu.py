@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.audit.exponential import float_down
 from mechdesign.audit.incentives import audit_menu
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.encoding import encode
@@ -19,8 +20,10 @@ from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.randomness import Rng
 from mechdesign.core.validation import choice, finite_array, in_range, integer
 from mechdesign.mechanisms.base import Mechanism
+from mechdesign.mechanisms.contract_tables import menu_operations
 from mechdesign.mechanisms.mean import MeanMechanism
 from mechdesign.mechanisms.noise import noise_of, randomizer
+from mechdesign.mechanisms.operations import Operation
 
 Array = NDArray[np.float64]
 Items = NDArray[np.int64]
@@ -180,7 +183,7 @@ class ContractMenu(Mechanism):
         costs, which = np.unique(self.terms.cost[places], return_inverse=True)
         last = np.array(
             [
-                [_float_down((pay - cost) / level) for cost in map(Fraction, costs.tolist())]
+                [float_down((pay - cost) / level) for cost in map(Fraction, costs.tolist())]
                 for level, pay in self._exact
             ]
         )
@@ -195,7 +198,7 @@ class ContractMenu(Mechanism):
         """The largest float theta that still prefers each item to the next one."""
         pairs = zip(self._exact, self._exact[1:], strict=False)
         return np.array(
-            [_float_down((p0 - p1) / (e0 - e1)) for (e0, p0), (e1, p1) in pairs], dtype=np.float64
+            [float_down((p0 - p1) / (e0 - e1)) for (e0, p0), (e1, p1) in pairs], dtype=np.float64
         )
 
     def utility(self, theta: float, item: int) -> float:
@@ -219,6 +222,10 @@ class ContractMenu(Mechanism):
         return numbers.astype(np.int64)
 
     # Running it
+
+    def operations(self) -> tuple[Operation, ...]:
+        """Return ``choose``: types in, items and payments out."""
+        return menu_operations(self)
 
     def randomize(self, values: Any, chosen: Any, low: float = 0.0, rng: Rng = None) -> Array:
         """Return one report for each buyer, private at the epsilon of the chosen item.
@@ -391,9 +398,3 @@ def _require(terms: Terms, epsilon: Array, payment: Array) -> None:
         raise ParameterError("counts: every type needs users, and at least one type has to buy")
     if ((epsilon == 0) & (payment != 0)).any():
         raise ParameterError("payment: is not zero for a type that does not buy")
-
-
-def _float_down(number: Fraction) -> float:
-    """Return the largest float that is not above a rational number."""
-    nearest = float(number)
-    return nearest if Fraction(nearest) <= number else math.nextafter(nearest, -math.inf)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -12,9 +13,11 @@ from numpy.typing import NDArray
 from mechdesign.audit.channel import PrivacyAudit, require_channel
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, EstimationError
-from mechdesign.core.randomness import BITS, TOTAL, Rng, bit_source
-from mechdesign.core.validation import choice, finite_array, in_range, privacy_delta, privacy_epsilon
+from mechdesign.core.forecast import USERS, Forecast
+from mechdesign.core.randomness import BITS, TOTAL, BitSource
+from mechdesign.core.validation import choice, finite_array, in_range, integer, privacy_delta, privacy_epsilon
 from mechdesign.mechanisms.frequencies import (
+    REMEDY,
     FrequencyEstimate,
     FrequencyMechanism,
     project_to_simplex,
@@ -128,27 +131,13 @@ class FiniteChannel(FrequencyMechanism):
 
     # Client
 
-    def randomize(self, answers: Any, rng: Rng = None) -> NDArray[Any]:
-        """Return one report for each answer.
-
-        Parameters
-        ----------
-        answers : array of labels or numbers
-        rng : None, int or numpy Generator
-            None, the default, draws from the operating system; give a seed only in simulations.
-
-        Returns
-        -------
-        array
-            Labels where the mechanism has report labels, else numbers from 0.
-        """
-        codes = self.labels.encode(answers)
-        source = bit_source(rng)
+    def draw(self, codes: Codes, source: BitSource) -> Codes:
+        """Return the number of a report for the number of each answer."""
         reports = np.empty(len(codes), dtype=np.int64)
         for start in range(0, len(codes), CHUNK):
             part = codes[start : start + CHUNK]
             reports[start : start + CHUNK] = self._search(part, source.integers(len(part)))
-        return self.report_labels.decode(reports)
+        return reports
 
     @cached_property
     def _cumulative(self) -> NDArray[np.int64]:
@@ -203,18 +192,63 @@ class FiniteChannel(FrequencyMechanism):
             more = ", ..." if len(groups[0]) > 4 else ""
             raise EstimationError(
                 f"channel: answers {names}{more} are reported alike, so their frequencies cannot be told "
-                "apart; build with a larger epsilon, a delta or a more even prior"
+                f"apart; {self._remedy()}"
             )
         values = np.linalg.svd(channel, compute_uv=False)
         if channel.shape[0] > channel.shape[1] or values[-1] <= SINGULAR * values[0]:
             rank = int((values > SINGULAR * values[0]).sum())
             raise EstimationError(
                 f"channel: singular (rank {rank} for {channel.shape[0]} answers), so the frequencies "
-                "cannot be recovered; build with a larger epsilon, a delta or a more even prior"
+                f"cannot be recovered; {self._remedy()}"
             )
         root = np.sqrt(np.maximum(channel.mean(axis=0), 2.0**-60))
         inverse: NDArray[np.float64] = np.linalg.pinv(channel.T / root[:, None], rcond=SINGULAR / 100) / root
         return inverse
+
+    def _remedy(self) -> str:
+        """Return what makes the frequencies estimable: it depends on why they are not."""
+        target = self.target
+        if target.epsilon == 0.0 and target.delta == 0.0:
+            return "with epsilon = 0 and delta = 0 reports say nothing; build with a larger epsilon"
+        if self.report_labels.size < self.labels.size:
+            return f"give at least as many reports as answers ({self.labels.size})"
+        if target.distance is not None:
+            return (
+                "the best channel for this loss rounds towards the middle: to estimate frequencies build "
+                "with the utility 'truth' and an even prior, or a larger epsilon per unit of distance"
+            )
+        return REMEDY
+
+    def forecast(self, users: int = USERS) -> Forecast:
+        """Return whether frequencies can be estimated, and the standard error with so many users.
+
+        Given the answers, a category's estimate has the average over users of Var(L_iY | answer), linear in
+        their frequencies: the largest is attained when all give the same answer.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> channel = FiniteChannel.from_floats(np.eye(2) / 2 + 0.25, PrivacyTarget(1.2))
+        >>> print(channel.forecast(100))
+        frequencies: can be estimated; with 100 users the standard error is 0.0866 if all answers are ...
+        """
+        count = integer("users", users, 1)
+        try:
+            inverse, channel = self._inverse, self.channel
+        except EstimationError as error:
+            reason = str(error).removeprefix("channel: ")
+            return Forecast("frequencies", count, possible=False, reason=reason)
+        variance = channel @ (inverse**2).T - (channel @ inverse.T) ** 2  # of category i, answer x: row x
+        even = float(np.maximum(variance.mean(axis=0), 0.0).max())
+        largest = float(max(variance.max(), 0.0))
+        return Forecast(
+            "frequencies",
+            count,
+            possible=True,
+            largest=math.sqrt(largest / count),
+            typical=math.sqrt(even / count),
+            typical_data="if all answers are equally frequent",
+        )
 
     def indistinguishable(self) -> list[list[int]]:
         """Return the groups of answers that have equal rows, so that no server can tell them apart."""

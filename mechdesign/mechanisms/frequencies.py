@@ -12,13 +12,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.errors import DataError
+from mechdesign.core.errors import DataError, EstimationError, ParameterError, RowError
+from mechdesign.core.forecast import USERS, Forecast
+from mechdesign.core.randomness import BitSource, Rng, bit_source
+from mechdesign.core.tables import Coded, Values
 from mechdesign.core.text import listed, table
 from mechdesign.core.validation import in_range
 from mechdesign.mechanisms.base import CollectingMechanism
+from mechdesign.mechanisms.collecting import column_operations
+from mechdesign.mechanisms.intake import MISSING_CATEGORY
 from mechdesign.mechanisms.labels import Codes, Labels
+from mechdesign.mechanisms.operations import ANYWAY, Column, Operation, Settings
 
 Array = NDArray[np.float64]
+
+REMEDY = (
+    "the best channel for a prior never reports its rarest answers: to estimate frequencies build with an "
+    "even prior (the same number for every answer), a larger epsilon or a delta"
+)
+"""What helps where answers of a mechanism for plain privacy are reported alike."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -135,6 +147,69 @@ class FrequencyMechanism(CollectingMechanism):
     def estimate_from_counts(self, counts: Codes, population: bool = False) -> FrequencyEstimate:
         """Return the estimate from the number of times each report was made."""
 
+    @abstractmethod
+    def forecast(self, users: int = USERS) -> Forecast:
+        """Return whether frequencies can be estimated, and the standard error with so many users."""
+
+    def operations(self) -> tuple[Operation, ...]:
+        """Return ``randomize`` and ``estimate``."""
+        takes = Column("answer", f"one of {_abridged(self.labels)}", any_name=True)
+        reports = f"one of {_abridged(self.report_labels)}"
+        wanted = "the frequencies of the answers"
+        return column_operations(
+            self, takes, reports, self._client, (ANYWAY,), wanted, self.require_estimable
+        )
+
+    def _client(self, answers: Values, settings: Settings, rng: Rng) -> Values:
+        reports = self.draw(self.labels.encode(answers), bit_source(rng))
+        return Coded(np.array(self.report_labels.names), reports) if self.report_labels.names else reports
+
+    def require_estimable(self) -> None:
+        """Raise EstimationError when no frequencies can be estimated from its reports."""
+        forecast = self.forecast()
+        if not forecast.possible:
+            raise EstimationError(
+                f"{forecast}; collect with another mechanism, or on purpose with anyway=True"
+            )
+
+    def require_missing(self, rule: str) -> None:
+        """Raise ParameterError when missing answers are to be a category and no label is theirs."""
+        if rule == "category" and MISSING_CATEGORY not in (self.labels.names or ()):
+            raise ParameterError(
+                f"missing: no category '{MISSING_CATEGORY}'; build with that label, or drop such rows"
+            )
+
+    @abstractmethod
+    def draw(self, codes: Codes, source: BitSource) -> Codes:
+        """Return the number of a report for the number of each answer."""
+
+    def randomize(self, answers: Any, rng: Rng = None, anyway: bool = False) -> NDArray[Any]:
+        """Return one report for each answer.
+
+        Parameters
+        ----------
+        answers : array of labels or numbers
+        rng : None, int or numpy Generator
+            None, the default, draws from the operating system; give a seed only in simulations.
+        anyway : bool
+            Whether to collect although the reports do not determine the frequencies.
+
+        Returns
+        -------
+        array
+            Labels where the mechanism has report labels, else numbers from 0.
+
+        Raises
+        ------
+        DataError
+            For an answer that is no category, naming its row.
+        EstimationError
+            When no frequencies can be estimated from the reports, unless ``anyway``.
+        """
+        if not anyway:
+            self.require_estimable()
+        return self.report_labels.decode(self.draw(self.labels.encode(answers), bit_source(rng)))
+
     def aggregator(self) -> Aggregator:
         """Return an empty counter of reports; counters of many machines can be merged."""
         return Aggregator(self)
@@ -193,11 +268,13 @@ class Aggregator:
         impossible = (counts > 0) & ~self.mechanism.possible_reports()
         if impossible.any():
             report = int(np.argmax(impossible))
-            row = int(np.argmax(codes == report)) + 1
+            row = int(np.argmax(codes == report))
             name = self.mechanism.report_labels.shown()[report]
-            raise DataError(
-                f"reports: row {row}: no answer can cause the report '{name}' under this mechanism; "
-                "use the mechanism file the reports were made with"
+            raise RowError(
+                "reports",
+                row,
+                f": no answer can cause the report '{name}' under this mechanism; "
+                "use the mechanism file the reports were made with",
             )
         self.counts = self.counts + counts
 
@@ -232,6 +309,14 @@ class Aggregator:
             raise DataError("aggregator: the counts are damaged; count the reports again")
         counter.counts = counts
         return counter
+
+
+def _abridged(labels: Labels) -> str:
+    """Return the categories in a few words."""
+    if labels.names is None:
+        return f"0 to {labels.size - 1}"
+    shown = ", ".join(labels.names[:6])
+    return shown if labels.size <= 6 else f"{shown}, ... {labels.size} in all"
 
 
 def standard_errors(variance: Array) -> Array:

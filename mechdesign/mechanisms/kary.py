@@ -17,10 +17,16 @@ from mechdesign.audit.exponential import exp_lower
 from mechdesign.audit.kary import KaryWeights, representative
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, EstimationError, ParameterError
-from mechdesign.core.randomness import BITS, TOTAL, Rng, bit_source
+from mechdesign.core.forecast import USERS, Forecast
+from mechdesign.core.randomness import BITS, TOTAL, BitSource
 from mechdesign.core.validation import integer, privacy_delta, privacy_epsilon
 from mechdesign.mechanisms.finite import SINGULAR
-from mechdesign.mechanisms.frequencies import FrequencyEstimate, FrequencyMechanism, standard_errors
+from mechdesign.mechanisms.frequencies import (
+    REMEDY,
+    FrequencyEstimate,
+    FrequencyMechanism,
+    standard_errors,
+)
 from mechdesign.mechanisms.kary_estimator import KaryEstimator
 from mechdesign.mechanisms.labels import Codes, Labels
 
@@ -241,28 +247,49 @@ class KaryResponse(FrequencyMechanism):
         """Return which reports can be made at all."""
         return np.ones(self.weights.size, dtype=bool) if self.weights.own else self._is_kept
 
-    def randomize(self, answers: Any, rng: Rng = None) -> NDArray[Any]:
-        """Return one report for each answer; see :meth:`FiniteChannel.randomize`."""
-        codes = self.labels.encode(answers)
-        drawn = bit_source(rng).integers(len(codes))
+    def draw(self, codes: Codes, source: BitSource) -> Codes:
+        """Return the number of a report for the number of each answer."""
+        drawn = source.integers(len(codes))
         own, bonus = self.weights.own, self.weights.high - self.weights.low
         delegates = np.where(self._is_kept[codes], codes, self.kept[0])
         if self.weights.low:
             others = self.kept[np.maximum(drawn - (own + bonus), 0) // self.weights.low]
         else:
             others = delegates
-        reports = np.where(drawn < own, codes, np.where(drawn < own + bonus, delegates, others))
-        return self.report_labels.decode(reports)
+        reports: Codes = np.where(drawn < own, codes, np.where(drawn < own + bonus, delegates, others))
+        return reports
 
     def estimate_from_counts(self, counts: Codes, population: bool = False) -> FrequencyEstimate:
         """Return unbiased frequency estimates with standard errors from the counts of reports."""
-        weights, users = self.weights, int(counts.sum())
-        estimator = KaryEstimator(weights.own, weights.high, weights.low, self.kept, self._outside)
-        if (len(self._outside) and weights.own == 0) or estimator.gain <= SINGULAR:
-            raise self._singular()
+        estimator, users = self._estimator, int(counts.sum())
         value, variance = estimator.estimate(counts / users, population)
         errors = standard_errors(variance / users)
         return FrequencyEstimate(value, errors, users, tuple(self.labels.shown()), population)
+
+    @cached_property
+    def _estimator(self) -> KaryEstimator:
+        weights = self.weights
+        estimator = KaryEstimator(weights.own, weights.high, weights.low, self.kept, self._outside)
+        if (len(self._outside) and weights.own == 0) or estimator.gain <= SINGULAR:
+            raise self._singular()
+        return estimator
+
+    def forecast(self, users: int = USERS) -> Forecast:
+        """Return whether frequencies can be estimated, and the standard error with so many users."""
+        count = integer("users", users, 1)
+        try:
+            estimator = self._estimator
+        except EstimationError as error:
+            reason = str(error).removeprefix("channel: ")
+            return Forecast("frequencies", count, possible=False, reason=reason)
+        return Forecast(
+            "frequencies",
+            count,
+            possible=True,
+            largest=math.sqrt(estimator.largest_variance() / count),
+            typical=math.sqrt(estimator.typical_variance() / count),
+            typical_data="if all answers are equally frequent",
+        )
 
     def _singular(self) -> EstimationError:
         outside = self._outside if self.weights.own == 0 else self._outside[:0]
@@ -270,9 +297,15 @@ class KaryResponse(FrequencyMechanism):
         shown = self.labels.shown()
         names = ", ".join(repr(shown[answer]) for answer in alike[:4].tolist())
         names += ", ..." if len(alike) > 4 else ""
+        blank = self.epsilon == 0.0 and self.delta == 0.0
+        remedy = (
+            "with epsilon = 0 and delta = 0 reports say nothing; build with a larger epsilon"
+            if blank
+            else REMEDY
+        )
         return EstimationError(
             f"channel: {len(alike)} answers ({names}) are reported alike, so their "
-            "frequencies cannot be told apart; build with a larger epsilon, a delta or a more even prior"
+            f"frequencies cannot be told apart; {remedy}"
         )
 
     def content(self) -> dict[str, Any]:

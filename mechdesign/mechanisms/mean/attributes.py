@@ -24,17 +24,21 @@ from mechdesign.audit.composition import ComposedAudit, compose
 from mechdesign.audit.exponential import float_up
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
+from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.randomness import BitSource, Rng, bit_source
 from mechdesign.core.validation import choice, integer, privacy_epsilon
 from mechdesign.mechanisms.base import CollectingMechanism, Mechanism, mechanism_types
 from mechdesign.mechanisms.finite import CHUNK
+from mechdesign.mechanisms.intake import Intake
 from mechdesign.mechanisms.labels import Labels
+from mechdesign.mechanisms.mean.attribute_tables import attribute_operations
 from mechdesign.mechanisms.mean.base import MeanMechanism
 from mechdesign.mechanisms.mean.bits import Duchi
 from mechdesign.mechanisms.mean.collect import AttributeAggregator
 from mechdesign.mechanisms.mean.estimates import AttributeMeans
 from mechdesign.mechanisms.mean.table import ColumnRanges
 from mechdesign.mechanisms.mean.tally import Codes, Moments
+from mechdesign.mechanisms.operations import Operation
 
 ESTIMATORS = ("self-normalized", "scaled")
 
@@ -162,6 +166,39 @@ class AttributeSampling(CollectingMechanism):
             block["attribute"] = drawn
             block["report"] = self.inner.draw(self.ranges.to_unit(chosen, drawn), source)
         return reports
+
+    # Tables
+
+    def operations(self) -> tuple[Operation, ...]:
+        """Return ``randomize``, of one column an attribute, and ``estimate``."""
+        return attribute_operations(self)
+
+    def for_data(self, intake: Intake, ranges: Sequence[tuple[float, float]] = ()) -> Self:
+        """Return the mechanism for columns of a file and their ranges; see :meth:`Mechanism.for_data`."""
+        self.require_missing(intake.missing)
+        if intake.columns and len(intake.columns) != self.size:
+            raise ParameterError(f"columns: {len(intake.columns)} names for {self.size} attributes")
+        if len(ranges) not in (0, 1, self.size):
+            raise ParameterError(f"range: {len(ranges)} ranges for {self.size} attributes; give one or each")
+        content = self.content()
+        if intake.columns:
+            content["attributes"] = list(intake.columns)
+        if ranges:
+            each = list(ranges) * (self.size if len(ranges) == 1 else 1)
+            content["low"], content["high"] = ([pair[end] for pair in each] for end in (0, 1))
+        made = type(self).from_content(content)
+        made.intake = intake
+        return made
+
+    def forecast(self, users: int = USERS) -> Forecast:
+        """Return the standard error of an attribute's mean with so many users, in the widest range."""
+        count, share, domain = integer("users", users, 1), self.per_user / self.size, self.inner.domain
+        variance = self.inner.worst_variance()
+        if self.estimator == "scaled":  # no larger than with the worst variance and the worst score at once
+            scores = np.array([domain.low, domain.high]) - float(self.inner.offset)
+            variance += (1.0 - share) * float(np.max(scores**2))
+        widest = float(self.ranges.width.max()) / domain.width
+        return Forecast("means", count, possible=True, largest=math.sqrt(variance / (count * share)) * widest)
 
     # Server
 

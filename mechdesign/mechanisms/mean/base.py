@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Self
 
@@ -18,13 +18,18 @@ from numpy.typing import DTypeLike, NDArray
 from mechdesign.audit.density import DensityAudit
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import DataError, ParameterError
+from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.randomness import BITS, BitSource, Rng, bit_source
-from mechdesign.core.validation import privacy_epsilon
+from mechdesign.core.tables import Values
+from mechdesign.core.validation import integer, privacy_epsilon
 from mechdesign.mechanisms.base import CollectingMechanism
+from mechdesign.mechanisms.collecting import column_operations, count_outside
 from mechdesign.mechanisms.finite import CHUNK
+from mechdesign.mechanisms.intake import Intake
 from mechdesign.mechanisms.mean.estimates import MeanEstimate
 from mechdesign.mechanisms.mean.tally import Moments, Tally
 from mechdesign.mechanisms.mean.values import Array, Domain
+from mechdesign.mechanisms.operations import CLIP, Column, Operation, Settings
 
 
 class MeanMechanism(CollectingMechanism):
@@ -113,6 +118,39 @@ class MeanMechanism(CollectingMechanism):
             unit = self.domain.to_unit(column[start : start + CHUNK])
             reports[start : start + CHUNK] = self.draw(unit, source)
         return reports
+
+    # Tables
+
+    def operations(self) -> tuple[Operation, ...]:
+        """Return ``randomize`` and ``estimate``."""
+        low, high = self.domain.low, self.domain.high
+        takes = Column("value", f"a number from {low:g} to {high:g}", any_name=True)
+        return column_operations(self, takes, "a report", self._client, (CLIP,), "the mean")
+
+    def _client(self, values: Values, settings: Settings, rng: Rng) -> Values:
+        numbers = self.domain.check(values, bool(settings["clip"]))
+        low, high = self.domain.low, self.domain.high
+        settings.count(f"values moved to [{low:g}, {high:g}]", count_outside(numbers, low, high))
+        return self.randomize(numbers, rng=rng, clip=True)
+
+    def for_data(self, intake: Intake, ranges: Sequence[tuple[float, float]] = ()) -> Self:
+        """Return the mechanism for a column of a file and its range; see :meth:`Mechanism.for_data`."""
+        if len(intake.columns) > 1 or len(ranges) > 1:
+            raise ParameterError(
+                f"columns: {max(len(intake.columns), len(ranges))} for a mechanism of one attribute; name one"
+            )
+        self.require_missing(intake.missing)
+        made = self
+        if ranges:
+            low, high = ranges[0]
+            made = type(self).from_content({**self.content(), "low": low, "high": high})
+        made.intake = intake
+        return made
+
+    def forecast(self, users: int = USERS) -> Forecast:
+        """Return the standard error of the mean with so many users, whatever their values."""
+        count = integer("users", users, 1)
+        return Forecast("mean", count, possible=True, largest=math.sqrt(self.worst_variance() / count))
 
     # Server
 

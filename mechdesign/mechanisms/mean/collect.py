@@ -3,16 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 
 from mechdesign.core.errors import DataError
 from mechdesign.mechanisms.labels import Labels
+from mechdesign.mechanisms.mean.base import MeanMechanism
 from mechdesign.mechanisms.mean.estimates import AttributeMeans
+from mechdesign.mechanisms.mean.table import ColumnRanges
+from mechdesign.mechanisms.mean.tally import Moments
 
-if TYPE_CHECKING:
-    from mechdesign.mechanisms.mean.attributes import AttributeSampling
+
+class Sampling(Protocol):
+    """What the server needs to know of a mechanism of sampled attributes."""
+
+    inner: MeanMechanism
+    labels: Labels
+    ranges: ColumnRanges
+    per_user: int
+
+    @property
+    def size(self) -> int:
+        """The number of attributes."""
+
+    @property
+    def fingerprint(self) -> str:
+        """The digest of its content."""
+
+    def column_estimate(self, moments: Moments, users: int, population: bool) -> tuple[float, float]:
+        """Return estimate and standard error of one column, in units of the inner range."""
 
 
 class AttributeAggregator:
@@ -32,7 +52,7 @@ class AttributeAggregator:
     mechdesign.core.errors.DataError: reports: nobody reported attribute '0'; give more users, or leave it out
     """
 
-    def __init__(self, mechanism: AttributeSampling) -> None:
+    def __init__(self, mechanism: Sampling) -> None:
         self.mechanism = mechanism
         self.tally = mechanism.inner.tally(mechanism.size)
 
@@ -99,7 +119,7 @@ class AttributeAggregator:
         return {"mechanism": self.mechanism.fingerprint, "sums": self.tally.as_json()}
 
     @classmethod
-    def from_json(cls, mechanism: AttributeSampling, document: Mapping[str, Any]) -> Self:
+    def from_json(cls, mechanism: Sampling, document: Mapping[str, Any]) -> Self:
         """Restore sums that :meth:`as_json` gave, for the same mechanism."""
         if document.get("mechanism") != mechanism.fingerprint:
             raise DataError(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.errors import DataError, ParameterError
+from mechdesign.core.errors import DataError, ParameterError, RowError
 from mechdesign.core.validation import finite_array
 from mechdesign.mechanisms.labels import Labels
 from mechdesign.mechanisms.mean.values import Array, Domain, as_floats
@@ -33,7 +33,7 @@ class ColumnRanges:
     >>> ranges.check([[0.5, 11.0]])
     Traceback (most recent call last):
         ...
-    mechdesign.core.errors.DataError: values: row 1, column 'count': 11 is outside [0, 10]; correct it, or ...
+    mechdesign.core.errors.RowError: values: row 1, column 'count': 11 is outside [0, 10]; correct it, or ...
     """
 
     def __init__(self, size: int, low: Any, high: Any, labels: Labels) -> None:
@@ -92,20 +92,23 @@ class ColumnRanges:
         missing = np.isnan(part)
         if missing.any():
             row, column = (int(index) for index in np.argwhere(missing)[0])
-            where = self._where(start + row, column)
-            raise DataError(f"values: {where}: NaN; leave out users without a value")
+            raise RowError(
+                "values", start + row, f"{self._column_text(column)}: NaN; leave out users without a value"
+            )
         if clip:
             return
         outside = (part < self.low) | (part > self.high)
         row, column = (int(index) for index in np.argwhere(outside)[0])
-        raise DataError(
-            f"values: {self._where(start + row, column)}: {part[row, column]:.10g} is outside "
+        raise RowError(
+            "values",
+            start + row,
+            f"{self._column_text(column)}: {part[row, column]:.10g} is outside "
             f"[{self.low[column]:g}, {self.high[column]:g}]; correct it, or move values to the "
-            "nearest end with clip=True"
+            "nearest end with clip=True",
         )
 
-    def _where(self, row: int, column: int) -> str:
-        return f"row {row + 1}, column '{self.labels.shown()[column]}'"
+    def _column_text(self, column: int) -> str:
+        return f", column '{self.labels.shown()[column]}'"
 
     def to_unit(self, values: Array, columns: NDArray[np.int64]) -> Array:
         """Return (x - low)/(high - low) for values of the given columns, moved to [0, 1]."""

@@ -22,7 +22,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.errors import DataError
+from mechdesign.core.errors import DataError, RowError
+from mechdesign.core.tables import Coded
 from mechdesign.mechanisms.labels import Labels
 from mechdesign.mechanisms.mean.values import as_floats
 
@@ -117,20 +118,22 @@ class CodeTally(Tally):
 
     def check(self, reports: Any) -> NDArray[Any]:
         """Return the codes; refuse what is no code, or one that no value can cause."""
-        array = np.asarray(reports)
-        if array.dtype == np.uint8 and array.ndim == 1 and self.possible.all():
-            if array.size and int(array.max()) >= len(self.scores):
-                Labels(len(self.scores)).encode(array, "reports")
-            return array
-        codes = Labels(len(self.scores)).encode(array, "reports")
+        if not isinstance(reports, Coded):
+            array = np.asarray(reports)
+            if array.dtype == np.uint8 and array.ndim == 1 and self.possible.all():
+                if array.size and int(array.max()) >= len(self.scores):
+                    Labels(len(self.scores)).encode(array, "reports")
+                return array
+        codes = Labels(len(self.scores)).encode(reports, "reports")
         if not self.possible.all():
             wrong = ~self.possible[codes]
             if wrong.any():
                 row = int(np.argmax(wrong))
-                raise DataError(
-                    f"reports: row {row + 1}: no value can cause the report {int(codes[row])} under "
-                    "this mechanism; "
-                    "use the mechanism file the reports were made with"
+                raise RowError(
+                    "reports",
+                    row,
+                    f": no value can cause the report {int(codes[row])} under this mechanism; "
+                    "use the mechanism file the reports were made with",
                 )
         return codes
 
@@ -213,10 +216,11 @@ class FloatTally(Tally):
             wrong = ~(np.abs(array - self.centre) <= allowed)
             if wrong.any():
                 row = int(np.argmax(wrong))
-                raise DataError(
-                    f"reports: row {row + 1}: no value can cause the report {array[row]:.10g} under "
-                    "this mechanism; "
-                    "use the mechanism file the reports were made with"
+                raise RowError(
+                    "reports",
+                    row,
+                    f": no value can cause the report {array[row]:.10g} under this mechanism; "
+                    "use the mechanism file the reports were made with",
                 )
         return array
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.errors import DataError, ParameterError
+from mechdesign.core.errors import DataError, ParameterError, RowError
+from mechdesign.core.tables import Coded
 from mechdesign.core.validation import number
 
 Array = NDArray[np.float64]
@@ -80,17 +82,17 @@ class Domain:
     def _refuse(self, column: Array, clip: bool) -> None:
         missing = np.isnan(column)
         if missing.any():
-            raise DataError(
-                f"values: row {_first(missing)}: NaN{_more(missing)}; leave out users without a value"
-            )
+            remedy = "leave out users without a value"
+            raise RowError("values", _first(missing), f": NaN{_more(missing)}; {remedy}")
         if clip:
             return
         outside = (column < self.low) | (column > self.high)
-        value = column[_first(outside) - 1]
-        raise DataError(
-            f"values: row {_first(outside)}: {value:.10g} is outside [{self.low:g}, "
-            f"{self.high:g}]{_more(outside)}; "
-            "correct it, or move values to the nearest end with clip=True"
+        row = _first(outside)
+        raise RowError(
+            "values",
+            row,
+            f": {column[row]:.10g} is outside [{self.low:g}, {self.high:g}]{_more(outside)}; "
+            "correct it, or move values to the nearest end with clip=True",
         )
 
     def to_unit(self, values: Array) -> Array:
@@ -102,6 +104,9 @@ class Domain:
 
 def as_floats(values: Any, dimensions: int, what: str) -> Array:
     """Return an array of doubles of this number of dimensions, or name the row that is no number."""
+    if isinstance(values, Coded) and dimensions == 1:
+        with suppress(DataError):  # said again below, with the row
+            return as_floats(values.values, 1, what).take(values.codes)
     raw = np.asarray(values)
     if raw.ndim != dimensions:
         wanted = "one column of numbers" if dimensions == 1 else "a table (users x attributes)"
@@ -124,14 +129,12 @@ def _not_a_number(raw: NDArray[Any], what: str) -> DataError:
             float(value)
         except (TypeError, ValueError):
             row = place // raw.shape[1] if raw.ndim == 2 else place
-            return DataError(
-                f"{what}: row {row + 1}: {value!r} is not a number; correct or leave out the row"
-            )
+            return RowError(what, row, f": {value!r} is not a number; correct or leave out the row")
     return DataError(f"{what}: are not numbers; give one number a row")
 
 
 def _first(mask: NDArray[np.bool_]) -> int:
-    return int(np.argmax(mask)) + 1
+    return int(np.argmax(mask))
 
 
 def _more(mask: NDArray[np.bool_]) -> str:

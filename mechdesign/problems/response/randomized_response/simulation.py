@@ -32,7 +32,7 @@ def simulation(
     for _ in range(repetitions):
         answers = rng.choice(problem.size, size=users, p=problem.prior)
         names = mechanism.labels.decode(answers)
-        reports = mechanism.report_labels.encode(mechanism.randomize(names, rng=rng), "reports")
+        reports = mechanism.report_labels.encode(mechanism.randomize(names, rng=rng, anyway=True), "reports")
         gained = (answers == reports) if table is None else table[answers, reports]
         averages.append(float(np.mean(gained)))
     spread = float(np.std(averages, ddof=1)) / math.sqrt(repetitions) if repetitions > 1 else math.nan

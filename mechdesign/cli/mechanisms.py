@@ -1,0 +1,191 @@
+"""Commands on mechanisms: choose, build, audit, randomize, estimate, run."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from mechdesign.cli.operations import execute, operations_table, parse_operation
+from mechdesign.cli.options import (
+    FINE,
+    MISMATCH,
+    AddCommand,
+    add_users,
+    data_options,
+    missing_option,
+    model_of,
+    model_options,
+    print_json,
+)
+
+
+def add_commands(command: AddCommand) -> None:
+    """Add these commands to the parser."""
+    choose = command("choose", _choose, "rank the mechanisms for means by the error to be expected")
+    choose.add_argument("--epsilon", type=float, required=True, help="the privacy of a user")
+    choose.add_argument("--users", type=int, required=True, metavar="N", help="how many there will be")
+    choose.add_argument("--attributes", type=int, help="how many numbers a user has (default: 1 a column)")
+    choose.add_argument("--exact-only", action="store_true", help="only mechanisms audited exactly")
+    data_options(choose)
+    choose.add_argument("-o", "--output", metavar="FILE", help="save the best one (JSON)")
+    choose.add_argument("--force", action="store_true", help="replace an existing file")
+    choose.add_argument("--json", action="store_true", help="print JSON")
+    build = command("build", _build, "build the mechanism of a model and save it")
+    model_options(build)
+    build.add_argument("--method", help="the method's name")
+    add_users(build)
+    data_options(build)
+    build.add_argument("-o", "--output", required=True, metavar="FILE", help="the mechanism file (JSON)")
+    build.add_argument("--force", action="store_true", help="replace an existing file")
+    audit = command("audit", _audit, "audit a mechanism file exactly")
+    audit.add_argument("mechanism", metavar="MECHANISM", help="a file written by build")
+    audit.add_argument("--json", action="store_true", help="print JSON")
+    randomize = command("randomize", _randomize, "randomize columns of people's data")
+    randomize.add_argument("mechanism", metavar="MECHANISM", help="a file written by build")
+    randomize.add_argument("inputs", nargs=1, metavar="DATA", help="CSV with a header line, or Parquet")
+    randomize.add_argument("-o", "--output", required=True, metavar="FILE", help="CSV or Parquet")
+    randomize.add_argument("--force", action="store_true", help="replace an existing file")
+    randomize.add_argument(
+        "--column", action="append", help="which column; several times for several attributes"
+    )
+    randomize.add_argument(
+        "--clip", action="store_true", help="move numbers outside the range to its nearest end"
+    )
+    randomize.add_argument(
+        "--anyway", action="store_true", help="collect although nothing can be estimated from the reports"
+    )
+    _table_options(randomize)
+    randomize.add_argument("--seed", type=int, help="for simulations only: repeatable, and not private")
+    estimate = command("estimate", _estimate, "estimate from reports, with standard errors and intervals")
+    estimate.add_argument("mechanism", metavar="MECHANISM", help="a file written by build")
+    estimate.add_argument(
+        "inputs", nargs="+", metavar="REPORTS", help="files written by randomize; several are merged"
+    )
+    estimate.add_argument("--column", action="append", help="which column, when there are several")
+    estimate.add_argument(
+        "--population", action="store_true", help="estimate the population the users were drawn from"
+    )
+    estimate.add_argument(
+        "--unmarked", action="store_true", help="take a column whose name carries no fingerprint"
+    )
+    _table_options(estimate)
+    estimate.add_argument("--json", action="store_true", help="print JSON")
+    run = command("run", _run, "run an operation of a mechanism on files; without one, list them")
+    run.add_argument("mechanism", metavar="MECHANISM", help="a file written by build")
+    run.add_argument("operation", nargs="?", metavar="OPERATION", help="what to do")
+    run.add_argument(
+        "rest", nargs=argparse.REMAINDER, metavar="...", help="INPUT ... [-o OUTPUT] and the options"
+    )
+
+
+def _table_options(added: argparse.ArgumentParser) -> None:
+    missing_option(added)
+    added.add_argument(
+        "--missing-code",
+        action="append",
+        default=[],
+        metavar="TEXT",
+        help="a text that stands for a missing value, such as NA; an empty field always does",
+    )
+
+
+def _choose(options: argparse.Namespace) -> int:
+    from mechdesign.mechanisms.intake import Intake
+    from mechdesign.problems.mean import choose
+    from mechdesign.report.outputs import require_output
+
+    columns, ranges = options.column or [], options.range or []
+    attributes = options.attributes or max(1, len(columns), len(ranges))
+    low, high = ranges[0] if len(ranges) == 1 else (0.0, 1.0)
+    ranking = choose(options.epsilon, options.users, attributes, low, high, options.exact_only)
+    if options.output:
+        require_output(options.output, [], options.force)
+        mechanism = ranking.mechanism()
+        intake = Intake(tuple(columns), options.missing or "refuse")
+        mechanism.for_data(intake, [tuple(pair) for pair in ranges]).save(options.output)
+    if options.json:
+        print_json(ranking.as_json())
+    else:
+        print(ranking)
+        if len(ranges) != 1:
+            unit = "the range of its column" if ranges else "the range, which is [0, 1] unless --range says"
+            print(f"errors are parts of {unit}")
+        if options.output:
+            print(f"{options.output}: {ranking.best.name}")
+    return FINE
+
+
+def _build(options: argparse.Namespace) -> int:
+    from mechdesign.core.encoding import encode
+    from mechdesign.core.solve import solve
+    from mechdesign.mechanisms import load_mechanism
+    from mechdesign.report.outputs import require_output
+
+    model = model_of(options)
+    data = model.data.overridden(options.column, options.range, options.missing)
+    solution = solve(model.problem, options.method)
+    if not solution.found:
+        print(f"mechdesign: {model.slug}: {solution.status}: {solution.message}", file=sys.stderr)
+        return MISMATCH
+    mechanism = data.applied(solution.mechanism())
+    require_output(
+        options.output,
+        [model.slug],
+        options.force,
+        lambda: load_mechanism(options.output).fingerprint == mechanism.fingerprint,
+    )
+    mechanism.save(options.output)
+    forecast = mechanism.forecast(options.users)
+    if options.json:
+        print_json({**solution.as_dict(model.slug), "forecast": encode(forecast)})
+    else:
+        print(f"{options.output}: {type(mechanism).__name__} from {model.slug}")
+        print("\n".join(f"  {certificate}" for certificate in mechanism.certificates()))
+        if forecast is not None:
+            print(f"  {forecast}")
+    return FINE
+
+
+def _audit(options: argparse.Namespace) -> int:
+    from mechdesign.audit import PrivacyAudit
+    from mechdesign.core.encoding import encode
+    from mechdesign.mechanisms import load_mechanism
+
+    mechanism = load_mechanism(options.mechanism)
+    certificates = mechanism.certificates()
+    audit = mechanism.audit() if hasattr(mechanism, "audit") else None
+    details: dict[str, Any] = audit.details() if isinstance(audit, PrivacyAudit) else {}
+    if options.json:
+        print_json(
+            {
+                "mechanism": type(mechanism).__name__,
+                "certificates": [encode(certificate.as_dict()) for certificate in certificates],
+                "details": encode(details),
+            }
+        )
+    else:
+        print(f"{options.mechanism}: {type(mechanism).__name__}")
+        print("\n".join(f"  {certificate}" for certificate in certificates))
+        for name, value in details.items():
+            print(f"    {name}: {value}")
+    return FINE if all(certificate.holds for certificate in certificates) else MISMATCH
+
+
+def _randomize(options: argparse.Namespace) -> int:
+    return execute(options, "randomize", ("column", "clip", "seed", "anyway"))
+
+
+def _estimate(options: argparse.Namespace) -> int:
+    return execute(options, "estimate", ("column", "population", "unmarked"))
+
+
+def _run(options: argparse.Namespace) -> int:
+    from mechdesign.mechanisms import load_mechanism
+
+    mechanism = load_mechanism(options.mechanism)
+    if options.operation is None:
+        print(operations_table(options.mechanism, mechanism))
+        return FINE
+    given, names = parse_operation(options, mechanism)
+    return execute(given, options.operation, names, mechanism)

@@ -1,0 +1,185 @@
+"""Commands on models: list, show, solve, compare, check, sweep."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from mechdesign.cli.options import (
+    FINE,
+    MISMATCH,
+    AddCommand,
+    add_users,
+    model_of,
+    model_options,
+    overrides_of,
+    print_json,
+)
+from mechdesign.core.errors import ParameterError
+
+
+def add_commands(command: AddCommand) -> None:
+    """Add these commands to the parser."""
+    listing = command("list", _list, "list the models, or the problems and their methods")
+    listing.add_argument("family", nargs="?", help="only this family")
+    listing.add_argument("--problems", action="store_true", help="list problems and methods instead")
+    listing.add_argument("--json", action="store_true", help="print JSON")
+    show = command(
+        "show", _show, "show a model: statement, source, parameters, claims; or a problem's parameters"
+    )
+    model_options(show)
+    solve = command("solve", _solve, "solve a model and print value, bound, certificates and variables")
+    model_options(solve)
+    add_users(solve)
+    solve.add_argument("--method", help="the method's name; by default the first that applies")
+    for name, run, summary in (
+        ("compare", _compare, "run every method on models, side by side, with certificates and claims"),
+        ("check", _check, "exit 1 when methods disagree, a certificate fails or a claim's verdict flips"),
+    ):
+        added = command(name, run, summary)
+        model_options(added, several=True)
+        added.add_argument("--all", action="store_true", help="all shipped models")
+        if name == "compare":
+            add_users(added)
+    sweep = command("sweep", _sweep, "solve a model over its sweep, with its simulation")
+    model_options(sweep)
+    sweep.add_argument("--method", help="the method's name")
+    sweep.add_argument("-o", "--output", metavar="FILE", help="write the table as CSV or Parquet")
+    sweep.add_argument("--force", action="store_true", help="replace an existing file")
+
+
+def _list(options: argparse.Namespace) -> int:
+    from mechdesign.catalog import load_model, models
+    from mechdesign.core.solve import methods_of
+    from mechdesign.core.text import table
+    from mechdesign.problems import problem_classes
+
+    if options.problems:
+        rows = [
+            [name, method.name, method.kind, method.summary]
+            for name, problem in sorted(problem_classes().items())
+            for method in methods_of(problem)
+        ]
+        header = ["problem", "method", "kind", "summary"]
+    else:
+        loaded = [load_model(slug) for slug in models(options.family)]
+        if not loaded:
+            raise ParameterError(f"list: no models in family '{options.family}'; mechdesign list shows all")
+        rows = [[model.slug, model.problem.name, str(len(model.claims)), model.title] for model in loaded]
+        header = ["model", "problem", "claims", "title"]
+    if options.json:
+        print_json([dict(zip(header, row, strict=True)) for row in rows])
+    else:
+        print(table(header, rows))
+    return FINE
+
+
+def _show(options: argparse.Namespace) -> int:
+    from mechdesign.core.parameters import json_schema, parameters_of
+    from mechdesign.problems import problem_classes
+
+    if options.model in problem_classes():
+        print_json(json_schema(problem_classes()[options.model]))
+        return FINE
+    model = model_of(options)
+    parameters = parameters_of(model.problem)
+    if options.json:
+        from mechdesign.core.encoding import encode
+
+        described = {"model": model.slug, "title": model.title, "problem": model.problem.name}
+        described |= {"source": dict(model.source), "statement": model.statement, "parameters": parameters}
+        described["claims"] = [vars(claim) | {"at": dict(claim.at)} for claim in model.claims]
+        print_json(encode(described))
+        return FINE
+    from mechdesign.report.tables import abridged
+
+    print(f"{model.slug}: {model.title}\nproblem: {model.problem.name} ({model.problem.summary})")
+    print("source: " + ", ".join(f"{key} {value}" for key, value in model.source.items()))
+    print(model.statement.strip())
+    for name, value in parameters.items():
+        print(f"  {name} = {abridged(value)}")
+    for claim in model.claims:
+        at = f" at {dict(claim.at)}" if claim.at else ""
+        print(
+            f"  claim: {claim.quantity}{at} = {claim.value} ({claim.origin}; {claim.verdict}) {claim.reason}"
+        )
+    for name, values in model.sweep.items():
+        print(f"  sweep: {name} over {len(values)} values")
+    return FINE
+
+
+def _solve(options: argparse.Namespace) -> int:
+    from mechdesign.core.encoding import encode
+    from mechdesign.core.solve import solve
+    from mechdesign.report.tables import solution_text
+
+    model = model_of(options)
+    solution = solve(model.problem, options.method)
+    forecast = solution.forecast(options.users)
+    if options.json:
+        print_json({**solution.as_dict(model.slug), "forecast": encode(forecast)})
+    else:
+        print(f"{model.slug}: {model.title}\n{solution_text(solution)}")
+        if forecast is not None:
+            print(f"  {forecast}")
+    return FINE if solution.found else MISMATCH
+
+
+def _checks(options: argparse.Namespace) -> list[Any]:
+    from mechdesign.catalog import check_model, load_model, models
+    from mechdesign.core.text import progress
+
+    slugs = models() if options.all else options.model
+    if not slugs:
+        raise ParameterError("model: none named; name models, or use --all")
+    overrides = overrides_of(options.set)
+    loaded = [load_model(slug, overrides) for slug in slugs]
+    return [check_model(model) for model in progress(loaded, len(loaded), "models")]
+
+
+def _compare(options: argparse.Namespace) -> int:
+    checks = _checks(options)
+    if options.json:
+        print_json([check.as_dict() for check in checks])
+    else:
+        print("\n\n".join(check.text(options.users) for check in checks))
+    return FINE if all(check.passed for check in checks) else MISMATCH
+
+
+def _check(options: argparse.Namespace) -> int:
+    from mechdesign.report.tables import overview
+
+    checks = _checks(options)
+    if options.json:
+        print_json([{**check.as_dict(), "problems": check.problems} for check in checks])
+    else:
+        print(overview(checks))
+    return FINE if all(check.passed for check in checks) else MISMATCH
+
+
+def _sweep(options: argparse.Namespace) -> int:
+    from mechdesign.catalog import run_sweep, sweep_points
+    from mechdesign.core.text import progress, table
+    from mechdesign.report.files import open_table
+    from mechdesign.report.outputs import require_output
+    from mechdesign.report.tables import sweep_json, sweep_table
+    from mechdesign.report.writing import write_columns
+
+    model = model_of(options)
+    if not model.sweep:
+        raise ParameterError(f"{model.slug}: has no [sweep]; add one, for instance epsilon = [0.5, 1.0]")
+    rows = list(progress(run_sweep(model, options.method), len(sweep_points(model)), model.slug))
+    header, lines = sweep_table(rows)
+    if options.output:
+        require_output(
+            options.output,
+            [model.slug],
+            options.force,
+            lambda: open_table(options.output).columns == tuple(header),
+        )
+        write_columns(options.output, dict(zip(header, zip(*lines, strict=True), strict=True)))
+    if options.json:
+        print_json(sweep_json(rows))
+    elif not options.output:
+        print(f"{model.slug}: {model.title}\n{table(header, lines)}")
+    return FINE

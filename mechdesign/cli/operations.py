@@ -1,0 +1,135 @@
+"""Run an operation of a mechanism on files; it says itself which it has, what they take and give."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import Any
+
+from mechdesign.cli.options import FINE, Parser, missing_option, print_json
+from mechdesign.core.encoding import encode
+from mechdesign.core.errors import MechDesignError, ParameterError
+from mechdesign.core.tables import Block
+from mechdesign.core.text import table
+from mechdesign.mechanisms import Mechanism, load_mechanism
+from mechdesign.mechanisms.collecting import as_options
+from mechdesign.mechanisms.operations import Option, operation_of
+from mechdesign.report.files import open_table
+from mechdesign.report.missing import MissingRule
+from mechdesign.report.outputs import require_output, same_file
+from mechdesign.report.writing import write_blocks
+
+
+def operations_table(path: str, mechanism: Mechanism) -> str:
+    """Return what a mechanism does with tables, for people."""
+    found = mechanism.operations()
+    if not found:
+        return f"{path}: a {mechanism.type} has no operations on tables; load it in Python instead"
+    lines = [f"{path}: {mechanism.type}"]
+    for operation in found:
+        gives = ", ".join(map(str, operation.gives)) or "a result, which is printed"
+        takes = ", ".join(map(str, operation.takes)) + (", in several files" if operation.several else "")
+        lines += [f"{operation.name}: {operation.summary}", f"  takes {takes}", f"  gives {gives}"]
+        if operation.options:
+            rows = [[f"  --{_flag(option)}", option.summary] for option in operation.options]
+            lines += table(["  option", "what it does"], rows).splitlines()
+    return "\n".join(lines)
+
+
+def parse_operation(
+    options: argparse.Namespace, mechanism: Mechanism
+) -> tuple[argparse.Namespace, tuple[str, ...]]:
+    """Return the parsed rest of a ``run`` command line, and the names of the operation's options."""
+    operation = operation_of(mechanism.operations(), options.operation, options.mechanism)
+    parser = Parser(
+        prog=f"mechdesign run {options.mechanism} {operation.name}", description=operation.summary
+    )
+    several = operation.several
+    text = "CSV with a header line, or Parquet"
+    parser.add_argument("inputs", nargs="+" if several else 1, metavar="INPUT", help=text)
+    if operation.gives:
+        parser.add_argument("-o", "--output", required=True, metavar="FILE", help="CSV or Parquet")
+        parser.add_argument("--force", action="store_true", help="replace an existing file")
+    else:
+        parser.add_argument("--json", action="store_true", help="print JSON")
+    missing_option(parser)
+    parser.add_argument("--missing-code", action="append", default=[], metavar="TEXT")
+    for option in operation.options:
+        _add(parser, option)
+    given = parser.parse_args(options.rest)
+    given.mechanism = options.mechanism
+    return given, tuple(option.name for option in operation.options)
+
+
+def _flag(option: Option) -> str:
+    return option.name.replace("_", "-")
+
+
+def _add(parser: argparse.ArgumentParser, option: Option) -> None:
+    name, text = f"--{_flag(option)}", option.summary
+    if option.kind == "flag":
+        parser.add_argument(name, action="store_true", help=text, dest=option.name)
+    elif option.kind == "texts":
+        parser.add_argument(name, action="append", help=text, dest=option.name)
+    else:
+        kinds = {"whole number": int, "number": float, "text": str}
+        parser.add_argument(name, type=kinds[option.kind], help=text, dest=option.name)
+
+
+def execute(
+    options: argparse.Namespace, name: str, names: Sequence[str], mechanism: Mechanism | None = None
+) -> int:
+    """Run an operation with the parsed options and print what came of it."""
+    loaded = load_mechanism(options.mechanism) if mechanism is None else mechanism
+    operation = operation_of(loaded.operations(), name, options.mechanism)
+    settings = operation.settings({option: getattr(options, option) for option in names})
+    rule = options.missing or loaded.intake.missing
+    loaded.require_missing(rule)
+    missing = MissingRule(rule, tuple(options.missing_code))
+    _require_different(options.inputs)
+    sources = [open_table(path, missing) for path in options.inputs]
+    try:
+        made = operation.run(sources, settings)
+        said = _written(options, made) if operation.gives else _printed(options, made)
+    except MechDesignError as error:
+        if str(error).startswith((*options.inputs, "-o ")):
+            raise
+        raise type(error)(f"{options.mechanism}: {as_options(str(error))}") from None
+    notes = [missing.said(), *(f"{number} {what}" for what, number in settings.counts.items())]
+    line = "; ".join(text for text in (said, *notes) if text)
+    if line:
+        print(line, file=sys.stderr if getattr(options, "json", False) else sys.stdout)
+    return FINE
+
+
+def _require_different(paths: Sequence[str]) -> None:
+    """Refuse a file that is named twice: its rows would count twice."""
+    for number, path in enumerate(paths):
+        for other in paths[:number]:
+            if same_file(path, other):
+                raise ParameterError(f"{path}: is the same file as {other}; name it once")
+
+
+def _written(options: argparse.Namespace, blocks: Iterator[Block]) -> str:
+    """Write the blocks of an operation; an existing file only if it has the same columns, or by force."""
+    inputs = [options.mechanism, *options.inputs]
+    require_output(options.output, inputs, force=True)
+    first = next(blocks)
+    require_output(
+        options.output,
+        inputs,
+        options.force,
+        lambda: open_table(options.output).columns == tuple(first),
+    )
+    rows = write_blocks(options.output, chain([first], blocks))
+    return f"{options.output}: {rows} rows of {', '.join(map(repr, first))}"
+
+
+def _printed(options: argparse.Namespace, result: Any) -> str:
+    if options.json:
+        print_json(encode(result))
+    else:
+        print(result)
+    return ""

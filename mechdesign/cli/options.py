@@ -1,0 +1,101 @@
+"""What the commands share: exit codes, options, and how values are written on a command line."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tomllib
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn, Protocol
+
+from mechdesign.core.errors import ParameterError
+from mechdesign.core.forecast import USERS
+
+FINE, MISMATCH, BAD_INPUT = 0, 1, 2
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the error and leave."""
+        self.exit(BAD_INPUT, f"{self.prog}: {message}; see {self.prog} --help\n")
+
+
+class AddCommand(Protocol):
+    """Adds a command to the parser and returns the parser of its options."""
+
+    def __call__(
+        self, name: str, run: Callable[[argparse.Namespace], int], summary: str
+    ) -> argparse.ArgumentParser:
+        """Add it."""
+
+
+def model_options(added: argparse.ArgumentParser, several: bool = False) -> None:
+    """Add the model's name, ``--set`` and ``--json``."""
+    text = "a slug such as response/zhou2019_survey, or a path ending in .toml"
+    added.add_argument("model", nargs="*" if several else None, metavar="MODEL", help=text)
+    added.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE", help="override a parameter"
+    )
+    added.add_argument("--json", action="store_true", help="print JSON")
+
+
+def add_users(added: argparse.ArgumentParser) -> None:
+    """Add ``--users``, for which the quality of the answers is forecast."""
+    added.add_argument(
+        "--users",
+        type=int,
+        default=USERS,
+        metavar="N",
+        help=f"say how good the answers will be with so many users (default {USERS})",
+    )
+
+
+def data_options(added: argparse.ArgumentParser) -> None:
+    """Add where the data come from: columns, ranges, missing values."""
+    added.add_argument("--column", action="append", help="column of the data; once for each attribute")
+    added.add_argument(
+        "--range",
+        action="append",
+        nargs=2,
+        type=float,
+        metavar=("LOW", "HIGH"),
+        help="range of the numbers, known without looking at them; once, or once for each column",
+    )
+    missing_option(added)
+
+
+def missing_option(added: argparse.ArgumentParser) -> None:
+    """Add ``--missing``."""
+    added.add_argument(
+        "--missing",
+        choices=("refuse", "drop", "category"),
+        help="what to do with rows without a value; 'category' counts them as the category 'missing'",
+    )
+
+
+def model_of(options: argparse.Namespace) -> Any:
+    """Return the model that was named, with its parameters overridden."""
+    from mechdesign.catalog import load_model
+
+    return load_model(options.model, overrides_of(options.set))
+
+
+def overrides_of(settings: Sequence[str]) -> dict[str, Any]:
+    """Return the parameters of ``--set name=value``; values are written as in a model file."""
+    result = {}
+    for setting in settings:
+        name, equals, text = setting.partition("=")
+        if not equals or not name.strip():
+            raise ParameterError(f"--set {setting}: expected NAME=VALUE, for instance epsilon=2")
+        try:
+            result[name.strip()] = tomllib.loads(f"value = {text}")["value"]
+        except ValueError:
+            result[name.strip()] = text
+    return result
+
+
+def print_json(value: Any) -> None:
+    """Print plain values as JSON."""
+    print(json.dumps(value, indent=1, allow_nan=False))

@@ -1,0 +1,37 @@
+"""The parser of all commands."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
+
+from mechdesign.cli import mechanisms, models
+from mechdesign.cli.options import Parser
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser; each command sets ``run``, a function of the parsed options."""
+    main = Parser(
+        prog="mechdesign", description="Provably best mechanisms for collecting data under privacy."
+    )
+    main.add_argument("--version", action="version", version=f"mechdesign {_version()}")
+    commands = main.add_subparsers(title="commands", required=True, metavar="COMMAND", parser_class=Parser)
+
+    def command(
+        name: str, run: Callable[[argparse.Namespace], int], summary: str
+    ) -> argparse.ArgumentParser:
+        added = commands.add_parser(name, help=summary, description=summary)
+        added.set_defaults(run=run)
+        return added
+
+    models.add_commands(command)
+    mechanisms.add_commands(command)
+    return main
+
+
+def _version() -> str:
+    try:
+        return version("mechdesign")
+    except PackageNotFoundError:  # a checkout that was never installed
+        return "0.0.0"

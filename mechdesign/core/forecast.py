@@ -1,0 +1,56 @@
+"""How good an answer will be, said before anything is collected."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+USERS = 10_000
+"""The number of users that forecasts are for where nobody says."""
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Whether reports determine what is asked for, and with which standard error.
+
+    Attributes
+    ----------
+    quantity : str
+        What is estimated: frequencies, a mean.
+    users : int
+    possible : bool
+        Whether it can be estimated at all.
+    largest : float or None
+        The largest standard error over all data these users may have (and all categories).
+    typical : float or None
+        The standard error for typical data, which ``typical_data`` names.
+    typical_data : str
+    reason : str
+        Why nothing can be estimated, and what would help.
+
+    Examples
+    --------
+    >>> print(Forecast("mean", 400, True, largest=0.05))
+    mean: can be estimated; with 400 users the standard error is at most 0.05
+    >>> print(Forecast("frequencies", 400, False, reason="epsilon is 0; give a larger one"))
+    frequencies: CANNOT be estimated: epsilon is 0; give a larger one
+    """
+
+    quantity: str
+    users: int
+    possible: bool
+    largest: float | None = None
+    typical: float | None = None
+    typical_data: str = ""
+    reason: str = ""
+
+    def __str__(self) -> str:
+        if not self.possible:
+            return f"{self.quantity}: CANNOT be estimated: {self.reason}"
+        head = f"{self.quantity}: can be estimated; with {self.users} users the standard error is"
+        usual = "" if self.typical is None else f" {self.typical:.4g} {self.typical_data} and"
+        return f"{head}{usual} at most {self.largest:.4g}"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the forecast as plain values."""
+        return dict(vars(self))

@@ -1,0 +1,269 @@
+"""Operations ``randomize`` and ``estimate`` on tables, for every mechanism whose reports are columns.
+
+Columns of reports carry the fingerprint of the mechanism in their name, ``age__m3f2a91c07d4e``: a
+name survives what spreadsheets, statistics programs and databases do to a table (sorting, filtering,
+appending rows, converting), costs nothing per row, and two columns of different mechanisms cannot be
+merged by mistake. A comment line before the header would be lost or taken for data, a column of its own
+would cost 14 bytes a row.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+import numpy as np
+
+from mechdesign.core.errors import DataError, MechDesignError, ParameterError, RowError, suggestion
+from mechdesign.core.randomness import Rng, numpy_generator
+from mechdesign.core.tables import Block, Source, Values
+from mechdesign.mechanisms.operations import (
+    COLUMN,
+    POPULATION,
+    SEED,
+    UNMARKED,
+    Column,
+    Operation,
+    Option,
+    Settings,
+)
+
+MARK = re.compile(r"(.*)__(m[0-9a-f]{12})", re.DOTALL)
+
+
+def mark_of(fingerprint: str) -> str:
+    """Return the short form of a mechanism's fingerprint that stands in column names.
+
+    It starts with a letter, so that no program takes it for a number.
+
+    Examples
+    --------
+    >>> mark_of("3f2a91c07d4e55")
+    'm3f2a91c07d4e'
+    """
+    return f"m{fingerprint[:12]}"
+
+
+def marked(column: str, fingerprint: str) -> str:
+    """Return the name of a column of reports: the column's own name and the mechanism's mark.
+
+    A mark that the name carries already is replaced.
+
+    Examples
+    --------
+    >>> marked("age", "3f2a91c07d4e55")
+    'age__m3f2a91c07d4e'
+    """
+    return f"{plain(column)}__{mark_of(fingerprint)}"
+
+
+def plain(column: str) -> str:
+    """Return a column's name without a mark.
+
+    Examples
+    --------
+    >>> plain("age__m3f2a91c07d4e"), plain("age")
+    ('age', 'age')
+    """
+    found = MARK.fullmatch(column)
+    return found.group(1) if found else column
+
+
+class Owner(Protocol):
+    """A mechanism, as far as its tables need it."""
+
+    @property
+    def fingerprint(self) -> str:
+        """The digest of its content."""
+
+    @property
+    def data_columns(self) -> tuple[str, ...]:
+        """The columns of people's data it was built for; empty when it does not say."""
+
+
+class Reporting(Owner, Protocol):
+    """A mechanism with a server that counts reports."""
+
+    def aggregator(self) -> Any:
+        """Return an empty server."""
+
+
+# What columns are read
+
+
+def data_column(source: Source, settings: Settings, mechanism: Owner) -> str:
+    """Return the one column of people's data to randomize."""
+    wanted = list(settings["column"] or mechanism.data_columns)
+    if len(wanted) > 1:
+        raise ParameterError(f"--column: {len(wanted)} columns for a mechanism of one; name one")
+    if not wanted:
+        if len(source.columns) > 1:
+            raise DataError(
+                f"{source.name}: has {len(source.columns)} columns ({', '.join(source.columns[:8])}); "
+                "name one with --column"
+            )
+        wanted = [source.columns[0]]
+    require_columns(source, wanted)
+    return str(wanted[0])
+
+
+def require_columns(source: Source, wanted: Sequence[str]) -> None:
+    """Raise DataError for a column that the source lacks, has twice, or that is asked for twice."""
+    for column in wanted:
+        if column not in source.columns:
+            raise DataError(f"{source.name}: no column '{column}'; {suggestion(column, source.columns)}")
+        if source.columns.count(column) > 1:
+            raise DataError(f"{source.name}: several columns are named '{column}'; rename all but one")
+        if list(wanted).count(column) > 1:
+            raise DataError(f"{source.name}: column '{column}' is asked for twice; name it once")
+
+
+def report_column(source: Source, settings: Settings, mechanism: Owner) -> str:
+    """Return the one column that holds this mechanism's reports; refuse those of another mechanism."""
+    own, names = mark_of(mechanism.fingerprint), list(source.columns)
+    asked = settings["column"] or []
+    if len(asked) > 1:
+        raise ParameterError(f"--column: {len(asked)} columns for a mechanism of one; name one")
+    if asked:
+        known = [name for name in names if asked[0] in (name, plain(name))]
+        if not known:
+            raise DataError(f"{source.name}: no column '{asked[0]}'; {suggestion(asked[0], names)}")
+        names = known
+    marks = {name: found.group(2) for name in names if (found := MARK.fullmatch(name.casefold()))}
+    mine = [name for name, mark in marks.items() if mark == own]
+    if len(mine) == 1:
+        require_columns(source, mine)
+        return mine[0]
+    if mine:
+        raise DataError(
+            f"{source.name}: {len(mine)} columns hold this mechanism's reports ({', '.join(mine[:8])}); "
+            "name one with --column"
+        )
+    if marks:
+        other = next(iter(marks.values()))
+        raise DataError(
+            f"{source.name}: holds reports of another mechanism ({other}, this one is {own}); "
+            "use the mechanism file they were made with"
+        )
+    if not settings["unmarked"]:
+        raise DataError(
+            f"{source.name}: no column name ends in a mechanism's fingerprint ({own} is this one's); "
+            "use a file written by randomize, or --unmarked if you are sure that these are its reports"
+        )
+    if len(names) > 1:
+        raise DataError(
+            f"{source.name}: has {len(names)} columns ({', '.join(names[:8])}); name one with --column"
+        )
+    return names[0]
+
+
+# Running clients and servers over blocks
+
+
+@contextmanager
+def located(source: Source, column: str | None = None) -> Iterator[None]:
+    """Put file, column and the row of the file into the errors that a block causes."""
+    place = source.name if column is None else f"{source.name}: column '{column}'"
+    try:
+        yield
+    except RowError as error:
+        raise RowError(f"{place}: {error.what}", source.row(error.row) - 1, as_options(error.text)) from None
+    except MechDesignError as error:
+        raise type(error)(f"{place}: {as_options(str(error))}") from None
+
+
+def as_options(text: str) -> str:
+    """Return an error's text with the arguments of Python as options of the shell.
+
+    Examples
+    --------
+    >>> as_options("correct it, or move values to the nearest end with clip=True")
+    'correct it, or move values to the nearest end with --clip'
+    """
+    return text.replace("clip=True", "--clip").replace("anyway=True", "--anyway")
+
+
+Client = Callable[[Values, Settings, Rng], Values]
+"""From a block of one column to its reports."""
+
+
+def column_operations(
+    mechanism: Reporting,
+    takes: Column,
+    reports: str,
+    client: Client,
+    options: tuple[Option, ...],
+    wanted: str,
+    require: Callable[[], None] | None = None,
+) -> tuple[Operation, Operation]:
+    """Return ``randomize`` and ``estimate`` of a mechanism of one column.
+
+    Parameters
+    ----------
+    mechanism : Reporting
+    takes : Column
+        People's data.
+    reports : str
+        What stands in the column of reports.
+    client : callable
+        ``client(values, settings, rng)`` returns the reports of a block.
+    options : tuple of Option
+        Of ``randomize``, beside ``column`` and ``seed``.
+    wanted : str
+        What is estimated.
+    require : callable, optional
+        Raises when nothing can be estimated from the reports; asked first, unless ``anyway``.
+    """
+
+    def randomize(sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+        if require is not None and not settings["anyway"]:
+            require()
+        (source,) = sources
+        column = data_column(source, settings, mechanism)
+        rng = stream(settings)
+        for block in source.blocks([column]):
+            with located(source, column):
+                made = client(block[column], settings, rng)
+            yield {marked(column, mechanism.fingerprint): made}
+
+    gives = Column(marked(takes.name, mechanism.fingerprint), reports, any_name=True)
+    one_each = f"one private report for each {takes.name}"
+    return (
+        Operation("randomize", one_each, (takes,), (gives,), randomize, (COLUMN, *options, SEED)),
+        estimation(mechanism, (gives,), wanted),
+    )
+
+
+def estimation(mechanism: Reporting, takes: tuple[Column, ...], wanted: str) -> Operation:
+    """Return the operation ``estimate`` of a mechanism whose server counts one column of reports."""
+
+    def estimate(sources: Sequence[Source], settings: Settings) -> Any:
+        server = mechanism.aggregator()
+        for source in sources:
+            column = report_column(source, settings, mechanism)
+            for block in source.blocks([column]):
+                with located(source, column):
+                    server.update(block[column])
+        return server.estimate(population=bool(settings["population"]))
+
+    summary = f"{wanted}, with standard errors and intervals"
+    return Operation("estimate", summary, takes, (), estimate, (COLUMN, POPULATION, UNMARKED), several=True)
+
+
+def stream(settings: Settings) -> Rng:
+    """Return one generator for all blocks of a simulation; None, the system's, without a seed."""
+    seed = settings["seed"]
+    return None if seed is None else numpy_generator(seed)
+
+
+def count_outside(values: Any, low: Any, high: Any) -> int:
+    """Return how many numbers lie outside a range.
+
+    Examples
+    --------
+    >>> count_outside(np.array([0.0, 2.0, -1.0]), 0.0, 1.0)
+    2
+    """
+    return int(np.count_nonzero((values < low) | (values > high)))

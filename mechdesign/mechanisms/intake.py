@@ -1,0 +1,54 @@
+"""Where a mechanism's data come from: the columns of a file, and what to do where a value is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mechdesign.core.errors import ParameterError
+from mechdesign.core.validation import choice
+
+MISSING = ("refuse", "drop", "category")
+"""What to do with a row without a value: refuse the file, leave the row out, or count it as a category."""
+
+MISSING_CATEGORY = "missing"
+"""The category that stands for a missing answer."""
+
+
+@dataclass(frozen=True)
+class Intake:
+    """The columns a mechanism was built for, and what to do with missing values.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        In the order of the mechanism's attributes; empty when the user is to name them.
+    missing : {"refuse", "drop", "category"}
+
+    Examples
+    --------
+    >>> Intake(("age",), "drop").as_json()
+    {'columns': ['age'], 'missing': 'drop'}
+    """
+
+    columns: tuple[str, ...] = ()
+    missing: str = "refuse"
+
+    def __post_init__(self) -> None:
+        names: object = self.columns
+        if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) and name for name in names):
+            raise ParameterError(f"columns: expected a list of names of columns, got {names!r}")
+        if len(set(names)) != len(names):
+            raise ParameterError("columns: a name stands twice; names must differ")
+        object.__setattr__(self, "columns", tuple(names))
+        choice("missing", self.missing, MISSING)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the settings as plain values."""
+        return {"columns": list(self.columns), "missing": self.missing}
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> Intake:
+        """Return the settings that :meth:`as_json` gave."""
+        return cls(tuple(document["columns"]), document["missing"])

@@ -1,0 +1,145 @@
+"""Tables of sampled attributes: columns of numbers in, the columns ``attribute`` and ``report`` out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.errors import DataError, RowError
+from mechdesign.core.randomness import Rng
+from mechdesign.core.tables import Block, Source, Values, regrouped
+from mechdesign.mechanisms.collecting import (
+    Reporting,
+    count_outside,
+    located,
+    marked,
+    report_column,
+    require_columns,
+    stream,
+)
+from mechdesign.mechanisms.labels import Labels
+from mechdesign.mechanisms.mean.table import ColumnRanges
+from mechdesign.mechanisms.mean.values import as_floats
+from mechdesign.mechanisms.operations import (
+    CLIP,
+    COLUMN,
+    POPULATION,
+    SEED,
+    UNMARKED,
+    Column,
+    Operation,
+    Settings,
+)
+
+ATTRIBUTE, REPORT = "attribute", "report"
+
+
+class Sampling(Reporting, Protocol):
+    """What tables need of a mechanism of sampled attributes."""
+
+    labels: Labels
+    ranges: ColumnRanges
+    per_user: int
+
+    def randomize(self, values: Any, rng: Rng = None, clip: bool = False) -> NDArray[Any]:
+        """Return the records of the reports."""
+
+
+def attribute_operations(mechanism: Sampling) -> tuple[Operation, ...]:
+    """Return ``randomize`` and ``estimate`` of a mechanism of sampled attributes."""
+    names = mechanism.labels.shown()
+    more = ", ..." if len(names) > 6 else ""
+    takes = Column("columns", f"a number each: {', '.join(names[:6])}{more}", any_name=True)
+    gives = (
+        Column(ATTRIBUTE, "the number of the attribute"),
+        Column(marked(REPORT, mechanism.fingerprint), "a report"),
+    )
+    return (
+        Operation(
+            "randomize",
+            f"{mechanism.per_user} private report(s) for each row",
+            (takes,),
+            gives,
+            lambda sources, settings: _randomized(mechanism, sources, settings),
+            (COLUMN, CLIP, SEED),
+        ),
+        Operation(
+            "estimate",
+            "the means of all attributes, with standard errors and intervals",
+            gives,
+            (),
+            lambda sources, settings: _estimated(mechanism, sources, settings),
+            (POPULATION, UNMARKED),
+            several=True,
+        ),
+    )
+
+
+def _randomized(mechanism: Sampling, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+    (source,) = sources
+    columns, rng = _data_columns(mechanism, source, settings), stream(settings)
+    ranges, name = mechanism.ranges, marked(REPORT, mechanism.fingerprint)
+    for block in source.blocks(columns):
+        parts = []
+        for column in columns:
+            with located(source, column):
+                parts.append(as_floats(block[column], 1, "values"))
+        values = np.stack(parts, axis=1)
+        with located(source):
+            ranges.check(values, bool(settings["clip"]))
+            settings.count("values moved to their range", count_outside(values, ranges.low, ranges.high))
+            reports = mechanism.randomize(values, rng=rng, clip=True)
+        yield {ATTRIBUTE: reports[ATTRIBUTE], name: reports[REPORT]}
+
+
+def _data_columns(mechanism: Sampling, source: Source, settings: Settings) -> list[str]:
+    """Return the columns in the order of the attributes: those named, or those of the attributes' names."""
+    names = mechanism.labels.names
+    given = settings["column"] or mechanism.data_columns or (names if names is not None else source.columns)
+    columns = list(given)
+    require_columns(source, columns)
+    if names is not None:
+        if set(names) != set(columns):
+            raise DataError(
+                f"{source.name}: the columns are {', '.join(columns)}, the mechanism's attributes "
+                f"{', '.join(names)}; name these with --column"
+            )
+        return list(names)
+    if len(columns) != mechanism.labels.size:
+        raise DataError(
+            f"{source.name}: {len(columns)} columns for {mechanism.labels.size} attributes; "
+            "name one each with --column"
+        )
+    return columns
+
+
+def _estimated(mechanism: Sampling, sources: Sequence[Source], settings: Settings) -> Any:
+    server = mechanism.aggregator()
+    for source in sources:
+        require_columns(source, [ATTRIBUTE])
+        column = report_column(_Without(source, ATTRIBUTE), settings, mechanism)
+        for block in regrouped(source.blocks([ATTRIBUTE, column]), mechanism.per_user):
+            with located(source):
+                server.update(_records(block[ATTRIBUTE], block[column]))
+    return server.estimate(population=bool(settings["population"]))
+
+
+def _records(attributes: Values, reports: Values) -> NDArray[Any]:
+    with_row = as_floats(attributes, 1, "reports: attribute")
+    broken = with_row != np.floor(with_row)
+    if broken.any():
+        raise RowError("reports: attribute", int(np.argmax(broken)), ": is not a whole number")
+    records = np.empty(len(with_row), dtype=[(ATTRIBUTE, np.int64), (REPORT, np.float64)])
+    records[ATTRIBUTE], records[REPORT] = with_row, as_floats(reports, 1, "reports")
+    return records
+
+
+class _Without:
+    """A source that hides a column, so that the reports are the only one left."""
+
+    def __init__(self, source: Source, hidden: str) -> None:
+        self.name, self.blocks, self.row = source.name, source.blocks, source.row
+        self.columns = tuple(name for name in source.columns if name != hidden)

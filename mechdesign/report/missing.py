@@ -1,0 +1,91 @@
+"""Rows without a value: refused, left out, or counted as a category; and how many there were."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.errors import RowError
+from mechdesign.core.tables import Block, Coded, Values
+from mechdesign.core.validation import choice
+from mechdesign.mechanisms.intake import MISSING, MISSING_CATEGORY
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass
+class MissingRule:
+    """What to do with rows without a value, and how often it was done.
+
+    An empty field of a CSV file, a null or NaN of a Parquet file are missing; so are the ``codes``.
+
+    Attributes
+    ----------
+    rule : {"refuse", "drop", "category"}
+    codes : tuple of str
+        Texts that stand for a missing value, such as NA.
+    rows : int
+        How many rows were dropped or given the category ``missing``.
+
+    Examples
+    --------
+    >>> rule = MissingRule("drop")
+    >>> block, kept = rule.apply({"x": np.array(["a", ""])}, {"x": np.array([False, True])})
+    >>> block["x"].tolist(), kept.tolist(), rule.rows
+    (['a'], [0], 1)
+    """
+
+    rule: str = "refuse"
+    codes: tuple[str, ...] = ()
+    rows: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        choice("missing", self.rule, MISSING)
+
+    def apply(
+        self, block: Mapping[str, Values], missing: Mapping[str, Mask]
+    ) -> tuple[Block, NDArray[np.int64] | None]:
+        """Return the block that is left, and the numbers of its rows when some were dropped.
+
+        Raises
+        ------
+        RowError
+            When values are missing and the rule is to refuse them.
+        """
+        found = {name: mask for name, mask in missing.items() if mask.any()}
+        if not found:
+            return block, None
+        if self.rule == "refuse":
+            name = min(found, key=lambda column: int(np.argmax(found[column])))
+            count = int(found[name].sum())
+            more = f" ({count} such rows here)" if count > 1 else ""
+            remedy = "leave such rows out with --missing drop, or count them with --missing category"
+            raise RowError(f"column '{name}'", int(np.argmax(found[name])), f": is missing{more}; {remedy}")
+        affected = np.logical_or.reduce(list(found.values()))
+        self.rows += int(affected.sum())
+        if self.rule == "category":
+            return {name: _filled(values, found.get(name)) for name, values in block.items()}, None
+        kept = np.flatnonzero(~affected)
+        return {name: values[kept] for name, values in block.items()}, kept
+
+    def said(self) -> str:
+        """Return what was done, in a few words; empty when nothing was."""
+        if not self.rows:
+            return ""
+        done = "dropped" if self.rule == "drop" else f"counted as '{MISSING_CATEGORY}'"
+        return f"{self.rows} rows without a value {done}"
+
+
+def _filled(values: Values, mask: Mask | None) -> Values:
+    """Return the values as texts and objects, with the word for missing in its places."""
+    if mask is None:
+        return values
+    if isinstance(values, Coded):
+        table = np.append(values.values.astype(object), MISSING_CATEGORY)
+        return Coded(table, np.where(mask, len(table) - 1, values.codes))
+    column = values.astype(object)
+    column[mask] = MISSING_CATEGORY
+    return column

@@ -1,0 +1,57 @@
+"""Whether an output may be written where something stands already: never over an input."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from mechdesign.core.errors import MechDesignError, ParameterError
+
+
+def require_output(
+    path: str, inputs: Iterable[str], force: bool, same: Callable[[], bool] | None = None
+) -> None:
+    """Raise ParameterError when writing to this path would destroy something.
+
+    Parameters
+    ----------
+    path : str
+        The output.
+    inputs : iterable of str
+        What the command reads; none of it is ever overwritten, by whatever name.
+    force : bool
+        Whether the user said that an existing file may be replaced.
+    same : callable, optional
+        Whether what stands there was written by the same command, which may replace it. An error of
+        the toolkit means no.
+
+    Examples
+    --------
+    >>> require_output("people.csv", ["people.csv"], force=True)
+    Traceback (most recent call last):
+        ...
+    mechdesign.core.errors.ParameterError: -o people.csv: is an input of this command; name another place
+    """
+    for source in inputs:
+        if same_file(path, source):
+            raise ParameterError(f"-o {path}: is an input of this command; name another place")
+    if force or not os.path.lexists(path) or not Path(path).is_file():
+        return  # what is no file is refused when it is written
+    if same is not None:
+        try:
+            if same():
+                return
+        except MechDesignError:
+            pass
+    raise ParameterError(f"-o {path}: exists; name another place, or replace it with --force")
+
+
+def same_file(first: str, second: str) -> bool:
+    """Whether two names are of one file, be it through links."""
+    if os.path.realpath(first) == os.path.realpath(second):
+        return True
+    try:
+        return os.path.samefile(first, second)
+    except OSError:
+        return False

@@ -1,0 +1,123 @@
+"""Blocks of columns into CSV or Parquet files; a file appears whole or not at all."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.errors import DataError
+from mechdesign.core.files import whole_file
+from mechdesign.core.tables import Block, Coded, Values, length
+from mechdesign.report.reading import pyarrow_module
+
+PARQUET = (".parquet", ".pq")
+"""Names of files that are Parquet; all others are CSV."""
+
+GROUP = 1 << 20
+"""Rows of a row group of Parquet files: small groups make large files."""
+
+
+def write_blocks(path: str | os.PathLike[str], blocks: Iterable[Block]) -> int:
+    """Write blocks to a CSV or Parquet file and return the number of rows.
+
+    Raises
+    ------
+    DataError
+        When the place cannot be written; nothing is left behind.
+    MissingPackageError
+        For Parquet without pyarrow.
+    """
+    if Path(path).suffix.lower() in PARQUET:
+        pyarrow_module("parquet", path)
+        write = _write_parquet
+    else:
+        write = _write_csv
+    with whole_file(path, DataError) as temporary:
+        return write(temporary, blocks)
+
+
+def write_columns(path: str | os.PathLike[str], columns: Mapping[str, Sequence[Any] | NDArray[Any]]) -> None:
+    """Write columns that are in memory to a CSV or Parquet file."""
+    arrays = {name: np.asarray(values) for name, values in columns.items()}
+    if len({len(values) for values in arrays.values()}) > 1:
+        raise ValueError("columns: their lengths differ")
+    write_blocks(path, [arrays])
+
+
+def _write_csv(path: Path, blocks: Iterable[Block]) -> int:
+    rows = 0
+    with path.open("w", newline="", encoding="utf-8") as stream:
+        for block in blocks:
+            if not rows:
+                stream.write(_csv_lines([list(block)]))
+            stream.write(_csv_block(list(block.values())))
+            rows += length(block)
+    return rows
+
+
+def _csv_lines(rows: Iterable[Sequence[Any]]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()
+
+
+def _csv_block(columns: list[Values]) -> str:
+    """Return the lines of a block; a single column of few different values is put together from these."""
+    column = _coded(columns[0]) if len(columns) == 1 else None
+    if column is not None:
+        lines = [_csv_lines([[value]]) for value in column.values.tolist()]
+        return "".join([lines[code] for code in column.codes.tolist()])
+    return _csv_lines(zip(*(np.asarray(values).tolist() for values in columns), strict=True))
+
+
+def _coded(values: Values) -> Coded | None:
+    """Return the column as codes of few distinct values, where that is known or quickly found."""
+    if isinstance(values, Coded):
+        return values
+    if values.dtype.kind in "iu" and len(values):
+        low, high = int(values.min()), int(values.max())
+        if high - low < len(values) // 4:
+            return Coded(np.arange(low, high + 1), values - low)
+    return None
+
+
+def _write_parquet(path: Path, blocks: Iterable[Block]) -> int:
+    import pyarrow
+    import pyarrow.parquet
+
+    rows, writer = 0, None
+    try:
+        for group in _groups(blocks):
+            table = pyarrow.table({name: pyarrow.array(values) for name, values in group.items()})
+            if writer is None:
+                writer = pyarrow.parquet.ParquetWriter(path, table.schema)
+            writer.write_table(table.cast(writer.schema))
+            rows += table.num_rows
+    finally:
+        if writer is not None:
+            writer.close()
+    return rows
+
+
+def _groups(blocks: Iterable[Block]) -> Iterator[dict[str, NDArray[Any]]]:
+    waiting: list[Block] = []
+    rows = 0
+    for block in blocks:
+        waiting.append(block)
+        rows += length(block)
+        if rows >= GROUP:
+            yield _joined(waiting)
+            waiting, rows = [], 0
+    if waiting:
+        yield _joined(waiting)
+
+
+def _joined(blocks: Sequence[Block]) -> dict[str, NDArray[Any]]:
+    return {name: np.concatenate([np.asarray(block[name]) for block in blocks]) for name in blocks[0]}

@@ -1,0 +1,216 @@
+"""CSV and Parquet files in blocks: what is written is read, and errors name file and row."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+from mechdesign.core.errors import DataError, MissingPackageError
+from mechdesign.core.tables import ROWS
+from mechdesign.report import reading_csv
+from mechdesign.report.files import open_table, read_column
+from mechdesign.report.missing import MissingRule
+from mechdesign.report.writing import write_columns
+
+
+@pytest.fixture(params=["pyarrow", "python"])
+def reader(request, monkeypatch):
+    """Run a test with pyarrow's reader of CSV and with Python's own."""
+    if request.param == "python":
+        monkeypatch.setattr(reading_csv, "_arrow", lambda: None)
+    return request.param
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".pq"])
+def test_what_is_written_is_read(tmp_path, reader, suffix):
+    path = tmp_path / f"data{suffix}"
+    write_columns(path, {"answer": np.array(["yes", 'say "no", or', "ä\nb"]), "age": np.array([1, 2, 3])})
+    name, values = read_column(path, "answer")
+    assert (name, values.tolist()) == ("answer", ["yes", 'say "no", or', "ä\nb"])
+    assert [int(value) for value in read_column(path, "age")[1]] == [1, 2, 3]
+    assert [item.name for item in tmp_path.iterdir()] == [path.name]
+
+
+def test_a_single_column_needs_no_name_and_a_byte_order_mark_is_no_part_of_it(tmp_path, reader):
+    path = tmp_path / "data.csv"
+    path.write_bytes("\ufeffanswer\r\nyes\r\nno\r\n".encode())
+    assert read_column(path)[0] == "answer"
+    assert read_column(path, "answer")[1].tolist() == ["yes", "no"]
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "message"),
+    [
+        ("", None, "is empty; give a header line"),
+        ("answer\n", None, "has a header and no rows; give one row a user"),
+        ("a,b\n1,2\n", None, "has 2 columns; name one"),
+        ("answer,b\n1,2\n", "anser", "no column 'anser'; known: answer, b"),
+        ("a,b\n1,2\n3\n", "a", "line 3: 1 fields, the header has 2"),
+        ("a,b\n1,2\n3,4,5\n", "a", "line 3: 3 fields, the header has 2"),
+    ],
+)
+def test_csv_files_that_do_not_fit(tmp_path, reader, text, column, message):
+    path = tmp_path / "data.csv"
+    path.write_text(text)
+    with pytest.raises(DataError) as caught:
+        read_column(path, column)
+    assert str(caught.value).startswith(f"{path}: {message}")
+
+
+def test_files_that_are_no_csv(tmp_path, reader):
+    (tmp_path / "latin.csv").write_bytes(b"answer\n\xe9\n")
+    with pytest.raises(DataError, match="is not a CSV file in UTF-8"):
+        read_column(tmp_path / "latin.csv")
+    with pytest.raises(DataError, match=r"cannot be read .No such file or directory.; check the path"):
+        read_column(tmp_path / "none.csv")
+    with pytest.raises(DataError, match="cannot be read"):
+        read_column(tmp_path)
+
+
+def test_parquet_files_that_do_not_fit(tmp_path):
+    path = tmp_path / "data.parquet"
+    path.write_text("nonsense")
+    with pytest.raises(DataError, match="is not a Parquet file"):
+        read_column(path)
+    pyarrow.parquet.write_table(pyarrow.table({"a": [1, None], "b": [1, 2]}), path)
+    with pytest.raises(DataError, match="column 'a': row 2: is missing; leave such rows out"):
+        read_column(path, "a")
+    with pytest.raises(DataError) as caught:
+        read_column(path, "c")
+    assert str(caught.value) == f"{path}: no column 'c'; known: a, b"
+    with pytest.raises(DataError, match=r"data.parquet: has 2 columns; name one"):
+        read_column(path)
+    pyarrow.parquet.write_table(pyarrow.table({"a": pyarrow.array([], pyarrow.int64())}), path)
+    with pytest.raises(DataError, match="no rows; give one row a user"):
+        read_column(path)
+    with pytest.raises(DataError, match="cannot be read"):
+        read_column(tmp_path / "none.parquet")
+
+
+def test_without_pyarrow_parquet_names_the_extra(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    with pytest.raises(MissingPackageError, match=r"install mechdesign\[parquet\], or use CSV"):
+        read_column(tmp_path / "data.parquet")
+    with pytest.raises(MissingPackageError):
+        write_columns(tmp_path / "out.parquet", {"a": [1]})
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_nothing_is_left_where_nothing_can_be_written(tmp_path, suffix):
+    taken = tmp_path / f"taken{suffix}"
+    taken.mkdir()
+    with pytest.raises(DataError, match=r"cannot be written|not a regular file"):
+        write_columns(taken, {"a": [1]})
+    with pytest.raises(DataError, match=r"cannot be written .No such file"):
+        write_columns(tmp_path / "no" / f"folder{suffix}", {"a": [1]})
+    with pytest.raises(ValueError, match=r"zip|length"):
+        write_columns(tmp_path / f"uneven{suffix}", {"a": [1, 2], "b": [1]})
+    assert [item.name for item in tmp_path.iterdir()] == [taken.name]
+
+
+def test_an_old_file_is_replaced_whole(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text("old\n" * 1000)
+    write_columns(path, {"a": ["x"]})
+    assert path.read_text() == "a\nx\n"
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_blocks_have_the_same_size_whatever_the_pieces_of_the_file(tmp_path, reader, suffix):
+    rows = 2 * ROWS + 7
+    path = tmp_path / f"data{suffix}"
+    numbers = np.arange(rows)
+    write_columns(path, {"x": numbers, "word": np.where(numbers % 3 == 0, "a", "b")})
+    table = open_table(path)
+    blocks = list(table.blocks(["word", "x"]))
+    assert [len(block["x"]) for block in blocks] == [ROWS, ROWS, 7]
+    joined = np.concatenate([np.asarray(block["x"]) for block in blocks]).astype(np.int64)
+    assert (joined == numbers).all()
+    assert np.asarray(blocks[2]["word"]).tolist() == ["b", "a", "b", "b", "a", "b", "b"]
+    assert table.row(3) == 2 * ROWS + 4
+
+
+GAPS = "id,age\n1,31\n2,\n3,NA\n4,47\n"
+
+
+def test_missing_values_are_refused_dropped_or_counted_as_a_category(tmp_path, reader):
+    path = tmp_path / "gaps.csv"
+    path.write_text(GAPS)
+    with pytest.raises(DataError, match="column 'age': row 2: is missing; leave such rows out"):
+        list(open_table(path).blocks(["age"]))
+    dropping = MissingRule("drop", ("NA",))
+    table = open_table(path, dropping)
+    (block,) = table.blocks(["id", "age"])
+    assert np.asarray(block["id"]).tolist() == ["1", "4"]
+    assert (dropping.rows, table.row(1)) == (2, 4), "the second row that is left is the file's fourth"
+    counting = MissingRule("category")
+    (block,) = open_table(path, counting).blocks(["age"])
+    assert np.asarray(block["age"]).tolist() == ["31", "missing", "NA", "47"]
+    assert counting.said() == "1 rows without a value counted as 'missing'"
+
+
+def test_missing_values_of_parquet_are_nulls_and_nan(tmp_path):
+    path = tmp_path / "gaps.parquet"
+    columns = {"n": pyarrow.array([1, None, 3]), "x": pyarrow.array([0.5, 1.5, float("nan")])}
+    columns["t"] = pyarrow.array(["a", "b", None])
+    pyarrow.parquet.write_table(pyarrow.table(columns), path)
+    for names, left in ((["n"], 2), (["x"], 2), (["t"], 2), (["n", "x"], 1), (["n", "x", "t"], 1)):
+        rule = MissingRule("drop")
+        (block,) = open_table(path, rule).blocks(names)
+        assert (len(block[names[0]]), rule.rows) == (left, 3 - left)
+    (block,) = open_table(path, MissingRule("category")).blocks(["t"])
+    assert np.asarray(block["t"]).tolist() == ["a", "b", "missing"]
+
+
+def test_nothing_but_missing_values_is_an_error(tmp_path, reader):
+    (tmp_path / "gaps.csv").write_text("a,b\n,1\n,2\n")
+    with pytest.raises(DataError, match="every row lacks a value; there is nothing left"):
+        list(open_table(tmp_path / "gaps.csv", MissingRule("drop")).blocks(["a"]))
+
+
+def test_blank_lines_of_one_column_are_missing_except_at_the_end(tmp_path, reader):
+    path = tmp_path / "one.csv"
+    path.write_text("a\nx\n\ny\n\n\n")
+    with pytest.raises(DataError, match="column 'a': row 2: is missing"):
+        list(open_table(path).blocks(["a"]))
+    (block,) = open_table(path, MissingRule("drop")).blocks(["a"])
+    assert np.asarray(block["a"]).tolist() == ["x", "y"]
+    path.write_text("a,b\nx,1\n\ny,2\n")
+    (block,) = open_table(path).blocks(["a"])
+    assert np.asarray(block["a"]).tolist() == ["x", "y"], "a row of two columns is never blank"
+
+
+def test_odd_but_legal_files(tmp_path, reader):
+    """A header that spans lines, a name that stands twice elsewhere, quotes, commas, line ends of Windows."""
+    path = tmp_path / "odd.csv"
+    path.write_text('"a\nb",x,x,"say ""c"""\r\n"1,5",,,"two\nlines"\r\n', newline="")
+    table = open_table(path)
+    assert table.columns == ("a\nb", "x", "x", 'say "c"')
+    (block,) = table.blocks(["a\nb", 'say "c"'])
+    assert [np.asarray(values).tolist() for values in block.values()] == [["1,5"], ["two\nlines"]]
+
+
+def test_the_two_readers_of_csv_agree_on_random_files(tmp_path, monkeypatch):
+    """Random tables with quotes, blanks, long and unusual texts; 60 of them."""
+    random = np.random.default_rng(20)
+    words = ["", "a", "b c", "ü", '"', ",", "1", "1.5", " x ", "y" * 300, "-0", "NA", "\t"]
+    for number in range(60):
+        path = tmp_path / f"{number}.csv"
+        rows, width = int(random.integers(1, 40)), int(random.integers(2, 5))
+        table = random.choice(words, size=(rows, width))
+        write_columns(path, {f"c{place}": table[:, place] for place in range(width)})
+        found = []
+        for arrow in (reading_csv._arrow(), None):
+            monkeypatch.setattr(reading_csv, "_arrow", lambda arrow=arrow: arrow)
+            rule = MissingRule("category", ("NA",))
+            blocks = list(open_table(path, rule).blocks([f"c{place}" for place in range(width)]))
+            found.append(([np.asarray(values).tolist() for values in blocks[0].values()], rule.rows))
+            monkeypatch.undo()
+        assert found[0] == found[1]
+        wanted = np.where((table == "") | (table == "NA"), "missing", table)
+        assert np.array(found[0][0]).T.tolist() == wanted.tolist()
