@@ -26,16 +26,15 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
-from mechdesign.core.certificate import Certificate
-from mechdesign.core.compare import Comparison, compare
-from mechdesign.core.errors import MechDesignError, suggestion
-from mechdesign.core.method import Method, Outcome
-from mechdesign.core.problem import Problem
-from mechdesign.core.solution import Solution
-from mechdesign.core.solve import methods_of, solve
-
 if TYPE_CHECKING:  # for type checkers and editors; a test compares these with what the families export
     from mechdesign.catalog import Model, load_model, models
+    from mechdesign.core.certificate import Certificate
+    from mechdesign.core.compare import Comparison, compare
+    from mechdesign.core.errors import MechDesignError
+    from mechdesign.core.method import Method, Outcome
+    from mechdesign.core.problem import Problem
+    from mechdesign.core.solution import Solution
+    from mechdesign.core.solve import methods_of, solve
     from mechdesign.mechanisms import Mechanism, load_mechanism
     from mechdesign.problems.contract import PrivacyContract, PrivacyContractContinuous
     from mechdesign.problems.mean import MeanChannel, MeanInterval, choose
@@ -70,26 +69,42 @@ __all__ = [
     "solve",
 ]
 
-_CATALOG = ("Model", "load_model", "models")
+_HOMES = {
+    "Certificate": "core.certificate",
+    "Comparison": "core.compare",
+    "MechDesignError": "core.errors",
+    "Mechanism": "mechanisms",
+    "Method": "core.method",
+    "Model": "catalog",
+    "Outcome": "core.method",
+    "Problem": "core.problem",
+    "Solution": "core.solution",
+    "compare": "core.compare",
+    "load_mechanism": "mechanisms",
+    "load_model": "catalog",
+    "methods_of": "core.solve",
+    "models": "catalog",
+    "solve": "core.solve",
+}
+"""Where the front's own names live; the families' names are found in the families."""
+
 _SUBPACKAGES = ("audit", "catalog", "cli", "core", "mechanisms", "problems", "report", "solvers")
-_MECHANISMS = ("Mechanism", "load_mechanism")
 
 
 if not TYPE_CHECKING:  # a type checker would take every unknown name for known
 
     def __getattr__(name: str) -> Any:
-        """Find catalog, mechanism and problem names on first use, so that importing stays quick."""
-        if name.startswith("_"):
-            raise AttributeError(f"module 'mechdesign' has no attribute '{name}'")
-        if name in _CATALOG:
-            return getattr(import_module("mechdesign.catalog"), name)
-        if name in _MECHANISMS:
-            return getattr(import_module("mechdesign.mechanisms"), name)
-        if name in _SUBPACKAGES:  # the import system asks before it imports one
+        """Find a name on first use: importing stays quick, and can be interrupted without a traceback."""
+        if name in _HOMES:
+            value = getattr(import_module(f"mechdesign.{_HOMES[name]}"), name)
+            globals()[name] = value
+            return value
+        if name.startswith("_") or name in _SUBPACKAGES:  # the import system asks before it imports one
             raise AttributeError(f"module 'mechdesign' has no attribute '{name}'")
         exported = _exported()
         if name in exported:
             return exported[name]
+        suggestion = import_module("mechdesign.core.errors").suggestion
         raise AttributeError(
             f"module 'mechdesign' has no attribute '{name}'; {suggestion(name, [*exported, *__all__])}"
         )
