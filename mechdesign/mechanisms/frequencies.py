@@ -6,6 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from statistics import NormalDist
 from typing import Any
 
@@ -166,11 +167,15 @@ class FrequencyMechanism(CollectingMechanism):
 
     def require_estimable(self) -> None:
         """Raise EstimationError when no frequencies can be estimated from its reports."""
-        forecast = self.forecast()
-        if not forecast.possible:
+        if not self._prospect.possible:
             raise EstimationError(
-                f"{forecast}; collect with another mechanism, or on purpose with anyway=True"
+                f"{self._prospect}; collect with another mechanism, or on purpose with anyway=True"
             )
+
+    @cached_property
+    def _prospect(self) -> Forecast:
+        """The forecast, kept: a client asks for it with every answer."""
+        return self.forecast()
 
     def require_missing(self, rule: str) -> None:
         """Raise ParameterError when missing answers are to be a category and no label is theirs."""
