@@ -27,7 +27,7 @@ from mechdesign.core.numbers import rational, shown
 from mechdesign.core.randomness import TOTAL
 from mechdesign.core.validation import choice, privacy_delta, privacy_epsilon
 
-__all__ = ["PrivacyAudit", "Weights", "audit_channel", "channel_holds", "require_channel"]
+__all__ = ["NOTIONS", "PrivacyAudit", "Weights", "audit_channel", "channel_holds", "require_channel"]
 
 NOTIONS = ("set-wise", "entry-wise")
 """The two readings of delta."""
