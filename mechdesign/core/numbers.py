@@ -268,7 +268,10 @@ def _converted(field: str, raw: NDArray[Any], rounded: bool) -> Doubles:
         return raw.astype(np.float64)
     entries = raw.ravel().tolist()
     if not set(map(type, entries)) <= {float}:
-        entries = [double(_entry(field, raw, place), entry, rounded) for place, entry in enumerate(entries)]
+        entries = [
+            entry if type(entry) is float else double(_entry(field, raw, place), entry, rounded)
+            for place, entry in enumerate(entries)
+        ]
     return np.array(entries, dtype=np.float64).reshape(raw.shape)
 
 

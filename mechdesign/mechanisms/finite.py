@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -13,7 +14,7 @@ from mechdesign.audit.channel import PrivacyAudit, require_channel
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, EstimationError
 from mechdesign.core.numbers import whole
-from mechdesign.core.randomness import BITS, TOTAL, Rng, bit_source
+from mechdesign.core.randomness import BITS, TOTAL, Rng
 from mechdesign.core.validation import in_range
 from mechdesign.mechanisms.frequencies import (
     FrequencyEstimate,
@@ -60,7 +61,7 @@ class FiniteChannel(FrequencyMechanism):
     >>> round(channel.audit().true_epsilon, 6)
     1.098612
     >>> channel.randomize([0, 1, 1], rng=3)
-    array([0, 0, 1])
+    array([0, 1, 0])
     """
 
     type: ClassVar[str] = "finite-channel"
@@ -117,6 +118,10 @@ class FiniteChannel(FrequencyMechanism):
         possible: NDArray[np.bool_] = self.weights.max(axis=0) > 0
         return possible
 
+    def stream(self) -> str:
+        """Return a digest of the weights, which is much less work than that of the whole content."""
+        return hashlib.sha256(self.weights.tobytes()).hexdigest()
+
     # Client
 
     def randomize(self, answers: Any, rng: Rng = None) -> NDArray[Any]:
@@ -134,7 +139,7 @@ class FiniteChannel(FrequencyMechanism):
             Labels where the mechanism has report labels, else numbers from 0.
         """
         codes = self.labels.encode(answers)
-        source = bit_source(rng)
+        source = self.source(rng)
         reports = np.empty(len(codes), dtype=np.int64)
         for start in range(0, len(codes), CHUNK):
             part = codes[start : start + CHUNK]

@@ -18,7 +18,7 @@ from mechdesign.audit.kary import KaryWeights, representative
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, EstimationError, ParameterError
 from mechdesign.core.numbers import wholes
-from mechdesign.core.randomness import BITS, TOTAL, Rng, bit_source
+from mechdesign.core.randomness import BITS, TOTAL, Rng
 from mechdesign.core.validation import privacy_delta, privacy_epsilon
 from mechdesign.mechanisms.finite import SINGULAR, require_total
 from mechdesign.mechanisms.frequencies import FrequencyEstimate, FrequencyMechanism, standard_errors
@@ -247,7 +247,7 @@ class KaryResponse(FrequencyMechanism):
     def randomize(self, answers: Any, rng: Rng = None) -> NDArray[Any]:
         """Return one report for each answer; see :meth:`FiniteChannel.randomize`."""
         codes = self.labels.encode(answers)
-        drawn = bit_source(rng).integers(len(codes))
+        drawn = self.source(rng).integers(len(codes))
         own, bonus = self.weights.own, self.weights.high - self.weights.low
         delegates = np.where(self._is_kept[codes], codes, self.kept[0])
         if self.weights.low:

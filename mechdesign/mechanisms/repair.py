@@ -126,7 +126,8 @@ def make_private(channel: Array, target: PrivacyTarget) -> Repaired:
     >>> repaired.audit.holds, round(repaired.mixing, 3)
     (True, 0.538)
     """
-    target = PrivacyTarget.of(target)
+    if type(target) is not PrivacyTarget:
+        target = PrivacyTarget.of(target)
     clean = merged(cleaned(channel), target)
     best: tuple[float, float, Array] | None = None
     for constant in constant_rows(clean):

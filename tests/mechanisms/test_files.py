@@ -151,7 +151,10 @@ def test_a_changed_structure_is_refused(kary, keys, text):
 @pytest.mark.parametrize(
     ("keys", "text"),
     [
-        (("content", "weights", lambda rows: [*rows[:2], rows[2][:1]]), "refused: channel: expected a matrix"),
+        (
+            ("content", "weights", lambda rows: [*rows[:2], rows[2][:1]]),
+            "refused: channel: expected a matrix",
+        ),
         (("content", "weights", []), "refused: channel: expected a matrix"),
         (("content", "weights", 7), "refused: channel: expected a matrix"),
         (("content", "labels", ["a", "a", "b"]), "'a' stands twice"),
