@@ -16,6 +16,7 @@ from mechdesign.core.errors import DataError
 from mechdesign.core.text import table
 from mechdesign.core.validation import in_range
 from mechdesign.mechanisms.base import Mechanism
+from mechdesign.mechanisms.counts import require_users, whole_rows
 from mechdesign.mechanisms.labels import Codes, Labels
 
 Array = NDArray[np.float64]
@@ -199,6 +200,7 @@ class Aggregator:
             raise DataError(
                 "aggregator: the other one belongs to a different mechanism; merge counts of one only"
             )
+        require_users(self.users + other.users)
         self.counts = self.counts + other.counts
 
     def estimate(self, population: bool = False) -> FrequencyEstimate:
@@ -219,10 +221,12 @@ class Aggregator:
                 "aggregator: the counts belong to a different mechanism; load the one they were made with"
             )
         counter = cls(mechanism)
-        counts = np.array(document["counts"], dtype=np.int64)
-        if counts.shape != counter.counts.shape or (counts < 0).any():
-            raise DataError("aggregator: the counts are damaged; count the reports again")
-        counter.counts = counts
+        (counts,) = whole_rows([document.get("counts")], len(counter.counts), 1)
+        require_users(sum(counts))
+        read = np.array(counts, dtype=np.int64)
+        if (read > 0)[~mechanism.possible_reports()].any():
+            raise DataError("aggregator: counts of reports that no answer can cause; count the reports again")
+        counter.counts = read
         return counter
 
 

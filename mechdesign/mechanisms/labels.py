@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from typing import Any
+from unicodedata import category
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError, ParameterError, suggestion
+from mechdesign.core.numbers import shown
 
 Codes = NDArray[np.int64]
 
@@ -24,7 +26,8 @@ class Labels:
     ----------
     size : int
     names : sequence of str, optional
-        Unique names; without them the categories are the numbers themselves.
+        Unique names without line breaks and control characters; without names the categories are the
+        numbers themselves.
 
     Examples
     --------
@@ -37,11 +40,19 @@ class Labels:
         self.names: tuple[str, ...] | None = None
         if names is None:
             return
-        if len(names) != size:
-            raise ParameterError(f"labels: {len(names)} names for {size} categories; give one name each")
-        self.names = tuple(name for name in names if isinstance(name, str) and name and "\0" not in name)
-        if len(self.names) != size:
+        # A subclass of str counts as the text that it is, whatever it says it equals.
+        read = tuple(str.__str__(name) if issubclass(type(name), str) else "" for name in list(names))
+        if len(read) != size:
+            raise ParameterError(f"labels: {len(read)} names for {size} categories; give one name each")
+        if "" in read:
             raise ParameterError("labels: every name must be a non-empty text; put quotes around numbers")
+        for name in read:
+            if _breaks_a_line(name):
+                raise ParameterError(
+                    f"labels: {shown(name)} has a line break or a control character, which a table cannot "
+                    "hold; replace it by a space"
+                )
+        self.names = read
         if len(set(self.names)) != size:
             double = next(name for name in self.names if self.names.count(name) > 1)
             raise ParameterError(f"labels: '{double}' stands twice; names must differ")
@@ -119,6 +130,11 @@ class Labels:
     def shown(self) -> list[str]:
         """Return a text for every category."""
         return [str(number) for number in range(self.size)] if self.names is None else list(self.names)
+
+
+def _breaks_a_line(name: str) -> bool:
+    """Whether a name has a control character, a line or paragraph separator, or half a surrogate pair."""
+    return not name.isprintable() and any(category(letter) in ("Cc", "Cs", "Zl", "Zp") for letter in name)
 
 
 def _is_plain_integer(text: str) -> bool:

@@ -12,6 +12,7 @@ from mechdesign.core.errors import DataError, MechDesignError, MethodError, Para
 from mechdesign.mechanisms.base import Mechanism
 from mechdesign.mechanisms.frequencies import FrequencyMechanism
 from mechdesign.mechanisms.mean.attributes import AttributeSampling
+from mechdesign.mechanisms.mean.values import as_floats
 from mechdesign.report.columns import read_column, read_columns
 
 ATTRIBUTE, REPORT = "attribute", "report"
@@ -95,17 +96,7 @@ def _one(columns: Sequence[str] | None) -> str | None:
 
 
 def _numbers(path: str, name: str, values: NDArray[Any]) -> NDArray[np.float64]:
-    try:
-        return values.astype(np.float64)
-    except (TypeError, ValueError):
-        for row, value in enumerate(values.tolist()):
-            try:
-                float(value)
-            except (TypeError, ValueError):
-                raise DataError(
-                    f"{path}: column '{name}': row {row + 1}: {value!r} is not a number"
-                ) from None
-        raise
+    return _called(f"{path}: column '{name}'", as_floats, values, 1, "values")  # type: ignore[no-any-return]
 
 
 def _called(place: str, function: Any, *arguments: Any, **options: Any) -> Any:

@@ -35,6 +35,9 @@ from mechdesign.mechanisms.mean.estimates import AttributeMeans
 from mechdesign.mechanisms.mean.table import ColumnRanges
 from mechdesign.mechanisms.mean.tally import Codes, Moments
 
+MAX_ATTRIBUTES = 1_000_000
+"""More attributes are refused: a file of a few bytes must not ask for gigabytes."""
+
 ESTIMATORS = ("self-normalized", "scaled")
 
 
@@ -83,7 +86,7 @@ class AttributeSampling(Mechanism):
                 f"inner: {type(inner).__name__} is no mechanism for the mean of one attribute"
             )
         names = None if isinstance(attributes, (int, np.integer)) else list(attributes)
-        size = integer("attributes", attributes if names is None else len(names), 1)
+        size = integer("attributes", attributes if names is None else len(names), 1, MAX_ATTRIBUTES)
         self.inner, self.labels = inner, Labels(size, names)
         self.per_user = integer("per_user", per_user, 1, size)
         self.estimator = choice("estimator", estimator, ESTIMATORS)

@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from mechdesign.core.errors import DataError, ParameterError
+from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.randomness import BITS, BitSource, Rng
 from mechdesign.core.validation import privacy_epsilon
 from mechdesign.mechanisms.base import Mechanism
@@ -205,6 +205,9 @@ class FormulaMechanism(MeanMechanism):
         self.domain = Domain(low, high)
         self._prepare()
         self.require_finite()
+        for certificate in self.certificates():
+            if not certificate.holds:
+                raise CertificateError(f"{self.type}: {certificate}; give a smaller epsilon or a wider range")
 
     def _prepare(self) -> None:
         """Compute what drawing needs (nothing by default)."""
@@ -268,7 +271,7 @@ class MeanAggregator:
                 "aggregator: the sums belong to a different mechanism; load the one they were made with"
             )
         restored = cls(mechanism)
-        restored.tally.restore(document["sums"])
+        restored.tally.restore(document.get("sums"))
         return restored
 
 
