@@ -148,7 +148,7 @@ def _numbers_from_text(array: NDArray[Any], what: str) -> NDArray[Any]:
         if isinstance(value, bool) or not isinstance(value, (str, int, float)):
             raise DataError(f"{what}: row {row + 1}: {value!r} is not a number; remove or recode it")
         if isinstance(value, str):
-            match = WHOLE_NUMBER.fullmatch(value.strip())
+            match = WHOLE_NUMBER.fullmatch(value.strip(" \t"))
             if match is None:
                 raise DataError(f"{what}: row {row + 1}: {value!r} is not a code; give codes, or set labels")
             value = int(match.group(1))
