@@ -8,6 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from mechdesign.core.errors import ModelFileError
+from mechdesign.core.files import read_text
+
+LARGEST_FILE = 1 << 24
+"""A model file with more bytes is refused; every model that can be solved is much smaller."""
 
 TWICE = "Cannot overwrite a value"
 KEY = re.compile(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
@@ -27,8 +31,10 @@ def read_toml(path: Path) -> dict[str, Any]:
     """
     text = ""
     try:
-        text = path.read_bytes().decode("utf-8")
+        text = read_text(path, LARGEST_FILE, ModelFileError)
         return tomllib.loads(text)
+    except ModelFileError:
+        raise
     except OSError as error:
         raise ModelFileError(f"{path}: cannot be read ({error.strerror}); check the path") from None
     except (ValueError, RecursionError) as error:

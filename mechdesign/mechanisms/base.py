@@ -9,10 +9,10 @@ import os
 import pkgutil
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from functools import cache
-from pathlib import Path
+from functools import cache, cached_property
 from typing import Any, ClassVar, Self, cast
 
+import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.certificate import Certificate, CertificateAudit
@@ -24,14 +24,18 @@ from mechdesign.core.errors import (
     UnknownNameError,
     suggestion,
 )
-from mechdesign.core.files import whole_file
+from mechdesign.core.files import read_text, whole_file
 from mechdesign.core.forecast import USERS, Forecast
+from mechdesign.core.randomness import BitSource, Rng, bit_source, numpy_generator
 from mechdesign.core.types import Counter, Estimate, PrivacyVerdict, Verdict
 from mechdesign.mechanisms.intake import Intake
 from mechdesign.mechanisms.operations import Operation
 
 FORMAT = "mechdesign-mechanism"
 VERSION = 1
+
+LARGEST_FILE = 1 << 27
+"""A mechanism file with more bytes is neither written nor read."""
 
 
 class Mechanism(ABC):
@@ -118,6 +122,28 @@ class Mechanism(ABC):
         """A SHA-256 digest of the content: reports of different mechanisms must not be mixed."""
         return digest(self.type, self.content())
 
+    def stream(self) -> str:
+        """Return what tells the random stream of a seed from that of another mechanism."""
+        return self.fingerprint
+
+    @cached_property
+    def _stream(self) -> str:
+        return f"{self.type} {self.stream()}"
+
+    def seeded(self, rng: Rng) -> np.random.Generator | None:
+        """Return the numpy generator that ``rng`` names; None stands for the operating system's.
+
+        A seed gives every mechanism a stream of its own: two reports of one user, made by two mechanisms
+        with the same seed, have independent noise.
+        """
+        if rng is None or isinstance(rng, np.random.Generator):
+            return rng
+        return numpy_generator(rng, self._stream)
+
+    def source(self, rng: Rng) -> BitSource:
+        """Return the uniform integers that ``rng`` names; see :meth:`seeded`."""
+        return bit_source(self.seeded(rng))
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the mechanism to a JSON file; the file appears whole or not at all."""
         content = self.content()
@@ -132,6 +158,9 @@ class Mechanism(ABC):
         if self.intake != Intake():
             document["data"] = self.intake.as_json()
         text = json.dumps(document, indent=1, allow_nan=False) + "\n"
+        if len(text) > LARGEST_FILE:
+            limit = LARGEST_FILE >> 20
+            raise ModelFileError(f"{path}: the mechanism takes more than {limit} MiB; make it smaller")
         with whole_file(path, ModelFileError) as temporary:
             temporary.write_text(text, encoding="utf-8")
 
@@ -225,7 +254,10 @@ def load_mechanism(path: str | os.PathLike[str]) -> CollectingMechanism:
     True
     """
     try:
-        document = json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_refuse_constant)
+        text = read_text(path, LARGEST_FILE, ModelFileError)
+        document = json.loads(text, parse_constant=_refuse_constant)
+    except ModelFileError:
+        raise
     except OSError as error:
         raise ModelFileError(
             f"{path}: cannot be read ({error.strerror}); name a file written by build"
@@ -254,7 +286,7 @@ def _restored(path: str | os.PathLike[str], kind: type[Mechanism], document: Map
         mechanism.intake = Intake.from_json(document["data"]) if "data" in document else Intake()
     except CertificateError as error:
         raise CertificateError(f"{path}: refused: {error}; build it anew") from None
-    except (KeyError, IndexError, TypeError, AttributeError, OverflowError) as error:
+    except (KeyError, IndexError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise ModelFileError(f"{path}: content is damaged ({error!r}); build it anew") from None
     except ValueError as error:
         raise ModelFileError(f"{path}: content is damaged ({error}); build it anew") from None

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from mechdesign.core.errors import DataError, MechDesignError, ParameterError, RowError, suggestion
-from mechdesign.core.randomness import Rng, numpy_generator
+from mechdesign.core.randomness import Rng
 from mechdesign.core.tables import Block, Source, Values
 from mechdesign.mechanisms.operations import (
     COLUMN,
@@ -81,6 +81,9 @@ class Owner(Protocol):
     @property
     def data_columns(self) -> tuple[str, ...]:
         """The columns of people's data it was built for; empty when it does not say."""
+
+    def seeded(self, rng: Rng) -> Rng:
+        """Return one generator for all blocks of a simulation; None, the system's, without a seed."""
 
 
 class Reporting(Owner, Protocol):
@@ -222,11 +225,11 @@ def column_operations(
             require()
         (source,) = sources
         column = data_column(source, settings, mechanism)
-        rng = stream(settings)
+        rng, name = mechanism.seeded(settings["seed"]), marked(column, mechanism.fingerprint)
         for block in source.blocks([column]):
             with located(source, column):
                 made = client(block[column], settings, rng)
-            yield {marked(column, mechanism.fingerprint): made}
+            yield {name: made}
 
     gives = Column(marked(takes.name, mechanism.fingerprint), reports, any_name=True)
     one_each = f"one private report for each {takes.name}"
@@ -250,12 +253,6 @@ def estimation(mechanism: Reporting, takes: tuple[Column, ...], wanted: str) -> 
 
     summary = f"{wanted}, with standard errors and intervals"
     return Operation("estimate", summary, takes, (), estimate, (COLUMN, POPULATION, UNMARKED), several=True)
-
-
-def stream(settings: Settings) -> Rng:
-    """Return one generator for all blocks of a simulation; None, the system's, without a seed."""
-    seed = settings["seed"]
-    return None if seed is None else numpy_generator(seed)
 
 
 def count_outside(values: Any, low: Any, high: Any) -> int:

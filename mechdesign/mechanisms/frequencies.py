@@ -21,6 +21,7 @@ from mechdesign.core.text import listed, table
 from mechdesign.core.validation import in_range
 from mechdesign.mechanisms.base import CollectingMechanism
 from mechdesign.mechanisms.collecting import column_operations
+from mechdesign.mechanisms.counts import require_users, whole_rows
 from mechdesign.mechanisms.intake import MISSING_CATEGORY
 from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.operations import ANYWAY, Column, Operation, Settings
@@ -213,7 +214,7 @@ class FrequencyMechanism(CollectingMechanism):
         """
         if not anyway:
             self.require_estimable()
-        return self.report_labels.decode(self.draw(self.labels.encode(answers), bit_source(rng)))
+        return self.report_labels.decode(self.draw(self.labels.encode(answers), self.source(rng)))
 
     def aggregator(self) -> Aggregator:
         """Return an empty counter of reports; counters of many machines can be merged."""
@@ -289,6 +290,7 @@ class Aggregator:
             raise DataError(
                 "aggregator: the other one belongs to a different mechanism; merge counts of one only"
             )
+        require_users(self.users + other.users)
         self.counts = self.counts + other.counts
 
     def estimate(self, population: bool = False) -> FrequencyEstimate:
@@ -309,10 +311,12 @@ class Aggregator:
                 "aggregator: the counts belong to a different mechanism; load the one they were made with"
             )
         counter = cls(mechanism)
-        counts = np.array(document["counts"], dtype=np.int64)
-        if counts.shape != counter.counts.shape or (counts < 0).any():
-            raise DataError("aggregator: the counts are damaged; count the reports again")
-        counter.counts = counts
+        (counts,) = whole_rows([document.get("counts")], len(counter.counts), 1)
+        require_users(sum(counts))
+        read = np.array(counts, dtype=np.int64)
+        if (read > 0)[~mechanism.possible_reports()].any():
+            raise DataError("aggregator: counts of reports that no answer can cause; count the reports again")
+        counter.counts = read
         return counter
 
 

@@ -18,9 +18,10 @@ from mechdesign.audit.kary import KaryWeights, representative
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, EstimationError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
+from mechdesign.core.numbers import wholes
 from mechdesign.core.randomness import BITS, TOTAL, BitSource
 from mechdesign.core.validation import integer, privacy_delta, privacy_epsilon
-from mechdesign.mechanisms.finite import SINGULAR
+from mechdesign.mechanisms.finite import SINGULAR, require_total
 from mechdesign.mechanisms.frequencies import (
     REMEDY,
     FrequencyEstimate,
@@ -34,6 +35,9 @@ Array = NDArray[np.float64]
 
 MAX_DENSE = 20_000
 """Matrices of more rows are refused: they would take gigabytes."""
+
+MAX_SIZE = 10_000_000
+"""More answers are refused: a file of a few bytes must not ask for gigabytes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,15 +153,18 @@ class KaryResponse(FrequencyMechanism):
         delta: float = 0.0,
         labels: Sequence[str] | None = None,
     ) -> None:
-        weights.require()
+        weights = KaryWeights.of(weights)
+        kept = wholes("kept", kept, 1)
+        if weights.size > MAX_SIZE:
+            raise ParameterError(f"channel: {weights.size} answers are too many; give at most {MAX_SIZE}")
         if len(kept) != weights.kept or len(np.unique(kept)) != len(kept):
             raise CertificateError(
                 "channel: the kept answers are not distinct or not as many as the weights say"
             )
         if kept.min() < 0 or kept.max() >= weights.size:
             raise CertificateError(f"channel: a kept answer is outside 0 .. {weights.size - 1}")
-        self.weights, self.kept = weights, kept.astype(np.int64)
-        self.epsilon, self.delta = epsilon, delta
+        self.weights, self.kept = weights, kept
+        self.epsilon, self.delta = privacy_epsilon(epsilon), privacy_delta(delta)
         self.labels = self.report_labels = Labels(weights.size, labels)
         if not self.audit().holds:
             raise CertificateError(f"channel: not private as promised: {self.audit()}")
@@ -169,15 +176,16 @@ class KaryResponse(FrequencyMechanism):
         low = ceil((2**62 - own) / (E + k - 1)) for the rational lower bound E of e^epsilon, and high
         takes the rest: then high <= E low, because own + high + (k - 1) low = 2**62.
         """
+        delta = privacy_delta(channel.delta)
         exponential = exp_lower(channel.epsilon)
-        own = math.floor(Fraction(channel.delta) * TOTAL)
-        kept = channel.kept
+        own = math.floor(Fraction(delta) * TOTAL)
+        kept = wholes("kept", channel.kept, 1)
         low, high = _split(TOTAL - own, len(kept), exponential)
         if high < low:  # epsilon below the resolution of the weights: the constant response is as good
             kept = kept[:1]
             low, high = _split(TOTAL - own, 1, exponential)
         weights = KaryWeights(channel.size, len(kept), own, high, low)
-        return cls(weights, kept, channel.epsilon, channel.delta, labels)
+        return cls(weights, kept, channel.epsilon, delta, labels)
 
     @cached_property
     def _audit(self) -> PrivacyAudit:
@@ -325,18 +333,11 @@ class KaryResponse(FrequencyMechanism):
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> Self:
         """Build the mechanism from plain values, auditing it again."""
-        if content["total"] != TOTAL:
-            raise CertificateError(f"total: is {content['total']}, not 2**62")
-        own, high, low = (integer(name, content[name], 0, TOTAL) for name in ("own", "high", "low"))
-        kept = np.array([integer("kept", answer, 0) for answer in content["kept"]], dtype=np.int64)
-        weights = KaryWeights(integer("size", content["size"], 1), len(kept), own, high, low)
-        return cls(
-            weights,
-            kept,
-            privacy_epsilon(content["epsilon"]),
-            privacy_delta(content["delta"]),
-            content["labels"],
-        )
+        require_total(content)
+        kept = wholes("kept", content["kept"], 1)
+        own, high, low = (content[name] for name in ("own", "high", "low"))
+        weights = KaryWeights(content["size"], len(kept), own, high, low)
+        return cls(weights, kept, content["epsilon"], content["delta"], content["labels"])
 
 
 def _split(rest: int, kept: int, exponential: Fraction) -> tuple[int, int]:

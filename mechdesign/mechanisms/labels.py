@@ -6,11 +6,13 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
+from unicodedata import category
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError, ParameterError, RowError, suggestion
+from mechdesign.core.numbers import shown
 from mechdesign.core.tables import Coded
 
 Codes = NDArray[np.int64]
@@ -26,7 +28,8 @@ class Labels:
     ----------
     size : int
     names : sequence of str, optional
-        Unique names; without them the categories are the numbers themselves.
+        Unique names without line breaks and control characters; without names the categories are the
+        numbers themselves.
 
     Examples
     --------
@@ -39,11 +42,19 @@ class Labels:
         self.names: tuple[str, ...] | None = None
         if names is None:
             return
-        if len(names) != size:
-            raise ParameterError(f"labels: {len(names)} names for {size} categories; give one name each")
-        self.names = tuple(name for name in names if isinstance(name, str) and name and "\0" not in name)
-        if len(self.names) != size:
+        # A subclass of str counts as the text that it is, whatever it says it equals.
+        read = tuple(str.__str__(name) if issubclass(type(name), str) else "" for name in list(names))
+        if len(read) != size:
+            raise ParameterError(f"labels: {len(read)} names for {size} categories; give one name each")
+        if "" in read:
             raise ParameterError("labels: every name must be a non-empty text; put quotes around numbers")
+        for name in read:
+            if _breaks_a_line(name):
+                raise ParameterError(
+                    f"labels: {shown(name)} has a line break or a control character, which a table cannot "
+                    "hold; replace it by a space"
+                )
+        self.names = read
         if len(set(self.names)) != size:
             double = next(name for name in self.names if self.names.count(name) > 1)
             raise ParameterError(f"labels: '{double}' stands twice; names must differ")
@@ -127,6 +138,11 @@ class Labels:
         return [str(number) for number in range(self.size)] if self.names is None else list(self.names)
 
 
+def _breaks_a_line(name: str) -> bool:
+    """Whether a name has a control character, a line or paragraph separator, or half a surrogate pair."""
+    return not name.isprintable() and any(category(letter) in ("Cc", "Cs", "Zl", "Zp") for letter in name)
+
+
 def _is_plain_integer(text: str) -> bool:
     return WHOLE_NUMBER.fullmatch(text) is not None and str(int(text.split(".")[0])) == text
 
@@ -138,7 +154,7 @@ def _numbers_from_text(array: NDArray[Any], what: str) -> NDArray[Any]:
         if isinstance(value, bool) or not isinstance(value, (str, int, float)):
             raise RowError(what, row, f": {value!r} is not a number; remove or recode it")
         if isinstance(value, str):
-            match = WHOLE_NUMBER.fullmatch(value.strip())
+            match = WHOLE_NUMBER.fullmatch(value.strip(" \t"))
             if match is None:
                 raise RowError(what, row, f": {value!r} is not a code; give codes, or set labels")
             value = int(match.group(1))

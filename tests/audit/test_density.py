@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from mechdesign.audit.density import audit_density
+from mechdesign.core.errors import ParameterError
 from mechdesign.mechanisms.mean import Hybrid, Laplace, Piecewise, SquareWave
 
 FLOATING = [Laplace, Piecewise, Hybrid, SquareWave]
@@ -57,3 +58,42 @@ def test_an_excess_of_a_billionth_is_seen():
         return -(1.0 + 1e-9) * np.abs(reports - values)
 
     assert not audit_density(shifted, np.array([0.0, 1.0]), np.array([-1.0]), epsilon=1.0).holds
+
+
+def test_a_far_report_does_not_excuse_a_near_one():
+    """The log densities at 1e17 are off by 64 each; that says nothing about the reports 0 and 1."""
+
+    def steep(values, reports):
+        return -3.0 * np.abs(reports - values)
+
+    for outputs in ([0.0, 1.0, 1e17], [0.0, 1.0], [1e17]):
+        audit = audit_density(steep, np.array([0.0, 1.0]), np.array(outputs), epsilon=1.0)
+        assert not audit.holds
+        assert not audit.certificate().holds
+        assert audit.rounding <= 1e-12
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_a_density_that_is_no_number_for_one_input_fails(value):
+    def forged(values, reports):
+        return np.where((values == 1.0) & (reports == 2.0), value, -1.0) + 0.0 * reports
+
+    audit = audit_density(forged, [0.0, 1.0], [0.0, 2.0], epsilon=3.0)
+    assert not audit.holds
+    assert audit.true_epsilon == math.inf
+    assert audit.witness["report"] == 2.0
+
+
+def test_a_report_that_is_never_made_is_no_violation():
+    def inside(values, reports):
+        return np.where(reports > 5.0, -np.inf, 0.0) + 0.0 * values
+
+    assert audit_density(inside, [0.0, 1.0], [0.0, 9.0], epsilon=0.0).holds
+
+
+def test_a_table_of_another_shape_is_refused():
+    with pytest.raises(ParameterError, match="log_density: gave shape"):
+        audit_density(lambda values, reports: np.zeros(2), [0.0, 1.0], [0.0, 1.0, 2.0], epsilon=1.0)
+    for inputs, outputs, epsilon in (([math.nan], [0.0], 1.0), ([0.0], [math.inf], 1.0), ([0.0], [0.0], "1")):
+        with pytest.raises(ParameterError):
+            audit_density(lambda values, reports: values + reports, inputs, outputs, epsilon)

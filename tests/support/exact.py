@@ -152,3 +152,50 @@ def largest_ratio(weights: Sequence[Sequence[int]]) -> Fraction | None:
             if less > 0:
                 best = max(best, Fraction(more, less))
     return best
+
+
+def exponential_bounds(exponent: Fraction) -> tuple[Fraction, Fraction | None]:
+    """Return rational numbers below and above e^exponent, 60 digits apart; above 60 only a lower one, 2^80.
+
+    The series of e^y for y = x / 2^k <= 1 ends in a term t, and what is left out is below 2 t; then k
+    squarings, each rounded outwards to a multiple of 2^-300.
+    """
+    assert exponent >= 0
+    if exponent > 60:
+        return Fraction(2) ** 80, None
+    halvings = max(0, (exponent.numerator // exponent.denominator).bit_length())
+    small, term, low = exponent / 2**halvings, Fraction(1), Fraction(1)
+    for power in range(1, 70):
+        term = _outward(term * small / power, up=True)
+        low += _outward(term, up=False) - Fraction(70, 2**300)
+    high = low + 2 * term + Fraction(70 * 71, 2**300)
+    low = max(Fraction(1), low)
+    for _ in range(halvings):
+        low, high = _outward(low * low, up=False), _outward(high * high, up=True)
+    return low, high
+
+
+def _outward(number: Fraction, up: bool) -> Fraction:
+    scaled = number * 2**300
+    return Fraction(-(-scaled.numerator // scaled.denominator) if up else int(scaled), 2**300)
+
+
+def is_private(
+    weights: Sequence[Sequence[int]],
+    epsilon: Fraction,
+    distance: Sequence[Sequence[Fraction]] | None = None,
+) -> bool | None:
+    """Return whether w_xy <= e^(epsilon d(x, x')) w_x'y for all pairs and reports; None if too close.
+
+    Plain privacy is distance 1. Every pair is looked at, in fractions, by the definition.
+    """
+    verdict: bool | None = True
+    for first, second in permutations(range(len(weights)), 2):
+        step = Fraction(1) if distance is None else distance[first][second]
+        low, high = exponential_bounds(epsilon * step)
+        for more, less in zip(weights[first], weights[second], strict=True):
+            if (high is not None and more > high * less) or less == 0 < more:
+                return False
+            if more > low * less:
+                verdict = None
+    return verdict

@@ -18,7 +18,6 @@ from mechdesign.mechanisms.collecting import (
     marked,
     report_column,
     require_columns,
-    stream,
 )
 from mechdesign.mechanisms.labels import Labels
 from mechdesign.mechanisms.mean.table import ColumnRanges
@@ -80,7 +79,7 @@ def attribute_operations(mechanism: Sampling) -> tuple[Operation, ...]:
 
 def _randomized(mechanism: Sampling, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
     (source,) = sources
-    columns, rng = _data_columns(mechanism, source, settings), stream(settings)
+    columns, rng = _data_columns(mechanism, source, settings), mechanism.seeded(settings["seed"])
     ranges, name = mechanism.ranges, marked(REPORT, mechanism.fingerprint)
     for block in source.blocks(columns):
         parts = []

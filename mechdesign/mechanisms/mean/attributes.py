@@ -25,7 +25,7 @@ from mechdesign.audit.exponential import float_up
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
-from mechdesign.core.randomness import BitSource, Rng, bit_source
+from mechdesign.core.randomness import BitSource, Rng
 from mechdesign.core.validation import choice, integer, privacy_epsilon
 from mechdesign.mechanisms.base import CollectingMechanism, Mechanism, mechanism_types
 from mechdesign.mechanisms.finite import CHUNK
@@ -39,6 +39,9 @@ from mechdesign.mechanisms.mean.estimates import AttributeMeans
 from mechdesign.mechanisms.mean.table import ColumnRanges
 from mechdesign.mechanisms.mean.tally import Codes, Moments
 from mechdesign.mechanisms.operations import Operation
+
+MAX_ATTRIBUTES = 1_000_000
+"""More attributes are refused: a file of a few bytes must not ask for gigabytes."""
 
 ESTIMATORS = ("self-normalized", "scaled")
 
@@ -88,7 +91,7 @@ class AttributeSampling(CollectingMechanism):
                 f"inner: {type(inner).__name__} is no mechanism for the mean of one attribute"
             )
         names = None if isinstance(attributes, (int, np.integer)) else list(attributes)
-        size = integer("attributes", attributes if names is None else len(names), 1)
+        size = integer("attributes", attributes if names is None else len(names), 1, MAX_ATTRIBUTES)
         self.inner, self.labels = inner, Labels(size, names)
         self.per_user = integer("per_user", per_user, 1, size)
         self.estimator = choice("estimator", estimator, ESTIMATORS)
@@ -154,7 +157,7 @@ class AttributeSampling(CollectingMechanism):
         DataError
             For columns that are not the attributes, NaN, or a value outside its range.
         """
-        table, source = self.ranges.check(values, clip), bit_source(rng)
+        table, source = self.ranges.check(values, clip), self.source(rng)
         users, k = len(table), self.per_user
         reports = np.empty(users * k, dtype=self.dtype)
         rows = np.repeat(np.arange(max(1, CHUNK // k)), k)

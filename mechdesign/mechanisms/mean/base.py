@@ -17,9 +17,9 @@ from numpy.typing import DTypeLike, NDArray
 
 from mechdesign.audit.density import DensityAudit
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import DataError, ParameterError
+from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
-from mechdesign.core.randomness import BITS, BitSource, Rng, bit_source
+from mechdesign.core.randomness import BITS, BitSource, Rng
 from mechdesign.core.tables import Values
 from mechdesign.core.validation import integer, privacy_epsilon
 from mechdesign.mechanisms.base import CollectingMechanism
@@ -112,7 +112,7 @@ class MeanMechanism(CollectingMechanism):
         DataError
             For NaN, a text, or a value outside the range; the message names the row.
         """
-        column, source = self.domain.check(values, clip), bit_source(rng)
+        column, source = self.domain.check(values, clip), self.source(rng)
         reports = np.empty(len(column), dtype=self.report_dtype)
         for start in range(0, len(column), CHUNK):
             unit = self.domain.to_unit(column[start : start + CHUNK])
@@ -249,6 +249,9 @@ class FormulaMechanism(MeanMechanism):
         self.domain = Domain(low, high)
         self._prepare()
         self.require_finite()
+        for certificate in self.certificates():
+            if not certificate.holds:
+                raise CertificateError(f"{self.type}: {certificate}; give a smaller epsilon or a wider range")
 
     def _prepare(self) -> None:
         """Compute what drawing needs (nothing by default)."""
@@ -323,7 +326,7 @@ class MeanAggregator:
                 "aggregator: the sums belong to a different mechanism; load the one they were made with"
             )
         restored = cls(mechanism)
-        restored.tally.restore(document["sums"])
+        restored.tally.restore(document.get("sums"))
         return restored
 
 

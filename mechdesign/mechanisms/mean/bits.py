@@ -33,7 +33,8 @@ from mechdesign.audit.exponential import exp_lower, float_up
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.randomness import TOTAL, BitSource
-from mechdesign.core.validation import integer, number, privacy_delta, privacy_epsilon
+from mechdesign.core.validation import in_range, integer, number, privacy_delta, privacy_epsilon
+from mechdesign.mechanisms.finite import require_total
 from mechdesign.mechanisms.mean.base import MeanMechanism
 from mechdesign.mechanisms.mean.tally import CodeTally, Moments
 from mechdesign.mechanisms.mean.values import Array, Domain
@@ -90,7 +91,7 @@ class CensoringInterval(MeanMechanism):
         self.lo, self.hi = integer("lo", lo, 0, TOTAL), integer("hi", hi, 0, TOTAL)
         self.epsilon, self.delta = privacy_epsilon(epsilon), privacy_delta(delta)
         self.domain = Domain(low, high)
-        self.mixing = number("mixing", mixing)
+        self.mixing = in_range("mixing", mixing, 0.0, 1.0)
         if self.lo >= self.hi:
             raise ParameterError(
                 f"epsilon: {self.epsilon:g} leaves no room between the ends of the scale interval "
@@ -264,8 +265,7 @@ class CensoringInterval(MeanMechanism):
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> Self:
         """Build the mechanism from plain values, auditing it again."""
-        if content["total"] != TOTAL:
-            raise CertificateError(f"total: is {content['total']}, not 2**62")
+        require_total(content)
         promise = content["epsilon"], content["delta"]
         return cls(content["lo"], content["hi"], *promise, content["low"], content["high"], content["mixing"])
 

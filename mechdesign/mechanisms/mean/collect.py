@@ -49,7 +49,7 @@ class AttributeAggregator:
     >>> sums.estimate()
     Traceback (most recent call last):
         ...
-    mechdesign.core.errors.DataError: reports: nobody reported attribute '0'; give more users, or leave it out
+    mechdesign.core.errors.DataError: reports: nobody reported attribute '1'; give more users, or leave it out
     """
 
     def __init__(self, mechanism: Sampling) -> None:
@@ -77,7 +77,7 @@ class AttributeAggregator:
                 f"reports: {array.size} records are not {self.mechanism.per_user} for each user; "
                 "add whole users"
             )
-        groups = Labels(self.mechanism.size).encode(array["attribute"].astype(np.int64), "reports: attribute")
+        groups = Labels(self.mechanism.size).encode(array["attribute"], "reports: attribute")
         self.tally.add(self.tally.check(np.ascontiguousarray(array["report"])), groups)
 
     def merge(self, other: AttributeAggregator) -> None:
@@ -126,5 +126,10 @@ class AttributeAggregator:
                 "aggregator: the sums belong to a different mechanism; load the one they were made with"
             )
         restored = cls(mechanism)
-        restored.tally.restore(document["sums"])
+        restored.tally.restore(document.get("sums"))
+        if int(restored.tally.counts().sum()) % mechanism.per_user:
+            raise DataError(
+                f"aggregator: the sums are damaged: not {mechanism.per_user} reports for each user; "
+                "add the reports again"
+            )
         return restored

@@ -21,6 +21,7 @@ place of a segment and the minimum at a knot.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property
@@ -34,7 +35,7 @@ from mechdesign.audit.exponential import float_up
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.randomness import BITS, TOTAL, BitSource
-from mechdesign.core.validation import finite_array, number
+from mechdesign.core.validation import finite_array, in_range
 from mechdesign.mechanisms.finite import FiniteChannel
 from mechdesign.mechanisms.mean.base import MeanMechanism
 from mechdesign.mechanisms.mean.bits import ROUNDING, bias_certificate
@@ -90,9 +91,10 @@ class GridMean(MeanMechanism):
         high: float = 1.0,
         displacement: float = 0.0,
     ) -> None:
+        _require_promise(channel.target)
         self.channel, self.domain = channel, Domain(low, high)
         self.epsilon, self.delta = channel.target.epsilon, channel.target.delta
-        self.displacement = number("displacement", displacement)
+        self.displacement = in_range("displacement", displacement, 0.0, math.inf, high_open=True)
         self.outputs = finite_array("outputs", outputs, 1)
         rows, columns = channel.weights.shape
         if rows < 2:
@@ -320,6 +322,17 @@ class GridMean(MeanMechanism):
         """Build the mechanism from plain values, auditing it again."""
         channel = FiniteChannel.from_content(content["channel"])
         return cls(channel, content["outputs"], content["low"], content["high"], content["displacement"])
+
+
+def _require_promise(target: PrivacyTarget) -> None:
+    """Raise ParameterError unless the channel's promise is one for all numbers alike, and set-wise."""
+    if target.distance is not None:
+        raise ParameterError(
+            "channel: its epsilon is per unit of a distance between answers, not for numbers of a range; "
+            "build it without a distance"
+        )
+    if target.delta > 0 and target.notion != "set-wise":
+        raise ParameterError("channel: its delta holds entry by entry only; build it with notion set-wise")
 
 
 def _knots(means: tuple[Fraction, ...]) -> Array:

@@ -19,11 +19,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.density import DensityAudit, audit_density
-from mechdesign.core.randomness import BitSource
+from mechdesign.audit.exponential import exp_lower
+from mechdesign.core.errors import ParameterError
+from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.mechanisms.mean import variance as formulas
 from mechdesign.mechanisms.mean.base import FormulaMechanism, uniform_numbers, variance_at_hand
 from mechdesign.mechanisms.mean.tally import FloatTally, Moments
 from mechdesign.mechanisms.mean.values import Array
+
+TINY = float(np.finfo(np.float64).tiny)
+"""The least normal double; a narrower window would hold one number only."""
 
 
 class Piecewise(FormulaMechanism):
@@ -59,6 +64,11 @@ class Piecewise(FormulaMechanism):
         self.inside = 1.0 / (1.0 + math.exp(-eps / 2.0))  # s/(s + 1)
         self.outside = self.inside * math.exp(-eps / 2.0)
         self._least = self.domain.middle - self.reach * half
+        if not self._window >= TINY:
+            raise ParameterError(
+                f"epsilon: {eps:g} leaves no room for noise in the range [{self.domain.low:g}, "
+                f"{self.domain.high:g}]; give a smaller epsilon or a wider range"
+            )
 
     def draw(self, unit: Array, source: BitSource) -> NDArray[Any]:
         """Return reports by the inversion described in the module."""
@@ -154,6 +164,11 @@ class Hybrid(Piecewise):
     0 up to epsilon = 0.61, then 1 - e^(-eps/2). The coin is independent of the value, so a mixture of two
     eps-private mechanisms is eps-private, and both are unbiased. Not exact, as piecewise is not.
 
+    The coin and Duchi's part are held as integers out of 2**62. Of the W of them that are left to Duchi, a
+    value at u in [0, 1] is reported high by lo + floor(u (hi - lo)), with lo = ceil(W/(E + 1)) for the
+    rational lower bound E of e^eps and hi = W - lo <= E lo; so both of its reports keep epsilon whatever is
+    rounded. Where W is too small for lo < hi (epsilon above 70), piecewise is left alone.
+
     Parameters
     ----------
     epsilon : float
@@ -172,8 +187,19 @@ class Hybrid(Piecewise):
     def _prepare(self) -> None:
         super()._prepare()
         with np.errstate(all="ignore"):
-            self.mixing = float(formulas.hybrid_mixing(self.epsilon))
-            self.size = float(formulas.duchi_value(self.epsilon))  # D, with [-1, 1] as the range
+            rest = math.floor((1 - Fraction(float(formulas.hybrid_mixing(self.epsilon)))) * TOTAL)
+        lo = math.ceil(rest / (exp_lower(self.epsilon) + 1))
+        self._coin = (TOTAL - rest, lo, rest - lo)
+        if rest and rest - lo <= lo:
+            if rest == TOTAL:
+                raise ParameterError(
+                    f"epsilon: {self.epsilon:g} leaves no room between 62-bit weights, so that the variance "
+                    "is infinite; give a larger epsilon"
+                )
+            self._coin = (TOTAL, 0, 0)
+        smooth, lo, hi = self._coin
+        self.mixing = smooth / TOTAL
+        self.size = (hi + lo) / (hi - lo) if hi else 1.0  # D, with [-1, 1] as the range
         step = self.size * self.domain.half
         self.atoms = (self.domain.middle - step, self.domain.middle + step)
 
@@ -184,15 +210,21 @@ class Hybrid(Piecewise):
 
     def draw(self, unit: Array, source: BitSource) -> NDArray[Any]:
         """Return reports; one uniform number tosses the coin and draws the report."""
-        uniform = uniform_numbers(source, len(unit))
-        # Duchi: up when (t - a)/(1 - a) < 1/2 + v/(2D) = 1/2 + (u - 1/2)/D
-        rest = 1.0 - self.mixing
-        threshold = (unit - 0.5) * (rest / self.size) + (self.mixing + 0.5 * rest)
-        reports = np.where(uniform < threshold, *self.atoms[::-1])
-        chosen = np.flatnonzero(uniform < self.mixing)
+        smooth = self._coin[0]
+        drawn = source.integers(len(unit))
+        reports = np.where(drawn - smooth < self._high_weight(unit), *self.atoms[::-1])
+        chosen = np.flatnonzero(drawn < smooth)
         if len(chosen):
-            reports[chosen] = self.place(unit[chosen], uniform[chosen] / self.mixing)
+            reports[chosen] = self.place(unit[chosen], drawn[chosen] / smooth)
         return reports
+
+    def _high_weight(self, unit: Array) -> NDArray[np.int64]:
+        """Return the integer weight lo + floor(u (hi - lo)) of Duchi's higher value, in [lo, hi]."""
+        _, lo, hi = self._coin
+        weight = (unit * float(hi - lo)).astype(np.int64)
+        np.minimum(weight, hi - lo, out=weight)
+        weight += lo
+        return weight
 
     def score_variance(self, moments: Moments, population: bool) -> float:
         """Return as piecewise does; pure Duchi's reports all have one size and tell nothing about v^2."""
@@ -201,11 +233,13 @@ class Hybrid(Piecewise):
     def log_density(self, values: Array, reports: Array) -> Array:
         """Return the log density of reports given values; at Duchi's two values the log probability."""
         places = np.asarray(reports)
-        up = (self.domain.to_unit(values) - 0.5) / self.size + 0.5
+        high = self._high_weight(self.domain.to_unit(values))
+        chances = np.where(places == self.atoms[1], high, sum(self._coin[1:]) - high) / TOTAL
         with np.errstate(divide="ignore"):
             smooth = np.log(self.mixing) + super().log_density(values, reports)
-            atoms = np.log1p(-self.mixing) + np.log(np.where(places == self.atoms[1], up, 1.0 - up))
-        density: Array = np.where((places == self.atoms[0]) | (places == self.atoms[1]), atoms, smooth)
+            atoms = np.log(chances)
+        is_atom = ((places == self.atoms[0]) | (places == self.atoms[1])) & (self._coin[2] > 0)
+        density: Array = np.where(is_atom, atoms, smooth)
         return density
 
     def _representatives(self) -> tuple[Array, Array]:

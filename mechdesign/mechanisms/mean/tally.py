@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError, RowError
 from mechdesign.core.tables import Coded
+from mechdesign.mechanisms.counts import require_users, whole_rows
 from mechdesign.mechanisms.labels import Labels
 from mechdesign.mechanisms.mean.values import as_floats
 
@@ -89,7 +90,7 @@ class Tally(ABC):
         """Return the counters as lists of whole numbers, one a group."""
 
     @abstractmethod
-    def restore(self, rows: Sequence[Sequence[int]]) -> None:
+    def restore(self, rows: Any) -> None:
         """Set the counters to those that :meth:`as_json` gave."""
 
 
@@ -151,6 +152,7 @@ class CodeTally(Tally):
 
     def merge(self, other: Self) -> None:
         """Add the counts of another tally."""
+        require_users(int(self.table.sum()) + int(other.table.sum()))
         self.table = self.table + other.table
 
     def counts(self) -> Codes:
@@ -171,12 +173,13 @@ class CodeTally(Tally):
         rows: list[list[int]] = self.table.tolist()
         return rows
 
-    def restore(self, rows: Sequence[Sequence[int]]) -> None:
+    def restore(self, rows: Any) -> None:
         """Set the counts."""
-        table = np.array(rows, dtype=np.int64) if _whole(rows) else np.zeros(0, dtype=np.int64)
-        if table.shape != self.table.shape or (table < 0).any() or table[:, ~self.possible].any():
-            raise DataError("aggregator: the counts are damaged; count the reports again")
-        self.table = table
+        counts = whole_rows(rows, len(self.scores), self.groups)
+        if any(count and not able for row in counts for count, able in zip(row, self.possible, strict=True)):
+            raise DataError("aggregator: counts of reports that no value can cause; count the reports again")
+        require_users(sum(map(sum, counts)))
+        self.table = np.array(counts, dtype=np.int64)
 
 
 class FloatTally(Tally):
@@ -254,6 +257,7 @@ class FloatTally(Tally):
 
     def merge(self, other: Self) -> None:
         """Add the sums of another tally."""
+        require_users(sum(entry[0] for entry in (*self.sums, *other.sums)))
         self.sums = [
             [mine + theirs for mine, theirs in zip(*pair, strict=True)]
             for pair in zip(self.sums, other.sums, strict=True)
@@ -272,20 +276,14 @@ class FloatTally(Tally):
         """Return count, sum and sum of squares of each group, in steps of the resolution."""
         return [list(entry) for entry in self.sums]
 
-    def restore(self, rows: Sequence[Sequence[int]]) -> None:
+    def restore(self, rows: Any) -> None:
         """Set the sums."""
-        sums = [list(row) for row in rows] if _whole(rows) else []
-        sound = len(sums) == self.groups and all(
-            len(row) == 3 and row[1] ** 2 <= row[0] * row[2] for row in sums
-        )
-        if not sound or any(row[0] < 0 for row in sums):
+        sums = whole_rows(rows, 3, self.groups, signed=True)
+        most = (1 << STEPS + 1) ** 2  # of the square of one report in steps
+        if not all(n >= 0 and total**2 <= n * square and square <= n * most for n, total, square in sums):
             raise DataError("aggregator: the sums are damaged; add the reports again")
+        require_users(sum(row[0] for row in sums))
         self.sums = sums
-
-
-def _whole(rows: Sequence[Sequence[Any]]) -> bool:
-    """Whether these are lists of whole numbers, as the counters are."""
-    return all(isinstance(value, int) and not isinstance(value, bool) for row in rows for value in row)
 
 
 def _sums(high: Array, low: Array) -> tuple[float, float, float, float, float]:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError, ParameterError, RowError
+from mechdesign.core.numbers import number_of_text, plain, shown
 from mechdesign.core.tables import Coded
 from mechdesign.core.validation import number
 
@@ -111,26 +112,29 @@ def as_floats(values: Any, dimensions: int, what: str) -> Array:
     if raw.ndim != dimensions:
         wanted = "one column of numbers" if dimensions == 1 else "a table (users x attributes)"
         raise DataError(f"{what}: expected {wanted}, got an array of {raw.ndim} dimensions")
-    if raw.dtype.kind in "biuf":
+    if raw.dtype.kind in "iuf":
         floats: Array = raw.astype(np.float64, copy=False)
         return floats
-    if raw.dtype.kind == "c":
-        raise DataError(f"{what}: are complex; give real numbers")
-    try:
-        return raw.astype(np.float64)
-    except (TypeError, ValueError):
-        raise _not_a_number(raw, what) from None
-
-
-def _not_a_number(raw: NDArray[Any], what: str) -> DataError:
-    """Return the error that names the first entry which is no number."""
+    if raw.dtype.kind in "bc":
+        word = "booleans" if raw.dtype.kind == "b" else "complex"
+        raise DataError(f"{what}: are {word}; give real numbers")
+    numbers = np.empty(raw.size, dtype=np.float64)
     for place, value in enumerate(raw.ravel().tolist()):
-        try:
-            float(value)
-        except (TypeError, ValueError):
+        found = number_of_text(value) if isinstance(value, str) else _number(value)
+        if found is None:
             row = place // raw.shape[1] if raw.ndim == 2 else place
-            return RowError(what, row, f": {value!r} is not a number; correct or leave out the row")
-    return DataError(f"{what}: are not numbers; give one number a row")
+            remedy = "correct or leave out the row"
+            raise RowError(what, row, f": {shown(value)} is not a number; {remedy}")
+        numbers[place] = found
+    return numbers.reshape(raw.shape)
+
+
+def _number(value: Any) -> float | None:
+    found = plain(value)
+    try:
+        return None if found is None else float(found)
+    except OverflowError:
+        return None
 
 
 def _first(mask: NDArray[np.bool_]) -> int:

@@ -9,7 +9,6 @@ histogram by expectation maximisation, with smoothing (EMS) or without (EM); its
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Literal, Self
@@ -21,6 +20,7 @@ from mechdesign.audit.density import DensityAudit, audit_density
 from mechdesign.core.errors import DataError
 from mechdesign.core.randomness import BitSource
 from mechdesign.core.validation import choice, integer
+from mechdesign.mechanisms.counts import whole_rows
 from mechdesign.mechanisms.mean import variance as formulas
 from mechdesign.mechanisms.mean.base import (
     FormulaMechanism,
@@ -116,14 +116,13 @@ class WaveTally(FloatTally):
             [*sums, *counts] for sums, counts in zip(super().as_json(), self.histogram.tolist(), strict=True)
         ]
 
-    def restore(self, rows: Sequence[Sequence[int]]) -> None:
+    def restore(self, rows: Any) -> None:
         """Set the sums and the histogram."""
-        super().restore([row[:3] for row in rows])
-        histogram = np.array([row[3:] for row in rows], dtype=np.int64)
-        sound = histogram.shape == self.histogram.shape and (histogram >= 0).all()
-        if not sound or (histogram.sum(axis=1) != self.counts()).any():
+        read = whole_rows(rows, 3 + BUCKETS, self.groups, signed=True)
+        if any(min(row[3:]) < 0 or sum(row[3:]) != row[0] for row in read):
             raise DataError("aggregator: the histogram is damaged; add the reports again")
-        self.histogram = histogram
+        super().restore([row[:3] for row in read])
+        self.histogram = np.array([row[3:] for row in read], dtype=np.int64)
 
 
 class SquareWave(FormulaMechanism):

@@ -1,0 +1,40 @@
+"""Counts that come from a file or another machine: whole numbers, and not more than can be counted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mechdesign.core.errors import DataError
+from mechdesign.core.numbers import plain, shown
+
+MOST_USERS = 1 << 53
+"""More reports than that are an error: all their counts are exact in 64 bits and as doubles."""
+
+
+def whole_rows(rows: Any, width: int, count: int, signed: bool = False) -> list[list[int]]:
+    """Return so many lists of so many whole numbers, below 2**180 in size, or raise DataError.
+
+    Examples
+    --------
+    >>> whole_rows([[1, 1.9]], 2, 1)
+    Traceback (most recent call last):
+        ...
+    mechdesign.core.errors.DataError: aggregator: the counts are damaged: 1.9 is no count; ...
+    """
+    damaged = "aggregator: the counts are damaged"
+    if not isinstance(rows, list) or len(rows) != count:
+        raise DataError(f"{damaged}: not {count} lists; count the reports again")
+    if not all(isinstance(row, list) and len(row) == width for row in rows):
+        raise DataError(f"{damaged}: not {width} numbers in each list; count the reports again")
+    numbers = [[plain(value) for value in row] for row in rows]
+    for row, read in zip(rows, numbers, strict=True):
+        for given, number in zip(row, read, strict=True):
+            if not isinstance(number, int) or abs(number) >> 180 or (number < 0 and not signed):
+                raise DataError(f"{damaged}: {shown(given)} is no count; count the reports again")
+    return numbers  # type: ignore[return-value]
+
+
+def require_users(count: int) -> None:
+    """Raise DataError when there are more reports than counters hold without rounding."""
+    if count > MOST_USERS:
+        raise DataError(f"aggregator: {count} reports are more than {MOST_USERS}; count the reports again")

@@ -1,0 +1,401 @@
+"""Mechanisms under attack: numbers in every guise, counts, labels, seeds and files made to mislead."""
+
+from __future__ import annotations
+
+import json
+import math
+import tracemalloc
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import mechdesign as md
+from mechdesign.audit.kary import KaryWeights
+from mechdesign.core.errors import (
+    CertificateError,
+    DataError,
+    MechDesignError,
+    ModelFileError,
+    ParameterError,
+)
+from mechdesign.core.randomness import TOTAL
+from mechdesign.mechanisms import Aggregator, FiniteChannel, KaryResponse, PrivacyTarget
+from mechdesign.mechanisms.base import FORMAT, VERSION, digest, load_mechanism
+from mechdesign.mechanisms.contract_menu import ContractMenu, Terms
+from mechdesign.mechanisms.labels import Labels
+from mechdesign.mechanisms.mean import (
+    AttributeSampling,
+    CensoringInterval,
+    DiscretePiecewise,
+    Duchi,
+    GridMean,
+    Harmony,
+    Hybrid,
+    Laplace,
+    MeanAggregator,
+    Piecewise,
+    SquareWave,
+)
+from mechdesign.mechanisms.mean.collect import AttributeAggregator
+from mechdesign.mechanisms.mean.table import ColumnRanges
+from mechdesign.mechanisms.mean.values import as_floats
+from mechdesign.mechanisms.noise import DUCHI, LAPLACE
+from tests.support.attacks import NO_NUMBERS, LyingArray, LyingInt, guises_of_distances, guises_of_integers
+
+ROWS = [[3 * 2**60, 2**60], [2**60, 3 * 2**60]]
+LEVEL = math.log(3.0) + 1e-12
+
+
+def test_every_guise_of_a_channel_is_the_same_mechanism():
+    expected = FiniteChannel(np.array(ROWS), PrivacyTarget(LEVEL))
+    for name, guise in guises_of_integers(ROWS).items():
+        channel = FiniteChannel(guise, PrivacyTarget(np.longdouble(LEVEL)))
+        assert channel.fingerprint == expected.fingerprint, name
+        with pytest.raises(CertificateError, match="not private as promised"):
+            FiniteChannel(guise, PrivacyTarget(1.0))
+        with pytest.raises(ValueError, match="WRITEABLE"):
+            channel.weights.setflags(write=True)
+
+
+def test_what_is_changed_after_the_audit_is_not_what_runs():
+    weights, step = np.array(ROWS), np.array([[0.0, 2.0], [2.0, 0.0]])
+    target = PrivacyTarget(LEVEL, 0.0, step)
+    channel = FiniteChannel(weights, target)
+    weights[...] = [[TOTAL, 0], [0, TOTAL]]
+    step[...] = 1e9
+    object.__setattr__(target, "epsilon", 0.0)
+    assert channel.weights.tolist() == ROWS
+    assert channel.target.distance.tolist() == [[0.0, 2.0], [2.0, 0.0]]
+    assert channel.content()["epsilon"] == LEVEL
+
+
+def test_a_target_that_judges_itself_is_not_asked():
+    class Friendly(PrivacyTarget):
+        def audit(self, weights):
+            return PrivacyTarget(50.0).audit(weights)
+
+        def holds(self, weights):
+            return True
+
+    with pytest.raises(CertificateError, match="not private as promised"):
+        FiniteChannel(np.array(ROWS), Friendly(1.0))
+    repaired = FiniteChannel.from_floats(np.array([[0.9, 0.1], [0.1, 0.9]]), Friendly(1.0))
+    assert repaired.audit().true_epsilon <= 1.0
+    assert repaired.mixing > 0
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.float16, np.float32, np.longdouble])
+def test_a_repair_for_distances_of_any_dtype_is_private_for_their_values(dtype):
+    steps = np.array([[0, 120, 125], [120, 0, 110], [125, 110, 0]])
+    damaged = np.array([[0.7, 0.3], [0.5, 0.5], [0.0, 1.0]])
+    expected = FiniteChannel.from_floats(damaged, PrivacyTarget(0.01, 0.0, steps.astype(float)))
+    found = FiniteChannel.from_floats(damaged, PrivacyTarget(0.01, 0.0, steps.astype(dtype)))
+    assert found.weights.tolist() == expected.weights.tolist()
+    assert found.target.distance.dtype == np.float64
+
+
+def test_disjoint_rows_are_refused_whatever_the_distances_are_made_of():
+    weights = np.array([[TOTAL, 0], [TOTAL // 2, TOTAL // 2], [0, TOTAL]])
+    steps = [[Fraction(step) for step in row] for row in ([0, 200, 250], [200, 0, 200], [250, 200, 0])]
+    for guise in guises_of_distances(steps).values():
+        with pytest.raises(CertificateError, match="not private as promised"):
+            FiniteChannel(weights, PrivacyTarget(0.001, 0.0, guise))
+
+
+def test_forged_kary_weights_are_refused():
+    class Shifting(KaryWeights):
+        """The weights of a constant response when they are checked, others later."""
+
+        reads = 0
+
+        def __getattribute__(self, name):
+            if name != "high":
+                return object.__getattribute__(self, name)
+            Shifting.reads += 1
+            return object.__getattribute__(self, name) + (0 if Shifting.reads <= 2 else 2**60)
+
+    with pytest.raises(CertificateError, match="rows sum to"):
+        KaryResponse(KaryWeights(19, 19, np.int64(0), np.int64(2**61), np.int64(2**60)), np.arange(19), 0.7)
+    honest = KaryWeights(2, 2, 0, 3 * 2**60, 2**60)
+    found = KaryResponse(KaryWeights(2, 2, 0, LyingInt(3 * 2**60), np.uint64(2**60)), np.uint8([1, 0]), LEVEL)
+    assert found.fingerprint == KaryResponse(honest, np.array([1, 0]), LEVEL).fingerprint
+    try:
+        shifting = KaryResponse(Shifting(2, 2, 0, 3 * 2**60, 2**60), np.arange(2), LEVEL)
+    except CertificateError:
+        pass
+    else:
+        assert shifting.weights == honest
+    for kept in ([0, 0], [0, 2], [-1, 0], [0.0, 1.0], [True, False], np.array([0, 1]).view(LyingArray)[:1]):
+        with pytest.raises(MechDesignError):
+            KaryResponse(honest, kept, LEVEL)
+
+
+@pytest.mark.parametrize("name", NO_NUMBERS)
+def test_no_mechanism_takes_what_is_no_number(name):
+    value = NO_NUMBERS[name]
+    calls = [
+        lambda: KaryResponse(KaryWeights(2, 2, 0, 3 * 2**60, 2**60), np.arange(2), value),
+        lambda: KaryResponse(KaryWeights(2, 2, 0, 3 * 2**60, 2**60), np.arange(2), 2.0, value),
+        lambda: FiniteChannel(np.array(ROWS), PrivacyTarget(2.0), mixing=value),
+        lambda: CensoringInterval(2**60, 2**61, value),
+        lambda: CensoringInterval(2**60, 2**61, 2.0, value),
+        lambda: Duchi(1.0, -1.0, value),
+        lambda: AttributeSampling(Duchi(1.0), 2, 1, value),
+        lambda: Terms([1.0, value], [1, 1], [0, 0]),
+        lambda: Terms([1.0, 2.0], [1, value], [0, 0]),
+        *(lambda kind=kind: kind(value) for kind in (Duchi, Laplace, Piecewise, Hybrid, SquareWave)),
+        lambda: DiscretePiecewise(value),
+        lambda: LAPLACE.randomize([0.5], value, rng=1),
+    ]
+    if value is None:
+        calls.pop(6)  # the default
+    if name == "list":
+        calls.pop()  # one epsilon for each value
+    for number, call in enumerate(calls):
+        with pytest.raises(MechDesignError) as caught:
+            call()
+        assert "\n" not in str(caught.value), number
+
+
+def test_terms_of_a_menu_are_copied_and_checked():
+    counts = np.array([2.0, 1.0])
+    terms = Terms(np.array([1, 2], dtype=np.int8), counts, np.zeros(2), 9.0)
+    menu = ContractMenu(np.float32([2, 1]), np.float16([3, 2]), terms)
+    counts[:] = 100.0
+    assert menu.total_payment == 8.0
+    assert [certificate.holds for certificate in menu.certificates()] == [True] * 4
+
+
+# Counts
+
+
+@pytest.fixture(scope="module")
+def survey():
+    return md.solve(md.RandomizedResponse([0.5, 0.3, 0.2], 1.0)).mechanism()
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [
+        *([1.9, 0, 0], ["1", 0, 0], [True, 0, 0], [math.nan, 0, 0], [None, 0, 0], [-1, 2, 3]),
+        *([2**63, 0, 0], [2**63 - 1, 2**63 - 1, 0], [2**60, 0, 0], [1, 2], [[1], [2], [3]]),
+        *(7, None, "123", {"0": 1}),
+    ],
+)
+def test_counts_that_are_none_are_refused(survey, counts):
+    with pytest.raises(DataError, match=r"^aggregator: .*; count the reports again$"):
+        Aggregator.from_json(survey, {"mechanism": survey.fingerprint, "counts": counts})
+
+
+def test_counts_of_impossible_reports_are_refused():
+    channel = FiniteChannel([[TOTAL // 2, TOTAL // 2, 0]] * 2, PrivacyTarget(0.0))
+    document = {"mechanism": channel.fingerprint, "counts": [1, 1, 1]}
+    with pytest.raises(DataError, match="no answer can cause"):
+        Aggregator.from_json(channel, document)
+
+
+def test_merging_does_not_overflow(survey):
+    document = {"mechanism": survey.fingerprint, "counts": [2**53, 0, 0]}
+    here, there = (Aggregator.from_json(survey, document) for _ in range(2))
+    with pytest.raises(DataError, match="more than"):
+        here.merge(there)
+    assert here.users == 2**53
+
+
+@pytest.mark.parametrize("kind", [Duchi, Laplace, SquareWave, DiscretePiecewise])
+def test_sums_that_are_none_are_refused(kind):
+    mechanism = kind(1.0)
+    sums = mechanism.aggregator()
+    sums.update(mechanism.randomize([0.5] * 10, rng=1))
+    document = sums.as_json()
+    assert MeanAggregator.from_json(mechanism, document).estimate() == sums.estimate()
+    for place in range(len(document["sums"][0])):
+        for value in (1.9, "1", True, 2**63, 2**400, None, math.inf, [1]):
+            if value == 2**63 and place and kind in (Laplace, SquareWave):
+                continue  # sums of scores may be as large
+            forged = [[*document["sums"][0]]]
+            forged[0][place] = value
+            with pytest.raises(DataError, match=r"^aggregator: "):
+                MeanAggregator.from_json(mechanism, {**document, "sums": forged})
+    for rows in (None, 7, [], [[]], [document["sums"][0][:-1]], document["sums"] * 2, "12"):
+        with pytest.raises(DataError, match=r"^aggregator: "):
+            MeanAggregator.from_json(mechanism, {**document, "sums": rows})
+
+
+def test_sums_of_attributes_are_whole_users():
+    mechanism = AttributeSampling(Duchi(1.0), 3, 2)
+    document = {"mechanism": mechanism.fingerprint, "sums": [[1, 0], [0, 0], [0, 0]]}
+    with pytest.raises(DataError, match="not 2 reports for each user"):
+        AttributeAggregator.from_json(mechanism, document)
+    record = np.zeros(2, dtype=[("attribute", float), ("report", np.int64)])
+    record["attribute"] = [0.0, 1.9]
+    with pytest.raises(DataError, match=r"row 2: unknown category 1\.9"):
+        mechanism.aggregator().update(record)
+
+
+# Labels and texts
+
+
+@pytest.mark.parametrize(
+    "letter", ["\r", "\n", "\t", "\x00", "\x1b", "\x85", "\u2028", "\u2029", "\ud800", "\x7f"]
+)
+def test_a_label_that_breaks_a_table_is_refused_with_a_remedy(letter):
+    with pytest.raises(ParameterError, match=r"labels: .* replace it by a space") as caught:
+        Labels(2, ["no", f"y{letter}s"])
+    assert str(caught.value).isprintable()
+    with pytest.raises(ParameterError, match="labels: "):
+        md.RandomizedResponse([0.5, 0.5], 1.0, labels=["no", f"y{letter}s"])
+
+
+def test_labels_of_other_scripts_and_subclasses_are_plain_texts():
+    class Word(str):
+        __slots__ = ()
+
+        def __eq__(self, other):
+            return False
+
+        def __hash__(self):
+            return id(self)
+
+    labels = Labels(4, ["été", "是 否", "a\u00a0b", np.str_("x")])
+    assert {type(name) for name in labels.names} == {str}
+    with pytest.raises(ParameterError, match="'a' stands twice"):
+        Labels(2, [Word("a"), Word("a")])
+
+
+@pytest.mark.parametrize("text", ["1_0", "nan", "inf", "１", "0x1", "1e999", "", "1\n"])
+def test_numbers_in_texts_follow_one_plain_grammar(text):
+    for column in (np.array(["5", text]), np.array(["5", text], dtype=object)):
+        with pytest.raises(DataError, match=r"row 2: .* is not a number"):
+            as_floats(column, 1, "values")
+    with pytest.raises(DataError, match="row 2"):
+        Labels(20).encode(["5", text])
+    with pytest.raises(DataError, match="booleans"):
+        as_floats(np.array([True]), 1, "values")
+
+
+def test_plain_numbers_in_texts_are_read():
+    assert as_floats(np.array(["5", " -1.5e1", "+.5"]), 1, "values").tolist() == [5.0, -15.0, 0.5]
+    table = np.array([["1", Fraction(1, 2)], [np.float32(0.25), 0]], dtype=object)
+    assert as_floats(table, 2, "values").tolist() == [[1.0, 0.5], [0.25, 0.0]]
+
+
+# Promises that are none
+
+
+def test_a_mean_takes_no_promise_per_unit_of_distance():
+    apart = np.array([[0.0, 6.9 / 0.1], [6.9 / 0.1, 0.0]])
+    channel = FiniteChannel.from_floats(
+        np.array([[0.999, 0.001], [0.001, 0.999]]), PrivacyTarget(0.1, 0.0, apart)
+    )
+    with pytest.raises(ParameterError, match="per unit of a distance"):
+        GridMean.scaled(channel, [0.0, 1.0])
+    entry = FiniteChannel.from_floats(
+        np.array([[0.6, 0.2, 0.2], [0.2, 0.2, 0.6]]), PrivacyTarget(0.1, 0.4, notion="entry-wise")
+    )
+    with pytest.raises(ParameterError, match="entry by entry"):
+        GridMean.scaled(entry, [0.0, 0.5, 1.0])
+
+
+@pytest.mark.parametrize("start", [0.3, 5.0, 8.0, 12.0, 20.0, 35.0, 68.0, 72.0, 83.0, 150.0, 690.0])
+def test_the_hybrid_keeps_its_promise_for_every_epsilon(start, tmp_path):
+    for step in range(24):
+        mechanism = Hybrid(start + step / 17, *((-1.0, 1.0), (0.0, 1e-3), (35.0, 42.5))[step % 3])
+        assert mechanism.certificates()[0].holds
+    mechanism.save(tmp_path / "hybrid.json")
+    assert load_mechanism(tmp_path / "hybrid.json").fingerprint == mechanism.fingerprint
+    smooth, low, high = mechanism._coin
+    assert smooth + low + high == TOTAL
+    assert low == high == 0 or low < high
+    # at an end of the range one of Duchi's values is drawn by low and the other one by high integers
+    units = np.array([0.0, 0.3, 1.0])
+    weights = mechanism._high_weight(units).tolist()
+    assert weights[0] == low
+    assert low <= weights[1] <= weights[2] <= high
+    assert high - weights[2] <= (high - low) >> 52  # the product with a float
+
+
+def test_a_range_without_room_for_noise_is_refused():
+    for kind in (Piecewise, Hybrid):
+        with pytest.raises(ParameterError, match="no room for noise"):
+            kind(700.0, 0.0, 1e-200)
+
+
+# Seeds
+
+
+def test_a_seed_gives_two_mechanisms_independent_noise():
+    values = np.zeros(4000)
+    mechanisms = [Laplace(1.0), Laplace(1.1), Duchi(1.0), Piecewise(1.0), Hybrid(1.0), SquareWave(1.0)]
+    mechanisms += [Laplace(1.0, -2.0, 2.0), DiscretePiecewise(1.0), Hybrid(0.5)]
+    noise = [mechanism.randomize(values, rng=5).astype(float) for mechanism in mechanisms]
+    noise += [LAPLACE.randomize(values, 1.0, rng=5), LAPLACE.randomize(values, 1.1, rng=5)]
+    noise += [DUCHI.randomize(values, 1.0, rng=5)]
+    correlations = np.corrcoef(np.sign(noise - np.mean(noise, axis=1, keepdims=True)))
+    np.fill_diagonal(correlations, 0.0)
+    # 66 pairs; |r| sqrt(n) > 5 happens to a pair in one of 1.7 million seeds
+    assert np.abs(correlations).max() < 5.0 / math.sqrt(4000)
+
+
+def test_a_seed_repeats_also_after_loading(tmp_path, survey):
+    for number, mechanism in enumerate([survey, Laplace(1.0), Harmony(1.0, 2)]):
+        data = [[0.5, 0.5]] * 50 if number == 2 else [0.0, 1.0] * 50
+        first = mechanism.randomize(data, rng=3)
+        mechanism.save(tmp_path / "saved.json")
+        again = load_mechanism(tmp_path / "saved.json")
+        assert again.randomize(data, rng=np.int8(3)).tolist() == first.tolist()
+        assert mechanism.randomize(data, rng=4).tolist() != first.tolist()
+    for seed in (-1, 1.0, True, "1"):
+        with pytest.raises(ParameterError, match="is not a seed"):
+            survey.randomize([0], rng=seed)
+
+
+# Files that cost much
+
+
+def document(kind, content):
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "type": kind,
+        "content": content,
+        "sha256": digest(kind, content),
+    }
+
+
+def test_small_files_do_not_ask_for_much_memory(tmp_path):
+    sampling = AttributeSampling(Duchi(1.0), 2).content() | {"attributes": 10**8, "low": 0.0, "high": 1.0}
+    harmony = Harmony(1.0, 2).content() | {"attributes": 10**8, "low": 0.0, "high": 1.0}
+    kary = KaryResponse(KaryWeights(1, 1, 0, TOTAL, 0), [0], 0.0).content() | {"size": 10**8}
+    nested = DiscretePiecewise(1.0).content() | {"cells": 10**8, "window": 10**7}
+    forged = [("attribute-sampling", sampling), ("harmony", harmony), ("kary-response", kary)]
+    for kind, content in [*forged, ("discrete-piecewise", nested)]:
+        (tmp_path / "forged.json").write_text(json.dumps(document(kind, content)))
+        tracemalloc.start()
+        try:
+            with pytest.raises(ModelFileError, match="content is damaged") as caught:
+                load_mechanism(tmp_path / "forged.json")
+            assert "\n" not in str(caught.value)
+            assert tracemalloc.get_traced_memory()[1] < 1 << 24
+        finally:
+            tracemalloc.stop()
+
+
+def test_a_file_without_end_is_read_up_to_a_limit(tmp_path, monkeypatch, survey):
+    monkeypatch.setattr("mechdesign.mechanisms.base.LARGEST_FILE", 1 << 20)
+    monkeypatch.setattr("mechdesign.catalog.load.LARGEST_FILE", 1 << 20)
+    (tmp_path / "model.toml").symlink_to("/dev/zero")
+    with pytest.raises(ModelFileError, match="is larger than 1 MiB; name another file"):
+        load_mechanism("/dev/zero")
+    with pytest.raises(ModelFileError, match="is larger than 1 MiB; name another file"):
+        md.load_model(tmp_path / "model.toml")
+    monkeypatch.setattr("mechdesign.mechanisms.base.LARGEST_FILE", 100)
+    with pytest.raises(ModelFileError, match="make it smaller"):
+        survey.save(tmp_path / "survey.json")
+    assert not (tmp_path / "survey.json").exists()
+
+
+def test_bounds_of_columns_of_any_dtype():
+    ranges = ColumnRanges(2, np.uint8([0, 200]), np.float16([1, 250]), Labels(2))
+    assert ranges.width.tolist() == [1.0, 50.0]
