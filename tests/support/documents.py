@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
-COLUMNS = "120"
+COLUMNS = "100"
 """The width of the terminal that the pages are written for."""
 
 ROUNDING = 1e-8
