@@ -6,7 +6,7 @@ usage: python3 run.py TASK [ARGUMENT ...]
   check   solve every model, or the named ones, with every method; check certificates and claims
   test    ruff, mypy, then the tests with coverage (pytest's summary is the last line)
   lint    ruff and mypy only
-  docs    build the documentation into docs/_build/html; a warning is an error
+  docs    build the documentation and print where its first page is; a warning is an error
   bench   compare speed and size with other libraries
 
 Further arguments go to the task's last program: python3 run.py test -k audit
@@ -44,6 +44,7 @@ class Task(NamedTuple):
     extras: tuple[str, ...]
     programs: tuple[tuple[str, ...], ...]
     environment: str = ".venv"
+    result: str = ""  # a file that it leaves in the checkout, for people to open
 
 
 RUFF = ("ruff", "check", ".")
@@ -56,7 +57,7 @@ TASKS = {
     "check": Task((), (("mechdesign", "check"),)),
     "test": Task(("dev", "docs"), (RUFF, MYPY, PYTEST)),
     "lint": Task(("dev",), (RUFF, MYPY)),
-    "docs": Task(("docs",), (SPHINX,)),
+    "docs": Task(("docs",), (SPHINX,), result="docs/_build/html/index.html"),
     # Apart from the rest: the rivals may insist on older versions of what the project itself uses.
     "bench": Task(("benchmarks",), (("python", "-m", "benchmarks"),), ".venv-bench"),
 }
@@ -171,6 +172,8 @@ def run(task: Task, arguments: list[str]) -> int:
             if not is_last:  # the last program's own last line stays the last line
                 say(f"{program[0]} failed; what comes after it was not run")
             return code if code > 0 else 128 - code
+    if task.result:
+        print(ROOT / task.result)
     return 0
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 import mechdesign as md
+from mechdesign.mechanisms import ContractMenu
 
 # 200 users: 90 ask 1 per unit of epsilon, 20 ask 2, 90 ask 2.2. We have 800 to spend.
 problem = md.PrivacyContract(types=[1.0, 2.0, 2.2], counts=[90, 20, 90], budget=800.0, data_range=10.0)
@@ -18,7 +19,7 @@ print(menu)
 # Save the menu, load it on the platform (audited again), and run it on users with hidden prices.
 path = Path(tempfile.mkdtemp()) / "menu.json"
 menu.save(path)
-menu = md.load_mechanism(path)
+menu = ContractMenu.load(path)
 
 rng = np.random.default_rng(4)
 prices = np.repeat([1.0, 2.0, 2.2], [90, 20, 90])

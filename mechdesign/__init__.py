@@ -1,7 +1,23 @@
-"""mechdesign: state a privacy design problem, get the provably best mechanism with a certificate.
+"""State a privacy design problem, get the provably best mechanism, ready to run, with a certificate.
 
-Problem classes, such as ``RandomizedResponse``, are found by name among the families under
-``mechdesign.problems``; import them from there where a type checker has to see them.
+What there is, by what it is for:
+
+- problems, a class each, such as ``RandomizedResponse`` and ``PrivacyContract``; ``choose`` ranks the
+  mechanisms for a mean
+- their solutions: ``solve(problem)``, ``compare(problem)``, ``methods_of``; of a ``Solution`` the
+  ``.mechanism()``, which has ``randomize``, ``estimate``, ``audit`` and ``save``
+- mechanisms from files: ``load_mechanism``
+- the catalogue: ``models()``, ``load_model``
+
+Examples
+--------
+>>> import mechdesign as md
+>>> mechanism = md.solve(md.RandomizedResponse(prior=[0.5, 0.5], epsilon=2.0)).mechanism()
+>>> estimate = mechanism.estimate(mechanism.randomize([0] * 3000 + [1] * 1000, rng=1))
+>>> estimate
+FrequencyEstimate(4000 reports: ...)
+>>> print(mechanism.audit())
+privacy: holds (exact); epsilon = 2, true_epsilon = 2; ...
 """
 
 from __future__ import annotations
@@ -18,9 +34,12 @@ from mechdesign.core.problem import Problem
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import methods_of, solve
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # for type checkers and editors; a test compares these with what the families export
     from mechdesign.catalog import Model, load_model, models
     from mechdesign.mechanisms import Mechanism, load_mechanism
+    from mechdesign.problems.contract import PrivacyContract, PrivacyContractContinuous
+    from mechdesign.problems.mean import MeanChannel, MeanInterval, choose
+    from mechdesign.problems.response import RandomizedResponse
 
 try:
     __version__ = version("mechdesign")
@@ -30,13 +49,19 @@ except PackageNotFoundError:  # a checkout that was never installed
 __all__ = [
     "Certificate",
     "Comparison",
+    "MeanChannel",
+    "MeanInterval",
     "MechDesignError",
     "Mechanism",
     "Method",
     "Model",
     "Outcome",
+    "PrivacyContract",
+    "PrivacyContractContinuous",
     "Problem",
+    "RandomizedResponse",
     "Solution",
+    "choose",
     "compare",
     "load_mechanism",
     "load_model",
@@ -50,22 +75,24 @@ _SUBPACKAGES = ("audit", "catalog", "cli", "core", "mechanisms", "problems", "re
 _MECHANISMS = ("Mechanism", "load_mechanism")
 
 
-def __getattr__(name: str) -> Any:
-    """Find catalog, mechanism and problem names on first use, so that importing stays quick."""
-    if name.startswith("_"):
-        raise AttributeError(f"module 'mechdesign' has no attribute '{name}'")
-    if name in _CATALOG:
-        return getattr(import_module("mechdesign.catalog"), name)
-    if name in _MECHANISMS:
-        return getattr(import_module("mechdesign.mechanisms"), name)
-    if name in _SUBPACKAGES:  # the import system asks before it imports one
-        raise AttributeError(f"module 'mechdesign' has no attribute '{name}'")
-    exported = _exported()
-    if name in exported:
-        return exported[name]
-    raise AttributeError(
-        f"module 'mechdesign' has no attribute '{name}'; {suggestion(name, [*exported, *__all__])}"
-    )
+if not TYPE_CHECKING:  # a type checker would take every unknown name for known
+
+    def __getattr__(name: str) -> Any:
+        """Find catalog, mechanism and problem names on first use, so that importing stays quick."""
+        if name.startswith("_"):
+            raise AttributeError(f"module 'mechdesign' has no attribute '{name}'")
+        if name in _CATALOG:
+            return getattr(import_module("mechdesign.catalog"), name)
+        if name in _MECHANISMS:
+            return getattr(import_module("mechdesign.mechanisms"), name)
+        if name in _SUBPACKAGES:  # the import system asks before it imports one
+            raise AttributeError(f"module 'mechdesign' has no attribute '{name}'")
+        exported = _exported()
+        if name in exported:
+            return exported[name]
+        raise AttributeError(
+            f"module 'mechdesign' has no attribute '{name}'; {suggestion(name, [*exported, *__all__])}"
+        )
 
 
 def _exported() -> dict[str, Any]:
@@ -74,4 +101,4 @@ def _exported() -> dict[str, Any]:
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, *_exported()])
+    return sorted({*__all__, *_exported()})

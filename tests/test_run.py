@@ -7,6 +7,7 @@ import importlib.util
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 RUN = Path(__file__).parents[1] / "run.py"
 
@@ -22,6 +23,26 @@ def test_help_names_every_task():
     assert done.returncode == 0
     assert all(f"\n  {task} " in done.stdout for task in ("check", "test", "lint", "docs", "bench"))
     assert run().returncode == 2
+
+
+def loaded() -> ModuleType:
+    specification = importlib.util.spec_from_file_location("run", RUN)
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+def test_the_documentation_says_where_it_is(monkeypatch, capfd):
+    """Unless it could not be built; the programs of the task are replaced, the rest is as it runs."""
+    module = loaded()
+    python = Path(sys.executable)
+    monkeypatch.setattr(module, "prepare", lambda task: python.parent)
+    task = module.TASKS["docs"]
+    assert module.run(task._replace(programs=((python.name, "-c", ""),)), []) == 0
+    assert capfd.readouterr().out == f"{RUN.parent / 'docs/_build/html/index.html'}\n"
+    assert module.run(task._replace(programs=((python.name, "-c", "exit(1)"),)), []) == 1
+    assert capfd.readouterr().out == ""
+    assert task.programs[-1][-1] == str(Path(task.result).parent)
 
 
 def test_an_unknown_task_is_refused_in_one_line():

@@ -109,6 +109,9 @@ class PrivacyAudit:
     def __str__(self) -> str:
         return str(self.certificate())
 
+    def __repr__(self) -> str:
+        return f"PrivacyAudit({self})"
+
 
 def _shortened(digits: Decimal) -> Decimal:
     """Return the number rounded up to 40 decimals."""

@@ -62,6 +62,9 @@ class DensityAudit:
         figures = {"epsilon": self.epsilon, "true_epsilon": self.true_epsilon}
         return Certificate("privacy", self.holds, False, figures, self.witness, note)
 
+    def __str__(self) -> str:
+        return str(self.certificate())
+
 
 def audit_density(
     log_density: Callable[[Array, Array], Array], inputs: Array, outputs: Array, epsilon: float

@@ -97,6 +97,12 @@ def float_up(value: Decimal | Fraction) -> float:
     return result if Fraction(result) >= Fraction(value) else math.nextafter(result, math.inf)
 
 
+def float_down(value: Fraction) -> float:
+    """Return the largest double that is not above the value, which must be within their range."""
+    result = float(value)
+    return result if Fraction(result) <= value else math.nextafter(result, -math.inf)
+
+
 def _checked(exponent: Fraction | float) -> Fraction:
     exact = Fraction(exponent)
     if exact < 0:

@@ -20,7 +20,7 @@ class Simulation:
     seed: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Model:
     """A declarative design problem read from a file.
 
@@ -52,6 +52,9 @@ class Model:
     simulation: Simulation | None = None
     methods: tuple[str, ...] = ()
     data: DataSettings = field(default_factory=DataSettings)
+
+    def __repr__(self) -> str:
+        return f"Model({self.slug}: {self.problem!r}, {len(self.claims)} claims)"
 
     @property
     def family(self) -> str:

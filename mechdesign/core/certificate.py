@@ -59,6 +59,36 @@ class Certificate:
         return result
 
 
+@dataclass(frozen=True)
+class CertificateAudit:
+    """What the audit of a mechanism found, where it is not about privacy alone: all its certificates.
+
+    Parameters
+    ----------
+    certificates : tuple of Certificate
+
+    Examples
+    --------
+    >>> budget, order = Certificate("budget", True, True), Certificate("monotonicity", False, True)
+    >>> audit = CertificateAudit((budget, order))
+    >>> audit.holds
+    False
+    >>> print(audit)
+    budget: holds (exact)
+    monotonicity: FAILS (exact)
+    """
+
+    certificates: tuple[Certificate, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether every certificate holds."""
+        return all(certificate.holds for certificate in self.certificates)
+
+    def __str__(self) -> str:
+        return "\n".join(str(certificate) for certificate in self.certificates)
+
+
 def format_figure(value: Any) -> str:
     """Format a number to ten significant digits and leave everything else as it is."""
     return f"{value:.10g}" if isinstance(value, float) else str(value)

@@ -16,7 +16,7 @@ from mechdesign.core.method import Method
 from mechdesign.core.problem import Problem
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import methods_of, solve
-from mechdesign.core.text import table
+from mechdesign.core.text import listed, table
 
 COLUMNS = ("method", "kind", "status", "value", "bound", "gap", "to best", "certificates", "seconds")
 """Columns of a comparison. ``gap`` is to the run's own bound; ``to best``, for runs that claim no optimality,
@@ -26,7 +26,7 @@ LINE = 120
 """The longest line of a comparison's table."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """Runs of all methods on one problem, the reasons of those that do not apply, and disagreements."""
 
@@ -90,6 +90,11 @@ class Comparison:
     def _to_best(self, run: Solution) -> str:
         gap = None if run.claims_optimality else self.gap_to_best_bound(run)
         return "-" if gap is None else f"{gap:.1e}"
+
+    def __repr__(self) -> str:
+        runs = [f"{run.method} {format_figure(run.value) if run.found else run.status}" for run in self.runs]
+        verdict = "agree" if self.agree else "DISAGREE"
+        return f"Comparison({self.problem.name}: {listed(runs) or 'no method applies'}; {verdict})"
 
     def forecasts(self, users: int = USERS) -> list[str]:
         """Return how good answers will be with so many users, one line for methods that agree on it."""

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Generic, Literal, Protocol
+
+import numpy as np
 
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import MethodError
+from mechdesign.core.text import abridged
+from mechdesign.core.types import MechanismT_co
 
 Sense = Literal["max", "min"]
 Variables = Mapping[str, Any]
@@ -49,7 +54,7 @@ class Candidate(Protocol):
         """What the mechanism is built from where the method knows more than the variables say."""
 
 
-class Problem(ABC):
+class Problem(ABC, Generic[MechanismT_co]):
     """Base class of every design problem.
 
     A problem is a frozen dataclass: its fields are the parameters of the model file, checked in
@@ -58,6 +63,8 @@ class Problem(ABC):
     module, found by name: methods (``METHOD``), ``quantities.py`` with ``quantities(problem,
     solution)``, further numbers that claims may name, and ``simulation.py`` with
     ``simulation(problem, solution, users, repetitions, rng)``.
+
+    ``class MyProblem(Problem[MyMechanism])`` tells type checkers what ``solve(...).mechanism()`` returns.
 
     Class attributes
     ----------------
@@ -85,6 +92,19 @@ class Problem(ABC):
     def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
         """Return the certificates of a solution of this problem."""
 
+    def __repr__(self) -> str:
+        """Return the class and the parameters that are not at their defaults; a frozen dataclass is meant.
+
+        A subclass says ``@dataclass(..., repr=False)`` to have it, because a dataclass's own would print
+        whole arrays.
+        """
+        shown = []
+        for field in dataclasses.fields(self):  # type: ignore[arg-type]
+            value = getattr(self, field.name)
+            if isinstance(value, np.ndarray) or value != field.default:
+                shown.append(f"{field.name}={abridged(value)}")
+        return f"{type(self).__name__}({', '.join(shown)})"
+
     def objective_scale(self) -> float:
         """Return the size of the numbers that the objective adds up, for what rounding may lose.
 
@@ -92,6 +112,6 @@ class Problem(ABC):
         """
         return 0.0
 
-    def mechanism(self, solution: Candidate) -> Any:
+    def mechanism(self, solution: Candidate) -> MechanismT_co:
         """Return the mechanism that runs; the default refuses, naming the problem."""
         raise MethodError(f"{self.name}: this problem has no mechanism to run; use the variables instead")

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Generic
 
 from mechdesign.core.certificate import Certificate, format_figure
 from mechdesign.core.discovery import companion
@@ -15,10 +15,11 @@ from mechdesign.core.errors import CertificateError, MethodError
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.method import Kind, Status
 from mechdesign.core.problem import Problem
+from mechdesign.core.types import MechanismT_co
 
 
-@dataclass(frozen=True)
-class Solution:
+@dataclass(frozen=True, repr=False)
+class Solution(Generic[MechanismT_co]):
     """The checked result of one method on one problem.
 
     ``value`` and ``residuals`` are computed by the problem from ``variables``, never taken from a
@@ -50,7 +51,7 @@ class Solution:
     0.83 optimal
     """
 
-    problem: Problem
+    problem: Problem[MechanismT_co]
     method: str
     kind: Kind
     status: Status
@@ -108,12 +109,13 @@ class Solution:
         if not self.found:
             return None
         try:
-            found: Forecast | None = self.mechanism().forecast(users)
+            mechanism: Any = self.mechanism()
+            found: Forecast | None = mechanism.forecast(users)
         except (CertificateError, MethodError):
             return None
         return found
 
-    def mechanism(self) -> Any:
+    def mechanism(self) -> MechanismT_co:
         """Return the mechanism that runs: repaired if need be, audited, or refused.
 
         Raises
@@ -128,6 +130,13 @@ class Solution:
                 f"{self.problem.name}: no mechanism from a solution that is {self.status}: {self.message}"
             )
         return self.problem.mechanism(self)
+
+    def __repr__(self) -> str:
+        head = f"Solution({self.problem.name} by {self.method}: {self.status}"
+        if not self.found:
+            return f"{head}, {self.message})"
+        bound = "" if self.bound is None else f", bound {format_figure(self.bound)}"
+        return f"{head}, value {format_figure(self.value)}{bound})"
 
     def __str__(self) -> str:
         head = f"{self.problem.name} by {self.method} ({self.kind}): {self.status}"

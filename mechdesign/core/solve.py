@@ -12,6 +12,7 @@ from mechdesign.core.errors import MethodError, UnknownNameError, suggestion
 from mechdesign.core.method import Method
 from mechdesign.core.problem import Problem
 from mechdesign.core.solution import Solution
+from mechdesign.core.types import MechanismT_co
 
 
 @cache
@@ -65,7 +66,9 @@ def choose_method(problem: Problem) -> Method:
     raise MethodError(f"{problem.name}: no method applies ({'; '.join(reasons)})")
 
 
-def solve(problem: Problem, method: str | Method | None = None, **options: Any) -> Solution:
+def solve(
+    problem: Problem[MechanismT_co], method: str | Method | None = None, **options: Any
+) -> Solution[MechanismT_co]:
     """Solve a design problem and return a checked solution.
 
     Parameters

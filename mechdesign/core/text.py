@@ -1,4 +1,4 @@
-"""Plain-text tables and progress bars for terminals."""
+"""Plain-text tables, values in a short line, and progress bars for terminals."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import shutil
 import sys
 import textwrap
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
-from typing import TextIO, TypeVar
+from typing import Any, TextIO, TypeVar
+
+import numpy as np
 
 Item = TypeVar("Item")
 
@@ -101,6 +103,45 @@ def _is_number(cell: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+SHOWN = 6
+"""So many entries of a list are shown; of a longer one the first few and how many there are."""
+
+
+def abridged(value: Any) -> str:
+    """Return a value in at most one short line, long lists and matrices abridged; for ``repr``.
+
+    Examples
+    --------
+    >>> abridged([0.5, 0.25, 0.25]), abridged("line"), abridged(np.zeros((20, 3)))
+    ('[0.5, 0.25, 0.25]', "'line'", '<20 x 3 array>')
+    >>> abridged(range(1000))
+    '[0, 1, 2, ... 1000 in all]'
+    """
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key}: {abridged(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, np.ndarray) and value.ndim != 1:
+        return f"<{' x '.join(map(str, value.shape))} array>"
+    if isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, str):
+        return "[" + listed([abridged(item) for item in value[: SHOWN + 1]], len(value)) + "]"
+    if isinstance(value, np.generic):
+        return abridged(value.item())
+    return f"<function {getattr(value, '__name__', '')}>" if callable(value) else repr(value)
+
+
+def listed(texts: Sequence[str], count: int | None = None) -> str:
+    """Join texts by commas, all of them up to six, else the first three and how many there are.
+
+    Examples
+    --------
+    >>> listed(["a", "b"]), listed(list("abcdefgh"))
+    ('a, b', 'a, b, c, ... 8 in all')
+    """
+    total = len(texts) if count is None else count
+    return ", ".join(texts if total <= SHOWN else [*texts[:3], f"... {total} in all"])
 
 
 def progress(items: Iterable[Item], total: int, label: str, stream: TextIO | None = None) -> Iterator[Item]:

@@ -1,6 +1,6 @@
 """Mechanisms that run: client, mergeable server, exact audit, JSON."""
 
-from mechdesign.mechanisms.base import Mechanism, load_mechanism
+from mechdesign.mechanisms.base import CollectingMechanism, Mechanism, load_mechanism
 from mechdesign.mechanisms.contract_menu import ContractAverage, ContractMenu
 from mechdesign.mechanisms.finite import FiniteChannel
 from mechdesign.mechanisms.frequencies import Aggregator, FrequencyEstimate, FrequencyMechanism
@@ -9,6 +9,7 @@ from mechdesign.mechanisms.repair import PrivacyTarget, make_private
 
 __all__ = [
     "Aggregator",
+    "CollectingMechanism",
     "ContractAverage",
     "ContractMenu",
     "FiniteChannel",

@@ -11,9 +11,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
-from mechdesign.core.certificate import Certificate
+from numpy.typing import NDArray
+
+from mechdesign.core.certificate import Certificate, CertificateAudit
 from mechdesign.core.encoding import encode
 from mechdesign.core.errors import (
     CertificateError,
@@ -24,6 +26,7 @@ from mechdesign.core.errors import (
 )
 from mechdesign.core.files import whole_file
 from mechdesign.core.forecast import USERS, Forecast
+from mechdesign.core.types import Counter, Estimate, PrivacyVerdict, Verdict
 from mechdesign.mechanisms.intake import Intake
 from mechdesign.mechanisms.operations import Operation
 
@@ -54,6 +57,21 @@ class Mechanism(ABC):
     @abstractmethod
     def certificates(self) -> tuple[Certificate, ...]:
         """Audit the mechanism and return one certificate a property."""
+
+    def audit(self) -> Verdict:
+        """Audit the mechanism anew: ``print`` what comes back, or ask it for ``.holds``.
+
+        Mechanisms that collect data return what was found about their privacy, with ``.epsilon`` and
+        ``.true_epsilon``; others return all their certificates.
+        """
+        return CertificateAudit(self.certificates())
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._figures()})"
+
+    def _figures(self) -> str:
+        """Return what ``repr`` shows between the brackets: the figures that matter, in one line."""
+        return f"fingerprint {self.fingerprint[:12]}"
 
     def operations(self) -> tuple[Operation, ...]:
         """Return what the mechanism does with tables: the columns each operation takes and gives."""
@@ -120,10 +138,30 @@ class Mechanism(ABC):
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Load a mechanism of this class from a file and audit it again; see :func:`load_mechanism`."""
-        mechanism = load_mechanism(path)
+        mechanism: Mechanism = load_mechanism(path)
         if not isinstance(mechanism, cls):
             raise ModelFileError(f"{path}: holds a {type(mechanism).__name__}, not a {cls.__name__}")
         return mechanism
+
+
+class CollectingMechanism(Mechanism):
+    """A mechanism that collects: people's devices randomize, a server estimates."""
+
+    @abstractmethod
+    def audit(self) -> PrivacyVerdict:
+        """Return what an audit of the very numbers it runs on says about its privacy."""
+
+    @abstractmethod
+    def randomize(self, values: Any, /, *args: Any, **options: Any) -> NDArray[Any]:
+        """Return the reports for people's values; without ``rng`` from the operating system's generator."""
+
+    @abstractmethod
+    def aggregator(self) -> Counter:
+        """Return an empty counter of reports; those of many machines can be merged in any order."""
+
+    @abstractmethod
+    def estimate(self, reports: Any, /, *args: Any, **options: Any) -> Estimate:
+        """Return unbiased estimates with standard errors from the reports of all users."""
 
 
 def _written(mechanism: Mechanism) -> list[Any]:
@@ -157,7 +195,7 @@ def mechanism_types() -> dict[str, type[Mechanism]]:
     return found
 
 
-def load_mechanism(path: str | os.PathLike[str]) -> Mechanism:
+def load_mechanism(path: str | os.PathLike[str]) -> CollectingMechanism:
     """Load a mechanism from a JSON file, audit it again, and refuse it if anything fails.
 
     Parameters
@@ -167,6 +205,8 @@ def load_mechanism(path: str | os.PathLike[str]) -> Mechanism:
     Returns
     -------
     Mechanism
+        Of the class that the file names. Type checkers take it for one that collects; where another
+        one is expected, its class says so: ``ContractMenu.load(path)``.
 
     Raises
     ------
@@ -202,7 +242,7 @@ def load_mechanism(path: str | os.PathLike[str]) -> Mechanism:
     kind = document.get("type")
     if not isinstance(kind, str) or kind not in known:
         raise UnknownNameError(f"{path}: no mechanism type '{kind}'; {suggestion(str(kind), known)}")
-    return _restored(path, known[kind], document)
+    return cast("CollectingMechanism", _restored(path, known[kind], document))
 
 
 def _restored(path: str | os.PathLike[str], kind: type[Mechanism], document: Mapping[str, Any]) -> Mechanism:

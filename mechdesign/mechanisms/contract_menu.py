@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.audit.exponential import float_down
 from mechdesign.audit.incentives import audit_menu
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.encoding import encode
@@ -182,7 +183,7 @@ class ContractMenu(Mechanism):
         costs, which = np.unique(self.terms.cost[places], return_inverse=True)
         last = np.array(
             [
-                [_float_down((pay - cost) / level) for cost in map(Fraction, costs.tolist())]
+                [float_down((pay - cost) / level) for cost in map(Fraction, costs.tolist())]
                 for level, pay in self._exact
             ]
         )
@@ -197,7 +198,7 @@ class ContractMenu(Mechanism):
         """The largest float theta that still prefers each item to the next one."""
         pairs = zip(self._exact, self._exact[1:], strict=False)
         return np.array(
-            [_float_down((p0 - p1) / (e0 - e1)) for (e0, p0), (e1, p1) in pairs], dtype=np.float64
+            [float_down((p0 - p1) / (e0 - e1)) for (e0, p0), (e1, p1) in pairs], dtype=np.float64
         )
 
     def utility(self, theta: float, item: int) -> float:
@@ -291,24 +292,18 @@ class ContractMenu(Mechanism):
 
     def alpha(self, confidence: float | None = None) -> float:
         """Return the error that the average of the reports keeps with this probability, eq. (4.1)."""
-        level = (
-            self.terms.confidence
-            if confidence is None
-            else in_range("confidence", confidence, 0.0, 1.0, high_open=True)
-        )
-        return (
-            math.sqrt(2.0 * self.error / (1.0 - level))
-            * self.terms.data_range
-            / float(self.terms.counts.sum())
-        )
+        level = self.terms.confidence
+        if confidence is not None:
+            level = in_range("confidence", confidence, 0.0, 1.0, high_open=True)
+        part = self.terms.data_range / float(self.terms.counts.sum())
+        return math.sqrt(2.0 * self.error / (1.0 - level)) * part
 
     def statement(self) -> str:
         """Return the promise on accuracy in one sentence."""
         buyers = float(self.terms.counts[self.epsilon > 0].sum())
         return (
-            f"with probability at least {self.terms.confidence:g} the average of {buyers:g} "
-            f"reports is within "
-            f"{self.alpha():.4g} of the users' true average"
+            f"with probability at least {self.terms.confidence:g} the average of {buyers:g} reports "
+            f"is within {self.alpha():.4g} of the users' true average"
         )
 
     @cached_property
@@ -327,6 +322,11 @@ class ContractMenu(Mechanism):
         figures = {"value": value, "bound": bound, "gap": abs(value - bound)}
         note = f"bound from {self.terms.bound_source}"
         return (*self._incentives, Certificate("optimality", True, False, figures, {}, note))
+
+    def _figures(self) -> str:
+        level = self.items[:, 0]
+        prices = f"epsilon {level.min():.6g} to {level.max():.6g}, payments {self.payment.max():.6g} at most"
+        return f"{len(self.items)} items, {prices}, {self.noise.name} noise"
 
     def __str__(self) -> str:
         lines = [f"contract menu with {len(self.items)} items, {self.noise.name} noise; {self.statement()}"]
@@ -398,9 +398,3 @@ def _require(terms: Terms, epsilon: Array, payment: Array) -> None:
         raise ParameterError("counts: every type needs users, and at least one type has to buy")
     if ((epsilon == 0) & (payment != 0)).any():
         raise ParameterError("payment: is not zero for a type that does not buy")
-
-
-def _float_down(number: Fraction) -> float:
-    """Return the largest float that is not above a rational number."""
-    nearest = float(number)
-    return nearest if Fraction(nearest) <= number else math.nextafter(nearest, -math.inf)

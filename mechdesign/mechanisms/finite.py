@@ -116,6 +116,14 @@ class FiniteChannel(FrequencyMechanism):
         require_channel(self.weights)
         return self.audit().certificate(), Certificate("normalization", True, True, {"row_sum": f"2**{BITS}"})
 
+    def _figures(self) -> str:
+        rows, reports = self.weights.shape
+        target = self.target
+        parts = [f"{rows} answers", f"{reports} reports", f"epsilon={target.epsilon:g}"]
+        parts += [f"delta={target.delta:g}"] if target.delta else []
+        parts += ["per unit of distance"] if target.distance is not None else []
+        return ", ".join(parts)
+
     def possible_reports(self) -> NDArray[np.bool_]:
         """Return which reports have a positive weight for some answer."""
         possible: NDArray[np.bool_] = self.weights.max(axis=0) > 0

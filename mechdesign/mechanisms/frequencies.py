@@ -16,9 +16,9 @@ from mechdesign.core.errors import DataError, EstimationError, ParameterError, R
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.randomness import BitSource, Rng, bit_source
 from mechdesign.core.tables import Coded, Values
-from mechdesign.core.text import table
+from mechdesign.core.text import listed, table
 from mechdesign.core.validation import in_range
-from mechdesign.mechanisms.base import Mechanism
+from mechdesign.mechanisms.base import CollectingMechanism
 from mechdesign.mechanisms.collecting import column_operations
 from mechdesign.mechanisms.intake import MISSING_CATEGORY
 from mechdesign.mechanisms.labels import Codes, Labels
@@ -33,7 +33,7 @@ REMEDY = (
 """What helps where answers of a mechanism for plain privacy are reported alike."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FrequencyEstimate:
     """Unbiased estimates of the frequencies of the true answers.
 
@@ -92,6 +92,11 @@ class FrequencyEstimate:
         numbers = zip(self.categories, self.value, self.standard_error, low, high, strict=True)
         return [[name, *(f"{number:.5f}" for number in figures)] for name, *figures in numbers]
 
+    def __repr__(self) -> str:
+        figures = zip(self.categories, self.value, self.standard_error, strict=True)
+        shown = [f"{name} {value:.5f} +- {error:.2g}" for name, value, error in figures]
+        return f"FrequencyEstimate({self.users} reports: {listed(shown)})"
+
     def __str__(self) -> str:
         header = ["category", "estimate", "std.error", "95% low", "95% high"]
         rows = self.rows()
@@ -128,7 +133,7 @@ def project_to_simplex(vector: Array) -> Array:
     return projected
 
 
-class FrequencyMechanism(Mechanism):
+class FrequencyMechanism(CollectingMechanism):
     """A mechanism whose reports are categories and whose server estimates frequencies."""
 
     labels: Labels
@@ -247,6 +252,9 @@ class Aggregator:
     def __init__(self, mechanism: FrequencyMechanism) -> None:
         self.mechanism = mechanism
         self.counts: Codes = np.zeros(mechanism.report_labels.size, dtype=np.int64)
+
+    def __repr__(self) -> str:
+        return f"Aggregator({self.users} reports of {self.mechanism!r})"
 
     @property
     def users(self) -> int:

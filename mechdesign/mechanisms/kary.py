@@ -238,6 +238,11 @@ class KaryResponse(FrequencyMechanism):
         values[self.kept] = (self.weights.own + self.weights.high) / TOTAL
         return values
 
+    def _figures(self) -> str:
+        kept = "" if self.weights.kept == self.weights.size else f" ({self.weights.kept} kept)"
+        delta = f", delta={self.delta:g}" if self.delta else ""
+        return f"{self.weights.size} answers{kept}, epsilon={self.epsilon:g}{delta}"
+
     def possible_reports(self) -> NDArray[np.bool_]:
         """Return which reports can be made at all."""
         return np.ones(self.weights.size, dtype=bool) if self.weights.own else self._is_kept

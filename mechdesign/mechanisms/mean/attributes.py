@@ -20,13 +20,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.audit.composition import ComposedAudit, compose
 from mechdesign.audit.exponential import float_up
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.randomness import BitSource, Rng, bit_source
 from mechdesign.core.validation import choice, integer, privacy_epsilon
-from mechdesign.mechanisms.base import Mechanism, mechanism_types
+from mechdesign.mechanisms.base import CollectingMechanism, Mechanism, mechanism_types
 from mechdesign.mechanisms.finite import CHUNK
 from mechdesign.mechanisms.intake import Intake
 from mechdesign.mechanisms.labels import Labels
@@ -42,7 +43,7 @@ from mechdesign.mechanisms.operations import Operation
 ESTIMATORS = ("self-normalized", "scaled")
 
 
-class AttributeSampling(Mechanism):
+class AttributeSampling(CollectingMechanism):
     """Report k of m attributes, each with the same mechanism at epsilon/k.
 
     Parameters
@@ -245,24 +246,22 @@ class AttributeSampling(Mechanism):
 
     # Certificates and file
 
-    def certificates(self) -> tuple[Certificate, ...]:
-        """Return the certificates of ``inner``, with the privacy of k reports together."""
+    def audit(self) -> ComposedAudit:
+        """Return the audit of all k reports of a user together."""
         found = self.inner.certificates()
         privacy = next(certificate for certificate in found if certificate.property == "privacy")
-        k = self.per_user
-        composed = Fraction(self.inner.epsilon) * k <= Fraction(self.epsilon)
-        together = privacy.figures["true_epsilon"]
-        figures = {
-            "epsilon": self.epsilon,
-            "true_epsilon": together if math.isinf(together) else float_up(Fraction(together) * k),
-            "epsilon_each": self.inner.epsilon,
-            "reports_each": k,
-        }
-        if self.delta > 0:
-            figures |= {"delta": self.delta}
-        together_holds = privacy.holds and composed
-        first = Certificate("privacy", together_holds, privacy.exact, figures, privacy.witness, privacy.note)
-        return (first, *(certificate for certificate in found if certificate.property != "privacy"))
+        return compose(privacy, self.inner.epsilon, self.per_user, self.epsilon, self.delta)
+
+    def certificates(self) -> tuple[Certificate, ...]:
+        """Return the certificates of ``inner``, with the privacy of k reports together."""
+        others = (found for found in self.inner.certificates() if found.property != "privacy")
+        return (self.audit().certificate(), *others)
+
+    def _figures(self) -> str:
+        names = self.labels.shown()
+        shown = ", ".join(names[:4]) + (", ..." if self.size > 4 else "")
+        attributes = f"{self.size} attributes" + (f" ({shown})" if self.labels.names else "")
+        return f"{attributes}, {self.per_user} a user, epsilon={self.epsilon:g}, each by {self.inner!r}"
 
     def content(self) -> dict[str, Any]:
         """Return the inner mechanism, the attributes, their ranges and the estimator."""

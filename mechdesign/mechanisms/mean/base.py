@@ -15,12 +15,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from mechdesign.audit.density import DensityAudit
+from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.randomness import BITS, BitSource, Rng, bit_source
 from mechdesign.core.tables import Values
 from mechdesign.core.validation import integer, privacy_epsilon
-from mechdesign.mechanisms.base import Mechanism
+from mechdesign.mechanisms.base import CollectingMechanism
 from mechdesign.mechanisms.collecting import column_operations, count_outside
 from mechdesign.mechanisms.finite import CHUNK
 from mechdesign.mechanisms.intake import Intake
@@ -30,7 +32,7 @@ from mechdesign.mechanisms.mean.values import Array, Domain
 from mechdesign.mechanisms.operations import CLIP, Column, Operation, Settings
 
 
-class MeanMechanism(Mechanism):
+class MeanMechanism(CollectingMechanism):
     """A local randomizer of one number in [low, high], with an unbiased estimator of the mean.
 
     Subclasses draw reports for u = (x - low) / (high - low), give the tally their reports need, the
@@ -219,6 +221,10 @@ class MeanMechanism(Mechanism):
                 "give a larger epsilon"
             )
 
+    def _figures(self) -> str:
+        delta = f", delta={self.delta:g}" if self.delta else ""
+        return f"[{self.domain.low:g}, {self.domain.high:g}], epsilon={self.epsilon:g}{delta}"
+
     # File
 
     def content(self) -> dict[str, Any]:
@@ -247,6 +253,14 @@ class FormulaMechanism(MeanMechanism):
     def _prepare(self) -> None:
         """Compute what drawing needs (nothing by default)."""
 
+    @abstractmethod
+    def audit(self) -> DensityAudit:
+        """Return the audit of the density: for real numbers, not for the doubles that are sent."""
+
+    def certificates(self) -> tuple[Certificate, ...]:
+        """Return the audit of the density as a certificate that is not exact."""
+        return (self.audit().certificate(),)
+
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> Self:
         """Build the mechanism from plain values; the certificates are recomputed."""
@@ -269,6 +283,9 @@ class MeanAggregator:
     def __init__(self, mechanism: MeanMechanism) -> None:
         self.mechanism = mechanism
         self.tally = mechanism.tally()
+
+    def __repr__(self) -> str:
+        return f"MeanAggregator({self.users} reports of {self.mechanism!r})"
 
     @property
     def users(self) -> int:

@@ -56,6 +56,9 @@ class AttributeAggregator:
         self.mechanism = mechanism
         self.tally = mechanism.inner.tally(mechanism.size)
 
+    def __repr__(self) -> str:
+        return f"AttributeAggregator({self.users} users of {self.mechanism!r})"
+
     @property
     def users(self) -> int:
         """How many users reported."""

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.text import table
+from mechdesign.core.text import listed, table
 from mechdesign.core.validation import in_range
 
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class MeanEstimate:
     """The estimated mean of one attribute.
 
@@ -48,6 +48,9 @@ class MeanEstimate:
         width = _quantile(level) * self.standard_error
         return self.value - width, self.value + width
 
+    def __repr__(self) -> str:
+        return f"MeanEstimate({self.value:.6g} +- {self.standard_error:.3g}, {self.users} reports)"
+
     def __str__(self) -> str:
         low, high = self.interval()
         figures = f"mean {self.value:.6g}, standard error {self.standard_error:.3g}"
@@ -66,7 +69,7 @@ class MeanEstimate:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AttributeMeans:
     """The estimated means of many attributes.
 
@@ -100,6 +103,11 @@ class AttributeMeans:
         return [
             [name, str(count), *(f"{number:.6g}" for number in numbers)] for name, count, numbers in labelled
         ]
+
+    def __repr__(self) -> str:
+        figures = zip(self.names, self.value, self.standard_error, strict=True)
+        shown = [f"{name} {value:.6g} +- {error:.3g}" for name, value, error in figures]
+        return f"AttributeMeans({self.users} users: {listed(shown)})"
 
     def __str__(self) -> str:
         header = ["attribute", "reports", "mean", "std.error", "95% low", "95% high"]

@@ -175,6 +175,10 @@ class GridMean(MeanMechanism):
         mechanism.displacement = float(np.abs(mechanism.knots - domain.to_unit(grid)).max())
         return mechanism
 
+    def _figures(self) -> str:
+        inputs, reports = self.channel.weights.shape
+        return f"{super()._figures()}, {inputs} inputs, {reports} reports"
+
     # Privacy and bias
 
     def audit(self) -> PrivacyAudit:

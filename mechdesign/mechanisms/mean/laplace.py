@@ -9,8 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.density import audit_density
-from mechdesign.core.certificate import Certificate
+from mechdesign.audit.density import DensityAudit, audit_density
 from mechdesign.core.randomness import BITS, BitSource
 from mechdesign.mechanisms.mean.base import FormulaMechanism
 from mechdesign.mechanisms.mean.tally import FloatTally, Moments
@@ -98,7 +97,7 @@ class Laplace(FormulaMechanism):
         density: Array = -np.abs(reports - values) / self.scale - math.log(2.0 * self.scale)
         return density
 
-    def certificates(self) -> tuple[Certificate, ...]:
+    def audit(self) -> DensityAudit:
         """Return the audit of the density: the sup over reports is attained beyond the two ends."""
         ends = np.array([self.domain.low, self.domain.high])
-        return (audit_density(self.log_density, ends, ends, self.epsilon).certificate(),)
+        return audit_density(self.log_density, ends, ends, self.epsilon)

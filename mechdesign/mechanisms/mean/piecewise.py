@@ -18,8 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.density import audit_density
-from mechdesign.core.certificate import Certificate
+from mechdesign.audit.density import DensityAudit, audit_density
 from mechdesign.core.randomness import BitSource
 from mechdesign.mechanisms.mean import variance as formulas
 from mechdesign.mechanisms.mean.base import FormulaMechanism, uniform_numbers, variance_at_hand
@@ -133,13 +132,13 @@ class Piecewise(FormulaMechanism):
         density: Array = np.where(within, inside, outside)
         return np.where((place < 0.0) | (place > 2.0 * self.bound), -np.inf, density)
 
-    def certificates(self) -> tuple[Certificate, ...]:
+    def audit(self) -> DensityAudit:
         """Return the audit of the density at one point in each piece for five inputs.
 
         There are two levels only, so the supremum is attained wherever one input is inside and
         another outside: between any two neighbouring ends of windows.
         """
-        return (audit_density(self.log_density, *self._representatives(), self.epsilon).certificate(),)
+        return audit_density(self.log_density, *self._representatives(), self.epsilon)
 
     def _representatives(self) -> tuple[Array, Array]:
         unit = np.linspace(0.0, 1.0, 5)

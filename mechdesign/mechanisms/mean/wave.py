@@ -17,8 +17,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.density import audit_density
-from mechdesign.core.certificate import Certificate
+from mechdesign.audit.density import DensityAudit, audit_density
 from mechdesign.core.errors import DataError
 from mechdesign.core.randomness import BitSource
 from mechdesign.core.validation import choice, integer
@@ -42,7 +41,7 @@ PAPER_STOP = 1e-3
 """The paper's rule: stop when the log likelihood gains less than this (EMS), or this times e^eps (EM)."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Distribution:
     """A reconstructed distribution: probabilities of equal buckets of [low, high].
 
@@ -61,6 +60,10 @@ class Distribution:
     users: int
     iterations: int
     converged: bool
+
+    def __repr__(self) -> str:
+        place = f"{len(self.probability)} buckets of [{self.domain.low:g}, {self.domain.high:g}]"
+        return f"Distribution({place}, mean {self.mean:.6g}, {self.users} reports)"
 
     @property
     def centres(self) -> Array:
@@ -217,13 +220,13 @@ class SquareWave(FormulaMechanism):
         density = np.where(within, high, high - self.epsilon)
         return np.where((place < -self.halfwidth) | (place > 1.0 + self.halfwidth), -np.inf, density)
 
-    def certificates(self) -> tuple[Certificate, ...]:
+    def audit(self) -> DensityAudit:
         """Return the audit of the density at one point in each piece for five inputs."""
         unit = np.linspace(0.0, 1.0, 5)
         edges = np.sort(np.concatenate([unit - self.halfwidth, unit + self.halfwidth]))
         middles = (edges[1:] + edges[:-1]) / 2.0
         inputs, outputs = (self.domain.low + places * self.domain.width for places in (unit, middles))
-        return (audit_density(self.log_density, inputs, outputs, self.epsilon).certificate(),)
+        return audit_density(self.log_density, inputs, outputs, self.epsilon)
 
     # Reconstruction
 

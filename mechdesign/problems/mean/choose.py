@@ -12,16 +12,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.text import table
+from mechdesign.core.text import listed, table
 from mechdesign.core.validation import in_range, integer
-from mechdesign.mechanisms.base import Mechanism
+from mechdesign.mechanisms.base import CollectingMechanism
 from mechdesign.mechanisms.mean import (
     AttributeSampling,
     DiscretePiecewise,
@@ -80,10 +80,10 @@ class Candidate:
     per_user: int
     exact: bool
     reason: str
-    build: Callable[[], Mechanism]
+    build: Callable[[], CollectingMechanism] = field(repr=False)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Ranking:
     """Mechanisms in order of predicted error; ``print`` it for the table and the reasons."""
 
@@ -97,9 +97,13 @@ class Ranking:
         """The candidate with the least predicted error."""
         return self.candidates[0]
 
-    def mechanism(self) -> Mechanism:
+    def mechanism(self) -> CollectingMechanism:
         """Return the best mechanism, ready to run."""
         return self.best.build()
+
+    def __repr__(self) -> str:
+        shown = listed([f"{found.name} {found.error:.4g}" for found in self.candidates])
+        return f"Ranking({self.users} users, {self.attributes} attribute(s), errors: {shown})"
 
     def __str__(self) -> str:
         header = ["mechanism", "error", "k", "exact", "why"]
@@ -218,7 +222,7 @@ def _candidate(name: str, epsilon: float, users: int, attributes: int, domain: D
     k = best_per_user(name, epsilon, attributes)
     variance = unit_variance(name, epsilon / k) * domain.width**2
 
-    def build() -> Mechanism:
+    def build() -> CollectingMechanism:
         single = KINDS[name](epsilon_share(epsilon, k), domain.low, domain.high)  # type: ignore[call-arg]
         return single if attributes == 1 else AttributeSampling(single, attributes, k, epsilon)
 
@@ -235,7 +239,7 @@ def _channel_candidate(epsilon: float, users: int, attributes: int, domain: Doma
     k = min(numbers, key=lambda number: unit_variance(CHANNEL, epsilon / number) / number)
     variance = unit_variance(CHANNEL, epsilon / k) * domain.width**2
 
-    def build() -> Mechanism:
+    def build() -> CollectingMechanism:
         single = best_mechanism(epsilon_share(epsilon, k), domain.low, domain.high)
         assert single is not None  # its variance is finite, or it would not be ranked
         return single if attributes == 1 else AttributeSampling(single, attributes, k, epsilon)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.parameters import Generators
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
+from mechdesign.core.types import Vector
 from mechdesign.core.validation import choice, in_range, integer
 from mechdesign.mechanisms.contract_menu import ContractMenu, Terms
 from mechdesign.mechanisms.noise import Noise, noise_of
@@ -38,8 +39,8 @@ OPTIMALITY = 1e-6
 """A menu is certified optimal when its proven gap is below this part of its value."""
 
 
-@dataclass(frozen=True, eq=False)
-class PrivacyContract(Problem):
+@dataclass(frozen=True, eq=False, repr=False)
+class PrivacyContract(Problem[ContractMenu]):
     """The best menu of (epsilon, payment) items for buying privacy from users with private preferences.
 
     ::
@@ -116,6 +117,24 @@ class PrivacyContract(Problem):
     epsilon_max: float | None = None
     participation_cost: float | Array = 0.0
     minimum_buyers: int | None = None
+
+    if TYPE_CHECKING:  # lists are accepted, arrays are kept
+
+        def __init__(
+            self,
+            types: Vector,
+            counts: Vector | float,
+            budget: float | None = None,
+            information: Literal["incomplete", "complete"] = "incomplete",
+            data_range: float = 1.0,
+            confidence: float = 0.9,
+            noise: str | Mapping[str, Any] = "laplace",
+            target_error: float | None = None,
+            epsilon_min: float = 0.0,
+            epsilon_max: float | None = None,
+            participation_cost: float | Vector = 0.0,
+            minimum_buyers: int | None = None,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         self._set("types", checked_types(self.types))

@@ -31,8 +31,8 @@ OPTIMALITY = 1e-4
 """A menu is certified optimal for the continuum when having finitely many items costs less than this part."""
 
 
-@dataclass(frozen=True, eq=False)
-class PrivacyContractContinuous(Problem):
+@dataclass(frozen=True, eq=False, repr=False)
+class PrivacyContractContinuous(Problem[ContractMenu]):
     """The best menu when preferences have a density h with cdf H on [low, high].
 
     minimise    integral of h / eps^2

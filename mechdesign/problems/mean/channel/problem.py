@@ -26,8 +26,8 @@ FEWEST, MOST = 21, 41
 """Limits of the default number of inputs: half a second and a few seconds. 61 take half a minute."""
 
 
-@dataclass(frozen=True, eq=False)
-class MeanChannel(Problem):
+@dataclass(frozen=True, eq=False, repr=False)
+class MeanChannel(Problem[GridMean]):
     """The best unbiased epsilon-private report of one number x in [0, 1].
 
     minimise    max over x in [0, 1] of Var(Y | x)       (or its average over x)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import MethodError, ParameterError
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
 from mechdesign.core.randomness import TOTAL
+from mechdesign.core.types import Vector
 from mechdesign.core.validation import choice, in_range, integer, privacy_delta, privacy_epsilon
 from mechdesign.mechanisms.mean import AttributeSampling, CensoringInterval
 from mechdesign.problems.mean.interval import offsets
@@ -29,8 +30,8 @@ LEAST = 2.0**-30
 """Below this epsilon the ends are so close that their rounding costs more than a millionth of the value."""
 
 
-@dataclass(frozen=True, eq=False)
-class MeanInterval(Problem):
+@dataclass(frozen=True, eq=False, repr=False)
+class MeanInterval(Problem[CensoringInterval | AttributeSampling]):
     """The scale interval [c, c + d] of randomized censoring: report 1 with probability c + d x, x in [0, 1].
 
     ::
@@ -85,6 +86,18 @@ class MeanInterval(Problem):
     attributes: int = 1
     estimator: Literal["self-normalized", "scaled"] = "self-normalized"
     notion: Literal["ldp", "one-sided"] = "ldp"
+
+    if TYPE_CHECKING:  # lists are accepted, arrays are kept
+
+        def __init__(
+            self,
+            epsilon: float,
+            delta: float = 0.0,
+            mean: float | Vector = (0.0, 1.0),
+            attributes: int = 1,
+            estimator: Literal["self-normalized", "scaled"] = "self-normalized",
+            notion: Literal["ldp", "one-sided"] = "ldp",
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         self._set("epsilon", privacy_epsilon(self.epsilon))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +15,12 @@ from numpy.typing import NDArray
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.problem import Candidate, Variables
-from mechdesign.problems.response.randomized_response.problem import RandomizedResponse
+from mechdesign.problems.response.randomized_response.problem import NamedUtility, RandomizedResponse
 
 if TYPE_CHECKING:
     import cvxpy
+
+    from mechdesign.core.types import Matrix, Vector
 
 Array = NDArray[np.float64]
 
@@ -26,7 +28,7 @@ OWN_TOLERANCE = 1e-7
 """Own constraints are met up to what interior-point solvers reach; the certificate gives the figure."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ExtendedResponse(RandomizedResponse):
     """A response problem with own constraints, an own utility, or both.
 
@@ -62,6 +64,22 @@ class ExtendedResponse(RandomizedResponse):
 
     own_constraints: Callable[[cvxpy.Variable], Sequence[cvxpy.Constraint]] | None = None
     own_utility: Callable[[cvxpy.Variable], cvxpy.Expression] | None = None
+
+    if TYPE_CHECKING:  # lists are accepted, arrays are kept
+
+        def __init__(
+            self,
+            prior: Vector,
+            epsilon: float,
+            delta: float = 0.0,
+            utility: NamedUtility | Matrix = "truth",
+            distance: Literal["line"] | Matrix | None = None,
+            notion: Literal["set-wise", "entry-wise"] = "set-wise",
+            labels: Sequence[str] | None = None,
+            report_labels: Sequence[str] | None = None,
+            own_constraints: Callable[[cvxpy.Variable], Sequence[cvxpy.Constraint]] | None = None,
+            own_utility: Callable[[cvxpy.Variable], cvxpy.Expression] | None = None,
+        ) -> None: ...
 
     @property
     def is_linear(self) -> bool:

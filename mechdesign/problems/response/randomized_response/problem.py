@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from mechdesign.core.compare import rounding_allowance
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.parameters import Generators
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
+from mechdesign.core.types import Matrix, Vector
 from mechdesign.core.validation import (
     choice,
     finite_array,
@@ -29,6 +30,7 @@ from mechdesign.problems.response.randomized_response import metric, priors
 from mechdesign.problems.response.randomized_response.information import mutual_information_bits
 
 Array = NDArray[np.float64]
+NamedUtility = Literal["truth", "absolute-loss", "squared-loss", "mutual-information"]
 
 UTILITIES = ("truth", "absolute-loss", "squared-loss", "mutual-information")
 NOTIONS = ("set-wise", "entry-wise")
@@ -38,8 +40,8 @@ OPTIMALITY = 1e-6
 utility at stake: the spread between always the best and always the worst report."""
 
 
-@dataclass(frozen=True, eq=False)
-class RandomizedResponse(Problem):
+@dataclass(frozen=True, eq=False, repr=False)
+class RandomizedResponse(Problem[FiniteChannel | KaryResponse]):
     r"""The best channel p_ij = Pr[report j | answer i] for a prior under local differential privacy.
 
     ::
@@ -98,11 +100,25 @@ class RandomizedResponse(Problem):
     prior: Array
     epsilon: float
     delta: float = 0.0
-    utility: Literal["truth", "absolute-loss", "squared-loss", "mutual-information"] | Array = "truth"
+    utility: NamedUtility | Array = "truth"
     distance: Literal["line"] | Array | None = None
     notion: Literal["set-wise", "entry-wise"] = "set-wise"
     labels: Sequence[str] | None = None
     report_labels: Sequence[str] | None = None
+
+    if TYPE_CHECKING:  # lists are accepted, arrays are kept
+
+        def __init__(
+            self,
+            prior: Vector,
+            epsilon: float,
+            delta: float = 0.0,
+            utility: NamedUtility | Matrix = "truth",
+            distance: Literal["line"] | Matrix | None = None,
+            notion: Literal["set-wise", "entry-wise"] = "set-wise",
+            labels: Sequence[str] | None = None,
+            report_labels: Sequence[str] | None = None,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         self._set("prior", probability_vector("prior", self.prior))

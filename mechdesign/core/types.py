@@ -1,0 +1,86 @@
+"""What type checkers and editors are told: numbers that are accepted, and what mechanisms hand back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar  # the default of a type variable: in `typing` from Python 3.13 on
+
+    MechanismT_co = TypeVar("MechanismT_co", covariant=True, default=Any)
+else:
+    from typing import TypeVar
+
+    MechanismT_co = TypeVar("MechanismT_co", covariant=True)
+
+Vector: TypeAlias = Sequence[float] | NDArray[np.floating[Any]] | NDArray[np.integer[Any]]
+"""A list, a tuple or an array of numbers."""
+
+Matrix: TypeAlias = Sequence[Sequence[float]] | NDArray[np.floating[Any]] | NDArray[np.integer[Any]]
+"""A list of rows, or an array with two dimensions."""
+
+
+class Verdict(Protocol):
+    """What ``audit()`` of every mechanism returns: ``print`` it, or ask whether it holds."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether the mechanism keeps what it promises."""
+
+
+class PrivacyVerdict(Verdict, Protocol):
+    """What ``audit()`` of a mechanism that collects returns."""
+
+    @property
+    def epsilon(self) -> float:
+        """The epsilon that is promised."""
+
+    @property
+    def true_epsilon(self) -> float:
+        """The least epsilon that the mechanism has with delta = 0."""
+
+
+class Estimate(Protocol):
+    """What ``estimate`` returns, a number or an array of numbers; ``print`` it for a table."""
+
+    @property
+    def value(self) -> Any:
+        """The unbiased estimate."""
+
+    @property
+    def standard_error(self) -> Any:
+        """The standard error of the estimate."""
+
+    @property
+    def users(self) -> int:
+        """How many people reported."""
+
+    def interval(self, level: float = 0.95) -> tuple[Any, Any]:
+        """Return the ends of confidence intervals."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the estimate as plain values."""
+
+
+class Counter(Protocol):
+    """What ``aggregator()`` returns: add reports, merge with others, estimate."""
+
+    @property
+    def users(self) -> int:
+        """How many people's reports were added."""
+
+    def update(self, reports: Any) -> None:
+        """Add reports."""
+
+    def merge(self, other: Any) -> None:
+        """Add what another machine has counted."""
+
+    def estimate(self, population: bool = False) -> Estimate:
+        """Return the estimate from all reports added so far."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the exact sums as plain values."""

@@ -1,0 +1,179 @@
+"""What the interpreter shows: reprs in one readable line, and ``help(mechdesign)`` lists what there is."""
+
+from __future__ import annotations
+
+import pydoc
+
+import numpy as np
+import pytest
+
+import mechdesign as md
+from mechdesign.catalog import load_model, models
+from mechdesign.mechanisms import FiniteChannel
+from mechdesign.mechanisms.base import Mechanism, mechanism_types
+from mechdesign.mechanisms.mean import (
+    AttributeSampling,
+    CensoringInterval,
+    DiscretePiecewise,
+    Duchi,
+    Harmony,
+    Hybrid,
+    Laplace,
+    Piecewise,
+    SquareWave,
+)
+from mechdesign.problems import exported_names
+
+LONGEST = 250
+"""Characters of a repr: two lines of a terminal, or three."""
+
+SURVEY = md.RandomizedResponse([0.5, 0.3, 0.2], 2.0, labels=["no", "once", "often"])
+MENU = md.PrivacyContract(types=[1.0, 2.0, 3.0], counts=[100, 100, 100], budget=1000.0)
+CHANNEL = md.MeanChannel(epsilon=1.0, inputs=5)
+
+MECHANISMS = {
+    "kary-response": (lambda: md.solve(SURVEY).mechanism(), "KaryResponse(3 answers, epsilon=2)"),
+    "finite-channel": (
+        lambda: md.solve(SURVEY, "lp").mechanism(),
+        "FiniteChannel(3 answers, 3 reports, epsilon=2)",
+    ),
+    "contract-menu": (
+        lambda: md.solve(MENU).mechanism(),
+        "ContractMenu(3 items, epsilon 0.974007 to 1.66553, payments 3.79435 at most, laplace noise)",
+    ),
+    "grid-mean": (lambda: md.solve(CHANNEL).mechanism(), "GridMean([0, 1], epsilon=1, 5 inputs, "),
+    "duchi": (lambda: Duchi(1.0, 40.0, 200.0), "Duchi([40, 200], epsilon=1)"),
+    "censoring-interval": (
+        lambda: CensoringInterval.from_interval(0.0, 0.1, 0.5, 0.1),
+        "CensoringInterval([0, 1], epsilon=0.5, delta=0.1)",
+    ),
+    "discrete-piecewise": (lambda: DiscretePiecewise(2.0), "DiscretePiecewise([-1, 1], epsilon=2, "),
+    "hybrid": (lambda: Hybrid(1.0), "Hybrid([-1, 1], epsilon=1)"),
+    "laplace": (lambda: Laplace(1.0), "Laplace([-1, 1], epsilon=1)"),
+    "piecewise": (lambda: Piecewise(1.0), "Piecewise([-1, 1], epsilon=1)"),
+    "square-wave": (lambda: SquareWave(1.0), "SquareWave([-1, 1], epsilon=1)"),
+    "attribute-sampling": (
+        lambda: AttributeSampling.of(Duchi, 1.0, ["steps", "pulse"]),
+        "AttributeSampling(2 attributes (steps, pulse), 1 a user, epsilon=1, "
+        "each by Duchi([-1, 1], epsilon=1))",
+    ),
+    "harmony": (
+        lambda: Harmony(1.0, 36),
+        "Harmony(36 attributes, 1 a user, epsilon=1, each by Duchi([-1, 1], epsilon=1))",
+    ),
+}
+
+
+def test_every_type_of_mechanism_is_here():
+    assert set(MECHANISMS) == set(mechanism_types()), "add the new type to MECHANISMS"
+
+
+@pytest.mark.parametrize("kind", MECHANISMS)
+def test_a_mechanism_shows_its_figures_and_has_an_audit(kind):
+    make, shown = MECHANISMS[kind]
+    mechanism = make()
+    assert repr(mechanism).startswith(shown)
+    assert len(repr(mechanism)) <= LONGEST
+    audit = mechanism.audit()
+    assert audit.holds
+    text = str(audit)
+    assert ": holds" in text
+    assert text in "\n".join(str(certificate) for certificate in mechanism.certificates())
+    assert len(repr(audit)) < 2000
+    if hasattr(mechanism, "aggregator"):
+        assert audit.epsilon > 0 < audit.true_epsilon
+        assert repr(mechanism.aggregator()).endswith(f"of {mechanism!r})")
+
+
+def test_an_audit_fails_where_a_certificate_does():
+    """Of the base class, on which every further type falls back."""
+
+    class Broken(Mechanism):
+        def content(self):
+            return {}
+
+        @classmethod
+        def from_content(cls, content):
+            return cls()
+
+        def certificates(self):
+            return md.Certificate("budget", True, True), md.Certificate("monotonicity", False, True)
+
+    broken = Broken()
+    broken.type = "broken"  # of the object alone: a class with a type would be found as a type of mechanism
+    assert not broken.audit().holds
+    assert str(broken.audit()) == "budget: holds (exact)\nmonotonicity: FAILS (exact)"
+    assert repr(broken) == f"Broken(fingerprint {broken.fingerprint[:12]})"
+
+
+def test_several_reports_add_up_in_the_audit():
+    audit = AttributeSampling.of(Duchi, 1.0, 5, per_user=2).audit()
+    assert audit.holds
+    assert audit.exact
+    assert (audit.epsilon, audit.epsilon_each, audit.reports_each) == (1.0, 0.5, 2)
+    assert audit.true_epsilon == 2 * Duchi(0.5).audit().true_epsilon
+    broken = AttributeSampling(Duchi(0.5), 5, per_user=3, epsilon=1.0)
+    assert not broken.audit().holds
+
+
+@pytest.mark.parametrize("slug", models())
+def test_a_problem_shows_its_class_and_its_parameters(slug):
+    model = load_model(slug)
+    problem = model.problem
+    assert repr(model) == f"Model({slug}: {problem!r}, {len(model.claims)} claims)"
+    assert repr(problem).startswith(f"{type(problem).__name__}(")
+    assert len(repr(problem)) <= LONGEST
+    assert "epsilon=" in repr(problem) or not hasattr(problem, "epsilon")
+
+
+def test_a_problem_leaves_defaults_out_and_abridges_what_is_long():
+    assert repr(SURVEY) == (
+        "RandomizedResponse(prior=[0.5, 0.3, 0.2], epsilon=2, labels=['no', 'once', 'often'])"
+    )
+    large = md.RandomizedResponse(np.full(1000, 1e-3), 1.0, delta=0.1, utility=np.eye(1000))
+    assert repr(large) == (
+        "RandomizedResponse(prior=[0.001, 0.001, 0.001, ... 1000 in all], epsilon=1, delta=0.1, "
+        "utility=<1000 x 1000 array>)"
+    )
+
+
+def test_solutions_and_comparisons_show_their_values():
+    assert repr(md.solve(SURVEY)) == (
+        "Solution(randomized-response by closed-form: optimal, value 0.7869860422, bound 0.7869860422)"
+    )
+    assert repr(md.compare(SURVEY, ["closed-form", "extreme-points"])) == (
+        "Comparison(randomized-response: closed-form 0.7869860422, extreme-points 0.7869860422; agree)"
+    )
+    assert len(repr(md.solve(md.RandomizedResponse(np.full(1000, 1e-3), 8.0)))) <= LONGEST
+
+
+def test_estimates_show_values_and_errors():
+    mechanism = md.solve(SURVEY).mechanism()
+    estimate = mechanism.estimate(["no"] * 60 + ["once"] * 30 + ["often"] * 10)
+    assert repr(estimate).startswith("FrequencyEstimate(100 reports: no ")
+    assert f"{estimate.value[0]:.5f} +- {estimate.standard_error[0]:.2g}" in repr(estimate)
+    many = FiniteChannel.from_floats(
+        np.eye(50) * 0.5 + 0.01, md.RandomizedResponse([0.02] * 50, 9.0).target()
+    )
+    assert repr(many.estimate(np.arange(50))).endswith("... 50 in all)")
+    mean = Duchi(1.0).estimate([0, 1, 1])
+    assert repr(mean) == f"MeanEstimate({mean.value:.6g} +- {mean.standard_error:.3g}, 3 reports)"
+    means = AttributeSampling.of(Duchi, 1.0, ["steps", "pulse"])
+    shown = repr(means.estimate(means.randomize([[0.5, -0.5]] * 40, rng=1)))
+    assert shown.startswith("AttributeMeans(40 users: steps ")
+    wave = SquareWave(1.0)
+    distribution = wave.distribution(wave.randomize(np.zeros(100), rng=1), buckets=64)
+    assert repr(distribution).startswith("Distribution(64 buckets of [-1, 1], mean ")
+    ranking = md.choose(1.0, 1000, channel=False)
+    assert repr(ranking).startswith("Ranking(1000 users, 1 attribute(s), errors: hybrid ")
+    assert "function" not in repr(ranking.best)
+
+
+def test_help_lists_problems_functions_and_choose():
+    text = pydoc.plain(pydoc.render_doc(md))
+    for name in exported_names():
+        heading = f"class {name}(" if isinstance(getattr(md, name), type) else f"    {name}("
+        assert f"    {heading.strip()}" in text, f"{name}: add it to __all__"
+    for function in ("solve", "compare", "load_mechanism", "load_model", "models"):
+        assert f"\n    {function}(" in text
+    assert set(exported_names()) <= set(md.__all__) <= set(dir(md))

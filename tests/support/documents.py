@@ -1,0 +1,253 @@
+"""Run the code blocks of a Markdown page and say what they print, beside what the page shows.
+
+The blocks of a page are run in order, in one namespace and one empty folder:
+
+- ``python``: what it prints is shown in the ``text`` block that follows at once;
+- ``console``: after each ``$ `` a command, then what it prints, errors included;
+- ``toml`` whose first line is ``# NAME.toml``: the file is written.
+
+Everything has to be as shown, except the seconds that something took, and numbers that are rounding errors
+(below 1e-8 in size) on the page and in fact. A comment before a block changes that:
+
+- ``<!-- random -->``: the numbers come from the system's random generator, so only the text is compared;
+- ``<!-- machine -->``: the last bits of the processor's linear algebra decide which of several equally good
+  mechanisms is found, so only the text is compared, but an update writes the numbers of its machine;
+- ``<!-- digits: 3 -->``: the same, but so many significant digits have to be right;
+- ``<!-- output not shown -->``: the block is run and must not fail, but the page leaves out what it prints.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+COLUMNS = "120"
+"""The width of the terminal that the pages are written for."""
+
+ROUNDING = 1e-8
+"""A number below this in size is taken for a rounding error, or for the gap that a solver left."""
+
+FENCE = re.compile(r"^```([\w{}-]*)")
+COMMENT = re.compile(r"^<!-- (random|machine|output not shown|digits: \d+) -->$")
+NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?(?![A-Za-z_])")
+FINGERPRINT = re.compile(r"__m[0-9a-f]{12}\b")
+TOOK = re.compile(r"^(\s*)[\d.e+-]+ s, ")
+
+
+@dataclass
+class Block:
+    """A fenced block: its language, its lines, where its first line stands, and the comment before it."""
+
+    language: str
+    start: int
+    lines: list[str] = field(default_factory=list)
+    comment: str = ""
+    follows: bool = False  # at once upon the block before
+
+    @property
+    def end(self) -> int:
+        """The number of the closing fence's line, from 0."""
+        return self.start + len(self.lines)
+
+
+@dataclass
+class Shown:
+    """What a page shows in a block, and what was really printed."""
+
+    block: Block
+    printed: list[str]
+
+    @property
+    def is_right(self) -> bool:
+        """Whether the page shows what is printed."""
+        return agree(self.block.lines, self.printed, self.block.comment)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether an update would leave the block as it is."""
+        return agree(self.block.lines, self.printed, "random" if self.block.comment == "random" else "")
+
+
+def blocks(text: str) -> list[Block]:
+    """Return the fenced blocks of a page."""
+    found: list[Block] = []
+    inside, comment, follows = False, "", False
+    for number, line in enumerate(text.splitlines()):
+        fence = FENCE.match(line)
+        if fence and not inside:
+            found.append(Block(fence[1], number + 1, [], comment, follows))
+            inside = True
+        elif fence:
+            inside, comment, follows = False, "", True
+        elif inside:
+            found[-1].lines.append(line)
+        elif line.strip():
+            match = COMMENT.match(line.strip())
+            comment, follows = (match[1], follows) if match else ("", False)
+    return found
+
+
+def outputs(page: Path, folder: Path) -> Iterator[Shown]:
+    """Run the blocks of a page in an empty folder and yield what they print."""
+    found = blocks(page.read_text(encoding="utf-8"))
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    environment = _environment(folder)
+    work = folder / "work"
+    work.mkdir()
+    for number, block in enumerate(found):
+        if block.language == "python":
+            printed = _run_python(block, page, namespace, work)
+            after = found[number + 1] if number + 1 < len(found) else None
+            if after is not None and after.language == "text" and after.follows:
+                yield Shown(after, printed)
+            elif printed and block.comment != "output not shown":
+                raise AssertionError(f"{_place(page, block)}: prints, but no text block follows: {printed}")
+        elif block.language == "console":
+            shown = Shown(block, _run_console(block, page, work, environment))
+            if block.comment != "output not shown":
+                yield shown
+        elif block.language == "toml" and block.lines and re.match(r"# [\w-]+\.toml$", block.lines[0]):
+            (work / block.lines[0][2:]).write_text("\n".join(block.lines) + "\n", encoding="utf-8")
+
+
+def _place(page: Path, block: Block) -> str:
+    return f"{page.name}, line {block.start}"
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    """Return an environment in which ``mechdesign`` is this checkout's command."""
+    programs = folder / "bin"
+    programs.mkdir()
+    command = programs / "mechdesign"
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m mechdesign "$@"\n', encoding="utf-8")
+    command.chmod(0o755)
+    path = os.pathsep.join([str(programs), os.environ.get("PATH", os.defpath)])
+    return {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "COLUMNS": COLUMNS}
+
+
+def _run_python(block: Block, page: Path, namespace: dict[str, Any], work: Path) -> list[str]:
+    code = compile("\n" * block.start + "\n".join(block.lines), str(page), "exec")
+    printed = io.StringIO()
+    width = os.environ.get("COLUMNS")
+    os.environ["COLUMNS"] = COLUMNS
+    try:
+        with contextlib.chdir(work), contextlib.redirect_stdout(printed):
+            exec(code, namespace)
+    finally:
+        os.environ.pop("COLUMNS")
+        if width is not None:
+            os.environ["COLUMNS"] = width
+    return _lines(printed.getvalue())
+
+
+def _run_console(block: Block, page: Path, work: Path, environment: dict[str, str]) -> list[str]:
+    """Run the commands; return them with what they print, as the page has it."""
+    printed: list[str] = []
+    for command in commands(block.lines):
+        done = subprocess.run(
+            ["sh", "-c", "\n".join(command)],
+            cwd=work,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        if block.comment == "output not shown" and done.returncode != 0:
+            raise AssertionError(f"{_place(page, block)}: {command[0]}: {done.stdout}")
+        printed += [f"$ {command[0]}", *command[1:], *_lines(done.stdout)]
+    return printed
+
+
+def commands(lines: Sequence[str]) -> list[list[str]]:
+    """Return the commands of a console block, each with its continuation lines."""
+    found: list[list[str]] = []
+    is_open = False
+    for line in lines:
+        if line.startswith("$ "):
+            found.append([line[2:]])
+        elif is_open:
+            found[-1].append(line)
+        is_open = (line.startswith("$ ") or is_open) and line.endswith("\\")
+    return found
+
+
+def _lines(text: str) -> list[str]:
+    return [line.rstrip() for line in text.rstrip().splitlines()]
+
+
+def agree(shown: Sequence[str], printed: Sequence[str], comment: str = "") -> bool:
+    """Whether two outputs are the same, up to seconds, rounding errors and what the comment allows."""
+    first, second = (_without_seconds([line.rstrip() for line in lines]) for lines in (shown, printed))
+    while first and not first[-1]:
+        first.pop()
+    return len(first) == len(second) and all(
+        _same_line(one, other, comment) for one, other in zip(first, second, strict=True)
+    )
+
+
+def _same_line(shown: str, printed: str, comment: str) -> bool:
+    if shown == printed:
+        return True
+    if comment:  # other numbers make another mechanism
+        shown, printed = (FINGERPRINT.sub("__mFINGERPRINT", line) for line in (shown, printed))
+    words = [NUMBER.split(line) for line in (shown, printed)]
+    if comment:  # a number of another length moves what stands beside it
+        words = [[" ".join(part.split()) for part in parts] for parts in words]
+    if words[0] != words[1]:
+        return False
+    pairs = zip(NUMBER.findall(shown), NUMBER.findall(printed), strict=True)
+    return all(one == other or _same_number(float(one), float(other), comment) for one, other in pairs)
+
+
+def _same_number(shown: float, printed: float, comment: str) -> bool:
+    if comment in ("random", "machine") or max(abs(shown), abs(printed)) < ROUNDING:
+        return True
+    if comment.startswith("digits: "):
+        return abs(shown - printed) <= 10.0 ** -int(comment[8:]) * max(abs(shown), abs(printed))
+    return False
+
+
+def _without_seconds(lines: list[str]) -> list[str]:
+    """Put a word for the seconds of a line ``0.2 s, SOLVER`` and of a table's column ``seconds``."""
+    result = [TOOK.sub(r"\1SECONDS s, ", line) for line in lines]
+    span: slice | None = None
+    for number, line in enumerate(lines):
+        place = re.search(r"\bseconds\b", line)
+        ruled = number + 1 < len(lines) and set(lines[number + 1]) == {"-", " "}
+        if place and ruled:
+            span = slice(place.start(), place.end())
+        elif span is not None and re.fullmatch(r" *\d+\.\d+", line[span]):
+            result[number] = line[: span.start] + "SECONDS" + line[span.stop :]
+        elif span is not None and not line:
+            span = None
+    return result
+
+
+def rewritten(text: str, found: Sequence[Shown]) -> str:
+    """Return the page with what is really printed in place of what it shows wrongly."""
+    lines = text.splitlines()
+    for shown in reversed(found):
+        if not shown.is_current:
+            lines[shown.block.start : shown.block.end] = shown.printed
+    return "\n".join(lines) + "\n"
+
+
+def pages() -> list[Path]:
+    """Return the README and the pages of the documentation."""
+    documentation = sorted((ROOT / "docs").rglob("*.md"))
+    built = ROOT / "docs" / "_build", ROOT / "docs" / "generated"
+    return [
+        ROOT / "README.md",
+        *(page for page in documentation if not any(page.is_relative_to(place) for place in built)),
+    ]
