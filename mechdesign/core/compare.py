@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mechdesign.core.certificate import format_figure
+from mechdesign.core.encoding import encode
 from mechdesign.core.errors import MechDesignError, UnknownNameError, suggestion
 from mechdesign.core.forecast import USERS
 from mechdesign.core.method import Method
@@ -139,9 +140,10 @@ class Comparison:
             "model": model,
             "problem": self.problem.name,
             "runs": [
-                {**run.as_dict(model), "gap_to_best_bound": self.gap_to_best_bound(run)} for run in self.runs
+                {**run.as_dict(model), "gap_to_best_bound": encode(self.gap_to_best_bound(run))}
+                for run in self.runs
             ],
-            "best_bound": self.best_bound,
+            "best_bound": encode(self.best_bound),
             "agree": self.agree,
             "methods_judged": len(self.judged),
             "disagreements": list(self.disagreements),

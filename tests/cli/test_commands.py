@@ -126,14 +126,14 @@ def test_compare_prints_a_list_with_claims(capsys):
 
 def test_check_without_a_name_checks_every_model(capsys, monkeypatch):
     monkeypatch.setattr(
-        "mechdesign.catalog.models", lambda family=None: ["response/nary", "response/zhou2019_model2"]
+        "mechdesign.catalog.models", lambda family=None: ["contract/irregular", "contract/limits"]
     )
     assert {entry["model"] for entry in parsed(capsys, "check")} == {
-        "response/nary",
-        "response/zhou2019_model2",
+        "contract/irregular",
+        "contract/limits",
     }
     assert len(parsed(capsys, "check", "--all")) == 2
-    assert len(parsed(capsys, "check", "response/zhou2019_survey")) == 1
+    assert len(parsed(capsys, "check", "contract/irregular")) == 1
 
 
 def test_check_of_one_model_and_with_a_changed_parameter(capsys):
