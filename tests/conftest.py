@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
@@ -16,3 +17,9 @@ settings.register_profile(
 )
 settings.register_profile("explore", parent=settings.get_profile("repeatable"), derandomize=False)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+
+
+@pytest.fixture(autouse=True)
+def width_of_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables are as wide as where there is no terminal, whatever the runner says about its own."""
+    monkeypatch.delenv("COLUMNS", raising=False)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import math
-import tracemalloc
 from fractions import Fraction
 
 import numpy as np
@@ -16,12 +14,11 @@ from mechdesign.core.errors import (
     CertificateError,
     DataError,
     MechDesignError,
-    ModelFileError,
     ParameterError,
 )
 from mechdesign.core.randomness import TOTAL
 from mechdesign.mechanisms import Aggregator, FiniteChannel, KaryResponse, PrivacyTarget
-from mechdesign.mechanisms.base import FORMAT, VERSION, digest, load_mechanism
+from mechdesign.mechanisms.base import load_mechanism
 from mechdesign.mechanisms.contract_menu import ContractMenu, Terms
 from mechdesign.mechanisms.labels import Labels
 from mechdesign.mechanisms.mean import (
@@ -341,59 +338,15 @@ def test_a_seed_gives_two_mechanisms_independent_noise():
 def test_a_seed_repeats_also_after_loading(tmp_path, survey):
     for number, mechanism in enumerate([survey, Laplace(1.0), Harmony(1.0, 2)]):
         data = [[0.5, 0.5]] * 50 if number == 2 else [0.0, 1.0] * 50
-        first = mechanism.randomize(data, rng=3)
+        options = {"anyway": True} if number == 0 else {}
+        first = mechanism.randomize(data, rng=3, **options)
         mechanism.save(tmp_path / "saved.json")
         again = load_mechanism(tmp_path / "saved.json")
-        assert again.randomize(data, rng=np.int8(3)).tolist() == first.tolist()
-        assert mechanism.randomize(data, rng=4).tolist() != first.tolist()
+        assert again.randomize(data, rng=np.int8(3), **options).tolist() == first.tolist()
+        assert mechanism.randomize(data, rng=4, **options).tolist() != first.tolist()
     for seed in (-1, 1.0, True, "1"):
         with pytest.raises(ParameterError, match="is not a seed"):
-            survey.randomize([0], rng=seed)
-
-
-# Files that cost much
-
-
-def document(kind, content):
-    return {
-        "format": FORMAT,
-        "version": VERSION,
-        "type": kind,
-        "content": content,
-        "sha256": digest(kind, content),
-    }
-
-
-def test_small_files_do_not_ask_for_much_memory(tmp_path):
-    sampling = AttributeSampling(Duchi(1.0), 2).content() | {"attributes": 10**8, "low": 0.0, "high": 1.0}
-    harmony = Harmony(1.0, 2).content() | {"attributes": 10**8, "low": 0.0, "high": 1.0}
-    kary = KaryResponse(KaryWeights(1, 1, 0, TOTAL, 0), [0], 0.0).content() | {"size": 10**8}
-    nested = DiscretePiecewise(1.0).content() | {"cells": 10**8, "window": 10**7}
-    forged = [("attribute-sampling", sampling), ("harmony", harmony), ("kary-response", kary)]
-    for kind, content in [*forged, ("discrete-piecewise", nested)]:
-        (tmp_path / "forged.json").write_text(json.dumps(document(kind, content)))
-        tracemalloc.start()
-        try:
-            with pytest.raises(ModelFileError, match="content is damaged") as caught:
-                load_mechanism(tmp_path / "forged.json")
-            assert "\n" not in str(caught.value)
-            assert tracemalloc.get_traced_memory()[1] < 1 << 24
-        finally:
-            tracemalloc.stop()
-
-
-def test_a_file_without_end_is_read_up_to_a_limit(tmp_path, monkeypatch, survey):
-    monkeypatch.setattr("mechdesign.mechanisms.base.LARGEST_FILE", 1 << 20)
-    monkeypatch.setattr("mechdesign.catalog.load.LARGEST_FILE", 1 << 20)
-    (tmp_path / "model.toml").symlink_to("/dev/zero")
-    with pytest.raises(ModelFileError, match="is larger than 1 MiB; name another file"):
-        load_mechanism("/dev/zero")
-    with pytest.raises(ModelFileError, match="is larger than 1 MiB; name another file"):
-        md.load_model(tmp_path / "model.toml")
-    monkeypatch.setattr("mechdesign.mechanisms.base.LARGEST_FILE", 100)
-    with pytest.raises(ModelFileError, match="make it smaller"):
-        survey.save(tmp_path / "survey.json")
-    assert not (tmp_path / "survey.json").exists()
+            survey.randomize([0], rng=seed, anyway=True)
 
 
 def test_bounds_of_columns_of_any_dtype():
