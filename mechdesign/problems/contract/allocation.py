@@ -87,16 +87,14 @@ def ironed_costs(people: Population) -> Costs:
     >>> ironed_costs(people).prices.round(6)
     array([1.      , 3.189109, 3.189109])
     """
-    starts = increasing_blocks(virtual_costs(people), people.counts)
-    cumulative = people.cumulative
-    ends = np.append(starts[1:], len(people.types)) - 1
-    users = np.diff(cumulative[ends], prepend=0.0)
-    spent = np.diff(cumulative[ends] * people.types[ends], prepend=0.0)
+    own = virtual_costs(people)
+    starts = increasing_blocks(own, people.counts)
     sizes = np.diff(np.append(starts, len(people.types)))
-    raw = virtual_costs(people)[starts]  # a block of one keeps its own virtual cost: no cancellation
-    slopes = np.maximum.accumulate(np.where(sizes == 1, raw, spent / users))
+    # Averages of positive numbers; differences of cumulative costs would lose the digits of small blocks.
+    averages = np.add.reduceat(people.counts * own, starts) / np.add.reduceat(people.counts, starts)
+    slopes = np.maximum.accumulate(np.where(sizes == 1, own[starts], averages))
     prices = np.repeat(slopes, sizes)
-    ratios = people.types * cumulative / np.cumsum(people.counts * prices)
+    ratios = people.types * people.cumulative / np.cumsum(people.counts * prices)
     return Costs(people.counts, prices, min(1.0, float(ratios.min())) * (1.0 - 2 * (len(prices) + 4) * UNIT))
 
 
@@ -182,7 +180,8 @@ def _balanced(
     distinct, sizes = costs.prices[starts], np.diff(np.append(starts, len(costs.prices)))
 
     def at(place: float) -> Array:
-        return np.repeat(_minimisers(noise, limits, math.exp(place) * distinct), sizes)
+        best = _minimisers(noise, limits, math.exp(place) * distinct)
+        return np.repeat(np.minimum.accumulate(best), sizes)  # as it is but for the last bit
 
     left, right = -1.0, 1.0
     while surplus(at(left)) <= 0.0 and left > -FARTHEST:
