@@ -19,11 +19,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.certificate import Certificate
+from mechdesign.core.errors import ParameterError
+from mechdesign.core.validation import finite_array, privacy_epsilon
 
 Array = NDArray[np.float64]
 
 OPERATIONS = 32
 """Roundings, at most, behind a log density; each is off by half a unit in the last place."""
+
+COARSE = 2.0**-30
+"""A report whose ratio is known no better than this cannot be judged in double precision, and fails."""
 
 LEAK = (
     "for real numbers; reports in floating point leak through their last bits (Mironov 2012), "
@@ -42,20 +47,18 @@ class DensityAudit:
     true_epsilon : float
         The largest log density ratio found.
     rounding : float
-        How far rounding may have moved it.
+        How far rounding may have moved the ratio at the report that decides.
     witness : mapping
-        ``input``, ``other``, ``report`` that attain it.
+        ``input``, ``other``, ``report`` that attain it, or that decide.
+    holds : bool
+        Whether at every report the ratio is at most epsilon, up to the rounding of its own evaluation.
     """
 
     epsilon: float
     true_epsilon: float
     rounding: float
     witness: Mapping[str, Any]
-
-    @property
-    def holds(self) -> bool:
-        """Whether the ratio is at most epsilon, up to the rounding of its own evaluation."""
-        return self.true_epsilon <= self.epsilon + self.rounding
+    holds: bool
 
     def certificate(self, note: str = LEAK) -> Certificate:
         """Return the audit as a certificate of the property ``privacy`` that is not exact."""
@@ -81,6 +84,13 @@ def audit_density(
     Returns
     -------
     DensityAudit
+        It fails where a log density is NaN or plus infinity, where a report is possible for some inputs
+        only, and where log densities are so large that their rounding hides the ratio.
+
+    Raises
+    ------
+    ParameterError
+        When epsilon, an input or an output is no finite number, or the table has another shape.
 
     Examples
     --------
@@ -90,16 +100,35 @@ def audit_density(
     >>> audit.holds, round(audit.true_epsilon, 12)
     (True, 1.0)
     """
-    table = log_density(np.asarray(inputs)[:, None], np.asarray(outputs)[None, :])
-    highest, lowest = table.max(axis=0), table.min(axis=0)
-    possible = np.isfinite(highest)
-    ratios = np.where(possible, highest - np.where(possible, lowest, 0.0), 0.0)
-    place = int(np.argmax(ratios))
+    wanted = privacy_epsilon(epsilon)
+    values, reports = finite_array("inputs", inputs, 1), finite_array("outputs", outputs, 1)
+    table = np.array(log_density(values[:, None], reports[None, :]), dtype=np.float64)
+    if table.shape != (len(values), len(reports)):
+        raise ParameterError(f"log_density: gave shape {table.shape}, not {(len(values), len(reports))}")
+    ratios, roundings = _ratios(table)
+    place = int(np.argmax(ratios - roundings))
+    column = np.where(np.isnan(table[:, place]), np.inf, table[:, place])
     witness = {
-        "input": float(inputs[int(np.argmax(table[:, place]))]),
-        "other": float(inputs[int(np.argmin(table[:, place]))]),
-        "report": float(outputs[place]),
+        "input": float(values[int(np.argmax(column))]),
+        "other": float(values[int(np.argmin(column))]),
+        "report": float(reports[place]),
     }
-    size = max(1.0, float(np.abs(table[np.isfinite(table)]).max(initial=0.0)), abs(epsilon))
-    rounding = OPERATIONS * float(np.finfo(np.float64).eps) * size
-    return DensityAudit(epsilon, float(ratios[place]), rounding, witness)
+    holds = bool((ratios <= wanted + roundings).all())
+    return DensityAudit(wanted, float(ratios.max()), float(roundings[place]), witness, holds)
+
+
+def _ratios(table: Array) -> tuple[Array, Array]:
+    """Return the largest log ratio of each report and how far rounding may have moved it.
+
+    The rounding of a report is that of its own log densities. A log density of minus infinity for every
+    input is a report that is never made, with ratio 0; whatever else is not finite has an infinite ratio.
+    """
+    highest, lowest = table.max(axis=0), table.min(axis=0)
+    never = highest == -np.inf
+    sound = np.isfinite(highest) & np.isfinite(lowest)
+    highest, lowest = (np.where(sound, edge, 0.0) for edge in (highest, lowest))
+    size = np.maximum(1.0, np.maximum(np.abs(highest), np.abs(lowest)))
+    roundings = OPERATIONS * float(np.finfo(np.float64).eps) * size
+    sound &= roundings <= COARSE
+    ratios = np.where(sound, highest - lowest, np.where(never, 0.0, np.inf))
+    return ratios, np.where(sound, roundings, 0.0)

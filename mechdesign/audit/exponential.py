@@ -12,11 +12,12 @@ from fractions import Fraction
 from functools import lru_cache
 
 from mechdesign.core.errors import ParameterError
+from mechdesign.core.numbers import rational, shown, whole
 
 DIGITS = 50
 """Significant digits of every bound."""
 
-LARGEST = 1000.0
+LARGEST = 1000
 """Larger exponents are replaced by this one, which is still a lower bound; 62-bit weights cannot tell."""
 
 
@@ -24,7 +25,6 @@ def _context(rounding: str | None = None) -> Context:
     return Context(prec=DIGITS, rounding=rounding, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 
-@lru_cache(maxsize=65536)
 def exp_lower(exponent: Fraction | float) -> Fraction:
     """Return a rational number from 1 up to e^exponent, closer than 48 significant digits; 1 for exponent 0.
 
@@ -40,15 +40,20 @@ def exp_lower(exponent: Fraction | float) -> Fraction:
     >>> bound < Fraction(16487212707001281469, 10**19) and float(bound)
     1.6487212707001282
     """
-    exact = min(_checked(exponent), Fraction(LARGEST))
-    if exact == 0:
+    return _exp_lower(*_checked(exponent))
+
+
+@lru_cache(maxsize=65536)  # of plain integers: no key can say that it equals another
+def _exp_lower(numerator: int, denominator: int) -> Fraction:
+    if numerator == 0:
         return Fraction(1)
+    if numerator > LARGEST * denominator:
+        numerator, denominator = LARGEST, 1
     context = _context(ROUND_FLOOR)
-    below = context.divide(Decimal(exact.numerator), Decimal(exact.denominator))
+    below = context.divide(Decimal(numerator), Decimal(denominator))
     return max(Fraction(1), Fraction(context.next_minus(context.exp(below))))
 
 
-@lru_cache(maxsize=65536)
 def exp_upper(exponent: Fraction | float) -> Fraction:
     """Return a rational number above e^exponent, closer than 48 significant digits; 1 for exponent 0.
 
@@ -57,13 +62,17 @@ def exp_upper(exponent: Fraction | float) -> Fraction:
     >>> exp_lower(1.0) < exp_upper(1.0)
     True
     """
-    exact = _checked(exponent)
-    if exact > Fraction(LARGEST):
-        raise ParameterError(f"epsilon: {float(exact):g} is beyond {LARGEST:g}, no upper bound is computed")
-    if exact == 0:
+    return _exp_upper(*_checked(exponent))
+
+
+@lru_cache(maxsize=65536)
+def _exp_upper(numerator: int, denominator: int) -> Fraction:
+    if numerator > LARGEST * denominator:
+        raise ParameterError(f"epsilon: is beyond {LARGEST}, no upper bound is computed; give a smaller one")
+    if numerator == 0:
         return Fraction(1)
     context = _context(ROUND_CEILING)
-    above = context.divide(Decimal(exact.numerator), Decimal(exact.denominator))
+    above = context.divide(Decimal(numerator), Decimal(denominator))
     return Fraction(context.next_plus(context.exp(above)))
 
 
@@ -75,12 +84,13 @@ def log_ratio(numerator: int, denominator: int) -> Decimal:
     >>> print(round(log_ratio(2, 1), 20))
     0.69314718055994530942
     """
-    if denominator == 0:
-        return Decimal("inf") if numerator > 0 else Decimal(0)
-    if numerator == denominator:
+    top, bottom = whole("numerator", numerator), whole("denominator", denominator)
+    if bottom == 0:
+        return Decimal("inf") if top > 0 else Decimal(0)
+    if top == bottom:
         return Decimal(0)
     context = _context(ROUND_CEILING)
-    ratio = context.divide(Decimal(numerator), Decimal(denominator))
+    ratio = context.divide(Decimal(top), Decimal(bottom))
     return context.next_plus(context.ln(ratio))
 
 
@@ -97,8 +107,9 @@ def float_up(value: Decimal | Fraction) -> float:
     return result if Fraction(result) >= Fraction(value) else math.nextafter(result, math.inf)
 
 
-def _checked(exponent: Fraction | float) -> Fraction:
-    exact = Fraction(exponent)
+def _checked(exponent: Fraction | float) -> tuple[int, int]:
+    """Return numerator and denominator of a finite exponent >= 0."""
+    exact = rational("epsilon", exponent)
     if exact < 0:
-        raise ParameterError(f"epsilon: {float(exact):g} is negative; give a number >= 0")
-    return exact
+        raise ParameterError(f"epsilon: {shown(exponent)} is negative; give a number >= 0")
+    return exact.numerator, exact.denominator

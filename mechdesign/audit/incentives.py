@@ -11,11 +11,12 @@ in O(k log k) operations on integers instead of k (k - 1) comparisons.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from itertools import pairwise
+from itertools import groupby
 from math import lcm
 from typing import Any
 
@@ -24,6 +25,8 @@ from numpy.typing import NDArray
 
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
+from mechdesign.core.numbers import Number, plain, rational, rationals, shown
+from mechdesign.core.validation import choice
 
 Numbers = Sequence[int | float | Fraction | Decimal] | NDArray[np.float64]
 
@@ -44,18 +47,26 @@ def scaled(field: str, numbers: Numbers) -> Scaled:
     >>> scaled("types", [0.5, 3])
     Scaled(values=[1, 6], denominator=2)
     """
-    try:
-        pairs = [number.as_integer_ratio() for number in _plain(numbers)]
-    except (ValueError, OverflowError, AttributeError):
-        raise ParameterError(
-            f"{field}: holds something that is no finite number; give finite numbers"
-        ) from None
+    pairs = [number.as_integer_ratio() for number in rationals(field, numbers)]
     denominator = lcm(*{bottom for _, bottom in pairs}) if pairs else 1
     return Scaled([top * (denominator // bottom) for top, bottom in pairs], denominator)
 
 
-def _plain(numbers: Numbers) -> Sequence[Any]:
-    return numbers.tolist() if isinstance(numbers, np.ndarray) else numbers
+def nonnegative(field: str, numbers: Numbers) -> list[Number]:
+    """Return plain numbers >= 0, or raise ParameterError naming the entry."""
+    exact = rationals(field, numbers)
+    for place, number in enumerate(exact):
+        if number < 0:
+            raise ParameterError(f"{field}: entry {place} ({shown(number)}) is negative; give numbers >= 0")
+    return exact
+
+
+def as_float(number: Fraction) -> float:
+    """Return the nearest float of a rational number, infinite where it is too large for one."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
 
 
 @dataclass(frozen=True)
@@ -84,7 +95,7 @@ class MenuNumbers:
 
     def shown(self, amount: int) -> float:
         """Return an amount of utility as the nearest float."""
-        return float(Fraction(amount, self.unit))
+        return as_float(Fraction(amount, self.unit))
 
 
 def menu_numbers(
@@ -95,10 +106,14 @@ def menu_numbers(
     Raises
     ------
     ParameterError
-        When the lengths differ, naming the field.
+        When the lengths differ, an entry is no finite number, or an epsilon is negative, naming the field.
     """
-    size = len(types)
-    costs: Numbers = [cost] * size if isinstance(cost, (int, float, Fraction, Decimal)) else cost
+    types, epsilon = rationals("types", types), nonnegative("epsilon", epsilon)
+    payment, size = rationals("payment", payment), len(types)
+    if not size:
+        raise ParameterError("types: is empty; give at least one type")
+    single = plain(cost)
+    costs = [single] * size if single is not None else rationals("participation_cost", cost)
     for field, numbers in (("epsilon", epsilon), ("payment", payment), ("participation_cost", costs)):
         if len(numbers) != size:
             raise ParameterError(f"{field}: has {len(numbers)} entries for {size} types; give one a type")
@@ -112,7 +127,7 @@ def menu_numbers(
         payment=[value * (unit // paid.denominator) for value in paid.values],
         cost=[value * (unit // spent.denominator) for value in spent.values],
         unit=unit,
-        shown_types=_plain(types),
+        shown_types=types,
         type_scale=theta.denominator,
     )
 
@@ -202,15 +217,16 @@ def within_budget(counts: Numbers, payment: Numbers, budget: float | int | Fract
     >>> print(within_budget([10, 20], [1.5, 0.5], 25))
     budget: holds (exact); total_payment = 25, budget = 25, left = 0
     """
-    users, paid = scaled("counts", counts), scaled("payment", payment)
+    users, paid = scaled("counts", nonnegative("counts", counts)), scaled("payment", payment)
     if len(users.values) != len(paid.values):
         raise ParameterError(
             f"payment: has {len(paid.values)} entries for {len(users.values)} counts; give one a type"
         )
     units = sum(map(int.__mul__, users.values, paid.values))
     total = Fraction(units, users.denominator * paid.denominator)
-    left = Fraction(budget) - total
-    figures = {"total_payment": float(total), "budget": float(budget), "left": float(left)}
+    limit = rational("budget", budget)
+    left = limit - total
+    figures = {"total_payment": as_float(total), "budget": as_float(limit), "left": as_float(left)}
     return Certificate("budget", left >= 0, True, figures)
 
 
@@ -222,17 +238,24 @@ def monotonicity(types: Numbers, epsilon: Numbers) -> Certificate:
     >>> monotonicity([1, 2, 3], [2.0, 1.0, 1.5]).witness
     {'lower_type': 2, 'higher_type': 3, 'lower_epsilon': 1.0, 'higher_epsilon': 1.5}
     """
-    shown_types, shown = _plain(types), _plain(epsilon)
-    order = sorted(range(len(shown_types)), key=shown_types.__getitem__)
-    for low, high in pairwise(order):
-        if shown[high] > shown[low] and shown_types[high] > shown_types[low]:
+    theta, levels = rationals("types", types), nonnegative("epsilon", epsilon)
+    if len(theta) != len(levels):
+        raise ParameterError(f"epsilon: has {len(levels)} entries for {len(theta)} types; give one a type")
+    # Of a type that occurs several times the largest epsilon counts, and then its least one.
+    order = sorted(range(len(theta)), key=lambda place: (theta[place], -levels[place]))
+    least: int | None = None  # the least epsilon of the types that are strictly lower
+    for _, tied in groupby(order, key=theta.__getitem__):
+        places = list(tied)
+        high, low = places[0], places[-1]
+        if least is not None and levels[high] > levels[least]:
             witness = {
-                "lower_type": shown_types[low],
-                "higher_type": shown_types[high],
-                "lower_epsilon": shown[low],
-                "higher_epsilon": shown[high],
+                "lower_type": theta[least],
+                "higher_type": theta[high],
+                "lower_epsilon": levels[least],
+                "higher_epsilon": levels[high],
             }
             return Certificate("monotonicity", False, True, {}, witness)
+        least = low
     return Certificate("monotonicity", True, True)
 
 
@@ -264,9 +287,10 @@ def audit_menu(
     -------
     tuple of Certificate
     """
+    known = choice("information", information, ("incomplete", "complete"))
     menu = menu_numbers(types, epsilon, payment, cost)
     certificates = [individual_rationality(menu)]
-    if information == "incomplete":
+    if known == "incomplete":
         certificates.append(incentive_compatibility(menu))
     if budget is not None:
         certificates.append(within_budget(counts, payment, budget))

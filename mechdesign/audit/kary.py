@@ -12,14 +12,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mechdesign.audit.channel import Weights
+from mechdesign.audit.weights import Weights
 from mechdesign.core.errors import CertificateError
+from mechdesign.core.numbers import whole
 from mechdesign.core.randomness import TOTAL
 
 
 @dataclass(frozen=True)
 class KaryWeights:
     """Integer weights of a k-ary response: own + high + (kept - 1) low = 2**62.
+
+    They are Python integers whatever they are made of: numpy's overflow, Python's do not.
 
     An answer i reports itself with ``own``, its delegate with a further ``high``, and every other
     kept answer with a further ``low``. A kept answer is its own delegate; the others share one.
@@ -30,6 +33,17 @@ class KaryWeights:
     own: int
     high: int
     low: int
+
+    def __post_init__(self) -> None:
+        for field in ("size", "kept", "own", "high", "low"):
+            object.__setattr__(self, field, whole(f"channel: {field}", getattr(self, field)))
+
+    @classmethod
+    def of(cls, weights: KaryWeights) -> KaryWeights:
+        """Return plain weights of these values, each read once and checked; see :meth:`require`."""
+        own = KaryWeights(weights.size, weights.kept, weights.own, weights.high, weights.low)
+        own.require()
+        return own
 
     def require(self) -> None:
         """Raise CertificateError unless these are the weights of a channel that can be sampled."""
@@ -53,6 +67,7 @@ def representative(weights: KaryWeights) -> tuple[Weights, list[int], list[int]]
     other_columns : list of int
         Columns of representative answers that are not kept.
     """
+    weights = KaryWeights.of(weights)
     kept = min(weights.kept, 3)
     others = min(weights.size - weights.kept, 2)
     lumped = weights.kept - kept

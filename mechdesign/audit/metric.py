@@ -17,18 +17,19 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.exponential import exp_lower, float_up, log_ratio
-from mechdesign.audit.pairs import needed_pairs
+from mechdesign.audit.pairs import distances, needed_pairs, require_pairs
 from mechdesign.audit.triples import Triples, batches, ranked
+from mechdesign.audit.verdict import PrivacyAudit
+from mechdesign.audit.weights import Weights, require_channel, weight_matrix
 from mechdesign.core.errors import ParameterError
-
-if TYPE_CHECKING:
-    from mechdesign.audit.channel import PrivacyAudit, Weights
+from mechdesign.core.numbers import double
+from mechdesign.core.validation import privacy_epsilon
 
 Floats = NDArray[np.float64]
 Pairs = NDArray[np.int64]
@@ -42,9 +43,8 @@ CAP = 50.0
 
 def audit_metric_channel(weights: Weights, epsilon: float, distance: Floats) -> PrivacyAudit:
     """Audit metric privacy exactly; see :func:`mechdesign.audit.audit_channel`."""
-    from mechdesign.audit.channel import PrivacyAudit
-
-    require_distance(distance, len(weights))
+    weights, epsilon = require_channel(weights), privacy_epsilon(epsilon)
+    distance = require_distance(distance, len(weights))
     channel = MetricChannel(weights, distance, needed_pairs(distance))
     digits, witness = channel.true_epsilon()
     holds = channel.holds(epsilon)
@@ -65,12 +65,12 @@ def audit_metric_channel(weights: Weights, epsilon: float, distance: Floats) -> 
     )
 
 
-def require_distance(distance: Floats, size: int) -> None:
-    """Raise ParameterError unless there is a finite distance >= 0 for every pair of inputs."""
-    if distance.shape != (size, size):
-        raise ParameterError(f"distance: has shape {distance.shape} for {size} inputs; give {size} x {size}")
-    if not (np.isfinite(distance).all() and (distance >= 0).all()):
-        raise ParameterError("distance: an entry is negative or not finite; give distances >= 0")
+def require_distance(distance: Any, size: int) -> Floats:
+    """Return a finite distance >= 0 for every pair of inputs as a frozen float64 matrix, or refuse it."""
+    matrix = distances(distance)
+    if matrix.shape != (size, size):
+        raise ParameterError(f"distance: has shape {matrix.shape} for {size} inputs; give {size} x {size}")
+    return matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +89,12 @@ class MetricChannel:
     distance: Floats
     pairs: Pairs
 
+    def __post_init__(self) -> None:
+        weights = require_channel(self.weights)
+        object.__setattr__(self, "weights", weights)
+        object.__setattr__(self, "distance", require_distance(self.distance, len(weights)))
+        object.__setattr__(self, "pairs", require_pairs(self.pairs, len(weights)))
+
     @cached_property
     def apart(self) -> Floats:
         """Distance of every pair."""
@@ -105,6 +111,7 @@ class MetricChannel:
 
     def holds(self, epsilon: float) -> bool:
         """Return whether every needed pair satisfies its inequality, decided with integers where close."""
+        epsilon = privacy_epsilon(epsilon)
         with np.errstate(over="ignore"):
             rises = np.expm1(np.minimum(epsilon * self.apart, CAP))
         if (self.steps > rises * (1 + SLACK)).any():
@@ -174,6 +181,8 @@ def relative_steps(weights: Weights, pairs: Pairs) -> Floats:
 
     The differences are exact, so a ratio that exceeds 1 by one unit of 2**62 still counts.
     """
+    weights = weight_matrix(weights)
+    pairs = require_pairs(pairs, len(weights))
     less = weights[pairs[:, 1]]
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios: Floats = (weights[pairs[:, 0]] - less) / less
@@ -182,9 +191,10 @@ def relative_steps(weights: Weights, pairs: Pairs) -> Floats:
 
 def rate(high: int, low: int, separation: float) -> Decimal:
     """Return an upper bound of ln(high / low) / separation to 47 digits; high is more than low."""
-    if low == 0 or separation == 0:
+    step = double("distance", separation)
+    if low == 0 or step == 0:
         return Decimal("inf")
-    return Context(prec=48, rounding=ROUND_CEILING).divide(log_ratio(high, low), Decimal(separation))
+    return Context(prec=48, rounding=ROUND_CEILING).divide(log_ratio(high, low), Decimal(step))
 
 
 def _largest_ratio(highs: list[int], lows: list[int]) -> tuple[int, int]:
@@ -201,6 +211,8 @@ def largest_excess(weights: Weights, epsilon: float, distance: Floats) -> tuple[
     All pairs count, not only the needed ones: an implied inequality may be missed by more than those
     that imply it.
     """
+    weights, epsilon = weight_matrix(weights), privacy_epsilon(epsilon)
+    distance = require_distance(distance, len(weights))
     with np.errstate(over="ignore"):
         rises = np.expm1(np.minimum(epsilon * distance, CAP))
     best, ceilings = 0.0, np.zeros(distance.shape)

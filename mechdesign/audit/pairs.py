@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
+
+from mechdesign.core.errors import ParameterError
+from mechdesign.core.numbers import wholes
+from mechdesign.core.validation import finite_array
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -23,7 +29,12 @@ def needed_pairs(matrix: Floats) -> NDArray[np.int64]:
     Parameters
     ----------
     matrix : (n, n) array
-        Finite distances >= 0; the diagonal is not looked at.
+        Finite distances >= 0 of any real dtype; the diagonal is not looked at.
+
+    Raises
+    ------
+    ParameterError
+        For a matrix that is not square, NaN, an infinite or negative distance, or one that is no double.
 
     Examples
     --------
@@ -31,6 +42,9 @@ def needed_pairs(matrix: Floats) -> NDArray[np.int64]:
     >>> needed_pairs(abs(places[:, None] - places)).tolist()
     [[0, 1], [1, 0], [1, 2], [2, 1], [2, 3], [3, 2]]
     """
+    matrix = distances(matrix)
+    if matrix.shape[0] != matrix.shape[1]:
+        raise ParameterError(f"distance: has shape {matrix.shape}; give a square matrix")
     implied = _by_way_of_near_inputs(matrix)
     np.fill_diagonal(implied, True)
     kept = []
@@ -40,6 +54,23 @@ def needed_pairs(matrix: Floats) -> NDArray[np.int64]:
             left = ~_is_detour(matrix[first][:, None], matrix[:, open_], matrix[first, open_]).any(axis=0)
             kept += [(first, second) for second in open_[left].tolist()]
     return np.array(kept, dtype=np.int64).reshape(-1, 2)
+
+
+def distances(matrix: Any) -> Floats:
+    """Return distances of any real dtype as the frozen float64 matrix that they are, or refuse them."""
+    exact = finite_array("distance", matrix, 2)
+    if float(exact.min()) < 0:
+        row, column = (int(index) for index in np.argwhere(exact < 0)[0])
+        raise ParameterError(f"distance: is negative at index {row}, {column}; give distances >= 0")
+    return exact
+
+
+def require_pairs(pairs: Any, size: int) -> NDArray[np.int64]:
+    """Return pairs of inputs below ``size`` as a frozen int64 array of shape (pairs, 2), or refuse them."""
+    exact = wholes("pairs", pairs, 2)
+    if exact.shape[1] != 2 or (exact.size and not 0 <= int(exact.min()) <= int(exact.max()) < size):
+        raise ParameterError(f"pairs: a pair is none of two inputs 0 .. {size - 1}; use needed_pairs")
+    return exact
 
 
 def _by_way_of_near_inputs(matrix: Floats) -> Mask:

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.numbers import doubles, wholes
+
 Weights = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -24,6 +26,7 @@ def batches(count: int, width: int) -> Iterator[slice]:
 
 def ranked(weights: Weights) -> tuple[Weights, Weights]:
     """Return the distinct weights, rising, and the number of every weight among them."""
+    weights = wholes("channel", weights, 2)
     values, codes = np.unique(weights, return_inverse=True)
     return values, codes.reshape(weights.shape).astype(np.int64)
 
@@ -40,13 +43,15 @@ class Triples:
     """
 
     def __init__(self, values: Weights, codes: Weights) -> None:
-        self.values, self.codes = values, codes
+        self.values, self.codes = wholes("values", values, 1), wholes("codes", codes, 2)
         self.parts: list[tuple[Floats, Index]] = []
 
     def add(self, separations: Floats, inputs: Index, others: Index, reports: Index) -> None:
         """Add the triples of these entries."""
-        ratios = self.codes[inputs, reports] * len(self.values) + self.codes[others, reports]
-        self.parts.append(_distinct(separations, ratios))
+        apart = doubles("distance", separations, 1)
+        first, second, columns = (wholes("index", index, 1) for index in (inputs, others, reports))
+        ratios = self.codes[first, columns] * len(self.values) + self.codes[second, columns]
+        self.parts.append(_distinct(apart, ratios))
 
     def by_distance(self) -> Iterator[tuple[float, list[int], list[int]]]:
         """Yield every distance with the distinct pairs of weights at it, as two lists."""

@@ -14,10 +14,14 @@ from typing import Any
 
 from mechdesign.catalog.model import ORIGINS, VERDICTS, Claim, Model, Simulation
 from mechdesign.core.errors import MechDesignError, ModelFileError, UnknownNameError, suggestion
+from mechdesign.core.files import read_text
 from mechdesign.core.parameters import problem_from
 from mechdesign.core.problem import Problem
 from mechdesign.core.solve import methods_of
 from mechdesign.problems import problem_class
+
+LARGEST_FILE = 1 << 24
+"""A model file with more bytes is refused; every model that can be solved is much smaller."""
 
 TABLES = ("model", "parameters", "claim", "sweep", "simulation")
 MODEL_KEYS = ("title", "problem", "source", "statement", "methods")
@@ -92,8 +96,9 @@ def load_model(name: str | os.PathLike[str], overrides: Mapping[str, Any] | None
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        with path.open("rb") as stream:
-            return tomllib.load(stream)
+        return tomllib.loads(read_text(path, LARGEST_FILE, ModelFileError))
+    except ModelFileError:
+        raise
     except OSError as error:
         raise ModelFileError(f"{path}: cannot be read ({error.strerror}); check the path") from None
     except (ValueError, RecursionError) as error:

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Files that appear whole or not at all, and that are read up to a limit."""
 
 from __future__ import annotations
 
@@ -9,6 +9,34 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from mechdesign.core.errors import MechDesignError
+
+PIECE = 1 << 20
+"""Bytes read at a time."""
+
+
+def read_text(path: str | os.PathLike[str], most: int, error_class: type[MechDesignError]) -> str:
+    """Return the text of a file in UTF-8; no more than ``most`` bytes and a piece are ever read.
+
+    Raises
+    ------
+    MechDesignError
+        Of the given class, when the file is larger.
+    OSError, UnicodeDecodeError
+        When it cannot be read, or is no text in UTF-8.
+
+    Examples
+    --------
+    >>> read_text(os.devnull, 100, MechDesignError)
+    ''
+    """
+    pieces, size = [], 0
+    with open(path, "rb") as stream:
+        while piece := stream.read(PIECE):
+            pieces.append(piece)
+            size += len(piece)
+            if size > most:
+                raise error_class(f"{path}: is larger than {most >> 20} MiB; name another file")
+    return b"".join(pieces).decode("utf-8")
 
 
 @contextmanager

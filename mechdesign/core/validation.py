@@ -1,16 +1,19 @@
-"""Checks of numbers, vectors and matrices that name the field, what is wrong and the remedy."""
+"""Checks of numbers, vectors and matrices that name the field, what is wrong and the remedy.
+
+They stand behind the gate of :mod:`mechdesign.core.numbers`: what they look at is plain already.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError, suggestion
+from mechdesign.core.numbers import double, doubles, frozen, shown, whole
 
 Array = NDArray[np.float64]
 
@@ -19,16 +22,8 @@ PRIOR_TOLERANCE = 1e-9
 
 
 def number(field: str, value: Any) -> float:
-    """Return a finite or infinite float, never NaN, never a bool or a string."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
-        raise ParameterError(f"{field}: expected a number, got {value!r}")
-    try:
-        result = float(value)
-    except OverflowError:
-        raise ParameterError(f"{field}: is too large for a number; give a smaller one") from None
-    if math.isnan(result):
-        raise ParameterError(f"{field}: is NaN; give a number")
-    return result
+    """Return a finite or infinite float, never NaN, never a bool or a string, never a rounded number."""
+    return double(field, value)
 
 
 def in_range(
@@ -61,45 +56,32 @@ def privacy_delta(value: Any, field: str = "delta") -> float:
 
 def integer(field: str, value: Any, low: int, high: int | None = None) -> int:
     """Return an int of at least ``low`` and, where given, at most ``high``."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
-        raise ParameterError(f"{field}: expected a whole number, got {value!r}")
-    result = int(value)
+    result = whole(field, value)
     if result < low or (high is not None and result > high):
         limits = f"at least {low}" if high is None else f"from {low} to {high}"
-        raise ParameterError(f"{field}: {result} is not {limits}")
+        raise ParameterError(f"{field}: {shown(result)} is not {limits}")
     return result
 
 
 def choice(field: str, value: Any, known: Sequence[str]) -> str:
     """Return one of the known words, with a suggestion when it is none of them."""
-    if not isinstance(value, str) or value not in known:
-        raise ParameterError(f"{field}: {value!r} is not a choice; {suggestion(str(value), known)}")
-    return value
+    word = str.__str__(value) if issubclass(type(value), str) else None
+    if word is None or word not in known:
+        raise ParameterError(f"{field}: {shown(value)} is not a choice; {suggestion(str(word or ''), known)}")
+    return word
 
 
-def real_array(field: str, value: Any, dimensions: int) -> Array:
-    """Return a read-only float array of the wanted number of dimensions without NaN."""
-    try:
-        raw = np.asarray(value)
-        if raw.dtype.kind == "b":
-            raise TypeError("booleans")
-        array = np.array(raw, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise ParameterError(f"{field}: expected {_shape_name(dimensions)} of numbers") from None
-    if array.ndim != dimensions:
-        raise ParameterError(f"{field}: expected {_shape_name(dimensions)}, got {array.ndim} dimension(s)")
+def real_array(field: str, value: Any, dimensions: int, rounded: bool = False) -> Array:
+    """Return a float array of the wanted number of dimensions without NaN, which nobody can write to."""
+    array = doubles(field, value, dimensions, rounded)
     if array.size == 0:
         raise ParameterError(f"{field}: is empty; give at least one number")
-    if np.isnan(array).any():
-        where = ", ".join(str(int(index)) for index in np.argwhere(np.isnan(array))[0])
-        raise ParameterError(f"{field}: has NaN at index {where}; give numbers")
-    array.setflags(write=False)
     return array
 
 
-def finite_array(field: str, value: Any, dimensions: int) -> Array:
-    """Return a real array without infinities."""
-    array = real_array(field, value, dimensions)
+def finite_array(field: str, value: Any, dimensions: int, rounded: bool = False) -> Array:
+    """Return a real array without infinities; ``rounded`` takes the nearest double of what is none."""
+    array = real_array(field, value, dimensions, rounded)
     if np.isinf(array).any():
         where = ", ".join(str(int(index)) for index in np.argwhere(np.isinf(array))[0])
         raise ParameterError(f"{field}: is infinite at index {where}; give finite numbers")
@@ -108,7 +90,7 @@ def finite_array(field: str, value: Any, dimensions: int) -> Array:
 
 def probability_vector(field: str, value: Any) -> Array:
     """Return a probability vector normalised to the last bit, or say what it sums to."""
-    vector = finite_array(field, value, 1)
+    vector = finite_array(field, value, 1, rounded=True)
     if (vector < 0).any():
         where = int(np.argmax(vector < 0))
         raise ParameterError(
@@ -117,10 +99,5 @@ def probability_vector(field: str, value: Any) -> Array:
     total = math.fsum(vector)
     if abs(total - 1.0) > PRIOR_TOLERANCE:
         raise ParameterError(f"{field}: sums to {total:.10g}, not 1; divide by the sum or correct an entry")
-    normalised = vector / total
-    normalised.setflags(write=False)
+    normalised: Array = frozen(vector / total)
     return normalised
-
-
-def _shape_name(dimensions: int) -> str:
-    return {0: "a number", 1: "a list", 2: "a matrix (a list of rows of equal length)"}[dimensions]

@@ -9,17 +9,22 @@ import os
 import pkgutil
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from functools import cache
-from pathlib import Path
+from functools import cache, cached_property
 from typing import Any, ClassVar, Self
+
+import numpy as np
 
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.encoding import encode
 from mechdesign.core.errors import CertificateError, ModelFileError, UnknownNameError, suggestion
-from mechdesign.core.files import whole_file
+from mechdesign.core.files import read_text, whole_file
+from mechdesign.core.randomness import BitSource, Rng, bit_source, numpy_generator
 
 FORMAT = "mechdesign-mechanism"
 VERSION = 1
+
+LARGEST_FILE = 1 << 27
+"""A mechanism file with more bytes is neither written nor read."""
 
 
 class Mechanism(ABC):
@@ -49,6 +54,28 @@ class Mechanism(ABC):
         """A SHA-256 digest of the content: reports of different mechanisms must not be mixed."""
         return digest(self.type, self.content())
 
+    def stream(self) -> str:
+        """Return what tells the random stream of a seed from that of another mechanism."""
+        return self.fingerprint
+
+    @cached_property
+    def _stream(self) -> str:
+        return f"{self.type} {self.stream()}"
+
+    def seeded(self, rng: Rng) -> np.random.Generator | None:
+        """Return the numpy generator that ``rng`` names; None stands for the operating system's.
+
+        A seed gives every mechanism a stream of its own: two reports of one user, made by two mechanisms
+        with the same seed, have independent noise.
+        """
+        if rng is None or isinstance(rng, np.random.Generator):
+            return rng
+        return numpy_generator(rng, self._stream)
+
+    def source(self, rng: Rng) -> BitSource:
+        """Return the uniform integers that ``rng`` names; see :meth:`seeded`."""
+        return bit_source(self.seeded(rng))
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the mechanism to a JSON file; the file appears whole or not at all."""
         content = self.content()
@@ -61,6 +88,9 @@ class Mechanism(ABC):
             "sha256": digest(self.type, content),
         }
         text = json.dumps(document, indent=1, allow_nan=False) + "\n"
+        if len(text) > LARGEST_FILE:
+            limit = LARGEST_FILE >> 20
+            raise ModelFileError(f"{path}: the mechanism takes more than {limit} MiB; make it smaller")
         with whole_file(path, ModelFileError) as temporary:
             temporary.write_text(text, encoding="utf-8")
 
@@ -132,7 +162,10 @@ def load_mechanism(path: str | os.PathLike[str]) -> Mechanism:
     True
     """
     try:
-        document = json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_refuse_constant)
+        text = read_text(path, LARGEST_FILE, ModelFileError)
+        document = json.loads(text, parse_constant=_refuse_constant)
+    except ModelFileError:
+        raise
     except OSError as error:
         raise ModelFileError(
             f"{path}: cannot be read ({error.strerror}); name a file written by build"
@@ -160,7 +193,7 @@ def _restored(path: str | os.PathLike[str], kind: type[Mechanism], document: Map
         mechanism = kind.from_content(content)
     except CertificateError as error:
         raise CertificateError(f"{path}: refused: {error}; build it anew") from None
-    except (KeyError, IndexError, TypeError, AttributeError, OverflowError) as error:
+    except (KeyError, IndexError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise ModelFileError(f"{path}: content is damaged ({error!r}); build it anew") from None
     except ValueError as error:
         raise ModelFileError(f"{path}: content is damaged ({error}); build it anew") from None

@@ -17,51 +17,22 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.encoding import encode
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.randomness import Rng
-from mechdesign.core.validation import choice, finite_array, in_range, integer
+from mechdesign.core.validation import finite_array, in_range, integer
 from mechdesign.mechanisms.base import Mechanism
+from mechdesign.mechanisms.contract_terms import TERMS, Terms
 from mechdesign.mechanisms.mean import MeanMechanism
 from mechdesign.mechanisms.noise import noise_of, randomizer
 
 Array = NDArray[np.float64]
 Items = NDArray[np.int64]
 
+__all__ = ["ContractAverage", "ContractMenu", "Terms"]
+
 NOT_BUYING = -1
 """The item number of a user who stays out."""
 
 OPTIMALITY = 1e-6
 """A menu is certified optimal when its proven gap is below this part of its value."""
-
-
-@dataclass(frozen=True, eq=False)
-class Terms:
-    """What a menu was designed for and what it promises; everything but the items.
-
-    Attributes
-    ----------
-    types, counts, cost : (k,) array
-        Types increasing, users of each, participation cost of each.
-    budget : float or None
-    information : {"incomplete", "complete"}
-    data_range, confidence : float
-    noise : str or mapping
-    objective : {"error", "payment"}
-        What was minimised.
-    bound : float or None
-        Proven lower bound of it, with its source.
-    bound_source : str
-    """
-
-    types: Array
-    counts: Array
-    cost: Array
-    budget: float | None = None
-    information: str = "incomplete"
-    data_range: float = 1.0
-    confidence: float = 0.9
-    noise: str | Mapping[str, Any] = "laplace"
-    objective: str = "error"
-    bound: float | None = None
-    bound_source: str = ""
 
 
 @dataclass(frozen=True)
@@ -248,7 +219,8 @@ class ContractMenu(Mechanism):
             raise DataError(f"values: reach outside [{low:g}, {low + 2.0 * half:g}]; clip them, or give low")
         buys = numbers != NOT_BUYING
         centred = np.clip((data[buys] - low - half) / half, -1.0, 1.0)
-        return low + half + half * self.noise.randomize(centred, self.items[numbers[buys], 0], rng)
+        levels = self.items[numbers[buys], 0]
+        return low + half + half * self.noise.randomize(centred, levels, self.seeded(rng))
 
     def randomizer(self, item: int, low: float = 0.0) -> MeanMechanism:
         """Return the local randomizer of one item as a mechanism of its own, for its buyers' devices."""
@@ -350,26 +322,8 @@ class ContractMenu(Mechanism):
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> Self:
         """Build the menu from plain values, auditing it again."""
-        terms = Terms(
-            types=finite_array("types", content["types"], 1),
-            counts=finite_array("counts", content["counts"], 1),
-            cost=finite_array("participation_cost", content["participation_cost"], 1),
-            budget=_optional("budget", content["budget"]),
-            information=choice("information", content["information"], ("incomplete", "complete")),
-            data_range=in_range(
-                "data_range", content["data_range"], 0.0, math.inf, low_open=True, high_open=True
-            ),
-            confidence=in_range("confidence", content["confidence"], 0.0, 1.0, high_open=True),
-            noise=content["noise"],
-            objective=choice("objective", content["objective"], ("error", "payment")),
-            bound=_optional("bound", content["bound"]),
-            bound_source=str(content["bound_source"]),
-        )
+        terms = Terms(**{field: content[key] for field, key in TERMS.items()})
         return cls(content["epsilon"], content["payment"], terms)
-
-
-def _optional(field: str, value: Any) -> float | None:
-    return None if value is None else in_range(field, value, 0.0, math.inf, high_open=True)
 
 
 def _require(terms: Terms, epsilon: Array, payment: Array) -> None:

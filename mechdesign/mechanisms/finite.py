@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -12,8 +13,9 @@ from numpy.typing import NDArray
 from mechdesign.audit.channel import PrivacyAudit, require_channel
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, EstimationError
-from mechdesign.core.randomness import BITS, TOTAL, Rng, bit_source
-from mechdesign.core.validation import choice, finite_array, in_range, privacy_delta, privacy_epsilon
+from mechdesign.core.numbers import whole
+from mechdesign.core.randomness import BITS, TOTAL, Rng
+from mechdesign.core.validation import in_range
 from mechdesign.mechanisms.frequencies import (
     FrequencyEstimate,
     FrequencyMechanism,
@@ -59,7 +61,7 @@ class FiniteChannel(FrequencyMechanism):
     >>> round(channel.audit().true_epsilon, 6)
     1.098612
     >>> channel.randomize([0, 1, 1], rng=3)
-    array([0, 0, 1])
+    array([0, 1, 0])
     """
 
     type: ClassVar[str] = "finite-channel"
@@ -72,13 +74,11 @@ class FiniteChannel(FrequencyMechanism):
         report_labels: Sequence[str] | None = None,
         mixing: float = 0.0,
     ) -> None:
-        require_channel(weights)
-        self.weights = weights.copy()
-        self.weights.setflags(write=False)
-        self.target = target
-        self.mixing = mixing
-        self.labels = Labels(weights.shape[0], labels)
-        self.report_labels = Labels(weights.shape[1], report_labels)
+        self.weights = require_channel(weights)
+        self.target = PrivacyTarget.of(target)
+        self.mixing = in_range("mixing", mixing, 0.0, 1.0)
+        answers, reports = self.weights.shape
+        self.labels, self.report_labels = Labels(answers, labels), Labels(reports, report_labels)
         audit = self.audit()
         if not audit.holds:
             raise CertificateError(f"channel: not private as promised: {audit}")
@@ -92,7 +92,7 @@ class FiniteChannel(FrequencyMechanism):
         report_labels: Sequence[str] | None = None,
     ) -> Self:
         """Make a channel of any solver private by the least mixing, and build the mechanism."""
-        repaired = make_private(np.asarray(channel, dtype=np.float64), target)
+        repaired = make_private(channel, target)
         return cls(repaired.weights, target, labels, report_labels, repaired.mixing)
 
     @cached_property
@@ -118,6 +118,10 @@ class FiniteChannel(FrequencyMechanism):
         possible: NDArray[np.bool_] = self.weights.max(axis=0) > 0
         return possible
 
+    def stream(self) -> str:
+        """Return a digest of the weights, which is much less work than that of the whole content."""
+        return hashlib.sha256(self.weights.tobytes()).hexdigest()
+
     # Client
 
     def randomize(self, answers: Any, rng: Rng = None) -> NDArray[Any]:
@@ -135,7 +139,7 @@ class FiniteChannel(FrequencyMechanism):
             Labels where the mechanism has report labels, else numbers from 0.
         """
         codes = self.labels.encode(answers)
-        source = bit_source(rng)
+        source = self.source(rng)
         reports = np.empty(len(codes), dtype=np.int64)
         for start in range(0, len(codes), CHUNK):
             part = codes[start : start + CHUNK]
@@ -252,27 +256,14 @@ class FiniteChannel(FrequencyMechanism):
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> Self:
         """Build the mechanism from plain values, auditing it again."""
-        if content["total"] != TOTAL:
-            raise CertificateError(f"total: is {content['total']}, not 2**62")
-        rows = content["weights"]
-        if any(not isinstance(weight, int) or isinstance(weight, bool) for row in rows for weight in row):
-            raise CertificateError("channel: a weight is not a whole number")
-        if any(abs(weight) > 2 * TOTAL - 1 for row in rows for weight in row):
-            raise CertificateError("channel: a weight exceeds 2**62")
-        distance = content["distance"]
-        if distance is not None and np.shape(distance) != (len(rows), len(rows)):
-            raise CertificateError(f"distance: is not a {len(rows)} x {len(rows)} matrix")
-        target = PrivacyTarget(
-            privacy_epsilon(content["epsilon"]),
-            privacy_delta(content["delta"]),
-            None if distance is None else finite_array("distance", distance, 2),
-            choice("notion", content["notion"], ("set-wise", "entry-wise")),
-        )
-        weights = np.array(rows, dtype=np.int64)
-        return cls(
-            weights,
-            target,
-            content["labels"],
-            content["report_labels"],
-            in_range("mixing", content["mixing"], 0.0, 1.0),
-        )
+        require_total(content)
+        weights, labels, report_labels = (content[name] for name in ("weights", "labels", "report_labels"))
+        target = PrivacyTarget(*(content[name] for name in ("epsilon", "delta", "distance", "notion")))
+        return cls(weights, target, labels, report_labels, content["mixing"])
+
+
+def require_total(content: Mapping[str, Any]) -> None:
+    """Raise CertificateError unless a file's weights are counted out of 2**62."""
+    total = whole("total", content["total"])
+    if total != TOTAL:
+        raise CertificateError(f"total: is {total}, not 2**62")

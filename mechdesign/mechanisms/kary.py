@@ -17,9 +17,10 @@ from mechdesign.audit.exponential import exp_lower
 from mechdesign.audit.kary import KaryWeights, representative
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, EstimationError, ParameterError
-from mechdesign.core.randomness import BITS, TOTAL, Rng, bit_source
-from mechdesign.core.validation import integer, privacy_delta, privacy_epsilon
-from mechdesign.mechanisms.finite import SINGULAR
+from mechdesign.core.numbers import wholes
+from mechdesign.core.randomness import BITS, TOTAL, Rng
+from mechdesign.core.validation import privacy_delta, privacy_epsilon
+from mechdesign.mechanisms.finite import SINGULAR, require_total
 from mechdesign.mechanisms.frequencies import FrequencyEstimate, FrequencyMechanism, standard_errors
 from mechdesign.mechanisms.kary_estimator import KaryEstimator
 from mechdesign.mechanisms.labels import Codes, Labels
@@ -28,6 +29,9 @@ Array = NDArray[np.float64]
 
 MAX_DENSE = 20_000
 """Matrices of more rows are refused: they would take gigabytes."""
+
+MAX_SIZE = 10_000_000
+"""More answers are refused: a file of a few bytes must not ask for gigabytes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,15 +147,18 @@ class KaryResponse(FrequencyMechanism):
         delta: float = 0.0,
         labels: Sequence[str] | None = None,
     ) -> None:
-        weights.require()
+        weights = KaryWeights.of(weights)
+        kept = wholes("kept", kept, 1)
+        if weights.size > MAX_SIZE:
+            raise ParameterError(f"channel: {weights.size} answers are too many; give at most {MAX_SIZE}")
         if len(kept) != weights.kept or len(np.unique(kept)) != len(kept):
             raise CertificateError(
                 "channel: the kept answers are not distinct or not as many as the weights say"
             )
         if kept.min() < 0 or kept.max() >= weights.size:
             raise CertificateError(f"channel: a kept answer is outside 0 .. {weights.size - 1}")
-        self.weights, self.kept = weights, kept.astype(np.int64)
-        self.epsilon, self.delta = epsilon, delta
+        self.weights, self.kept = weights, kept
+        self.epsilon, self.delta = privacy_epsilon(epsilon), privacy_delta(delta)
         self.labels = self.report_labels = Labels(weights.size, labels)
         if not self.audit().holds:
             raise CertificateError(f"channel: not private as promised: {self.audit()}")
@@ -163,15 +170,16 @@ class KaryResponse(FrequencyMechanism):
         low = ceil((2**62 - own) / (E + k - 1)) for the rational lower bound E of e^epsilon, and high
         takes the rest: then high <= E low, because own + high + (k - 1) low = 2**62.
         """
+        delta = privacy_delta(channel.delta)
         exponential = exp_lower(channel.epsilon)
-        own = math.floor(Fraction(channel.delta) * TOTAL)
-        kept = channel.kept
+        own = math.floor(Fraction(delta) * TOTAL)
+        kept = wholes("kept", channel.kept, 1)
         low, high = _split(TOTAL - own, len(kept), exponential)
         if high < low:  # epsilon below the resolution of the weights: the constant response is as good
             kept = kept[:1]
             low, high = _split(TOTAL - own, 1, exponential)
         weights = KaryWeights(channel.size, len(kept), own, high, low)
-        return cls(weights, kept, channel.epsilon, channel.delta, labels)
+        return cls(weights, kept, channel.epsilon, delta, labels)
 
     @cached_property
     def _audit(self) -> PrivacyAudit:
@@ -239,7 +247,7 @@ class KaryResponse(FrequencyMechanism):
     def randomize(self, answers: Any, rng: Rng = None) -> NDArray[Any]:
         """Return one report for each answer; see :meth:`FiniteChannel.randomize`."""
         codes = self.labels.encode(answers)
-        drawn = bit_source(rng).integers(len(codes))
+        drawn = self.source(rng).integers(len(codes))
         own, bonus = self.weights.own, self.weights.high - self.weights.low
         delegates = np.where(self._is_kept[codes], codes, self.kept[0])
         if self.weights.low:
@@ -287,18 +295,11 @@ class KaryResponse(FrequencyMechanism):
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> Self:
         """Build the mechanism from plain values, auditing it again."""
-        if content["total"] != TOTAL:
-            raise CertificateError(f"total: is {content['total']}, not 2**62")
-        own, high, low = (integer(name, content[name], 0, TOTAL) for name in ("own", "high", "low"))
-        kept = np.array([integer("kept", answer, 0) for answer in content["kept"]], dtype=np.int64)
-        weights = KaryWeights(integer("size", content["size"], 1), len(kept), own, high, low)
-        return cls(
-            weights,
-            kept,
-            privacy_epsilon(content["epsilon"]),
-            privacy_delta(content["delta"]),
-            content["labels"],
-        )
+        require_total(content)
+        kept = wholes("kept", content["kept"], 1)
+        own, high, low = (content[name] for name in ("own", "high", "low"))
+        weights = KaryWeights(content["size"], len(kept), own, high, low)
+        return cls(weights, kept, content["epsilon"], content["delta"], content["labels"])
 
 
 def _split(rest: int, kept: int, exponential: Fraction) -> tuple[int, int]:

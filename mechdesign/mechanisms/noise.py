@@ -13,6 +13,7 @@ of an average has the same constant whatever the noise.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import MethodError, ParameterError, suggestion
-from mechdesign.core.randomness import TOTAL, Rng, bit_source
+from mechdesign.core.numbers import plain
+from mechdesign.core.randomness import TOTAL, Rng, bit_source, numpy_generator
 from mechdesign.core.validation import finite_array
 
 if TYPE_CHECKING:
@@ -85,8 +87,23 @@ class Noise:
             raise ParameterError(
                 f"values: entry {where} ({numbers[where]:g}) is outside [-1, 1]; clip or rescale"
             )
-        levels = np.broadcast_to(np.asarray(epsilon, dtype=np.float64), numbers.shape)
+        levels = _levels(epsilon, len(numbers))
+        if rng is not None and not isinstance(rng, np.random.Generator):
+            rng = numpy_generator(rng, f"{self.name} {hashlib.sha256(levels.tobytes()).hexdigest()}")
         return self.client(numbers, levels, rng)
+
+
+def _levels(epsilon: Any, count: int) -> Array:
+    """Return one epsilon > 0 for each value."""
+    single = plain(epsilon) is not None
+    levels = finite_array("epsilon", [epsilon] if single else epsilon, 1)
+    if len(levels) != count and not single:
+        raise ParameterError(
+            f"epsilon: {len(levels)} entries for {count} values; give one each, or one for all"
+        )
+    if (levels <= 0).any():
+        raise ParameterError(f"epsilon: entry {int(np.argmax(levels <= 0))} is not above 0")
+    return np.broadcast_to(levels, count)
 
 
 def _uniform(count: int, rng: Rng) -> Array:

@@ -21,12 +21,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.channel import PrivacyAudit, audit_channel, channel_holds, require_channel
+from mechdesign.audit.channel import NOTIONS, PrivacyAudit, audit_channel, channel_holds
 from mechdesign.audit.metric import MetricChannel, require_distance
-from mechdesign.audit.pairs import needed_pairs
+from mechdesign.audit.pairs import distances, needed_pairs, require_pairs
 from mechdesign.audit.triples import batches
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.randomness import BITS, TOTAL
+from mechdesign.core.validation import choice, finite_array, privacy_delta, privacy_epsilon
 
 Array = NDArray[np.float64]
 
@@ -36,25 +37,51 @@ NEGLIGIBLE = 2.0**-46
 
 @dataclass(frozen=True)
 class PrivacyTarget:
-    """What a channel has to satisfy: (epsilon, delta), a distance for metric privacy, the notion of delta."""
+    """What a channel has to satisfy: (epsilon, delta), a distance for metric privacy, the notion of delta.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        Finite, epsilon >= 0 and 0 <= delta < 1.
+    distance : (n, n) array, optional
+        Finite distances >= 0 of any real dtype; a copy is kept that nobody can write to.
+    notion : {"set-wise", "entry-wise"}
+
+    Raises
+    ------
+    ParameterError
+        When one of them is none of this, or no double exactly.
+    """
 
     epsilon: float
     delta: float = 0.0
     distance: Array | None = None
     notion: str = "set-wise"
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", privacy_epsilon(self.epsilon))
+        object.__setattr__(self, "delta", privacy_delta(self.delta))
+        object.__setattr__(self, "notion", choice("notion", self.notion, NOTIONS))
+        if self.distance is not None:
+            distance = distances(self.distance)
+            object.__setattr__(self, "distance", require_distance(distance, len(distance)))
+
+    @classmethod
+    def of(cls, target: PrivacyTarget) -> PrivacyTarget:
+        """Return a plain target of these values, each read once and checked."""
+        return PrivacyTarget(target.epsilon, target.delta, target.distance, target.notion)
+
     @cached_property
     def pairs(self) -> NDArray[np.int64]:
         """The pairs of answers whose inequalities imply all others; only with a distance."""
         assert self.distance is not None
-        require_distance(self.distance, len(self.distance))
-        return needed_pairs(self.distance)
+        return require_pairs(needed_pairs(self.distance), len(self.distance))
 
     def holds(self, weights: NDArray[np.int64]) -> bool:
         """Return the verdict of the audit without its figures, which is much less work."""
         if self.distance is None:
             return channel_holds(weights, self.epsilon, self.delta, self.notion)
-        require_channel(weights)
+        require_distance(self.distance, len(weights))
         return MetricChannel(weights, self.distance, self.pairs).holds(self.epsilon)
 
     def audit(self, weights: NDArray[np.int64]) -> PrivacyAudit:
@@ -99,6 +126,8 @@ def make_private(channel: Array, target: PrivacyTarget) -> Repaired:
     >>> repaired.audit.holds, round(repaired.mixing, 3)
     (True, 0.538)
     """
+    if type(target) is not PrivacyTarget:
+        target = PrivacyTarget.of(target)
     clean = merged(cleaned(channel), target)
     best: tuple[float, float, Array] | None = None
     for constant in constant_rows(clean):
@@ -122,8 +151,7 @@ def make_private(channel: Array, target: PrivacyTarget) -> Repaired:
 
 def cleaned(channel: Array) -> Array:
     """Return the channel without negligible reports and negative entries, rows summing to 1."""
-    if channel.ndim != 2 or channel.size == 0 or not np.isfinite(channel).all():
-        raise ParameterError("channel: expected a non-empty matrix of finite numbers")
+    channel = finite_array("channel", channel, 2, rounded=True)
     sums = channel.sum(axis=1)
     if channel.min() < -1e-6 or np.abs(sums - 1.0).max() > 1e-6:
         worst = int(np.argmax(np.abs(sums - 1.0)))

@@ -122,7 +122,7 @@ def test_what_is_no_channel_is_refused_naming_the_row(rows, text):
 
 
 def test_floats_are_refused():
-    with pytest.raises(CertificateError, match="64-bit integers"):
+    with pytest.raises(CertificateError, match="expected whole numbers"):
         audit_channel(np.array([[float(TOTAL)]]), 1.0)
 
 

@@ -132,8 +132,8 @@ def test_answers_at_distance_zero_get_one_row_without_losing_the_rest():
     [
         ([[0.5, 0.6], [0.5, 0.5]], "row 0 sums to 1.1"),
         ([[1.1, -0.1], [0.5, 0.5]], "least entry -0.1"),
-        ([[np.nan, 1.0]], "finite"),
-        ([[]], "non-empty"),
+        ([[np.nan, 1.0]], "NaN at index 0, 0"),
+        ([[]], "is empty"),
         ([0.5, 0.5], "matrix"),
     ],
 )

@@ -12,7 +12,7 @@ from scipy import stats
 import mechdesign as md
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.randomness import TOTAL, SystemSource
-from mechdesign.mechanisms import FiniteChannel, KaryResponse, PrivacyTarget, kary
+from mechdesign.mechanisms import FiniteChannel, KaryResponse, PrivacyTarget
 from tests.support.channels import ChosenIntegers, dense_weights, integer_channels
 
 
@@ -88,7 +88,7 @@ def test_the_structured_sampler_has_exactly_its_weights(prior, delta, epsilon, m
         counted = np.zeros(weights.size, dtype=object)
         for low, high in pairwise(pieces):
             ends = ChosenIntegers([low, high - 1, (low + high) // 2])
-            monkeypatch.setattr(kary, "bit_source", lambda rng, ends=ends: ends)
+            monkeypatch.setattr(KaryResponse, "source", lambda self, rng, ends=ends: ends)
             reports = mechanism.randomize([answer] * 3)
             assert len(set(reports.tolist())) == 1, "the report changes inside a piece"
             counted[reports[0]] += high - low

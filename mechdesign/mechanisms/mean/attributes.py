@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from mechdesign.audit.exponential import float_up
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
-from mechdesign.core.randomness import BitSource, Rng, bit_source
+from mechdesign.core.randomness import BitSource, Rng
 from mechdesign.core.validation import choice, integer, privacy_epsilon
 from mechdesign.mechanisms.base import Mechanism, mechanism_types
 from mechdesign.mechanisms.finite import CHUNK
@@ -149,7 +149,7 @@ class AttributeSampling(Mechanism):
         DataError
             For columns that are not the attributes, NaN, or a value outside its range.
         """
-        table, source = self.ranges.check(values, clip), bit_source(rng)
+        table, source = self.ranges.check(values, clip), self.source(rng)
         users, k = len(table), self.per_user
         reports = np.empty(users * k, dtype=self.dtype)
         rows = np.repeat(np.arange(max(1, CHUNK // k)), k)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from mechdesign.core.errors import DataError, ParameterError
-from mechdesign.core.randomness import BITS, BitSource, Rng, bit_source
+from mechdesign.core.randomness import BITS, BitSource, Rng
 from mechdesign.core.validation import privacy_epsilon
 from mechdesign.mechanisms.base import Mechanism
 from mechdesign.mechanisms.finite import CHUNK
@@ -105,7 +105,7 @@ class MeanMechanism(Mechanism):
         DataError
             For NaN, a text, or a value outside the range; the message names the row.
         """
-        column, source = self.domain.check(values, clip), bit_source(rng)
+        column, source = self.domain.check(values, clip), self.source(rng)
         reports = np.empty(len(column), dtype=self.report_dtype)
         for start in range(0, len(column), CHUNK):
             unit = self.domain.to_unit(column[start : start + CHUNK])

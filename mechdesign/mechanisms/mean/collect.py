@@ -29,7 +29,7 @@ class AttributeAggregator:
     >>> sums.estimate()
     Traceback (most recent call last):
         ...
-    mechdesign.core.errors.DataError: reports: nobody reported attribute '0'; give more users, or leave it out
+    mechdesign.core.errors.DataError: reports: nobody reported attribute '1'; give more users, or leave it out
     """
 
     def __init__(self, mechanism: AttributeSampling) -> None:

@@ -1,0 +1,352 @@
+"""The one gate for numbers: what comes from a caller is read once and becomes plain, or is refused.
+
+Behind the gate a number is a Python int, a Fraction or a finite float64, and an array is an int64 or
+float64 array in native byte order whose memory nobody can write to. A value is never changed on the way in:
+what is no double exactly is refused where a promise depends on it. So no verdict depends on the dtype, the
+strides, the byte order or the class of what was given, nor on what happens to it afterwards.
+
+Classes are told by ``type``, and subclasses of int and float are read by int's and float's own methods: what
+a subclass says of its sums and comparisons never counts.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.errors import ParameterError
+
+Number = int | float | Fraction
+Doubles = NDArray[np.float64]
+Wholes = NDArray[np.int64]
+
+NUMPY_INTEGERS = frozenset(np.dtype(code).type for code in "bBhHiIlLqQ")
+NUMPY_FLOATS = frozenset(np.dtype(code).type for code in "efdg")
+
+DECIMAL_DIGITS = 1200
+"""Decimals with more digits before or after the point are refused: their fractions would fill the memory."""
+
+EXACT_BELOW = 1 << 53
+"""Integers up to this size are doubles."""
+
+PLAIN_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,5})?[ \t]*", re.ASCII)
+"""How a number may be written in a text: decimal digits, a point, an exponent; no ``1_0``, no ``inf``."""
+
+
+# One number
+
+
+def plain(value: Any) -> Number | None:
+    """Return a number of exactly the same value as an int, a float or a Fraction; None for anything else.
+
+    Examples
+    --------
+    >>> plain(np.uint8(200)), plain(np.float32(0.5)), plain(True), plain("1")
+    (200, 0.5, None, None)
+    """
+    kind = type(value)
+    if kind is float or kind is int:
+        return value  # type: ignore[no-any-return]
+    if kind is bool or kind is np.bool_:
+        return None
+    if issubclass(kind, int):
+        return int.__index__(value)
+    if issubclass(kind, float):
+        return float.__float__(value)
+    if kind in NUMPY_INTEGERS:
+        return int(value)
+    if kind in NUMPY_FLOATS:
+        return _of_numpy(value)
+    if kind is Decimal:
+        return _of_decimal(value)
+    if kind is Fraction:
+        return Fraction(int.__index__(value.numerator), int.__index__(value.denominator))
+    return None
+
+
+def _of_numpy(value: Any) -> float | Fraction:
+    nearest = float(value)
+    if not math.isfinite(nearest) and not np.isfinite(value):
+        return nearest
+    exact = Fraction(*value.as_integer_ratio())  # a long double need not be a double
+    return nearest if math.isfinite(nearest) and Fraction(nearest) == exact else exact
+
+
+def _of_decimal(value: Decimal) -> float | Fraction | None:
+    if not value.is_finite():
+        return math.nan if value.is_nan() else float(value)
+    exponent = value.as_tuple().exponent
+    digits = isinstance(exponent, int) and max(-exponent, value.adjusted()) <= DECIMAL_DIGITS
+    return Fraction(value) if digits else None
+
+
+def shown(value: object) -> str:
+    """Return a short text of one line that tells what was given."""
+    try:
+        text = repr(value)
+    except Exception:  # the class of a stranger
+        text = f"a {type(value).__name__}"
+    text = "".join(letter if letter.isprintable() else "?" for letter in text[:61])
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def real(field: str, value: Any) -> Number:
+    """Return a plain number, finite or infinite; refuse NaN, booleans, texts and whatever is no number."""
+    number = plain(value)
+    if number is None:
+        raise ParameterError(f"{field}: expected a number, got {shown(value)}")
+    if isinstance(number, float) and math.isnan(number):
+        raise ParameterError(f"{field}: is NaN; give a number")
+    return number
+
+
+def whole(field: str, value: Any) -> int:
+    """Return a plain int; refuse floats and fractions even where they are whole."""
+    number = plain(value)
+    if not isinstance(number, int):
+        raise ParameterError(f"{field}: expected a whole number, got {shown(value)}")
+    return number
+
+
+def rational(field: str, value: Any) -> Fraction:
+    """Return a finite number as the exact fraction that it is.
+
+    Examples
+    --------
+    >>> rational("budget", 0.5)
+    Fraction(1, 2)
+    """
+    number = real(field, value)
+    if isinstance(number, float) and math.isinf(number):
+        raise ParameterError(f"{field}: is infinite; give a finite number")
+    return Fraction(number)
+
+
+def double(field: str, value: Any, rounded: bool = False) -> float:
+    """Return a number as the double that it is, infinities included.
+
+    Parameters
+    ----------
+    field : str
+        The name in error messages.
+    value : number
+    rounded : bool
+        Whether a number between two doubles becomes the nearest one instead of being refused.
+
+    Examples
+    --------
+    >>> double("epsilon", Fraction(1, 3))
+    Traceback (most recent call last):
+        ...
+    mechdesign.core.errors.ParameterError: epsilon: Fraction(1, 3) is between two doubles; give ...
+    """
+    number = real(field, value)
+    if isinstance(number, float):
+        return number
+    try:
+        nearest = float(number)
+    except OverflowError:
+        raise ParameterError(f"{field}: is too large for a number; give a smaller one") from None
+    if not rounded and Fraction(nearest) != number:
+        raise ParameterError(f"{field}: {shown(value)} is between two doubles; give the float that is meant")
+    return nearest
+
+
+# Arrays
+
+
+def frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a copy whose memory belongs to an immutable object: no flag makes it writeable again.
+
+    Examples
+    --------
+    >>> frozen(np.arange(3)).setflags(write=True)
+    Traceback (most recent call last):
+        ...
+    ValueError: cannot set WRITEABLE flag to True of this array
+    """
+    return np.ndarray(array.shape, array.dtype, array.tobytes())
+
+
+def is_frozen(array: Any, kind: type[np.generic]) -> bool:
+    """Return whether :func:`frozen` made this array, of this dtype: it need not be copied again."""
+    if type(array) is not np.ndarray:
+        return False
+    owner: object = array.base
+    return (
+        type(owner) is bytes
+        and array.dtype == np.dtype(kind)
+        and array.flags.c_contiguous
+        and array.flags.aligned
+    )
+
+
+def wholes(field: str, values: Any, dimensions: int) -> Wholes:
+    """Return whole numbers of any integer dtype, or of nested lists, as a frozen int64 array.
+
+    Raises
+    ------
+    ParameterError
+        For another number of dimensions, an entry that is no whole number, or one beyond 64 bits.
+
+    Examples
+    --------
+    >>> wholes("counts", np.array([3, 200], dtype=">u2"), 1)
+    array([  3, 200])
+    """
+    if is_frozen(values, np.int64) and values.ndim == dimensions:
+        return values  # type: ignore[no-any-return]
+    raw = _read(field, values, dimensions)
+    if raw.dtype.kind not in "iuO":
+        raise ParameterError(f"{field}: expected whole numbers, got an array of {raw.dtype}")
+    if raw.dtype.kind != "O":
+        if raw.size and int(raw.max()) >= 1 << 63:
+            raise ParameterError(f"{field}: an entry is beyond 64 bits; give smaller numbers")
+        return frozen(raw.astype(np.int64))
+    entries = raw.ravel().tolist()
+    if not set(map(type, entries)) <= {int}:
+        entries = [whole(_entry(field, raw, place), entry) for place, entry in enumerate(entries)]
+    try:
+        return frozen(np.array(entries, dtype=np.int64).reshape(raw.shape))
+    except OverflowError:
+        raise ParameterError(f"{field}: an entry is beyond 64 bits; give smaller numbers") from None
+
+
+def doubles(field: str, values: Any, dimensions: int, rounded: bool = False) -> Doubles:
+    """Return numbers of any real dtype, or of nested lists, as a frozen float64 array without NaN.
+
+    Parameters
+    ----------
+    field : str
+        The name in error messages.
+    values : array or nested lists
+    dimensions : int
+    rounded : bool
+        Whether a number between two doubles becomes the nearest one instead of being refused.
+
+    Raises
+    ------
+    ParameterError
+        For another number of dimensions, NaN, or an entry that is no double.
+
+    Examples
+    --------
+    >>> distance = doubles("distance", np.array([[0, 200], [200, 0]], dtype=np.uint8), 2)
+    >>> distance[0, 1] + distance[1, 0]
+    np.float64(400.0)
+    """
+    if is_frozen(values, np.float64) and values.ndim == dimensions:
+        result: Doubles = values
+    else:
+        raw = _read(field, values, dimensions)
+        if raw.dtype.kind not in "iufO":
+            raise ParameterError(f"{field}: expected numbers, got an array of {raw.dtype}")
+        result = frozen(_converted(field, raw, rounded))
+    if np.isnan(result).any():
+        where = ", ".join(str(int(index)) for index in np.argwhere(np.isnan(result))[0])
+        raise ParameterError(f"{field}: has NaN at index {where}; give numbers")
+    return result
+
+
+def _converted(field: str, raw: NDArray[Any], rounded: bool) -> Doubles:
+    if raw.dtype.kind == "f":
+        with np.errstate(over="ignore"):
+            result = raw.astype(np.float64)
+        lost = (result != raw) & ~np.isnan(raw)
+        if rounded:
+            lost &= np.isinf(result)
+        if not lost.any():
+            return result
+    elif raw.dtype.kind in "iu" and not _is_wide(raw):
+        return raw.astype(np.float64)
+    entries = raw.ravel().tolist()
+    if not set(map(type, entries)) <= {float}:
+        entries = [
+            entry if type(entry) is float else double(_entry(field, raw, place), entry, rounded)
+            for place, entry in enumerate(entries)
+        ]
+    return np.array(entries, dtype=np.float64).reshape(raw.shape)
+
+
+def _is_wide(raw: NDArray[Any]) -> bool:
+    return raw.size > 0 and (int(raw.max()) > EXACT_BELOW or int(raw.min()) < -EXACT_BELOW)
+
+
+def rationals(field: str, values: Any) -> list[Number]:
+    """Return a list of finite plain numbers of exactly the values given.
+
+    Examples
+    --------
+    >>> rationals("payment", [np.int8(1), Decimal("0.1"), 2.5])
+    [1, Fraction(1, 10), 2.5]
+    """
+    entries = _read(field, values, 1).tolist()
+    kinds = set(map(type, entries))
+    if not kinds <= {int} and not (kinds == {float} and all(map(math.isfinite, entries))):
+        entries = [_finite(f"{field}: entry {place}", entry) for place, entry in enumerate(entries)]
+    return entries  # type: ignore[no-any-return]
+
+
+def _finite(field: str, value: Any) -> Number:
+    number = real(field, value)
+    if isinstance(number, float) and math.isinf(number):
+        raise ParameterError(f"{field}: is infinite; give a finite number")
+    return number
+
+
+def _read(field: str, values: Any, dimensions: int) -> NDArray[Any]:
+    """Return a plain copy of an array; lists become objects, so that no entry takes another's dtype."""
+    kind = type(values)
+    if issubclass(kind, np.ma.MaskedArray):
+        raise ParameterError(f"{field}: is a masked array; fill it, and give the numbers that are meant")
+    try:
+        if issubclass(kind, np.ndarray) or hasattr(kind, "__array__"):
+            raw = np.array(values, order="C", subok=False)
+        else:
+            raw = np.array(values, dtype=object)
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        raise ParameterError(f"{field}: expected {shape_name(dimensions)} of numbers") from None
+    if raw.ndim != dimensions:
+        raise ParameterError(f"{field}: expected {shape_name(dimensions)}, got {raw.ndim} dimension(s)")
+    return raw
+
+
+def shape_name(dimensions: int) -> str:
+    """Return what an array of so many dimensions is called in a message."""
+    return {0: "a number", 1: "a list", 2: "a matrix (a list of rows of equal length)"}[dimensions]
+
+
+def _entry(field: str, raw: NDArray[Any], place: int) -> str:
+    index = ", ".join(str(int(part)) for part in np.unravel_index(place, raw.shape))
+    return f"{field}: entry {index}" if index else field
+
+
+# Numbers in texts
+
+
+def number_of_text(text: str) -> float | None:
+    """Return the finite number that a text states in plain decimal digits; None when it states none.
+
+    Examples
+    --------
+    >>> number_of_text("-1.5e3"), number_of_text("1_0"), number_of_text("nan"), number_of_text("1e999")
+    (-1500.0, None, None, None)
+    """
+    stripped = text.lstrip(" \t")
+    if PLAIN_NUMBER.fullmatch(stripped) is None:
+        return None
+    number = float(stripped)
+    return number if math.isfinite(number) else None
+
+
+def numbers_of_texts(texts: Sequence[str]) -> Doubles | int:
+    """Return the numbers that the texts state, or the place of the first one that states none."""
+    numbers = [number_of_text(text) for text in texts]
+    return numbers.index(None) if None in numbers else np.array(numbers, dtype=np.float64)
