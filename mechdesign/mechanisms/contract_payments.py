@@ -26,8 +26,8 @@ from mechdesign.audit.incentives import scaled
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-BITS = 52
-"""Epsilons are integers below 2**52 times a power of two, payments too: exact as floats."""
+LEVEL_BITS, BITS = 53, 52
+"""Epsilons are integers below 2**53 times a power of two, payments below 2**52: exact as floats."""
 
 ATTEMPTS = 24
 """Roundings that miss the budget are scaled down a little and tried again, at most so often."""
@@ -108,7 +108,7 @@ def post_enough(rules: Rules, epsilon: Array, enough: Callable[[Array], bool]) -
 def post(rules: Rules, epsilon: Array) -> Posted:
     """Round epsilons to the grid and pay for them, all inequalities exact."""
     clipped = np.clip(epsilon, rules.low, rules.high)
-    shift = BITS - math.frexp(float(clipped.max()))[1]
+    shift = LEVEL_BITS - math.frexp(float(clipped.max()))[1]
     levels = np.rint(np.ldexp(clipped, shift)).astype(np.int64)
     low = math.ceil(Fraction(rules.low) * Fraction(2) ** shift)
     high = math.floor(Fraction(min(rules.high, float(2 * clipped.max()))) * Fraction(2) ** shift)

@@ -19,7 +19,7 @@ from mechdesign.core.problem import Candidate, Problem, Sense, Variables
 from mechdesign.core.validation import choice, in_range, integer
 from mechdesign.mechanisms.contract_menu import ContractMenu, Terms
 from mechdesign.mechanisms.noise import Noise, noise_of
-from mechdesign.problems.contract.allocation import Limits
+from mechdesign.problems.contract.allocation import Limits, shadow_prices
 from mechdesign.problems.contract.population import (
     TYPE_GENERATORS,
     Population,
@@ -248,10 +248,23 @@ class PrivacyContract(Problem):
             confidence=self.confidence,
             noise=self.noise,
             objective="error" if self.target_error is None else "payment",
-            bound=solution.bound,
-            bound_source=solution.bound_source,
+            epsilon_min=self.limits.low,
+            epsilon_max=None if self.limits.high == math.inf else self.limits.high,
+            prices=self.prices(np.asarray(solution.variables["epsilon"])),
         )
         return ContractMenu(solution.variables["epsilon"], solution.variables["payment"], terms)
+
+    def prices(self, epsilon: Array) -> Array | None:
+        """Return the shadow prices that prove the best menu for the buyers of this one optimal."""
+        people, buys = self.population, epsilon > 0
+        buyers = Population(people.types[buys], people.counts[buys], people.cost[buys])
+        error = math.fsum(buyers.counts * self.noise_model.loss(epsilon[buys]))
+        found = shadow_prices(buyers, self.information, self.noise_model, self.limits, self.budget, error)
+        if found is None:
+            return None
+        prices = np.zeros(len(people.types))
+        prices[buys] = found
+        return prices
 
 
 def deviation(people: Population, epsilon: Array, payment: Array) -> float:

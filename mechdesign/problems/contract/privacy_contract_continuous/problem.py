@@ -181,6 +181,8 @@ class PrivacyContractContinuous(Problem):
             data_range=self.data_range,
             confidence=self.confidence,
             noise=self.noise,
+            epsilon_min=self.limits.low,
+            epsilon_max=None if self.limits.high == math.inf else self.limits.high,
         )
         return ContractMenu(solution.variables["epsilon"], solution.variables["payment"], terms)
 
