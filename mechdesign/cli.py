@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from mechdesign.core.errors import MechDesignError, ParameterError
+from mechdesign.core.text import printable
 
 FINE, MISMATCH, BAD_INPUT = 0, 1, 2
 
@@ -47,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FINE
     except (OSError, MemoryError, RecursionError) as error:
-        print(f"mechdesign: {type(error).__name__}: {error}", file=sys.stderr)
+        print(f"mechdesign: {type(error).__name__}: {printable(error)}", file=sys.stderr)
         return BAD_INPUT
     except KeyboardInterrupt:
         print("mechdesign: interrupted", file=sys.stderr)
@@ -200,7 +201,7 @@ def _show(options: argparse.Namespace) -> int:
 
     print(f"{model.slug}: {model.title}\nproblem: {model.problem.name} ({model.problem.summary})")
     print("source: " + ", ".join(f"{key} {value}" for key, value in model.source.items()))
-    print(model.statement.strip())
+    print("\n".join(printable(line) for line in model.statement.strip().splitlines()))
     for name, value in parameters.items():
         print(f"  {name} = {abridged(value)}")
     for claim in model.claims:
@@ -279,12 +280,17 @@ def _sweep(options: argparse.Namespace) -> int:
 
 
 def _build(options: argparse.Namespace) -> int:
+    from mechdesign.core.promises import broken_certificates
     from mechdesign.core.solve import solve
 
     model = _model(options)
     solution = solve(model.problem, options.method)
     if not solution.found:
-        print(f"mechdesign: {model.slug}: {solution.status}: {solution.message}", file=sys.stderr)
+        print(f"mechdesign: {model.slug}: {solution.status}: {printable(solution.message)}", file=sys.stderr)
+        return MISMATCH
+    broken = broken_certificates(solution)
+    if broken:
+        print(f"mechdesign: {model.slug}: not built: {broken[0]}", file=sys.stderr)
         return MISMATCH
     mechanism = solution.mechanism()
     mechanism.save(options.output)

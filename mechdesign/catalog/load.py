@@ -18,6 +18,7 @@ from mechdesign.core.files import read_text
 from mechdesign.core.parameters import problem_from
 from mechdesign.core.problem import Problem
 from mechdesign.core.solve import methods_of
+from mechdesign.core.text import one_line
 from mechdesign.problems import problem_class
 
 LARGEST_FILE = 1 << 24
@@ -91,7 +92,16 @@ def load_model(name: str | os.PathLike[str], overrides: Mapping[str, Any] | None
                 f"model: no '{text}'; {suggestion(text, known)}; or give a path ending in .toml"
             )
         path, slug = models_folder() / f"{text}.toml", text
-    return _parse(slug, path, _read(path), dict(overrides or {}))
+    return _parse(slug, path, _shown(_read(path)), dict(overrides or {}))
+
+
+def _shown(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a document whose texts can be printed, on one line each; parameters and statement untouched."""
+    tidy = {one_line(name): one_line(table) for name, table in document.items() if name != "parameters"}
+    head = document.get("model")
+    if isinstance(head, Mapping) and "statement" in head:
+        tidy["model"]["statement"] = head["statement"]
+    return tidy | ({"parameters": document["parameters"]} if "parameters" in document else {})
 
 
 def _read(path: Path) -> dict[str, Any]:

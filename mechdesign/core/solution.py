@@ -14,6 +14,7 @@ from mechdesign.core.encoding import encode
 from mechdesign.core.errors import MethodError
 from mechdesign.core.method import Kind, Status
 from mechdesign.core.problem import Problem
+from mechdesign.core.text import printable
 
 
 @dataclass(frozen=True)
@@ -106,12 +107,12 @@ class Solution:
     def __str__(self) -> str:
         head = f"{self.problem.name} by {self.method} ({self.kind}): {self.status}"
         if not self.found:
-            return f"{head}; {self.message}"
+            return f"{head}; {printable(self.message)}"
         lines = [f"{head}, value {format_figure(self.value)}"]
         if self.bound is not None:
             lines.append(f"  bound {format_figure(self.bound)} ({self.bound_source}), gap {self.gap:.3g}")
         lines += [f"  {certificate}" for certificate in self.certificates]
-        lines += [f"  note: {key} = {format_figure(value)}" for key, value in self.notes.items()]
+        lines += [printable(f"  note: {key} = {format_figure(value)}") for key, value in self.notes.items()]
         lines.append(f"  {self.seconds:.3g} s, {self.solver}")
         return "\n".join(lines)
 

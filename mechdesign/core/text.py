@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TextIO, TypeVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TextIO, TypeVar
 
 Item = TypeVar("Item")
 
@@ -21,6 +21,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     a       1.5
     bb       10
     """
+    header, rows = [printable(cell) for cell in header], [[printable(cell) for cell in row] for row in rows]
     columns = list(zip(header, *rows, strict=True))
     widths = [max(len(cell) for cell in column) for column in columns]
     numeric = [len(column) > 1 and all(_is_number(cell) for cell in column[1:]) for column in columns]
@@ -69,6 +70,36 @@ def progress(items: Iterable[Item], total: int, label: str, stream: TextIO | Non
         yield item
     output.write("\r\x1b[K")
     output.flush()
+
+
+def printable(text: object) -> str:
+    r"""Return a text with everything that is no printable character escaped: one line, no terminal codes.
+
+    What comes from a file passes through this before a terminal shows it.
+
+    Examples
+    --------
+    >>> print(printable("a\n\x1b[2Jb"))
+    a\n\x1b[2Jb
+    """
+    return "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in str(text)
+    )
+
+
+def one_line(value: Any) -> Any:
+    r"""Return a nested value with every text, keys too, on one printable line; white space becomes a space.
+
+    Examples
+    --------
+    >>> one_line({"title": "a long\n  title", "size": 3})
+    {'title': 'a long title', 'size': 3}
+    """
+    if isinstance(value, str):
+        return printable(" ".join(value.split()))
+    if isinstance(value, Mapping):
+        return {one_line(key): one_line(item) for key, item in value.items()}
+    return [one_line(item) for item in value] if isinstance(value, list) else value
 
 
 def _draw(output: TextIO, label: str, done: int, total: int, elapsed: float) -> None:
