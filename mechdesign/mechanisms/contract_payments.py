@@ -112,7 +112,7 @@ def post(rules: Rules, epsilon: Array) -> Posted:
     levels = np.rint(np.ldexp(clipped, shift)).astype(np.int64)
     low = math.ceil(Fraction(rules.low) * Fraction(2) ** shift)
     high = math.floor(Fraction(min(rules.high, float(2 * clipped.max()))) * Fraction(2) ** shift)
-    levels = np.clip(levels, low, max(low, high))
+    levels = np.clip(levels, max(low, 1), max(low, high, 1))  # nobody's epsilon is rounded to none at all
     unit = BITS - 1 - math.frexp(_most_paid(rules, clipped))[1]
     paid = _payments(rules, levels, unit - shift, unit)
     total = _weighted_sum(rules.counts, paid) / Fraction(2) ** unit

@@ -23,7 +23,7 @@ from mechdesign.problems.contract.allocation import (
     within_budget,
 )
 from mechdesign.problems.contract.population import Population
-from mechdesign.problems.contract.privacy_contract.problem import PrivacyContract
+from mechdesign.problems.contract.privacy_contract.problem import OPTIMALITY, PrivacyContract
 
 Array = NDArray[np.float64]
 
@@ -180,11 +180,14 @@ def run(problem: PrivacyContract) -> Outcome:
         prices = ironed_costs(problem.population.first(best.size)).prices
         notes["ironed_types"] = int(len(prices) - len(np.unique(prices)))
     solver = "closed form" if problem.noise_model is LAPLACE else "one-dimensional root of the budget"
+    bound = min(menu.bound for menu in menus)
+    proven = best.value - bound <= OPTIMALITY * best.value
     return outcome_of(
         problem,
         best.posted,
-        status="optimal",
-        bound=min(menu.bound for menu in menus),
+        status="optimal" if proven else "feasible",
+        bound=bound,
+        message="" if proven else "epsilons of such different sizes do not all fit on one exact grid",
         bound_source=BOUND_SOURCE if problem.information == "incomplete" else "Lagrangian dual",
         solver=solver,
         notes=notes,

@@ -26,6 +26,7 @@ from mechdesign.problems.contract.population import (
     checked_amount,
     checked_cost,
     checked_counts,
+    checked_floor,
     checked_types,
     population,
 )
@@ -127,7 +128,7 @@ class PrivacyContract(Problem):
             if getattr(self, field) is not None:
                 self._set(field, checked_amount(field, getattr(self, field)))
         self._set("confidence", in_range("confidence", self.confidence, 0.0, 1.0, high_open=True))
-        self._set("epsilon_min", in_range("epsilon_min", self.epsilon_min, 0.0, math.inf, high_open=True))
+        self._set("epsilon_min", checked_floor("epsilon_min", self.epsilon_min))
         choice("information", self.information, INFORMATION)
         _ = self.population  # settles now that types, counts and costs go together
         noise_of(self.noise)
