@@ -102,7 +102,7 @@ class TruncatedNormal(Density):
 
     @property
     def _sign(self) -> float:
-        """-1 where the interval is above the mean: the tail is counted from the other side, in full digits."""
+        """-1 where the interval is above the mean: its tail counts from the other side, in full digits."""
         return -1.0 if self.low > self.mean else 1.0
 
     def _mass(self) -> tuple[float, float]:
