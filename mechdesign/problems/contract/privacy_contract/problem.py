@@ -77,9 +77,8 @@ class PrivacyContract(Problem):
     participation_cost : number >= 0 or (k,) array
         s_i: what taking part costs a user besides privacy.
     minimum_buyers : int, optional
-        At least so many users must buy; the highest types may be left out, and the average is then that of
-        the
-        buyers. Without it everybody buys, as in the thesis.
+        At least so many users must buy. Only the highest types may be left out, also where types are known,
+        and the average is then that of the buyers. Without it everybody buys, as in the thesis.
 
     Raises
     ------
@@ -219,7 +218,10 @@ class PrivacyContract(Problem):
         outside = np.maximum(self.limits.low - epsilon[buys], epsilon[buys] - self.limits.high)
         worst["epsilon_limits"] = max(0.0, float(outside.max(initial=0.0)))
         wanted = people.users if self.minimum_buyers is None else self.minimum_buyers
-        worst["buyers"] = max(0.0, float(wanted - people.counts[buys].sum()))
+        lower = np.arange(len(buys)) < np.flatnonzero(buys).max(initial=0)
+        worst["buyers"] = max(
+            0.0, float(wanted - people.counts[buys].sum()), float(people.counts[lower & ~buys].sum())
+        )
         return worst
 
     def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
