@@ -58,6 +58,11 @@ class Density(ABC):
     def quantile(self, share: Array) -> Array:
         """Return theta(q) for q in [0, 1]."""
 
+    @property
+    def rounding(self) -> float:
+        """By how much the cdf may be off, generously."""
+        return 2.0**-48
+
     def pieces(self) -> tuple[Piece, ...]:
         """Return the pieces of known shape, from low to high; one convex piece unless overridden."""
         return (Piece(self.low, self.high, "convex"),)
@@ -111,6 +116,12 @@ class TruncatedNormal(Density):
 
         low, high = (float(ndtr(self._sign * self._standard(end))) for end in (self.low, self.high))
         return low, abs(high - low)
+
+    @property
+    def rounding(self) -> float:
+        """By how much the cdf, a difference over the mass, may be off."""
+        start, mass = self._mass()
+        return 2.0**-48 * max(1.0, start / mass)
 
     def cdf(self, theta: Array) -> Array:
         """Return the share of types up to theta."""
@@ -207,7 +218,7 @@ class Histogram(Density):
 
     def pdf(self, theta: Array, side: Literal["left", "right"] = "right") -> Array:
         """Return the density of the bin to the right (or left) of theta."""
-        heights = np.diff(self._at_edges()) / np.diff(self.edges)
+        heights = self.shares / math.fsum(self.shares) / np.diff(self.edges)
         place = np.searchsorted(self.edges, theta, side="left" if side == "left" else "right") - 1
         return heights[np.clip(place, 0, len(heights) - 1)]
 
