@@ -184,7 +184,7 @@ def test_bad_densities_name_the_field(density, text):
 
 
 def optimum_of_cells(edges, shares, budget, parts):
-    """Return an upper bound of the optimum for Laplace noise: bins cut into parts, of their upper ends' types.
+    """Return an upper bound of the optimum for Laplace noise: bins cut up, each part of its upper end's type.
 
     Virtual costs are sums of positive numbers here, so bins of any size keep their digits.
     """
