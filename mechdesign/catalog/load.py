@@ -17,6 +17,7 @@ from mechdesign.core.errors import MechDesignError, ModelFileError, UnknownNameE
 from mechdesign.core.parameters import problem_from
 from mechdesign.core.problem import Problem
 from mechdesign.core.solve import methods_of
+from mechdesign.core.text import one_line
 from mechdesign.problems import problem_class
 
 TABLES = ("model", "parameters", "data", "claim", "sweep", "simulation")
@@ -87,7 +88,17 @@ def load_model(name: str | os.PathLike[str], overrides: Mapping[str, Any] | None
                 f"model: no '{text}'; {suggestion(text, known)}; or give a path ending in .toml"
             )
         path, slug = models_folder() / f"{text}.toml", text
-    return _parse(slug, path, read_toml(path), dict(overrides or {}))
+    return _parse(slug, path, _shown(read_toml(path)), dict(overrides or {}))
+
+
+def _shown(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a document whose texts can be printed, on one line each; parameters and the like untouched."""
+    kept = {name: document[name] for name in ("parameters", "data") if name in document}
+    tidy = {one_line(name): one_line(table) for name, table in document.items() if name not in kept}
+    head = document.get("model")
+    if isinstance(head, Mapping) and "statement" in head:
+        tidy["model"]["statement"] = head["statement"]
+    return tidy | kept
 
 
 def _parse(slug: str, path: Path, document: dict[str, Any], overrides: dict[str, Any]) -> Model:

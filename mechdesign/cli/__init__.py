@@ -33,6 +33,7 @@ def _main(arguments: Sequence[str] | None) -> int:
     from mechdesign.cli.options import BAD_INPUT, FINE
     from mechdesign.cli.parser import parser
     from mechdesign.core.errors import MechDesignError
+    from mechdesign.core.text import printable
 
     _prepare_output()
     options = parser().parse_args(arguments)
@@ -47,7 +48,7 @@ def _main(arguments: Sequence[str] | None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FINE
     except (OSError, MemoryError, RecursionError) as error:
-        print(f"mechdesign: {type(error).__name__}: {error}", file=sys.stderr)
+        print(f"mechdesign: {type(error).__name__}: {printable(error)}", file=sys.stderr)
         return BAD_INPUT
 
 

@@ -119,6 +119,7 @@ def _choose(options: argparse.Namespace) -> int:
 def _build(options: argparse.Namespace) -> int:
     from mechdesign.core.encoding import encode
     from mechdesign.core.solve import solve
+    from mechdesign.core.text import printable
     from mechdesign.mechanisms import load_mechanism
     from mechdesign.report.outputs import require_output
 
@@ -126,7 +127,10 @@ def _build(options: argparse.Namespace) -> int:
     data = model.data.overridden(options.column, options.range, options.missing)
     solution = solve(model.problem, options.method)
     if not solution.found:
-        print(f"mechdesign: {model.slug}: {solution.status}: {solution.message}", file=sys.stderr)
+        print(f"mechdesign: {model.slug}: {solution.status}: {printable(solution.message)}", file=sys.stderr)
+        return MISMATCH
+    if solution.broken:
+        print(f"mechdesign: {model.slug}: not built: {solution.broken[0]}", file=sys.stderr)
         return MISMATCH
     mechanism = data.applied(solution.mechanism())
     require_output(

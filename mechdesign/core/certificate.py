@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from mechdesign.core.text import printable
+
 
 @dataclass(frozen=True)
 class Certificate:
@@ -47,7 +49,7 @@ class Certificate:
             parts.append("witness " + ", ".join(f"{key} = {value}" for key, value in self.witness.items()))
         if self.note:
             parts.append(self.note)
-        return "; ".join(parts)
+        return printable("; ".join(parts))
 
     def as_dict(self) -> dict[str, Any]:
         """Return the JSON form of the design: property, verdict, figures, witness."""

@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+from mechdesign.core.text import printable
+
 
 class MechDesignError(Exception):
     """Base class of every error the toolkit raises on purpose.
 
     Each subclass also derives from the fitting builtin, so that ``except ValueError`` keeps
-    working in programs that do not know this package.
+    working in programs that do not know this package. The text is one printable line, whatever names of
+    files, labels and columns it holds.
     """
+
+    def __str__(self) -> str:
+        return printable(super().__str__())
 
 
 class ParameterError(MechDesignError, ValueError):

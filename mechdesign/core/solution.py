@@ -15,6 +15,7 @@ from mechdesign.core.errors import CertificateError, MethodError
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.method import Kind, Status
 from mechdesign.core.problem import Problem
+from mechdesign.core.text import printable
 from mechdesign.core.types import MechanismT_co
 
 
@@ -95,6 +96,21 @@ class Solution(Generic[MechanismT_co]):
             item for item in found if item.holds or item.property != "optimality" or self.claims_optimality
         )
 
+    @property
+    def broken(self) -> tuple[Certificate, ...]:
+        """The certificates that fail: no mechanism is built from a solution that breaks one.
+
+        Examples
+        --------
+        >>> import mechdesign as md
+        >>> problem = md.PrivacyContract(types=[1, 2, 2.1], counts=[100, 1, 100], budget=1000)
+        >>> md.solve(problem).broken
+        ()
+        >>> [certificate.property for certificate in md.solve(problem, method="published").broken]
+        ['incentive_compatibility', 'monotonicity']
+        """
+        return tuple(certificate for certificate in self.certificates if not certificate.holds)
+
     @cached_property
     def quantities(self) -> dict[str, Any]:
         """Further named numbers that claims may refer to, from ``quantities.py`` beside the problem."""
@@ -141,14 +157,14 @@ class Solution(Generic[MechanismT_co]):
     def __str__(self) -> str:
         head = f"{self.problem.name} by {self.method} ({self.kind}): {self.status}"
         if not self.found:
-            return f"{head}; {self.message}"
+            return f"{head}; {printable(self.message)}"
         lines = [f"{head}, value {format_figure(self.value)}"]
         if self.bound is not None:
             lines.append(f"  bound {format_figure(self.bound)} ({self.bound_source}), gap {self.gap:.3g}")
         lines += [f"  {certificate}" for certificate in self.certificates]
         if not self.claims_optimality:
             lines.append("  optimality: not claimed by this method")
-        lines += [f"  note: {key} = {format_figure(value)}" for key, value in self.notes.items()]
+        lines += [printable(f"  note: {key} = {format_figure(value)}") for key, value in self.notes.items()]
         lines.append(f"  {self.seconds:.3g} s, {self.solver}")
         return "\n".join(lines)
 

@@ -49,6 +49,8 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str] | str], width: int
           remark
     b     none
     """
+    header = [printable(cell) for cell in header]
+    rows = [row if isinstance(row, str) else [printable(cell) for cell in row] for row in rows]
     cells = [list(row) for row in rows if not isinstance(row, str)]
     columns = list(zip(header, *cells, strict=True))
     widths = [max(len(cell) for cell in column) for column in columns]
@@ -167,6 +169,36 @@ def progress(items: Iterable[Item], total: int, label: str, stream: TextIO | Non
         yield item
     output.write("\r\x1b[K")
     output.flush()
+
+
+def printable(text: object) -> str:
+    r"""Return a text with everything that is no printable character escaped: one line, no terminal codes.
+
+    What comes from a file passes through this before a terminal shows it.
+
+    Examples
+    --------
+    >>> print(printable("a\n\x1b[2Jb"))
+    a\n\x1b[2Jb
+    """
+    return "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in str(text)
+    )
+
+
+def one_line(value: Any) -> Any:
+    r"""Return a nested value with every text, keys too, on one printable line; white space becomes a space.
+
+    Examples
+    --------
+    >>> one_line({"title": "a long\n  title", "size": 3})
+    {'title': 'a long title', 'size': 3}
+    """
+    if isinstance(value, str):
+        return printable(" ".join(value.split()))
+    if isinstance(value, Mapping):
+        return {one_line(key): one_line(item) for key, item in value.items()}
+    return [one_line(item) for item in value] if isinstance(value, list) else value
 
 
 def _draw(output: TextIO, label: str, done: int, total: int, elapsed: float) -> None:

@@ -96,6 +96,9 @@ def probability_vector(field: str, value: Any) -> Array:
         raise ParameterError(
             f"{field}: entry {where} is negative ({vector[where]:g}); give probabilities >= 0"
         )
+    if vector.max() > 2.0:
+        where = int(vector.argmax())
+        raise ParameterError(f"{field}: entry {where} is {vector[where]:g}, above 1; divide by the sum")
     total = math.fsum(vector)
     if abs(total - 1.0) > PRIOR_TOLERANCE:
         raise ParameterError(f"{field}: sums to {total:.10g}, not 1; divide by the sum or correct an entry")

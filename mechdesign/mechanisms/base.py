@@ -295,6 +295,10 @@ def _restored(path: str | os.PathLike[str], kind: type[Mechanism], document: Map
         raise CertificateError(f"{path}: refused: {failed[0]}; build it anew")
     if document.get("certificates") != _written(mechanism):
         raise CertificateError(f"{path}: refused: its certificates are not its content's; build it anew")
+    if mechanism.content() != content:
+        raise CertificateError(
+            f"{path}: refused: the content holds more than the mechanism runs on; build it anew"
+        )
     if document.get("sha256") != digest(kind.type, content):
         raise CertificateError(
             f"{path}: refused: the content was changed after saving (sha256 differs); build it anew"

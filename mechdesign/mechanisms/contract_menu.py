@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.exponential import float_down
 from mechdesign.audit.incentives import audit_menu
+from mechdesign.audit.menu_bound import Sellers, least_error, least_payment
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.encoding import encode
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
@@ -286,14 +287,40 @@ class ContractMenu(Mechanism):
         )
 
     def certificates(self) -> tuple[Certificate, ...]:
-        """Return IR, IC, budget and monotonicity (exact), and optimality where a bound proves it."""
-        bound = self.terms.bound
-        value = self.error if self.terms.objective == "error" else self.total_payment
-        if bound is None or abs(value - bound) > OPTIMALITY * value:
-            return self._incentives
-        figures = {"value": value, "bound": bound, "gap": abs(value - bound)}
-        note = f"bound from {self.terms.bound_source}"
-        return (*self._incentives, Certificate("optimality", True, False, figures, {}, note))
+        """Return IR, IC, budget and monotonicity (exact), and optimality where the prices prove it."""
+        optimal = self._optimality
+        return self._incentives if optimal is None else (*self._incentives, optimal)
+
+    @cached_property
+    def _optimality(self) -> Certificate | None:
+        """The proof that no menu for these buyers is better, or None where the prices prove nothing."""
+        terms, buys = self.terms, self.epsilon > 0
+        if terms.prices is None or (terms.objective == "error" and terms.budget is None):
+            return None
+        sellers = Sellers(
+            terms.types[buys],
+            terms.counts[buys],
+            terms.cost[buys],
+            terms.information,
+            terms.noise,
+            terms.epsilon_min,
+            terms.highest,
+        )
+        if terms.objective == "error":
+            value = self.error
+            share = (float(terms.counts.sum()) / float(terms.counts[buys].sum())) ** 2
+            bound = share * least_error(sellers, terms.prices[buys], terms.budget or 0.0)
+        else:
+            value = self.total_payment
+            allowed = math.fsum(terms.counts[buys] * self.noise.loss(self.epsilon[buys]))
+            bound = least_payment(sellers, terms.prices[buys], allowed)
+        if value - bound > OPTIMALITY * value:
+            return None
+        figures = {"value": value, "bound": bound, "gap": value - bound}
+        what = "error" if terms.objective == "error" else "payment"
+        whose = "everybody" if buys.all() else "exactly these types"
+        note = f"least {what} when {whose} buys, by weak duality with the prices of the menu"
+        return Certificate("optimality", True, False, figures, {}, note)
 
     def _figures(self) -> str:
         level = self.items[:, 0]
@@ -308,22 +335,10 @@ class ContractMenu(Mechanism):
 
     def content(self) -> dict[str, Any]:
         """Return items and terms as plain values."""
-        terms = self.terms
         return {
             "epsilon": self.epsilon.tolist(),
             "payment": self.payment.tolist(),
-            "types": terms.types.tolist(),
-            "counts": terms.counts.tolist(),
-            "participation_cost": terms.cost.tolist(),
-            "budget": terms.budget,
-            "information": terms.information,
-            "data_range": terms.data_range,
-            "confidence": terms.confidence,
-            "noise": encode(terms.noise),
-            "objective": terms.objective,
-            "bound": terms.bound,
-            "bound_source": terms.bound_source,
-        }
+        } | {key: encode(getattr(self.terms, field)) for field, key in TERMS.items()}
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> Self:
@@ -339,6 +354,7 @@ def _require(terms: Terms, epsilon: Array, payment: Array) -> None:
         ("participation_cost", terms.cost),
         ("epsilon", epsilon),
         ("payment", payment),
+        ("prices", np.zeros_like(epsilon) if terms.prices is None else terms.prices),
     ):
         if len(array) != len(terms.types):
             raise ParameterError(
@@ -350,5 +366,10 @@ def _require(terms: Terms, epsilon: Array, payment: Array) -> None:
         raise ParameterError("types: are not positive and strictly increasing; sort and merge them")
     if (terms.counts <= 0).any() or not (epsilon > 0).any():
         raise ParameterError("counts: every type needs users, and at least one type has to buy")
+    bought = epsilon[epsilon > 0]
+    if bought.min() < terms.epsilon_min or bought.max() > terms.highest:
+        raise ParameterError(
+            f"epsilon: reaches outside [{terms.epsilon_min:g}, {terms.highest:g}], the limits of the menu"
+        )
     if ((epsilon == 0) & (payment != 0)).any():
         raise ParameterError("payment: is not zero for a type that does not buy")

@@ -7,7 +7,8 @@ Given non-increasing epsilons, the least payments with IR and IC follow from the
 
 Both increments are computed without error (products of two floats as an unevaluated sum of two), the
 first is rounded up and the second down. Where the grid is too coarse for the two, neighbours share an
-item. Every epsilon and payment is then a float, an integer times a power of two, and the exact audit passes.
+item, the average over their users. Every epsilon and payment is then a float, an integer times a power
+of two, and the exact audit passes.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from mechdesign.audit.incentives import scaled
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-BITS = 52
-"""Epsilons are integers below 2**52 times a power of two, payments too: exact as floats."""
+LEVEL_BITS, BITS = 53, 52
+"""Epsilons are integers below 2**53 times a power of two, payments below 2**52: exact as floats."""
 
 ATTEMPTS = 24
 """Roundings that miss the budget are scaled down a little and tried again, at most so often."""
@@ -107,19 +108,25 @@ def post_enough(rules: Rules, epsilon: Array, enough: Callable[[Array], bool]) -
 def post(rules: Rules, epsilon: Array) -> Posted:
     """Round epsilons to the grid and pay for them, all inequalities exact."""
     clipped = np.clip(epsilon, rules.low, rules.high)
-    shift = BITS - math.frexp(float(clipped.max()))[1]
+    shift = LEVEL_BITS - math.frexp(float(clipped.max()))[1]
     levels = np.rint(np.ldexp(clipped, shift)).astype(np.int64)
     low = math.ceil(Fraction(rules.low) * Fraction(2) ** shift)
     high = math.floor(Fraction(min(rules.high, float(2 * clipped.max()))) * Fraction(2) ** shift)
-    levels = np.clip(levels, low, max(low, high))
-    most = float(rules.types[-1] * clipped.max() + rules.cost.max())
-    unit = BITS - 1 - math.frexp(most)[1]
+    levels = np.clip(levels, max(low, 1), max(low, high, 1))  # nobody's epsilon is rounded to none at all
+    unit = BITS - 1 - math.frexp(_most_paid(rules, clipped))[1]
     paid = _payments(rules, levels, unit - shift, unit)
-    # ``levels`` may have been merged in place where neighbours cannot be told apart on the grid.
     total = _weighted_sum(rules.counts, paid) / Fraction(2) ** unit
     return Posted(
         np.ldexp(levels.astype(np.float64), -shift), np.ldexp(paid.astype(np.float64), -unit), total
     )
+
+
+def _most_paid(rules: Rules, epsilon: Array) -> float:
+    """Return what no payment and, where they are added up, no sum of its increments exceeds."""
+    cost = float(rules.cost.max())
+    if (rules.cost == cost).all() or rules.information == "complete":
+        return math.fsum(rules.types * abs(np.diff(epsilon, append=0.0))) + cost
+    return float(rules.types[-1] * epsilon.max()) + cost
 
 
 def _weighted_sum(weights: Array, amounts: Integers) -> Fraction:
@@ -132,19 +139,18 @@ def _weighted_sum(weights: Array, amounts: Integers) -> Fraction:
 
 
 def _payments(rules: Rules, levels: Integers, shift: int, unit: int) -> Integers:
+    """Return the payments for these levels; neighbours that cannot be told apart share one, in place."""
+    private = rules.information == "incomplete" and len(levels) > 1
+    if private and not rules.printed:
+        _share_items(rules, levels, shift)
     own = _rounded_up(rules.types, levels, shift) + np.ceil(np.ldexp(rules.cost, unit)).astype(np.int64)
-    if rules.information == "complete" or len(levels) == 1:
+    if not private:
         return own
-    if rules.printed:
-        return _from_the_top(own[-1], _rounded_up(rules.types[:-1], levels[:-1] - levels[1:], shift))
-    _merge_close(rules.types, levels, shift)
     steps = levels[:-1] - levels[1:]
     up = _rounded_up(rules.types[:-1], steps, shift)
-    if (rules.cost == rules.cost[-1]).all():
+    if rules.printed or (rules.cost == rules.cost[-1]).all():
         return _from_the_top(own[-1], up)
-    own = _rounded_up(rules.types, levels, shift) + np.ceil(np.ldexp(rules.cost, unit)).astype(np.int64)
-    down = -_rounded_up(rules.types[1:], -steps, shift)
-    return _least_payments(own, up, down)
+    return _least_payments(own, up, -_rounded_up(rules.types[1:], -steps, shift))
 
 
 def _from_the_top(last: np.int64, up: Integers) -> Integers:
@@ -162,12 +168,13 @@ def _least_payments(own: Integers, up: Integers, down: Integers) -> Integers:
 
 
 def _rounded_up(types: Array, steps: Integers, shift: int) -> Integers:
-    """Return ceil(types * steps * 2**shift) exactly; steps below 2**53 in size."""
+    """Return ceil(types * steps * 2**shift) exactly, at most 2**62 in size; steps below 2**53 in size."""
     factor = steps.astype(np.float64)
     product = types * factor
     error = _product_error(types, factor, product)
     whole = np.ceil(np.ldexp(product, shift))
     exact = np.ldexp(product, shift) == whole
+    whole = np.clip(whole, -(2.0**62), 2.0**62)
     return np.asarray(whole.astype(np.int64) + (exact & (error > 0)))
 
 
@@ -184,19 +191,52 @@ def _high_half(numbers: Array) -> Array:
     return folded - (folded - numbers)
 
 
-def _merge_close(types: Array, levels: Integers, shift: int) -> None:
-    """Give type i the item of type i + 1 where no payment on the grid separates them, from the top down."""
+def _share_items(rules: Rules, levels: Integers, shift: int) -> None:
+    """Give neighbours that no payment on the grid separates one item, in place, until all are separated.
+
+    The shared level is the average over the users, so that a type with few users that is hardly another one
+    does not pull the epsilon of that one's many users.
+    """
     steps = levels[:-1] - levels[1:]
-    close = (steps != 0) & (_rounded_up(types[:-1], steps, shift) > -_rounded_up(types[1:], -steps, shift))
+    close = (steps != 0) & (
+        _rounded_up(rules.types[:-1], steps, shift) > -_rounded_up(rules.types[1:], -steps, shift)
+    )
     close |= steps < 0
-    for start in np.flatnonzero(close)[::-1].tolist():
-        place = start
-        while place >= 0 and not _separated(types, levels, place, shift):
-            levels[place] = levels[place + 1]
-            place -= 1
+    groups = _Groups({}, {}, {}, set())
+    for place in np.flatnonzero(close).tolist():
+        waiting = [place]
+        while waiting:
+            place = waiting.pop()
+            if place not in groups.joined and not _separated(rules.types, levels, place, shift):
+                first, last = groups.join(rules.counts, levels, place)
+                waiting += [outer for outer in (first - 1, last) if 0 <= outer < len(levels) - 1]
+    for first, last in groups.last.items():
+        levels[first : last + 1] = levels[first]
+
+
+@dataclass(frozen=True)
+class _Groups:
+    """Runs of types that share an item: their ends and users; levels are up to date at the ends only."""
+
+    first: dict[int, int]  # by the last type
+    last: dict[int, int]  # by the first type
+    users: dict[int, float]  # by the first type
+    joined: set[int]
+
+    def join(self, counts: Array, levels: Integers, place: int) -> tuple[int, int]:
+        """Join what ends at this place with what begins after it; return the ends of the new run."""
+        self.joined.add(place)
+        first, last = self.first.pop(place, place), self.last.pop(place + 1, place + 1)
+        lower = self.users.pop(first, float(counts[first]))
+        upper = self.users.pop(place + 1, float(counts[place + 1]))
+        fall = int(levels[place] - levels[place + 1])
+        levels[first] = levels[last] = int(levels[place + 1]) + round(fall * (lower / (lower + upper)))
+        self.first[last], self.last[first], self.users[first] = first, last, lower + upper
+        return first, last
 
 
 def _separated(types: Array, levels: Integers, place: int, shift: int) -> bool:
+    """Whether a payment on the grid keeps both types at this place and the next from the other's item."""
     step = int(levels[place] - levels[place + 1])
     if step <= 0:
         return step == 0

@@ -29,9 +29,11 @@ class Terms:
     noise : str or mapping
     objective : {"error", "payment"}
         What was minimised.
-    bound : float or None
-        Proven lower bound of it, with its source.
-    bound_source : str
+    epsilon_min, epsilon_max : float
+        The limits that every epsilon had to keep; no cap is None.
+    prices : (k,) array or None
+        Shadow price of a unit of epsilon for each type; 0 for types that do not buy. They prove that the menu
+        is optimal, or they prove nothing: the bound is computed from them anew (``audit.menu_bound``).
     """
 
     types: Array
@@ -43,8 +45,9 @@ class Terms:
     confidence: float = 0.9
     noise: str | Mapping[str, Any] = "laplace"
     objective: str = "error"
-    bound: float | None = None
-    bound_source: str = ""
+    epsilon_min: float = 0.0
+    epsilon_max: float | None = None
+    prices: Array | None = None
 
     def __post_init__(self) -> None:
         positive = {"low_open": True, "high_open": True}
@@ -57,11 +60,17 @@ class Terms:
             "data_range": in_range("data_range", self.data_range, 0.0, math.inf, **positive),
             "confidence": in_range("confidence", self.confidence, 0.0, 1.0, high_open=True),
             "objective": choice("objective", self.objective, ("error", "payment")),
-            "bound": _optional("bound", self.bound),
-            "bound_source": str(self.bound_source),
+            "epsilon_min": in_range("epsilon_min", self.epsilon_min, 0.0, math.inf, high_open=True),
+            "epsilon_max": _optional("epsilon_max", self.epsilon_max),
+            "prices": None if self.prices is None else finite_array("prices", self.prices, 1),
         }
         for field, value in checked.items():
             object.__setattr__(self, field, value)
+
+    @property
+    def highest(self) -> float:
+        """The cap of epsilon, infinite where there is none."""
+        return math.inf if self.epsilon_max is None else self.epsilon_max
 
 
 TERMS = {field.name: field.name for field in fields(Terms)} | {"cost": "participation_cost"}

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import MethodError, ParameterError, suggestion
-from mechdesign.core.numbers import plain
+from mechdesign.core.numbers import plain, shown
 from mechdesign.core.randomness import TOTAL, Rng, bit_source, numpy_generator
 from mechdesign.core.validation import finite_array
 
@@ -35,6 +35,9 @@ Client = Callable[[Array, Array, Rng], Array]
 UNIT_VARIANCE = 8.0
 """Laplace's variance on [-1, 1] at epsilon = 1: the unit of ``loss``."""
 
+
+LEAST, MOST = 1e-60, 1e60
+"""Numbers of a table of variances lie between these."""
 
 FULL = 100.0
 """Beyond this epsilon Duchi's variance is 1 and piecewise's 0, to within 1e-21: no more is sold."""
@@ -232,6 +235,8 @@ def tabulated(epsilon: Any, variance: Any) -> Noise:
         raise ParameterError(
             f"noise.epsilon: entry {where} ({nodes[where]:g}) does not increase; sort the table, above 0"
         )
+    if values.min() < LEAST or values.max() > MOST or nodes[0] < LEAST or nodes[-1] > MOST:
+        raise ParameterError(f"noise: a number of the table is outside [{LEAST:g}, {MOST:g}]; leave it out")
     slopes = -np.diff(values) / np.diff(nodes)
     if (slopes <= 0).any():
         where = int(np.argmax(slopes <= 0)) + 1
@@ -287,7 +292,7 @@ def randomizer(name: str, epsilon: float, low: float, high: float) -> MeanMechan
     return known[name](epsilon, low, high)
 
 
-def noise_of(value: str | Mapping[str, Any] | Noise) -> Noise:
+def noise_of(value: Any) -> Noise:
     """Return the noise that a name or a table ``{epsilon = [...], variance = [...]}`` stands for.
 
     Raises
@@ -303,9 +308,9 @@ def noise_of(value: str | Mapping[str, Any] | Noise) -> Noise:
                 f"noise: a table has the keys epsilon and variance, got {', '.join(map(str, value))}"
             )
         return tabulated(value["epsilon"], value["variance"])
-    if value not in NOISES:
+    if not isinstance(value, str) or value not in NOISES:
         raise ParameterError(
-            f"noise: {value!r} is not a choice; {suggestion(str(value), NOISES)} (or give a table of "
+            f"noise: {shown(value)} is not a choice; {suggestion(str(value), NOISES)} (or give a table of "
             "epsilon and variance)"
         )
     return NOISES[value]

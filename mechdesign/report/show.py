@@ -14,7 +14,7 @@ from mechdesign.core.encoding import encode
 from mechdesign.core.parameters import Generators, parameters_of, signature_text
 from mechdesign.core.problem import Problem
 from mechdesign.core.solve import methods_of
-from mechdesign.core.text import table
+from mechdesign.core.text import printable, table
 from mechdesign.report.tables import abridged
 
 
@@ -54,7 +54,7 @@ def model_text(model: Model, width: int | None = None) -> str:
     if model.source:
         lines.append(_filled(f"source: {source_text(model)}", width))
     if model.statement.strip():
-        lines.append(model.statement.strip())
+        lines += [printable(line) for line in model.statement.strip().splitlines()]
     lines += [f"  {name} = {abridged(value)}" for name, value in parameters_of(model.problem).items()]
     lines += [_filled(f"  claim: {claim_line(claim)}", width) for claim in model.claims]
     lines += [f"  sweep: {name} over {len(values)} values" for name, values in model.sweep.items()]

@@ -12,6 +12,7 @@ from mechdesign.catalog.sweep import SweepRow
 from mechdesign.core.certificate import format_figure
 from mechdesign.core.encoding import encode
 from mechdesign.core.solution import Solution
+from mechdesign.core.text import printable
 
 SHOWN_ROWS = 12
 SHOWN_COLUMNS = 10
@@ -61,7 +62,7 @@ def _cell(value: Any) -> str:
         return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return format_figure(value) if isinstance(value, (int, float)) else str(value)
+    return format_figure(value) if isinstance(value, (int, float)) else printable(value)
 
 
 def _short(value: Any) -> str:

@@ -9,6 +9,7 @@ from hypothesis import given, settings, strategies as st
 
 import mechdesign as md
 from mechdesign.core.errors import CertificateError, DataError, ModelFileError, ParameterError
+from mechdesign.mechanisms.base import digest
 from mechdesign.mechanisms.contract_menu import NOT_BUYING, ContractMenu, Terms
 from mechdesign.problems.contract import PrivacyContract
 
@@ -186,7 +187,71 @@ def test_known_types_are_paid_what_was_certified_where_a_limit_makes_epsilons_eq
     assert (menu.payments(chosen) >= np.array([1.0, 2.0, 3.0]) * menu.epsilon).all()
 
 
-def test_a_bound_far_above_the_value_proves_nothing():
-    content = md.solve(md.PrivacyContract([1, 2, 3], [10, 10, 10], 100.0)).mechanism().content()
-    optimality = ContractMenu.from_content(content | {"bound": 4.0 * content["bound"]}).certificates()[-1]
-    assert (optimality.property, optimality.holds) != ("optimality", True)
+def optimality_of(menu):
+    return [certificate for certificate in menu.certificates() if certificate.property == "optimality"]
+
+
+@pytest.mark.parametrize("noise", ["laplace", "duchi", "piecewise"])
+@pytest.mark.parametrize("goal", [{}, {"budget": None, "target_error": 0.2}])
+@pytest.mark.parametrize("extra", [{}, {"information": "complete", "participation_cost": [0.1, 0.2, 0.3]}])
+def test_a_loaded_menu_proves_its_optimality_from_its_prices(noise, goal, extra, tmp_path):
+    limits = {"epsilon_min": 0.5, "epsilon_max": 20.0}
+    menu_for(noise=noise, **goal, **extra, **limits).save(tmp_path / "menu.json")
+    (certificate,) = optimality_of(md.load_mechanism(tmp_path / "menu.json"))
+    assert certificate.holds
+    assert certificate.figures["gap"] <= 1e-6 * certificate.figures["value"]
+
+
+def forged(path, content):
+    """Write a menu file whose certificates and digest fit its content, as a forger would."""
+    ContractMenu.from_content(content).save(path)
+    return md.load_mechanism(path)
+
+
+@given(st.floats(0.01, 0.999), st.lists(st.floats(0.0, 1e6), min_size=3, max_size=3))
+@settings(max_examples=60, deadline=None)
+def test_no_prices_make_a_worse_menu_optimal(tmp_path_factory, part, prices):
+    path = tmp_path_factory.getbasetemp() / "forged.json"
+    content = menu_for().content()
+    part = round(part * 2**20) / 2**20  # keeps every inequality exact
+    worse = [[part * number for number in content[key]] for key in ("epsilon", "payment")]
+    for tried in (content["prices"], prices, [part**-3 * price for price in content["prices"]], None):
+        menu = forged(path, content | {"epsilon": worse[0], "payment": worse[1], "prices": tried})
+        assert optimality_of(menu) == []
+
+
+def test_a_claimed_bound_is_no_part_of_a_menu(tmp_path):
+    content = menu_for().content()
+    worse = {key: [0.25 * number for number in content[key]] for key in ("epsilon", "payment")}
+    value = ContractMenu.from_content(content | worse).error
+    path = tmp_path / "forged.json"
+    ContractMenu.from_content(content | worse).save(path)
+    document = json.loads(path.read_text())
+    document["content"] |= {"bound": value, "bound_source": "proof\n  optimality: holds\x1b[2J"}
+    document["sha256"] = digest("contract-menu", document["content"])
+    path.write_text(json.dumps(document))
+    with pytest.raises(CertificateError, match="holds more than the mechanism"):
+        md.load_mechanism(path)
+
+
+def test_epsilons_beyond_the_limits_of_the_terms_are_refused():
+    content = menu_for().content()
+    for limit in (
+        {"epsilon_max": 0.5 * content["epsilon"][0]},
+        {"epsilon_min": 2.0 * content["epsilon"][-1]},
+    ):
+        with pytest.raises(ParameterError, match="epsilon: reaches outside"):
+            ContractMenu.from_content(content | limit)
+
+
+def test_with_fewer_buyers_optimality_is_for_these_buyers():
+    menu = menu_for(minimum_buyers=120, participation_cost=0.1)
+    (certificate,) = optimality_of(menu)
+    assert "exactly these types" in certificate.note
+    assert certificate.figures["value"] == menu.error
+
+
+def test_no_optimality_where_no_prices_are_known():
+    menu = menu_for(participation_cost=[1.5, 0.1, 0.0], budget=300.0)
+    assert menu.terms.prices is None
+    assert optimality_of(menu) == []

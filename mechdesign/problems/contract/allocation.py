@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.mechanisms.noise import LAPLACE, Noise
+from mechdesign.mechanisms.noise import LAPLACE, UNIT_VARIANCE, Noise
 from mechdesign.problems.contract.population import Population
 from mechdesign.solvers.isotonic import increasing_blocks
 
@@ -87,16 +87,14 @@ def ironed_costs(people: Population) -> Costs:
     >>> ironed_costs(people).prices.round(6)
     array([1.      , 3.189109, 3.189109])
     """
-    starts = increasing_blocks(virtual_costs(people), people.counts)
-    cumulative = people.cumulative
-    ends = np.append(starts[1:], len(people.types)) - 1
-    users = np.diff(cumulative[ends], prepend=0.0)
-    spent = np.diff(cumulative[ends] * people.types[ends], prepend=0.0)
+    own = virtual_costs(people)
+    starts = increasing_blocks(own, people.counts)
     sizes = np.diff(np.append(starts, len(people.types)))
-    raw = virtual_costs(people)[starts]  # a block of one keeps its own virtual cost: no cancellation
-    slopes = np.maximum.accumulate(np.where(sizes == 1, raw, spent / users))
+    # Averages of positive numbers; differences of cumulative costs would lose the digits of small blocks.
+    averages = np.add.reduceat(people.counts * own, starts) / np.add.reduceat(people.counts, starts)
+    slopes = np.maximum.accumulate(np.where(sizes == 1, own[starts], averages))
     prices = np.repeat(slopes, sizes)
-    ratios = people.types * cumulative / np.cumsum(people.counts * prices)
+    ratios = people.types * people.cumulative / np.cumsum(people.counts * prices)
     return Costs(people.counts, prices, min(1.0, float(ratios.min())) * (1.0 - 2 * (len(prices) + 4) * UNIT))
 
 
@@ -132,7 +130,37 @@ def for_error(costs: Costs, noise: Noise, error: float, limits: Limits) -> Alloc
     def surplus(epsilon: Array) -> float:
         return 1.0 - math.fsum(costs.weights * noise.loss(epsilon)) / error
 
-    return _balanced(costs, noise, limits, surplus, math.exp(0.5 * FARTHEST))
+    # At the cap, the largest multiplier that still leads there proves most; at the floor, any large one.
+    at_cap = 0.0
+    if limits.high < math.inf:
+        just_below = np.array([math.nextafter(limits.high, 0.0)])
+        at_cap = float(noise.slope(just_below)[0]) / (UNIT_VARIANCE * float(costs.prices[-1]))
+    return _balanced(costs, noise, limits, surplus, at_cap, math.exp(0.5 * FARTHEST))
+
+
+def shadow_prices(
+    people: Population, information: str, noise: Noise, limits: Limits, budget: float | None, error: float
+) -> Array | None:
+    """Return what a unit of epsilon is worth for each type at the optimum, the proof that a menu is optimal.
+
+    Parameters
+    ----------
+    budget : float or None
+        Money for all; without it the payments are minimised that reach ``error``.
+
+    Returns
+    -------
+    (k,) array or None
+        None where participation costs are not the highest for the highest type, or nothing is affordable.
+    """
+    if information == "incomplete" and people.cost[-1] < people.cost.max():
+        return None
+    costs = own_costs(people) if information == "complete" else ironed_costs(people)
+    if budget is None:
+        return for_error(costs, noise, error, limits).multiplier * costs.prices
+    fixed = people.counts @ people.cost if information == "complete" else people.users * people.cost[-1]
+    left = budget - float(fixed)
+    return within_budget(costs, noise, left, limits).multiplier * costs.prices if left > 0.0 else None
 
 
 def least_error(costs: Costs, noise: Noise, budget: float, limits: Limits, multiplier: float) -> float:
@@ -168,28 +196,35 @@ def _minimisers(noise: Noise, limits: Limits, prices: Array) -> Array:
 
 
 def _balanced(
-    costs: Costs, noise: Noise, limits: Limits, surplus: Callable[[Array], float], beyond: float | None = None
+    costs: Costs,
+    noise: Noise,
+    limits: Limits,
+    surplus: Callable[[Array], float],
+    at_cap: float = 0.0,
+    at_floor: float | None = None,
 ) -> Allocation:
     """Find the multiplier at which the surplus, decreasing in it, changes its sign.
 
     Regula falsi (Illinois) on the logarithm, bisected now and then; the two minimisers at the ends of the
     final bracket are mixed so that the surplus is not positive: both minimise the same Lagrangian. Where the
-    floor alone decides, ``beyond`` is the multiplier (by default the least that leads to the floor).
+    cap or the floor alone decides, ``at_cap`` and ``at_floor`` (by default the least that leads to the floor)
+    are the multipliers.
     """
     if limits.high < math.inf and surplus(np.full_like(costs.prices, limits.high)) <= 0.0:
-        return Allocation(np.full_like(costs.prices, limits.high), 0.0)
+        return Allocation(np.full_like(costs.prices, limits.high), at_cap)
     starts = np.flatnonzero(np.diff(costs.prices, prepend=-1.0))
     distinct, sizes = costs.prices[starts], np.diff(np.append(starts, len(costs.prices)))
 
     def at(place: float) -> Array:
-        return np.repeat(_minimisers(noise, limits, math.exp(place) * distinct), sizes)
+        best = _minimisers(noise, limits, math.exp(place) * distinct)
+        return np.repeat(np.minimum.accumulate(best), sizes)  # as it is but for the last bit
 
     left, right = -1.0, 1.0
     while surplus(at(left)) <= 0.0 and left > -FARTHEST:
         left = max(2.0 * left, -FARTHEST)
     while surplus(at(right)) > 0.0 and right < FARTHEST:
         if (at(right) <= limits.low).all():  # the floor alone decides
-            return Allocation(at(right), math.exp(right) if beyond is None else beyond)
+            return Allocation(at(right), math.exp(right) if at_floor is None else at_floor)
         right = min(2.0 * right, FARTHEST)
     ends = [surplus(at(left)), surplus(at(right))]
     for turn in range(MAX_TURNS):

@@ -10,17 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.validation import finite_array, in_range, integer, number
+from mechdesign.core.numbers import plain
+from mechdesign.core.validation import finite_array, in_range, integer
 
 Array = NDArray[np.float64]
 
 MAX_TYPES = 100_000_000
-
-MOST_SPREAD = 1e12
-"""Types further apart than this factor could not all get an epsilon on one exact grid."""
-
-LEAST, MOST = 1e-30, 1e30
-"""Types, users and money outside these are refused: choose other units."""
 
 MOST_SPREAD = 1e12
 """Types further apart than this factor could not all get an epsilon on one exact grid."""
@@ -129,10 +124,11 @@ def checked_types(value: Any) -> Array:
         raise ParameterError(
             f"types: span a factor of {spread:.3g}, more than {MOST_SPREAD:g}; leave the extremes out"
         )
-    return _of_sane_size("types", types)
+    return of_sane_size("types", types)
 
 
-def _of_sane_size(field: str, array: Array) -> Array:
+def of_sane_size(field: str, array: Array) -> Array:
+    """Return the array, or name the entry that is neither 0 nor of a size that products of it can bear."""
     strange = ((array < LEAST) & (array != 0)) | (array > MOST)
     if strange.any():
         where = int(np.argmax(strange))
@@ -150,17 +146,22 @@ def checked_amount(field: str, value: Any) -> float:
     return amount
 
 
+def checked_floor(field: str, value: Any) -> float:
+    """Return a number >= 0 that is not beyond any sane size."""
+    return in_range(field, value, 0.0, MOST)
+
+
 def checked_counts(value: Any, size: int) -> float | Array:
     """Return a number of users in all, to be spread equally, or one count >= 0 a type."""
-    if np.ndim(value) == 0 and not isinstance(value, (str, Mapping)) and value is not None:
+    if plain(value) is not None:
         return checked_amount("counts", value)
     return _one_a_type("counts", finite_array("counts", value, 1), size)
 
 
 def checked_cost(value: Any, size: int) -> float | Array:
     """Return one participation cost >= 0 for all, or one a type."""
-    if np.ndim(value) == 0:
-        return in_range("participation_cost", number("participation_cost", value), 0.0, MOST)
+    if plain(value) is not None:
+        return checked_floor("participation_cost", value)
     return _one_a_type("participation_cost", finite_array("participation_cost", value, 1), size)
 
 
@@ -170,7 +171,7 @@ def _one_a_type(field: str, array: Array, size: int) -> Array:
     if (array < 0).any():
         where = int(np.argmax(array < 0))
         raise ParameterError(f"{field}: entry {where} ({array[where]:g}) is negative; give numbers >= 0")
-    return _of_sane_size(field, array)
+    return of_sane_size(field, array)
 
 
 def uniform_types(low: float, high: float, size: int) -> Array:
@@ -181,8 +182,8 @@ def uniform_types(low: float, high: float, size: int) -> Array:
     >>> uniform_types(5.0, 15.0, 5)
     array([ 5. ,  7.5, 10. , 12.5, 15. ])
     """
-    bottom = in_range("types.low", low, 0.0, np.inf, low_open=True, high_open=True)
-    top = in_range("types.high", high, bottom, np.inf, high_open=True)
+    bottom = in_range("types.low", low, 0.0, MOST, low_open=True)
+    top = in_range("types.high", high, bottom, MOST)
     return np.linspace(bottom, top, integer("types.size", size, 1, MAX_TYPES))
 
 
@@ -194,8 +195,8 @@ def midpoint_types(low: float, high: float, size: int) -> Array:
     >>> midpoint_types(0.0, 1.0, 4)
     array([0.125, 0.375, 0.625, 0.875])
     """
-    bottom = in_range("types.low", low, 0.0, np.inf, high_open=True)
-    top = in_range("types.high", high, bottom, np.inf, low_open=True, high_open=True)
+    bottom = in_range("types.low", low, 0.0, MOST)
+    top = in_range("types.high", high, bottom, MOST, low_open=True)
     cells = integer("types.size", size, 1, MAX_TYPES)
     return bottom + (top - bottom) * (np.arange(cells) + 0.5) / cells
 

@@ -39,6 +39,8 @@ from mechdesign.mechanisms.mean.variance import WORST_VARIANCES, hybrid_mixing
 from mechdesign.problems.mean.channel.best import best_mechanism, best_variance
 from mechdesign.solvers.bisection import sign_change
 
+MAX_USERS, MAX_ATTRIBUTES = 10**18, 1_000_000
+
 CHANNEL = "mean-channel"
 
 KINDS: dict[str, type[MeanMechanism]] = {
@@ -164,7 +166,8 @@ def choose(
     1
     """
     eps = in_range("epsilon", epsilon, 0.0, math.inf, low_open=True, high_open=True)
-    n, m, domain = integer("users", users, 1), integer("attributes", attributes, 1), Domain(low, high)
+    n, m = integer("users", users, 1, MAX_USERS), integer("attributes", attributes, 1, MAX_ATTRIBUTES)
+    domain = Domain(low, high)
     found = [_candidate(name, eps, n, m, domain) for name in KINDS]
     if channel:
         found.insert(

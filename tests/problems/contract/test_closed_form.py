@@ -182,6 +182,40 @@ def test_fewest_buyers_is_the_best_prefix():
     assert all(certificate.holds for certificate in solution.certificates)
 
 
+@given(st.integers(0, 10**6), st.sampled_from(["laplace", "duchi", "piecewise"]), st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_minimum_buyers_equals_trying_every_number_of_types(seed, noise, with_budget):
+    types, counts = random_people(seed, size=4)
+    information = ["incomplete", "complete"][seed % 2]
+    fewest = 1 + seed % int(counts.sum())
+    base = {"noise": noise, "information": information, "participation_cost": 0.1 * (seed % 3)}
+    goal = {"budget": 5.0 * counts.sum()} if with_budget else {"target_error": 1.0}
+    solution = md.solve(PrivacyContract(types, counts, minimum_buyers=fewest, **base, **goal))
+    values = []
+    for size in range(1, 5):
+        buyers = float(counts[:size].sum())
+        if buyers >= fewest:
+            found = md.solve(PrivacyContract(types[:size], counts[:size], **base, **goal))
+            if found.found:
+                values.append(found.value * ((counts.sum() / buyers) ** 2 if with_budget else 1.0))
+    assert solution.found == bool(values)
+    if values:
+        assert solution.value == pytest.approx(min(values), rel=1e-9)
+        assert solution.residuals["buyers"] == 0.0
+
+
+def test_leaving_out_a_lower_type_is_against_the_rules():
+    problem = PrivacyContract([1, 2, 3], [10, 20, 30], 100.0, "complete", minimum_buyers=10)
+    menu = {
+        "epsilon": np.array([1.0, 0.0, 1.0]),
+        "payment": np.array([1.0, 0.0, 3.0]),
+        "types": np.arange(1.0, 4.0),
+    }
+    assert problem.residuals(menu)["buyers"] == 20.0
+    allowed = {"epsilon": np.array([1.0, 1.0, 0.0]), "payment": np.array([1.0, 2.0, 0.0])}
+    assert problem.residuals(menu | allowed)["buyers"] == 0.0
+
+
 def test_infeasible_names_the_least_budget_and_it_is_the_least():
     base = {"types": [1.0, 2.1, 3.3], "counts": [100, 50, 10], "epsilon_min": 0.7, "participation_cost": 0.1}
     answer = md.solve(PrivacyContract(**base, budget=300))

@@ -1,10 +1,12 @@
 """Continuous types: exact uniform case, convergence, densities, bounds, and the printed formula."""
 
+import math
 from itertools import pairwise
 
 import numpy as np
 import pytest
 from scipy.integrate import quad
+from scipy.optimize import isotonic_regression
 
 import mechdesign as md
 from mechdesign.core.simulate import simulate
@@ -179,3 +181,50 @@ def test_small_budgets_are_infeasible_with_the_least_that_would_do():
 def test_bad_densities_name_the_field(density, text):
     with pytest.raises(md.MechDesignError, match=text):
         PrivacyContractContinuous(density=density, budget=1.0)
+
+
+def optimum_of_cells(edges, shares, budget, parts):
+    """Return an upper bound of the optimum for Laplace noise: bins cut up, each part of its upper end's type.
+
+    Virtual costs are sums of positive numbers here, so bins of any size keep their digits.
+    """
+    ends = [np.linspace(low, high, parts + 1)[1:] for low, high in pairwise(edges)]
+    types, counts = np.concatenate(ends), np.repeat(shares / shares.sum() / parts, parts)
+    below = np.cumsum(counts) - counts
+    costs = types + np.diff(types, prepend=0.0) * below / counts
+    ironed = isotonic_regression(costs, weights=counts).x
+    return float(counts @ ironed ** (2 / 3)) ** 3 / budget**2
+
+
+@pytest.mark.parametrize("rarest", [1e-2, 1e-6, 1e-9, 1e-11])
+def test_bound_and_value_enclose_the_optimum_where_bins_are_nearly_empty(rarest):
+    rng = np.random.default_rng(3)
+    for _ in range(4):
+        edges = np.cumsum(rng.uniform(0.5, 1.5, 41))
+        shares = np.exp(rng.uniform(math.log(rarest), 0.0, 40))
+        density = {"name": "histogram", "edges": edges, "shares": shares}
+        solution = md.solve(PrivacyContractContinuous(density=density, budget=5.0, cells=3000))
+        fine = optimum_of_cells(edges, shares, 5.0, 400)
+        assert solution.bound <= fine
+        assert solution.bound <= solution.value
+        assert solution.value >= fine - (optimum_of_cells(edges, shares, 5.0, 200) - fine)
+
+
+def test_a_kernel_density_with_an_empty_middle_has_a_valid_bound():
+    sample = [1.3100667, 0.474811, 1.1266156, 0.9557554, 3.1111443, 0.972880]
+    density = {"name": "empirical", "sample": sample, "method": "kernel", "bins": 13}
+    problem = PrivacyContractContinuous(density=density, budget=22.0, cells=5000)
+    solution = md.solve(problem)
+    assert solution.bound <= optimum_of_cells(problem.types.edges, problem.types.shares, 22.0, 300)
+    curve = minorant(problem.types)
+    assert float(curve.weights @ curve.prices) <= problem.types.high
+
+
+def test_a_normal_density_keeps_its_digits_above_the_mean():
+    far = density_of({"name": "truncated-normal", "low": 5.0, "high": 6.0, "mean": 0.5, "deviation": 1.0})
+    near = density_of({"name": "truncated-normal", "low": 5.0, "high": 6.0, "mean": 10.5, "deviation": 1.0})
+    theta = np.linspace(5.0, 6.0, 11)
+    assert np.allclose(far.cdf(theta), 1.0 - near.cdf(11.0 - theta), rtol=0.0, atol=2.0**-50)
+    assert np.allclose(far.quantile(far.cdf(theta)), theta, rtol=1e-12, atol=0.0)
+    with pytest.raises(md.MechDesignError, match=r"density\.deviation: is more than 10000 times the width"):
+        density_of({"name": "truncated-normal", "low": 0.0, "high": 1e-9, "mean": 0.0, "deviation": 1.0})

@@ -197,7 +197,7 @@ def test_many_attributes_build_a_sampling_mechanism():
         ({"epsilon": 1.0, "mean": [0.5, 0.2]}, "mean: the range .* is empty"),
         ({"epsilon": 1.0, "mean": [0.1, 0.2, 0.3]}, "mean: expected a number or"),
         ({"epsilon": 1.0, "mean": "half"}, "mean: expected a number"),
-        ({"epsilon": 1.0, "attributes": 0}, "attributes: 0 is not at least 1"),
+        ({"epsilon": 1.0, "attributes": 0}, "attributes: 0 is not from 1"),
         ({"epsilon": 1.0, "estimator": "scale"}, "estimator: .*scaled"),
         ({"epsilon": 1.0, "notion": "two-sided"}, "notion: .*one-sided"),
     ],

@@ -23,7 +23,7 @@ from mechdesign.problems.contract.allocation import (
     within_budget,
 )
 from mechdesign.problems.contract.population import Population
-from mechdesign.problems.contract.privacy_contract.problem import PrivacyContract
+from mechdesign.problems.contract.privacy_contract.problem import OPTIMALITY, PrivacyContract
 
 Array = NDArray[np.float64]
 
@@ -87,11 +87,7 @@ def _most_accurate(problem: PrivacyContract, people: Population, budget: float) 
 def _cheapest(problem: PrivacyContract, people: Population) -> Candidate | None:
     costs, noise, limits = unit_costs(problem, people), problem.noise_model, problem.limits
     allowed = problem.error_allowed() * (people.users / problem.population.users) ** 2
-    if limits.high < math.inf:
-        reachable = math.fsum(people.counts * noise.loss(np.full(len(people.types), limits.high)))
-    else:
-        reachable = people.users * float(noise.loss(np.array([UNLIMITED]))[0])
-    if reachable > allowed:
+    if people.users * least_loss(problem) > allowed:
         return None
     found = for_error(costs, noise, allowed, limits)
 
@@ -105,8 +101,10 @@ def _cheapest(problem: PrivacyContract, people: Population) -> Candidate | None:
     return Candidate(len(people.types), posted, float(posted.total), bound)
 
 
-UNLIMITED = 1e3
-"""An epsilon beyond which no noise improves."""
+def least_loss(problem: PrivacyContract) -> float:
+    """Return the loss at the cap of epsilon; 0 where nothing caps it (Laplace's variance tends to 0)."""
+    high = problem.limits.high
+    return float(problem.noise_model.loss(np.array([high]))[0]) if high < math.inf else 0.0
 
 
 def padded(problem: PrivacyContract, array: Array) -> Array:
@@ -141,15 +139,13 @@ def infeasible(problem: PrivacyContract) -> Outcome:
             f"must exceed {least!r}"
         )
         return Outcome("infeasible", message=text, notes={"least_budget": least})
-    best = math.inf
-    top = np.full(1, min(problem.limits.high, UNLIMITED))
-    for size in sizes(problem):
-        users = float(problem.population.counts[:size].sum())
-        spread = float(problem.noise_model.loss(top)[0]) / users
-        best = min(best, problem.alpha_factor * problem.population.users * math.sqrt(spread))
+    users = [float(problem.population.counts[:size].sum()) for size in sizes(problem)]
+    best = problem.alpha_factor * problem.population.users * math.sqrt(least_loss(problem) / max(users))
+    own = problem.limits.high == problem.noise_model.highest
+    whose = f"the most that noise '{problem.noise_model.name}' is sold at" if own else "the epsilon_max"
     text = (
-        f"target_error: {problem.target_error:g} cannot be had with these limits of epsilon; "
-        f"the least error is {best:.10g}"
+        f"target_error: {problem.target_error:g} cannot be had with epsilon at most {problem.limits.high:g}"
+        f", {whose}; the least error is {best:.10g}"
     )
     return Outcome("infeasible", message=text, notes={"least_error": best})
 
@@ -184,11 +180,14 @@ def run(problem: PrivacyContract) -> Outcome:
         prices = ironed_costs(problem.population.first(best.size)).prices
         notes["ironed_types"] = int(len(prices) - len(np.unique(prices)))
     solver = "closed form" if problem.noise_model is LAPLACE else "one-dimensional root of the budget"
+    bound = min(menu.bound for menu in menus)
+    proven = best.value - bound <= OPTIMALITY * best.value
     return outcome_of(
         problem,
         best.posted,
-        status="optimal",
-        bound=min(menu.bound for menu in menus),
+        status="optimal" if proven else "feasible",
+        bound=bound,
+        message="" if proven else "epsilons of such different sizes do not all fit on one exact grid",
         bound_source=BOUND_SOURCE if problem.information == "incomplete" else "Lagrangian dual",
         solver=solver,
         notes=notes,

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from mechdesign.core.method import Outcome
 from mechdesign.mechanisms.contract_payments import Posted, post_enough, post_within_budget
-from mechdesign.mechanisms.noise import Noise
+from mechdesign.mechanisms.noise import LAPLACE, Noise
 from mechdesign.problems.contract.allocation import Limits
 from mechdesign.problems.contract.population import Population
 from mechdesign.problems.contract.privacy_contract.closed_form import (
-    UNLIMITED,
     fixed_cost,
     infeasible,
+    least_loss,
     outcome_of,
     rules_of,
 )
@@ -38,6 +38,10 @@ CONE_FORMS = {
     "piecewise": ("inverse-sinh", 8.0),
 }
 """Which named function of the solver layer is loss(epsilon) times which unit, for each noise."""
+
+
+MODERATE = (1e-35, 1e35)
+"""Where the size of epsilon is looked for; the programs are for epsilons of any moderate size."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -57,15 +61,15 @@ def units(problem: PrivacyContract) -> Units:
         left = problem.budget - math.fsum(people.counts * people.cost)
         level = max(left, 1e-3 * problem.budget) / (mean * people.users)
     else:
-        level = _level_of(noise, problem.error_allowed() / people.users)
-    level = min(max(level, limits.low), limits.high, UNLIMITED)
+        level = _level_of(noise, problem.error_allowed() / people.users, limits.high)
+    level = min(max(level, limits.low), limits.high)
     return Units(level, mean * level, float(noise.loss(np.array([level]))[0]))
 
 
-def _level_of(noise: Noise, loss: float) -> float:
+def _level_of(noise: Noise, loss: float, high: float) -> float:
     """Return an epsilon with about this loss."""
-    grid = np.geomspace(1e-6, UNLIMITED, 400)
-    return float(grid[np.argmin(abs(noise.loss(grid) - loss))])
+    grid = np.geomspace(MODERATE[0], min(high, MODERATE[1]), 800)
+    return float(grid[np.argmax(noise.loss(grid) <= max(loss, float(noise.loss(grid[-1:])[0])))])
 
 
 def in_units(noise: Noise, unit: Units) -> Noise:
@@ -93,10 +97,12 @@ class Scaled:
         """Return the program for the solver."""
         function, per_loss = CONE_FORMS[problem.noise_model.name]
         size = len(self.people.types)
+        # Laplace's 1/epsilon^2 has no scale of its own: it is the same function in units of any level.
+        plain = problem.noise_model is LAPLACE
         return SeparableProgram(
             function=function,
-            scale=self.unit.level,
-            weights=self.people.counts / (per_loss * self.unit.error),
+            scale=1.0 if plain else self.unit.level,
+            weights=self.people.counts if plain else self.people.counts / (per_loss * self.unit.error),
             linear=np.zeros(size) if self.allowed is None else self.people.counts,
             upper_rows=self.rows.upper,
             upper_limits=self.rows.upper_limits,
@@ -150,12 +156,14 @@ def solve_rows(problem: PrivacyContract, make_rows: RowMaker) -> Outcome:
 
 def _judged(problem: PrivacyContract, task: Scaled, answer: SeparableResult) -> Outcome:
     """Turn a solver's answer into an outcome with a menu that keeps every promise and a proven bound."""
-    if answer.status == "infeasible":
+    if answer.status == "infeasible" and _several_rows_bind(problem):
         return infeasible(problem)
     if not len(answer.x):
         return Outcome("failed", solver=answer.solver, message=answer.message)
     unit, users = task.unit, problem.population.users
     posted = _priced(problem, answer.x * unit.level)
+    if posted is None and problem.budget is None:
+        return Outcome("failed", solver=answer.solver, message="the solver's epsilons miss the target_error")
     if posted is None:
         return infeasible(problem)
     spent = task.budget if task.budget is not None else float(posted.total) / (unit.money * users)
@@ -182,9 +190,8 @@ def _affordable(problem: PrivacyContract) -> bool:
     """Whether the budget covers participation and the floor of epsilon, or the cap allows the error."""
     people, limits = problem.population, problem.limits
     if problem.budget is None:
-        top = np.full(len(people.types), min(limits.high, UNLIMITED))
-        return math.fsum(people.counts * problem.noise_model.loss(top)) <= problem.error_allowed()
-    if problem.information == "incomplete" and people.cost[-1] < people.cost.max():
+        return people.users * least_loss(problem) <= problem.error_allowed()
+    if _several_rows_bind(problem):
         return True  # the solver decides
     weight = (
         people.counts * people.types
@@ -195,6 +202,12 @@ def _affordable(problem: PrivacyContract) -> bool:
     return (
         problem.budget > fixed_cost(problem, people) and problem.budget >= fixed_cost(problem, people) + floor
     )
+
+
+def _several_rows_bind(problem: PrivacyContract) -> bool:
+    """Whether more than the highest type's IR row may bind, so that no formula says what is affordable."""
+    cost = problem.population.cost
+    return problem.information == "incomplete" and bool(cost[-1] < cost.max())
 
 
 def _priced(problem: PrivacyContract, epsilon: Array) -> Posted | None:

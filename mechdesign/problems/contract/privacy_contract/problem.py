@@ -20,13 +20,14 @@ from mechdesign.core.types import Vector
 from mechdesign.core.validation import choice, in_range, integer
 from mechdesign.mechanisms.contract_menu import ContractMenu, Terms
 from mechdesign.mechanisms.noise import Noise, noise_of
-from mechdesign.problems.contract.allocation import Limits
+from mechdesign.problems.contract.allocation import Limits, shadow_prices
 from mechdesign.problems.contract.population import (
     TYPE_GENERATORS,
     Population,
     checked_amount,
     checked_cost,
     checked_counts,
+    checked_floor,
     checked_types,
     population,
 )
@@ -77,9 +78,8 @@ class PrivacyContract(Problem[ContractMenu]):
     participation_cost : number >= 0 or (k,) array
         s_i: what taking part costs a user besides privacy.
     minimum_buyers : int, optional
-        At least so many users must buy; the highest types may be left out, and the average is then that of
-        the
-        buyers. Without it everybody buys, as in the thesis.
+        At least so many users must buy. Only the highest types may be left out, also where types are known,
+        and the average is then that of the buyers. Without it everybody buys, as in the thesis.
 
     Raises
     ------
@@ -146,7 +146,7 @@ class PrivacyContract(Problem[ContractMenu]):
             if getattr(self, field) is not None:
                 self._set(field, checked_amount(field, getattr(self, field)))
         self._set("confidence", in_range("confidence", self.confidence, 0.0, 1.0, high_open=True))
-        self._set("epsilon_min", in_range("epsilon_min", self.epsilon_min, 0.0, math.inf, high_open=True))
+        self._set("epsilon_min", checked_floor("epsilon_min", self.epsilon_min))
         choice("information", self.information, INFORMATION)
         _ = self.population  # settles now that types, counts and costs go together
         noise_of(self.noise)
@@ -237,7 +237,10 @@ class PrivacyContract(Problem[ContractMenu]):
         outside = np.maximum(self.limits.low - epsilon[buys], epsilon[buys] - self.limits.high)
         worst["epsilon_limits"] = max(0.0, float(outside.max(initial=0.0)))
         wanted = people.users if self.minimum_buyers is None else self.minimum_buyers
-        worst["buyers"] = max(0.0, float(wanted - people.counts[buys].sum()))
+        lower = np.arange(len(buys)) < np.flatnonzero(buys).max(initial=0)
+        worst["buyers"] = max(
+            0.0, float(wanted - people.counts[buys].sum()), float(people.counts[lower & ~buys].sum())
+        )
         return worst
 
     def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
@@ -267,10 +270,23 @@ class PrivacyContract(Problem[ContractMenu]):
             confidence=self.confidence,
             noise=self.noise,
             objective="error" if self.target_error is None else "payment",
-            bound=solution.bound,
-            bound_source=solution.bound_source,
+            epsilon_min=self.limits.low,
+            epsilon_max=None if self.limits.high == math.inf else self.limits.high,
+            prices=self.prices(np.asarray(solution.variables["epsilon"])),
         )
         return ContractMenu(solution.variables["epsilon"], solution.variables["payment"], terms)
+
+    def prices(self, epsilon: Array) -> Array | None:
+        """Return the shadow prices that prove the best menu for the buyers of this one optimal."""
+        people, buys = self.population, epsilon > 0
+        buyers = Population(people.types[buys], people.counts[buys], people.cost[buys])
+        error = math.fsum(buyers.counts * self.noise_model.loss(epsilon[buys]))
+        found = shadow_prices(buyers, self.information, self.noise_model, self.limits, self.budget, error)
+        if found is None:
+            return None
+        prices = np.zeros(len(people.types))
+        prices[buys] = found
+        return prices
 
 
 def deviation(people: Population, epsilon: Array, payment: Array) -> float:

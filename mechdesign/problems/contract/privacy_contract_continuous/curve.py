@@ -59,6 +59,9 @@ def nodes(density: Density, size: int, least_share: float = LEAST_SHARE) -> Arra
 def minorant(density: Density, size: int = NODES) -> Costs:
     """Return a convex curve below R as shares of users and slopes, the slopes ironed.
 
+    The shares of all corners are raised by the rounding of the cdf: where R is steep, a curve through points
+    that are off by so much would lie above it.
+
     Examples
     --------
     >>> from mechdesign.problems.contract.privacy_contract_continuous.densities import density_of
@@ -73,10 +76,13 @@ def minorant(density: Density, size: int = NODES) -> Costs:
     points = np.concatenate(corners)
     order = np.argsort(points[:, 0], kind="stable")
     shares, heights = points[order, 0], points[order, 1]
+    shares = np.where(shares > 0.0, shares + density.rounding, 0.0)
+    last = float(np.interp(1.0, shares, heights))
+    shares, heights = np.append(shares[shares < 1.0], 1.0), np.append(heights[shares < 1.0], last)
+    starts = np.flatnonzero(np.diff(shares, prepend=-1.0))  # of corners on top of each other, the lowest
+    shares, heights = shares[starts], np.minimum.reduceat(heights, starts)
     widths = np.diff(shares)
-    kept = widths > 0
-    slopes = np.diff(heights)[kept] / widths[kept]
-    return _ironed(widths[kept], slopes)
+    return _ironed(widths, np.diff(heights) / widths)
 
 
 def _ironed(widths: Array, slopes: Array) -> Costs:

@@ -17,10 +17,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError, suggestion
+from mechdesign.core.numbers import shown
 from mechdesign.core.parameters import call_named
 from mechdesign.core.validation import choice, finite_array, in_range, integer
+from mechdesign.problems.contract.population import MOST, checked_amount, of_sane_size
 
 Array = NDArray[np.float64]
+
+LEAST_SHAPE = 1e-3
+"""A beta distribution with a smaller parameter is two heaps of users, at the ends of doubles."""
+
+NARROWEST = 1e-4
+"""Intervals narrower than this part of the deviation are too short for differences of the normal cdf."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +58,11 @@ class Density(ABC):
     @abstractmethod
     def quantile(self, share: Array) -> Array:
         """Return theta(q) for q in [0, 1]."""
+
+    @property
+    def rounding(self) -> float:
+        """By how much the cdf may be off, generously."""
+        return 2.0**-48
 
     def pieces(self) -> tuple[Piece, ...]:
         """Return the pieces of known shape, from low to high; one convex piece unless overridden."""
@@ -93,18 +106,30 @@ class TruncatedNormal(Density):
     def _standard(self, theta: Array | float) -> Any:
         return (np.asarray(theta) - self.mean) / self.deviation
 
+    @property
+    def _sign(self) -> float:
+        """-1 where the interval is above the mean: its tail counts from the other side, in full digits."""
+        return -1.0 if self.low > self.mean else 1.0
+
     def _mass(self) -> tuple[float, float]:
+        """Return the normal cdf (or, from the other side, what is above) at low, and the mass between."""
         from scipy.special import ndtr
 
-        low, high = float(ndtr(self._standard(self.low))), float(ndtr(self._standard(self.high)))
-        return low, high - low
+        low, high = (float(ndtr(self._sign * self._standard(end))) for end in (self.low, self.high))
+        return low, abs(high - low)
+
+    @property
+    def rounding(self) -> float:
+        """By how much the cdf, a difference over the mass, may be off."""
+        start, mass = self._mass()
+        return 2.0**-48 * max(1.0, start / mass)
 
     def cdf(self, theta: Array) -> Array:
         """Return the share of types up to theta."""
         from scipy.special import ndtr
 
         start, mass = self._mass()
-        return np.asarray(np.clip((ndtr(self._standard(theta)) - start) / mass, 0.0, 1.0))
+        return np.asarray(np.clip(abs(ndtr(self._sign * self._standard(theta)) - start) / mass, 0.0, 1.0))
 
     def pdf(self, theta: Array, side: Literal["left", "right"] = "right") -> Array:
         """Return the density."""
@@ -117,7 +142,8 @@ class TruncatedNormal(Density):
         from scipy.special import ndtri
 
         start, mass = self._mass()
-        return np.clip(self.mean + self.deviation * ndtri(start + share * mass), self.low, self.high)
+        place = self._sign * ndtri(start + self._sign * share * mass)
+        return np.clip(self.mean + self.deviation * place, self.low, self.high)
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,7 +219,7 @@ class Histogram(Density):
 
     def pdf(self, theta: Array, side: Literal["left", "right"] = "right") -> Array:
         """Return the density of the bin to the right (or left) of theta."""
-        heights = np.diff(self._at_edges()) / np.diff(self.edges)
+        heights = self.shares / math.fsum(self.shares) / np.diff(self.edges)
         place = np.searchsorted(self.edges, theta, side="left" if side == "left" else "right") - 1
         return heights[np.clip(place, 0, len(heights) - 1)]
 
@@ -208,8 +234,10 @@ class Histogram(Density):
 
 
 def _interval(low: Any, high: Any) -> tuple[float, float]:
-    bottom = in_range("density.low", low, 0.0, math.inf, high_open=True)
-    return bottom, in_range("density.high", high, bottom, math.inf, low_open=True, high_open=True)
+    bottom = in_range("density.low", low, 0.0, MOST)
+    top = in_range("density.high", high, bottom, MOST, low_open=True)
+    of_sane_size("density", np.array([bottom, top]))
+    return bottom, top
 
 
 def uniform(low: float, high: float) -> Density:
@@ -232,13 +260,18 @@ def truncated_normal(low: float, high: float, mean: float, deviation: float) -> 
             "density.high: is more than 8 deviations above the mean, where less than one user "
             f"in 1e15 is; lower it to {middle + 8.0 * spread:.6g} or less"
         )
+    if interval[1] - interval[0] < NARROWEST * spread:
+        raise ParameterError(
+            f"density.deviation: is more than {1 / NARROWEST:g} times the width of [low, high], where "
+            f"the density is flat; use uniform"
+        )
     return TruncatedNormal(*interval, middle, spread)
 
 
 def beta(a: float, b: float, low: float = 0.0, high: float = 1.0) -> Density:
     """Return a beta distribution stretched over [low, high]."""
-    first = in_range("density.a", a, 0.0, 1e4, low_open=True)
-    return Beta(*_interval(low, high), first, in_range("density.b", b, 0.0, 1e4, low_open=True))
+    first = in_range("density.a", a, LEAST_SHAPE, 1e4)
+    return Beta(*_interval(low, high), first, in_range("density.b", b, LEAST_SHAPE, 1e4))
 
 
 def histogram(edges: Any, shares: Any) -> Density:
@@ -250,11 +283,13 @@ def histogram(edges: Any, shares: Any) -> Density:
         )
     if places[0] < 0 or (np.diff(places) <= 0).any():
         raise ParameterError("density.edges: are not >= 0 and strictly increasing; sort them")
+    of_sane_size("density.edges", places)
     if (heights <= 0).any():
         raise ParameterError(
             f"density.shares: entry {int(np.argmax(heights <= 0))} is not positive; merge empty "
             f"bins with a neighbour"
         )
+    of_sane_size("density.shares", heights)
     return Histogram(float(places[0]), float(places[-1]), places, heights)
 
 
@@ -277,6 +312,7 @@ def empirical(
     data = np.sort(finite_array("density.sample", sample, 1))
     if data[0] < 0 or data[0] == data[-1]:
         raise ParameterError("density.sample: needs at least two different values >= 0")
+    of_sane_size("density.sample", data)
     cells = integer("density.bins", bins, 1, 100_000)
     if choice("density.method", method, ("histogram", "kernel")) == "histogram":
         edges = np.unique(np.quantile(data, np.linspace(0.0, 1.0, cells + 1)))
@@ -295,7 +331,7 @@ def _kernel(data: Array, bandwidth: float | None, cells: int) -> Density:
         )
         width = 0.9 * spread * len(data) ** -0.2
     else:
-        width = in_range("density.bandwidth", bandwidth, 0.0, math.inf, low_open=True, high_open=True)
+        width = checked_amount("density.bandwidth", bandwidth)
     edges = np.linspace(data[0], data[-1], cells + 1)
     cumulative = np.array([float(ndtr((edge - data) / width).mean()) for edge in edges])
     masses = np.diff(cumulative)
@@ -326,8 +362,8 @@ def density_of(value: Any) -> Density:
             "density: expected a table with a name, such as {name = 'uniform', low = 5, high = 15}"
         )
     name = value.get("name")
-    if name not in DENSITIES:
-        raise ParameterError(f"density: {name!r} is not a choice; {suggestion(str(name), DENSITIES)}")
+    if not isinstance(name, str) or name not in DENSITIES:
+        raise ParameterError(f"density: {shown(name)} is not a choice; {suggestion(str(name), DENSITIES)}")
     arguments = {key: item for key, item in value.items() if key != "name"}
     density: Density = call_named(f"density: '{name}'", DENSITIES[name], arguments)
     return density

@@ -20,7 +20,7 @@ from mechdesign.core.validation import in_range, integer
 from mechdesign.mechanisms.contract_menu import ContractMenu, Terms
 from mechdesign.mechanisms.noise import Noise, noise_of
 from mechdesign.problems.contract.allocation import Limits
-from mechdesign.problems.contract.population import Population, checked_amount
+from mechdesign.problems.contract.population import Population, checked_amount, checked_floor
 from mechdesign.problems.contract.privacy_contract.problem import deviation, optimality
 from mechdesign.problems.contract.privacy_contract_continuous.curve import ironed_virtual_cost
 from mechdesign.problems.contract.privacy_contract_continuous.densities import Density, density_of
@@ -99,13 +99,11 @@ class PrivacyContractContinuous(Problem[ContractMenu]):
             if getattr(self, field) is not None:
                 object.__setattr__(self, field, checked_amount(field, getattr(self, field)))
         for field in ("epsilon_min", "participation_cost"):
-            object.__setattr__(
-                self, field, in_range(field, getattr(self, field), 0.0, math.inf, high_open=True)
-            )
+            object.__setattr__(self, field, checked_floor(field, getattr(self, field)))
         object.__setattr__(
             self, "confidence", in_range("confidence", self.confidence, 0.0, 1.0, high_open=True)
         )
-        integer("users", self.users, 1)
+        integer("users", self.users, 1, 10**18)
         integer("cells", self.cells, 2, 1_000_000)
         noise_of(self.noise)
         if self.limits.low > self.limits.high:
@@ -182,6 +180,8 @@ class PrivacyContractContinuous(Problem[ContractMenu]):
             data_range=self.data_range,
             confidence=self.confidence,
             noise=self.noise,
+            epsilon_min=self.limits.low,
+            epsilon_max=None if self.limits.high == math.inf else self.limits.high,
         )
         return ContractMenu(solution.variables["epsilon"], solution.variables["payment"], terms)
 

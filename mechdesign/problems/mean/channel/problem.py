@@ -26,6 +26,10 @@ FEWEST, MOST = 21, 41
 """Limits of the default number of inputs: half a second and a few seconds. 61 take half a minute."""
 
 
+MAX_GRID = 100_000
+"""The largest number of inputs or of outputs; programs of that size are far beyond any solver."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class MeanChannel(Problem[GridMean]):
     """The best unbiased epsilon-private report of one number x in [0, 1].
@@ -75,9 +79,9 @@ class MeanChannel(Problem[GridMean]):
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", privacy_epsilon(self.epsilon))
         if self.inputs is not None:
-            object.__setattr__(self, "inputs", integer("inputs", self.inputs, 2))
+            object.__setattr__(self, "inputs", integer("inputs", self.inputs, 2, MAX_GRID))
         if self.outputs is not None:
-            object.__setattr__(self, "outputs", integer("outputs", self.outputs, 2))
+            object.__setattr__(self, "outputs", integer("outputs", self.outputs, 2, MAX_GRID))
         choice("criterion", self.criterion, CRITERIA)
         if 0.0 < self.epsilon < 1e-100:
             raise ParameterError(

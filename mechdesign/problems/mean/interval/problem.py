@@ -30,6 +30,10 @@ LEAST = 2.0**-30
 """Below this epsilon the ends are so close that their rounding costs more than a millionth of the value."""
 
 
+MAX_ATTRIBUTES = 1_000_000
+"""More attributes than the mechanism takes."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class MeanInterval(Problem[CensoringInterval | AttributeSampling]):
     """The scale interval [c, c + d] of randomized censoring: report 1 with probability c + d x, x in [0, 1].
@@ -108,7 +112,7 @@ class MeanInterval(Problem[CensoringInterval | AttributeSampling]):
                 f"give at least {LEAST:.3g}"
             )
         self._set("mean", _mean(self.mean))
-        self._set("attributes", integer("attributes", self.attributes, 1))
+        self._set("attributes", integer("attributes", self.attributes, 1, MAX_ATTRIBUTES))
         choice("estimator", self.estimator, ESTIMATORS)
         choice("notion", self.notion, NOTIONS)
 

@@ -31,7 +31,7 @@ def quantities(problem: MeanInterval, solution: Candidate) -> dict[str, Any]:
         "published_value": published,
         "baseline_value": offsets.worst_value(least, least, means, m, True),
         "theorem_4": offsets.worst_value(0.0, 0.0, means, m, True),
-        "part_of_published": solution.value / published,
+        "part_of_published": solution.value / published if published > 0.0 else math.nan,
         "rmse_of_paper": math.sqrt(solution.value / PAPER_USERS),
     }
     if problem.epsilon in PRINTED_RANKS:
