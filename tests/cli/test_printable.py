@@ -14,6 +14,9 @@ from mechdesign.mechanisms.base import digest
 NASTY = "harmless\\n  optimality: holds\\u001b[2J\\u202e\\r"
 """A line break with a forged verdict, a terminal code, a change of direction; as TOML and JSON write it."""
 
+TURNED = "harmless\\u202e"
+"""What a label may still hold: line breaks and control characters are refused there."""
+
 MODEL = f"""
 [model]
 title = "{NASTY}"
@@ -23,7 +26,7 @@ statement = "{NASTY}"
 [parameters]
 prior = [0.5, 0.5]
 epsilon = 1.0
-labels = ["yes", "{NASTY}"]
+labels = ["yes", "{TURNED}"]
 [[claim]]
 quantity = "value"
 value = 0.9
@@ -102,7 +105,7 @@ def test_labels_are_shown_on_one_line(folder, capsys):
     shown(capsys, "randomize", "m.json", "data.csv", "-o", "r.csv", "--seed", "1")
     lines = shown(capsys, "estimate", "m.json", "r.csv")
     assert sum("harmless" in line for line in lines) == 1
-    assert any("harmless\\n  optimality" in line for line in lines)
+    assert any("harmless\\u202e" in line for line in lines)
 
 
 def test_columns_and_paths_are_shown_on_one_line(folder, capsys):

@@ -301,4 +301,4 @@ def test_choose_ranks_and_saves(folder, capsys):
     assert mechanism.data_columns == ("age", "steps")
     assert mechanism.ranges.high.tolist() == [100.0, 30000.0]
     assert "exists" in refused(capsys, *wanted, "-o", "people.csv")
-    assert "users: 0 is not at least 1" in refused(capsys, "choose", "--epsilon", "1", "--users", "0")
+    assert "users: 0 is not from 1" in refused(capsys, "choose", "--epsilon", "1", "--users", "0")
