@@ -35,10 +35,10 @@ UNIT = 2.0**-53
 ROUNDING = 64
 """Units in the last place by which a variance, a product or a quotient may be off, generously."""
 
-NARROW = 2.0**-34
+NARROW = 2.0**-38
 """How far apart, in parts of it, the two sides of a minimiser are when its search ends."""
 
-TURNS = 48
+TURNS = 54
 """Halvings of at most 665, the logarithm of the widest range of epsilon, down to less than ``NARROW``."""
 
 LEAST, MOST = 1e-100, 1e100

@@ -346,3 +346,26 @@ def test_whatever_is_found_is_certified(rows, goal, extras):
     assert all(certificate.holds for certificate in solution.certificates), solution
     if solution.status == "infeasible" and solution.notes.get("least_budget"):
         assert solution.notes["least_budget"] >= goal[1]
+
+
+@pytest.mark.parametrize("information", ["incomplete", "complete"])
+@pytest.mark.parametrize(
+    "noise",
+    ["laplace", "duchi", "piecewise", {"epsilon": [0.1, 0.5, 1, 2, 5], "variance": [800, 32, 8, 2, 0.3]}],
+)
+def test_no_menu_of_a_grid_beats_the_optimum_of_any_noise(noise, information):
+    rng = np.random.default_rng(8)
+    first, second = np.meshgrid(np.linspace(0.2, 4.0, 300), np.linspace(0.2, 4.0, 300), indexing="ij")
+    for _ in range(12):
+        types, counts = np.sort(rng.uniform(0.3, 3.0, 2)), rng.integers(1, 30, 2).astype(float)
+        budget = float(counts.sum() * types[1] * rng.uniform(0.3, 3.0))
+        limits = {"noise": noise, "epsilon_min": 0.2, "epsilon_max": 4.0}
+        problem = PrivacyContract(types, counts, budget, information, **limits)
+        if information == "complete":
+            cost = counts[0] * types[0] * first + counts[1] * types[1] * second
+        else:  # the first type is kept from the second item
+            cost = counts.sum() * types[1] * second + counts[0] * types[0] * (first - second)
+        allowed = (cost <= budget) & ((first >= second) | (information == "complete"))
+        loss = problem.noise_model.loss
+        errors = counts[0] * loss(first[allowed]) + counts[1] * loss(second[allowed])
+        assert md.solve(problem).value <= errors.min() * (1 + 2.0**-40)
