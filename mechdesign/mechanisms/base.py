@@ -10,6 +10,7 @@ import pkgutil
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
+from importlib.metadata import entry_points
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
@@ -31,6 +32,7 @@ from mechdesign.core.types import Counter, Estimate, PrivacyVerdict, Verdict
 from mechdesign.mechanisms.intake import Intake
 from mechdesign.mechanisms.operations import Operation
 
+GROUP = "mechdesign.mechanisms"
 FORMAT = "mechdesign-mechanism"
 VERSION = 1
 
@@ -210,10 +212,16 @@ def digest(kind: str, content: Mapping[str, Any]) -> str:
 
 @cache
 def mechanism_types() -> dict[str, type[Mechanism]]:
-    """Return every mechanism class by its type word; a class is found by living in this package."""
+    """Return every mechanism class by its type word.
+
+    A class is found by living in this package, or in a module that another distribution names by an entry
+    point of the group ``mechdesign.mechanisms``.
+    """
     package = importlib.import_module(__name__.rpartition(".")[0])
     for module_info in pkgutil.iter_modules(package.__path__):
         importlib.import_module(f"{package.__name__}.{module_info.name}")
+    for point in entry_points(group=GROUP):
+        importlib.import_module(point.value)
     found: dict[str, type[Mechanism]] = {}
     waiting: list[type[Mechanism]] = list(Mechanism.__subclasses__())
     while waiting:

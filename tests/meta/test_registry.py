@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +18,7 @@ from mechdesign.catalog.bibliography import bibliography
 from mechdesign.cli import main
 from mechdesign.core.method import Kind
 from mechdesign.core.simulate import simulate
+from mechdesign.mechanisms.base import mechanism_types
 from mechdesign.problems import exported_names, families, problem_classes
 
 ROOT = Path(__file__).parents[2]
@@ -149,7 +152,7 @@ METHOD = Method("guess", NewProblem, "heuristic", 1, "a guess", run)
 
 def forget() -> None:
     """Empty what is remembered about families."""
-    for function in (families, problem_classes, exported_names, md.methods_of):
+    for function in (families, problem_classes, exported_names, md.methods_of, mechanism_types):
         function.cache_clear()
 
 
@@ -208,6 +211,25 @@ Version: 1
 """
 
 
+POINTS = """
+[mechdesign.problems]
+newfamily = newfamily
+[mechdesign.mechanisms]
+newfamily = newfamily.mechanism
+"""
+
+MECHANISM = """
+from mechdesign.mechanisms import Mechanism
+
+class Nothing(Mechanism):
+    type = "nothing"
+    def content(self): return {}
+    @classmethod
+    def from_content(cls, content): return cls()
+    def certificates(self): return ()
+"""
+
+
 @pytest.fixture
 def other_distribution(tmp_path, monkeypatch):
     """Install a distribution with a family, as pip would leave it."""
@@ -215,7 +237,8 @@ def other_distribution(tmp_path, monkeypatch):
     package.mkdir(parents=True)
     info.mkdir()
     (info / "METADATA").write_text(DISTRIBUTION)
-    (info / "entry_points.txt").write_text("[mechdesign.problems]\nnewfamily = newfamily\n")
+    (info / "entry_points.txt").write_text(POINTS)
+    (package.parent / "mechanism.py").write_text(MECHANISM)
     (package.parent / "__init__.py").write_text(FAMILY.replace("mechdesign.problems.", ""))
     (package / "__init__.py").touch()
     (package / "problem.py").write_text(PROBLEM)
@@ -226,12 +249,22 @@ def other_distribution(tmp_path, monkeypatch):
     forget()
     for name in [name for name in sys.modules if name.startswith("newfamily")]:
         del sys.modules[name]
+    gc.collect()  # a class that is gone is no mechanism any more
 
 
 def test_the_shell_finds_a_family_of_another_distribution(other_distribution, tmp_path, capsys):
     (tmp_path / "own.toml").write_text('[model]\ntitle = "t"\nproblem = "new-problem"\n')
     assert main(["solve", str(tmp_path / "own.toml")]) == 0
     assert "new-problem by guess (heuristic): optimal, value 7" in capsys.readouterr().out
+
+
+def test_a_mechanism_of_another_distribution_is_loaded(other_distribution, tmp_path, capsys):
+    importlib.import_module("newfamily.mechanism").Nothing().save(tmp_path / "m.json")
+    sys.modules.pop("newfamily.mechanism")
+    forget()
+    assert md.load_mechanism(tmp_path / "m.json").type == "nothing"
+    assert main(["run", str(tmp_path / "m.json")]) == 0
+    assert "a nothing has no operations on tables" in capsys.readouterr().out
 
 
 def test_a_family_that_cannot_be_imported_is_named(other_distribution, capsys):
