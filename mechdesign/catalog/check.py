@@ -17,7 +17,6 @@ from mechdesign.core.certificate import format_figure
 from mechdesign.core.compare import Comparison, compare
 from mechdesign.core.encoding import encode
 from mechdesign.core.errors import MechDesignError
-from mechdesign.core.forecast import USERS
 from mechdesign.core.solution import Solution
 
 
@@ -138,7 +137,7 @@ class ModelCheck:
     def __str__(self) -> str:
         return self.text()
 
-    def text(self, users: int = USERS) -> str:
+    def text(self, users: int | None = None) -> str:
         """Return the comparison and the claims, with forecasts for so many users."""
         lines = [f"{self.model.slug}: {self.model.title}", self.comparison.text(users)]
         lines += [f"  claim {result}" for result in self.claims]

@@ -140,7 +140,7 @@ def _build(options: argparse.Namespace) -> int:
         lambda: load_mechanism(options.output).fingerprint == mechanism.fingerprint,
     )
     mechanism.save(options.output)
-    forecast = mechanism.forecast(options.users)
+    forecast = mechanism.forecast() if options.users is None else mechanism.forecast(options.users)
     if options.json:
         print_json({**solution.as_dict(model.slug), "forecast": encode(forecast)})
     else:

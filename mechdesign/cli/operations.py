@@ -12,7 +12,6 @@ from mechdesign.cli.options import FINE, Parser, missing_option, print_json
 from mechdesign.core.encoding import encode
 from mechdesign.core.errors import MechDesignError, ParameterError
 from mechdesign.core.tables import Block
-from mechdesign.core.text import table
 from mechdesign.mechanisms import Mechanism, load_mechanism
 from mechdesign.mechanisms.collecting import as_options
 from mechdesign.mechanisms.operations import Option, operation_of
@@ -32,9 +31,8 @@ def operations_table(path: str, mechanism: Mechanism) -> str:
         gives = ", ".join(map(str, operation.gives)) or "a result, which is printed"
         takes = ", ".join(map(str, operation.takes)) + (", in several files" if operation.several else "")
         lines += [f"{operation.name}: {operation.summary}", f"  takes {takes}", f"  gives {gives}"]
-        if operation.options:
-            rows = [[f"  --{_flag(option)}", option.summary] for option in operation.options]
-            lines += table(["  option", "what it does"], rows).splitlines()
+        widest = max((len(_flag(option)) for option in operation.options), default=0)
+        lines += [f"  --{_flag(option):<{widest}}  {option.summary}" for option in operation.options]
     return "\n".join(lines)
 
 

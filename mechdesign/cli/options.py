@@ -46,9 +46,8 @@ def add_users(added: argparse.ArgumentParser) -> None:
     added.add_argument(
         "--users",
         type=int,
-        default=USERS,
         metavar="N",
-        help=f"say how good the answers will be with so many users (default {USERS})",
+        help=f"say how good the answers will be with so many users (default {USERS}; a menu's own users)",
     )
 
 

@@ -11,7 +11,6 @@ from typing import Any
 from mechdesign.core.certificate import format_figure
 from mechdesign.core.encoding import encode
 from mechdesign.core.errors import MechDesignError, UnknownNameError, suggestion
-from mechdesign.core.forecast import USERS
 from mechdesign.core.method import Method
 from mechdesign.core.problem import Problem
 from mechdesign.core.solution import Solution
@@ -96,7 +95,7 @@ class Comparison:
         verdict = "agree" if self.agree else "DISAGREE"
         return f"Comparison({self.problem.name}: {listed(runs) or 'no method applies'}; {verdict})"
 
-    def forecasts(self, users: int = USERS) -> list[str]:
+    def forecasts(self, users: int | None = None) -> list[str]:
         """Return how good answers will be with so many users, one line for methods that agree on it."""
         by_text: dict[str, list[str]] = {}
         for run in self.runs:
@@ -108,7 +107,7 @@ class Comparison:
     def __str__(self) -> str:
         return self.text()
 
-    def text(self, users: int = USERS) -> str:
+    def text(self, users: int | None = None) -> str:
         """Return the table, what fails, who disagrees, and how good answers will be with so many users."""
         rows, header = self.rows(), list(COLUMNS)
         if all(run.claims_optimality or not run.found for run in self.runs):  # then nobody needs the column

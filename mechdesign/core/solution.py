@@ -12,7 +12,7 @@ from mechdesign.core.certificate import Certificate, format_figure
 from mechdesign.core.discovery import companion
 from mechdesign.core.encoding import encode
 from mechdesign.core.errors import CertificateError, MethodError
-from mechdesign.core.forecast import USERS, Forecast
+from mechdesign.core.forecast import Forecast
 from mechdesign.core.method import Kind, Status
 from mechdesign.core.problem import Problem
 from mechdesign.core.text import printable
@@ -117,16 +117,16 @@ class Solution(Generic[MechanismT_co]):
         function = companion(type(self.problem), "quantities")
         return function(self.problem, self) if self.found and function is not None else {}
 
-    def forecast(self, users: int = USERS) -> Forecast | None:
+    def forecast(self, users: int | None = None) -> Forecast | None:
         """Return how good answers will be with so many users; None where nothing is to be estimated.
 
-        None as well for a channel that is refused as a mechanism.
+        None as well for a channel that is refused as a mechanism. The mechanism says for how many by default.
         """
         if not self.found:
             return None
         try:
             mechanism: Any = self.mechanism()
-            found: Forecast | None = mechanism.forecast(users)
+            found: Forecast | None = mechanism.forecast() if users is None else mechanism.forecast(users)
         except (CertificateError, MethodError):
             return None
         return found

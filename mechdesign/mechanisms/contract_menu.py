@@ -18,7 +18,7 @@ from mechdesign.audit.menu_bound import Sellers, least_error, least_payment
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.encoding import encode
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
-from mechdesign.core.forecast import USERS, Forecast
+from mechdesign.core.forecast import Forecast
 from mechdesign.core.randomness import Rng
 from mechdesign.core.validation import finite_array, in_range, integer
 from mechdesign.mechanisms.base import Mechanism
@@ -272,10 +272,13 @@ class ContractMenu(Mechanism):
         part = self.terms.data_range / float(self.terms.counts.sum())
         return math.sqrt(2.0 * self.error / (1.0 - level)) * part
 
-    def forecast(self, users: int = USERS) -> Forecast:
-        """Return the largest standard error of the buyers' average, for so many users of the same types."""
-        count = integer("users", users, 1)
+    def forecast(self, users: int | None = None) -> Forecast:
+        """Return the largest standard error of the buyers' average, for so many users of the same types.
+
+        By default for the users it was designed for.
+        """
         designed = float(self.terms.counts.sum())
+        count = max(1, round(designed)) if users is None else integer("users", users, 1)
         part = self.terms.data_range / math.sqrt(designed * count)
         return Forecast(
             "average of the reports", count, possible=True, largest=math.sqrt(2.0 * self.error) * part
