@@ -18,7 +18,12 @@ from mechdesign.mechanisms.frequencies import (
     FrequencyEstimate,
     FrequencyMechanism,
     project_to_simplex,
-    standard_errors,
+)
+from mechdesign.mechanisms.frequency_limits import (
+    FrequencyLimits,
+    few_users,
+    score_moments,
+    score_steps,
 )
 from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.repair import PrivacyTarget, as_floats, make_private
@@ -223,14 +228,18 @@ class FiniteChannel(FrequencyMechanism):
         shares = counts / users
         value = inverse @ shares
         truth = project_to_simplex(value)
-        spread = np.diag(truth @ channel) - (channel.T * truth) @ channel
-        least = np.diag(inverse @ spread @ inverse.T) / users
-        if population:  # a draw adds variance; reports that happen to be all alike must not hide the least
+        if population:
             spread = np.diag(shares) - np.outer(shares, shares)
+        else:
+            spread = np.diag(truth @ channel) - (channel.T * truth) @ channel
         covariance = inverse @ spread @ inverse.T / users
-        errors = standard_errors(np.maximum(np.diag(covariance), least))
-        names = tuple(self.labels.shown())
-        return FrequencyEstimate(value, errors, users, names, population, covariance)
+        moments = score_moments(inverse, channel, truth)
+        steps = score_steps(inverse[:, self.possible_reports()])
+        limits = FrequencyLimits(value, users, *moments, steps, population)
+        names, errors = tuple(self.labels.shown()), limits.standard_error()
+        return FrequencyEstimate(
+            value, errors, users, names, population, covariance, limits, few_users(users)
+        )
 
     # File
 

@@ -20,7 +20,8 @@ from mechdesign.core.errors import CertificateError, EstimationError, ParameterE
 from mechdesign.core.randomness import BITS, TOTAL, Rng, bit_source
 from mechdesign.core.validation import integer, privacy_delta, privacy_epsilon
 from mechdesign.mechanisms.finite import SINGULAR
-from mechdesign.mechanisms.frequencies import FrequencyEstimate, FrequencyMechanism, standard_errors
+from mechdesign.mechanisms.frequencies import FrequencyEstimate, FrequencyMechanism
+from mechdesign.mechanisms.frequency_limits import few_users
 from mechdesign.mechanisms.kary_estimator import KaryEstimator
 from mechdesign.mechanisms.labels import Codes, Labels
 
@@ -255,9 +256,9 @@ class KaryResponse(FrequencyMechanism):
         estimator = KaryEstimator(weights.own, weights.high, weights.low, self.kept, self._outside)
         if (len(self._outside) and weights.own == 0) or estimator.gain <= SINGULAR:
             raise self._singular()
-        value, variance = estimator.estimate(counts / users, population)
-        errors = standard_errors(variance / users)
-        return FrequencyEstimate(value, errors, users, tuple(self.labels.shown()), population)
+        value, errors, limits = estimator.estimate(counts, population)
+        names = tuple(self.labels.shown())
+        return FrequencyEstimate(value, errors, users, names, population, None, limits, few_users(users))
 
     def _singular(self) -> EstimationError:
         outside = self._outside if self.weights.own == 0 else self._outside[:0]
