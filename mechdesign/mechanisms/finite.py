@@ -226,20 +226,27 @@ class FiniteChannel(FrequencyMechanism):
         inverse, channel = self._inverse, self.channel
         users = int(counts.sum())
         shares = counts / users
-        value = inverse @ shares
-        truth = project_to_simplex(value)
+        limits = self.limits(inverse @ shares, users, population)
         if population:
             spread = np.diag(shares) - np.outer(shares, shares)
         else:
+            truth = project_to_simplex(limits.value)
             spread = np.diag(truth @ channel) - (channel.T * truth) @ channel
         covariance = inverse @ spread @ inverse.T / users
-        moments = score_moments(inverse, channel, truth)
-        steps = score_steps(inverse[:, self.possible_reports()])
-        limits = FrequencyLimits(value, users, *moments, steps, population)
         names, errors = tuple(self.labels.shown()), limits.standard_error()
         return FrequencyEstimate(
-            value, errors, users, names, population, covariance, limits, few_users(users)
+            limits.value, errors, users, names, population, covariance, limits, few_users(users)
         )
+
+    def limits(self, value: NDArray[np.float64], users: int, population: bool) -> FrequencyLimits:
+        """Return what intervals of estimated frequencies are made of; (..., n) for several estimates."""
+        inverse = self._inverse
+        truth = np.apply_along_axis(project_to_simplex, -1, value)
+        own, others, worst = score_moments(inverse, self.channel, truth)
+        several = (3, *(1 for _ in value.shape[:-1]), value.shape[-1])
+        own, worst = (np.broadcast_to(curve.reshape(several), others.shape) for curve in (own, worst))
+        steps = score_steps(inverse[:, self.possible_reports()])
+        return FrequencyLimits(value, users, own, others, worst, steps, population)
 
     # File
 

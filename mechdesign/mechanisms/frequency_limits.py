@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.mechanisms.intervals import Law, Limits, law_of_average, score_distances
+from mechdesign.mechanisms.intervals import Law, Limits, law_of_average, not_rejected, score_distances, within
 
 Array = NDArray[np.float64]
 
@@ -64,6 +64,11 @@ class FrequencyLimits:
         start = np.maximum(self.standard_error(), np.finfo(np.float64).tiny)
         return score_distances(self._law, start, tail)
 
+    def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
+        """Return whether the intervals reach so far."""
+        distance = np.abs(difference)
+        return not_rejected(self._law(distance, np.sign(difference)), distance, tail)
+
     def standard_error(self) -> Array:
         """Return the standard errors at the estimates moved to [0, 1].
 
@@ -88,7 +93,7 @@ class FrequencyLimits:
             )
         second, third, fourth = (
             f * own + (1.0 - f - moved) * others + moved * worst
-            for own, others, worst in curves.transpose(1, 0, 2)
+            for own, others, worst in np.swapaxes(curves, 0, 1)
         )
         if self.population:
             second, third, fourth = cumulants(f, second, third, fourth)
@@ -112,6 +117,10 @@ class RepeatedLimits:
         down, up = self.limits.distances(tail)
         return down[self.index], up[self.index]
 
+    def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
+        """Return whether the intervals reach so far."""
+        return within(difference, *self.distances(tail))
+
 
 def cumulants(mean: Array | float, second: Array, third: Array, fourth: Array) -> tuple[Array, Array, Array]:
     """Return the second to fourth cumulants, given the mean and the moments about 0."""
@@ -128,8 +137,9 @@ def score_moments(scores: Array, channel: Array, shares: Array) -> tuple[Array, 
     scores : (n, m) array
         The score of each answer for each report.
     channel : (n, m) array
-    shares : (n,) array
-        Frequencies of the answers, which weigh the others; alike where only the answer itself has any.
+    shares : (..., n) array
+        Frequencies of the answers, which weigh the others; alike where only the answer itself has any. Of
+        several tables of frequencies only ``others`` has several.
     """
     size = len(channel)
     table = np.stack([scores**power @ channel.T for power in (2, 3, 4)])  # power, score, answer
@@ -137,10 +147,11 @@ def score_moments(scores: Array, channel: Array, shares: Array) -> tuple[Array, 
     own = table[:, rows, rows]
     if size == 1:
         return own, np.zeros_like(own), np.zeros_like(own)
-    weights = shares * (1.0 - np.eye(size))
-    weights[weights.sum(axis=1) <= 0.0] = 1.0
-    np.fill_diagonal(weights, 0.0)
-    others = np.einsum("pij,ij->pi", table, weights / weights.sum(axis=1, keepdims=True))
+    apart = 1.0 - np.eye(size)
+    weights = shares[..., None, :] * apart
+    weights = np.where(weights.sum(axis=-1, keepdims=True) > 0.0, weights, apart)
+    weights /= weights.sum(axis=-1, keepdims=True)
+    others = np.stack([(moment * weights).sum(axis=-1) for moment in table])
     second = table[0].copy()
     np.fill_diagonal(second, -np.inf)
     return own, others, table[:, rows, second.argmax(axis=1)]

@@ -52,6 +52,13 @@ class Limits(Protocol):
         """Return the distances down and up, each >= 0, for the chance ``tail`` of each side."""
         ...
 
+    def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
+        """Return whether the interval reaches truths with this difference from the estimate.
+
+        The same as comparing with the distances, but without searching for them.
+        """
+        ...
+
 
 def tail_of(level: float, tests: int = 1) -> float:
     """Return the chance of each side for intervals of a level in (0, 1), all of ``tests`` together.
@@ -75,6 +82,10 @@ class NormalLimits:
         """Return the same distance twice."""
         width = -NormalDist().inv_cdf(tail) * np.asarray(self.standard_error)
         return width, width
+
+    def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
+        """Return whether the interval reaches so far."""
+        return within(difference, *self.distances(tail))
 
 
 @dataclass(frozen=True)
@@ -110,6 +121,16 @@ class BinomialLimits:
         share = np.asarray(self.count) / self.trials
         down, up = (np.maximum(distance, 0.0) * self.factor for distance in (share - low, high - share))
         return down, up
+
+    def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
+        """Return whether the interval reaches so far."""
+        return within(difference, *self.distances(tail))
+
+
+def within(difference: Array, down: Array, up: Array) -> NDArray[np.bool_]:
+    """Return whether differences from the estimate lie between the limits."""
+    inside: NDArray[np.bool_] = (-down <= difference) & (difference <= up)
+    return inside
 
 
 def binomial_limits(count: Any, trials: Any, tail: float) -> tuple[Array, Array]:
@@ -187,12 +208,25 @@ def law_of_average(
     return Law(np.sqrt(variance / count), np.maximum(skewness, 0.0), kurtosis, half, freedom)
 
 
+def not_rejected(law: Law, distance: Array, tail: float) -> NDArray[np.bool_]:
+    """Return which hypotheses at a distance from the estimate the score test does not reject.
+
+    Kurtosis enters as in the expansion of Cornish and Fisher, an estimated variance as in that of Student's
+    law: the quantile z grows by (z^3 - 3 z) kurtosis/24 and (z^3 + z)/(4 freedom); distances count for less.
+    """
+    square = NormalDist().inv_cdf(tail) ** 2
+    heavier, student = max(0.0, square - 3.0) / 24.0, (square + 1.0) / 4.0
+    rest = np.maximum(distance - law.half_step, 0.0)
+    scale = law.deviation * (1.0 + heavier * law.kurtosis + student / law.freedom)
+    standard = np.divide(rest, scale, out=np.where(rest > 0.0, np.inf, 0.0), where=scale > 0.0)
+    kept: NDArray[np.bool_] = (rest == 0.0) | (tail_chance(standard, law.skewness) >= tail)
+    return kept
+
+
 def score_distances(law: Callable[[Array, Array], Law], start: Array, tail: float) -> tuple[Array, Array]:
     """Return how far hypotheses below and above the estimate reach before the score test rejects them.
 
-    The distance is doubled until it is rejected, then bisected. Kurtosis enters as in the expansion of
-    Cornish and Fisher, an estimated variance as in that of Student's law: the quantile z grows by
-    (z^3 - 3 z) kurtosis/24 and (z^3 + z)/(4 freedom), that is, distances count for less.
+    The distance is doubled until it is rejected, then bisected.
 
     Parameters
     ----------
@@ -202,18 +236,11 @@ def score_distances(law: Callable[[Array, Array], Law], start: Array, tail: floa
         A guess of the distance, of the shape of the results.
     tail : float
     """
-    square = NormalDist().inv_cdf(tail) ** 2
-    heavier, student = max(0.0, square - 3.0) / 24.0, (square + 1.0) / 4.0
     guess = np.asarray(start, dtype=np.float64)
     side = np.array([-1.0, 1.0]).reshape(2, *(1 for _ in guess.shape))
 
     def accepted(distance: Array) -> NDArray[np.bool_]:
-        found = law(distance, side)
-        rest = np.maximum(distance - found.half_step, 0.0)
-        scale = found.deviation * (1.0 + heavier * found.kurtosis + student / found.freedom)
-        standard = np.divide(rest, scale, out=np.where(rest > 0.0, np.inf, 0.0), where=scale > 0.0)
-        likely: NDArray[np.bool_] = (rest == 0.0) | (tail_chance(standard, found.skewness) >= tail)
-        return likely
+        return not_rejected(law(distance, side), distance, tail)
 
     outside = np.stack([np.maximum(guess, np.finfo(np.float64).tiny)] * 2)
     inside = np.zeros_like(outside)

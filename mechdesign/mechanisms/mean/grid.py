@@ -47,7 +47,7 @@ from mechdesign.mechanisms.repair import PrivacyTarget
 
 MIDDLE = Fraction(1, 2)
 
-PARTS = 8
+PARTS = 16
 """Parts of a segment between two knots on which its moments are held for intervals."""
 
 CELLS = 4096

@@ -17,7 +17,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.mechanisms.intervals import BinomialLimits, Law, law_of_average, score_distances
+from mechdesign.mechanisms.intervals import (
+    BinomialLimits,
+    Law,
+    law_of_average,
+    not_rejected,
+    score_distances,
+    within,
+)
 from mechdesign.mechanisms.mean.curves import Curves, ReportSums
 
 Array = NDArray[np.float64]
@@ -48,6 +55,11 @@ class ScoreLimits:
         """Return the distances of the limits from the estimate."""
         down, up = score_distances(self._law, self.standard_error(), tail)
         return down + self.rounding, up + self.rounding
+
+    def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
+        """Return whether the interval reaches so far."""
+        distance = np.maximum(np.abs(difference) - self.rounding, 0.0)
+        return not_rejected(self._law(distance, np.sign(difference)), distance, tail)
 
     def standard_error(self) -> Array:
         """Return the standard deviation of the estimate under the hypothesis that it is right."""
@@ -120,6 +132,10 @@ class ColumnLimits:
     def standard_error(self) -> Array:
         """Return the standard errors; half the range, the largest error possible, where nothing is known."""
         return self._known(self.limits.standard_error())
+
+    def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
+        """Return whether the intervals reach so far."""
+        return within(difference, *self.distances(tail))
 
     def _known(self, distance: Array) -> Array:
         known: Array = np.where(self.unknown, self.half, distance * self.factor)
