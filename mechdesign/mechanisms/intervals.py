@@ -156,7 +156,7 @@ def tail_chance(distance: Array, skewness: Array) -> Array:
     Examples
     --------
     >>> tail_chance(np.array([1.96, 1.96, 1.96]), np.array([0.0, 1.0, -1.0])).round(3)
-    array([0.025, 0.045, 0.003])
+    array([0.025, 0.045, 0.   ])
     """
     from scipy.special import gammainc, gammaincc, ndtr
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
+from mechdesign.mechanisms import FiniteChannel, PrivacyTarget
 from mechdesign.mechanisms.intervals import (
     BinomialLimits,
     NormalLimits,
@@ -17,7 +18,16 @@ from mechdesign.mechanisms.intervals import (
     score_distances,
     tail_chance,
 )
-from mechdesign.mechanisms.mean import DiscretePiecewise, Duchi, Hybrid, Laplace, Piecewise, SquareWave
+from mechdesign.mechanisms.mean import (
+    AttributeSampling,
+    CensoringInterval,
+    DiscretePiecewise,
+    Duchi,
+    Hybrid,
+    Laplace,
+    Piecewise,
+    SquareWave,
+)
 from mechdesign.mechanisms.mean.curves import Curves, ReportSums, lower_envelope
 from mechdesign.mechanisms.mean.score import ScoreLimits
 
@@ -216,3 +226,58 @@ def test_thirty_users_and_little_noise(kind, population, high):
     error = sums.mean - (high / users - 0.5)
     covered = int(((error <= down) & (-error <= up)).sum())
     assert covered >= stats.binom.ppf(1e-6, repetitions, 0.93)
+
+
+@pytest.mark.parametrize("kind", [Piecewise, SquareWave, DiscretePiecewise])
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+def test_an_interval_reaches_what_lies_within_its_distances(kind, share):
+    """The acceptance region of the test is an interval, for many sums and truths."""
+    mechanism = kind(6.0)
+    rng = np.random.default_rng(8)
+    mean = rng.uniform(-1.0, 1.0, 300)
+    square = mean**2 + rng.uniform(0.0, 1.0, 300) * float(mechanism.worst_variance())
+    limits = mechanism.limits(ReportSums(rng.integers(5, 500, 300), mean, square, share))
+    down, up = limits.distances(0.025)
+    for factor in (0.1, 0.5, 0.9, 0.999, 1.001, 1.1, 2.0, 5.0):
+        assert (limits.reach(-factor * down, 0.025) == (factor < 1.0)).all()
+        assert (limits.reach(factor * up, 0.025) == (factor < 1.0)).all()
+
+
+@pytest.mark.parametrize("value", [-0.2, 0.0, 0.02, 0.4, 1.0, 1.1])
+@pytest.mark.parametrize("population", [False, True])
+def test_an_interval_of_a_frequency_reaches_what_lies_within_its_distances(value, population):
+    channel = FiniteChannel.from_floats(
+        np.array([[0.9, 0.08, 0.02], [0.05, 0.9, 0.05], [0.02, 0.02, 0.96]]), PrivacyTarget(5.0)
+    )
+    values = np.array([value, 0.3, 0.7 - value])
+    limits = channel.limits(values, 200, population)
+    down, up = limits.distances(0.025)
+    several = channel.limits(np.stack([values, values[::-1]]), 200, population)
+    assert several.distances(0.025)[0][0] == pytest.approx(down)
+    assert several.distances(0.025)[1][0] == pytest.approx(up)
+    for factor in (0.1, 0.5, 0.9, 0.999, 1.001, 1.1, 2.0, 5.0):
+        assert (limits.reach(-factor * down, 0.025) == (factor < 1.0)).all()
+        assert (limits.reach(factor * up, 0.025) == (factor < 1.0)).all()
+
+
+@pytest.mark.parametrize("estimator", ["self-normalized", "scaled"])
+@pytest.mark.parametrize("kind", [Duchi, CensoringInterval.symmetric, DiscretePiecewise, Laplace])
+def test_columns_are_the_limits_of_their_sums(estimator, kind):
+    """The sums a benchmark forms in doubles are those that the server forms exactly."""
+    mechanism = AttributeSampling.of(kind, 3.0, 4, estimator=estimator, low=0.0, high=1.0)
+    rng = np.random.default_rng(9)
+    inner, slope = mechanism.inner, float(mechanism.inner.slope)
+    sums = mechanism.aggregator()
+    sums.update(mechanism.randomize(rng.uniform(0, 1, (80, 4)), rng=rng))
+    found = sums.estimate()
+    low, high = found.interval()
+    for column in range(4):
+        moments = sums.tally.moments(column)
+        total, square, reports = slope * float(moments.total), slope**2 * float(moments.square), moments.count
+        times, count = (4.0, 80) if estimator == "scaled" else (1.0, reports)
+        share = 1.0 if estimator == "scaled" else reports / 80
+        parts = ReportSums(count, times * total / count, times**2 * square / count, share)
+        factor = 1.0 / inner.domain.width
+        down, up = inner.limits(parts, 0.0, times).distances(0.025)
+        assert found.value[column] - low[column] == pytest.approx(float(down) * factor, rel=1e-6)
+        assert high[column] - found.value[column] == pytest.approx(float(up) * factor, rel=1e-6)

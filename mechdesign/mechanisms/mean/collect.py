@@ -31,7 +31,7 @@ class AttributeAggregator:
     >>> sums.users
     1
     >>> sums.estimate().reports
-    array([1, 0])
+    array([0, 1])
     """
 
     def __init__(self, mechanism: AttributeSampling) -> None:

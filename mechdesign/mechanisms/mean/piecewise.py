@@ -104,7 +104,11 @@ class Piecewise(FormulaMechanism):
         v, half = centred_grid(1.0), self.domain.half
         second = formulas.VARIANCES[self.type](self.epsilon, v) + v**2
         third, fourth = self._higher(v)
-        return Curves(v * half, second * half**2, third * half**3, fourth * half**4)
+        return Curves(v * half, second * half**2, third * half**3, fourth * half**4, self._step())
+
+    def _step(self) -> float:
+        """Return the distance of two sums of reports next to each other: reports are continuous."""
+        return 0.0
 
     def _higher(self, v: Array) -> tuple[Array, Array]:
         """Return E[y^3] and E[y^4] on [-1, 1].
@@ -206,6 +210,10 @@ class Hybrid(Piecewise):
         if len(chosen):
             reports[chosen] = self.place(unit[chosen], uniform[chosen] / self.mixing)
         return reports
+
+    def _step(self) -> float:
+        """Return Duchi's step where the hybrid is nothing else."""
+        return 0.0 if self.mixing else 2.0 * self.size * self.domain.half
 
     def _higher(self, v: Array) -> tuple[Array, Array]:
         """Return the mixtures of those of piecewise and of Duchi's, D^2 v and D^4."""
