@@ -188,7 +188,7 @@ def run(quick: bool) -> None:
     rng = np.random.default_rng(SEED)
     for users, times in repetitions.items():
         deviation = (0.95 * 0.05 / times) ** 0.5
-        print(f"{users} users: {times} repetitions, a coverage of 0.95 to a standard deviation of {deviation:.4f}")
+        print(f"{users} users: {times} repetitions, one standard deviation of 0.95 is {deviation:.4f}")
     print("in brackets: at how many users the lowest was\n")
     print_header("mechanism")
     for estimator in ("everybody", "self-normalized", "scaled"):
