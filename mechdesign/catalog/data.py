@@ -61,7 +61,12 @@ class DataSettings:
 
     def applied(self, mechanism: Mechanism) -> Mechanism:
         """Return the mechanism for these data."""
-        return mechanism if self == DataSettings() else mechanism.for_data(self.intake, self.ranges)
+        if self == DataSettings():
+            return mechanism
+        try:
+            return mechanism.for_data(self.intake, self.ranges)
+        except ParameterError as error:
+            raise ParameterError(f"[data] {error}") from None
 
 
 def _ranges(value: Any) -> tuple[tuple[float, float], ...]:

@@ -17,6 +17,7 @@ from mechdesign.cli.options import (
     model_options,
     print_json,
 )
+from mechdesign.core.errors import ParameterError
 
 
 def add_commands(command: AddCommand) -> None:
@@ -97,11 +98,11 @@ def _choose(options: argparse.Namespace) -> int:
     columns, ranges = options.column or [], options.range or []
     attributes = options.attributes or max(1, len(columns), len(ranges))
     low, high = ranges[0] if len(ranges) == 1 else (0.0, 1.0)
+    intake = Intake(tuple(columns), options.missing or "refuse")
     ranking = choose(options.epsilon, options.users, attributes, low, high, options.exact_only)
     if options.output:
         require_output(options.output, [], options.force)
         mechanism = ranking.mechanism()
-        intake = Intake(tuple(columns), options.missing or "refuse")
         mechanism.for_data(intake, [tuple(pair) for pair in ranges]).save(options.output)
     if options.json:
         print_json(ranking.as_json())
@@ -131,7 +132,10 @@ def _build(options: argparse.Namespace) -> int:
     if solution.broken:
         print(f"mechdesign: {model.slug}: not built: {solution.broken[0]}", file=sys.stderr)
         return MISMATCH
-    mechanism = data.applied(solution.mechanism())
+    try:
+        mechanism = data.applied(solution.mechanism())
+    except ParameterError as error:
+        raise ParameterError(f"{model.slug}: {error}") from None
     require_output(
         options.output,
         [model.slug],

@@ -156,24 +156,21 @@ def _check(options: argparse.Namespace) -> int:
 def _sweep(options: argparse.Namespace) -> int:
     from mechdesign.catalog import run_sweep, sweep_points
     from mechdesign.core.text import progress, table
-    from mechdesign.report.files import open_table
-    from mechdesign.report.outputs import require_output
+    from mechdesign.report.outputs import command_digest, is_from, remember, require_output
     from mechdesign.report.tables import sweep_json, sweep_table
     from mechdesign.report.writing import write_columns
 
     model = model_of(options)
     if not model.sweep:
         raise ParameterError(f"{model.slug}: has no [sweep]; add one, for instance epsilon = [0.5, 1.0]")
+    digest = command_digest(["sweep", str(options.method), *options.set], [model.slug])
+    if options.output:
+        require_output(options.output, [model.slug], options.force, lambda: is_from(options.output, digest))
     rows = list(progress(run_sweep(model, options.method), len(sweep_points(model)), model.slug))
     header, lines = sweep_table(rows)
     if options.output:
-        require_output(
-            options.output,
-            [model.slug],
-            options.force,
-            lambda: open_table(options.output).columns == tuple(header),
-        )
         write_columns(options.output, dict(zip(header, zip(*lines, strict=True), strict=True)))
+        remember(options.output, digest)
     if options.json:
         print_json(sweep_json(rows))
     elif not options.output:

@@ -17,7 +17,7 @@ from mechdesign.mechanisms.collecting import as_options
 from mechdesign.mechanisms.operations import Option, operation_of
 from mechdesign.report.files import open_table
 from mechdesign.report.missing import MissingRule
-from mechdesign.report.outputs import require_output, same_file
+from mechdesign.report.outputs import command_digest, is_from, remember, require_output, same_file
 from mechdesign.report.writing import write_blocks
 
 
@@ -85,14 +85,16 @@ def execute(
     settings = operation.settings({option: getattr(options, option) for option in names})
     rule = options.missing or loaded.intake.missing
     loaded.require_missing(rule)
-    missing = MissingRule(rule, tuple(options.missing_code))
+    missing = MissingRule(rule, tuple(options.missing_code), _takes_missing(loaded))
     _require_different(options.inputs)
     sources = [open_table(path, missing) for path in options.inputs]
     try:
         made = operation.run(sources, settings)
-        said = _written(options, made) if operation.gives else _printed(options, made)
+        words = [name, loaded.fingerprint, repr(sorted(settings.options.items()))]
+        digest = command_digest(words, options.inputs)
+        said = _written(options, made, digest) if operation.gives else _printed(options, made)
     except MechDesignError as error:
-        if str(error).startswith((*options.inputs, "-o ")):
+        if str(error).startswith((*options.inputs, str(getattr(options, "output", "-o ")), "-o ")):
             raise
         raise type(error)(f"{options.mechanism}: {as_options(str(error))}") from None
     notes = [missing.said(), *(f"{number} {what}" for what, number in settings.counts.items())]
@@ -100,6 +102,14 @@ def execute(
     if line:
         print(line, file=sys.stderr if getattr(options, "json", False) else sys.stdout)
     return FINE
+
+
+def _takes_missing(mechanism: Mechanism) -> bool:
+    try:
+        mechanism.require_missing("category")
+    except ParameterError:
+        return False
+    return True
 
 
 def _require_different(paths: Sequence[str]) -> None:
@@ -110,18 +120,13 @@ def _require_different(paths: Sequence[str]) -> None:
                 raise ParameterError(f"{path}: is the same file as {other}; name it once")
 
 
-def _written(options: argparse.Namespace, blocks: Iterator[Block]) -> str:
-    """Write the blocks of an operation; an existing file only if it has the same columns, or by force."""
+def _written(options: argparse.Namespace, blocks: Iterator[Block], digest: str) -> str:
+    """Write the blocks of an operation; over an existing file only by the same command, or by force."""
     inputs = [options.mechanism, *options.inputs]
-    require_output(options.output, inputs, force=True)
+    require_output(options.output, inputs, options.force, lambda: is_from(options.output, digest))
     first = next(blocks)
-    require_output(
-        options.output,
-        inputs,
-        options.force,
-        lambda: open_table(options.output).columns == tuple(first),
-    )
     rows = write_blocks(options.output, chain([first], blocks))
+    remember(options.output, digest)
     return f"{options.output}: {rows} rows of {', '.join(map(repr, first))}"
 
 

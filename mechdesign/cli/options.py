@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import tomllib
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, Protocol
 
-from mechdesign.core.errors import ParameterError
+from mechdesign.core.errors import ParameterError, suggestion
 from mechdesign.core.forecast import USERS
 
 FINE, MISMATCH, BAD_INPUT = 0, 1, 2
@@ -19,6 +20,10 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print the error and leave."""
+        wrong = re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message)
+        if wrong:
+            known = re.findall(r"[\w-]+", wrong.group(2))
+            message = f"no '{wrong.group(1)}'; {suggestion(wrong.group(1), known)}"
         self.exit(BAD_INPUT, f"{self.prog}: {message}; see {self.prog} --help\n")
 
 

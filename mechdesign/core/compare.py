@@ -150,14 +150,14 @@ class Comparison:
         }
 
 
-def compare(problem: Problem, methods: Sequence[str] | None = None) -> Comparison:
+def compare(problem: Problem, methods: Sequence[str | Method] | None = None) -> Comparison:
     """Run every applicable method on a problem and compare what they find.
 
     Parameters
     ----------
     problem : Problem
-    methods : sequence of str, optional
-        Only these methods.
+    methods : sequence of str or Method, optional
+        Only these methods: by their names, or some of your own.
 
     Returns
     -------
@@ -171,21 +171,29 @@ def compare(problem: Problem, methods: Sequence[str] | None = None) -> Compariso
     >>> md.compare(md.RandomizedResponse(prior=[0.5, 0.5], epsilon=1.0)).agree
     True
     """
-    known = [method.name for method in methods_of(type(problem))]
-    for name in methods or ():
-        if name not in known:
-            raise UnknownNameError(f"{problem.name}: no method '{name}'; {suggestion(name, known)}")
     runs: list[Solution] = []
     skipped: dict[str, str] = {}
-    for method in methods_of(type(problem)):
-        if methods is not None and method.name not in methods:
-            continue
+    for method in _chosen(problem, methods):
         reason = method.why_not(problem)
         if reason is not None:
             skipped[method.name] = reason
             continue
         runs.append(_run(problem, method))
     return Comparison(problem, tuple(runs), skipped, tuple(disagreements(runs)))
+
+
+def _chosen(problem: Problem[Any], methods: Sequence[str | Method] | None) -> list[Method]:
+    """Return the methods of these names, in order of preference, then those that were given themselves."""
+    known = methods_of(type(problem))
+    if methods is None:
+        return list(known)
+    names = [method for method in methods if isinstance(method, str)]
+    for name in names:
+        if name not in [method.name for method in known]:
+            hint = suggestion(name, [method.name for method in known])
+            raise UnknownNameError(f"{problem.name}: no method '{name}'; {hint}")
+    own = [method for method in methods if isinstance(method, Method)]
+    return [method for method in known if method.name in names] + own
 
 
 def _run(problem: Problem, method: Method) -> Solution:

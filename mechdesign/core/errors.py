@@ -85,9 +85,9 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     >>> suggestion("zzz", ["epsilon", "delta"])
     'known: delta, epsilon'
     """
-    names = sorted(known)
+    names = sorted(set(known))
     close = get_close_matches(name, names, n=1, cutoff=0.6)
     if close:
         return f"did you mean '{close[0]}'?"
-    shown = ", ".join(names[:12])
+    shown = ", ".join(name if len(name) <= 40 else f"{name[:37]}..." for name in names[:12])
     return f"known: {shown}{', ...' if len(names) > 12 else ''}"

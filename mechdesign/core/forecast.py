@@ -44,6 +44,18 @@ class Forecast:
     typical_data: str = ""
     reason: str = ""
 
+    @classmethod
+    def of_shares(cls, users: int, largest: float, typical: float, typical_data: str) -> Forecast:
+        """Return the forecast of frequencies: an error above 1 says nothing about a share between 0 and 1."""
+        figures = (largest, typical, typical_data)
+        if largest <= 1.0:
+            return cls("frequencies", users, True, *figures)
+        reason = (
+            f"with {users} users the standard error is up to {largest:.4g}, and every share lies between 0 "
+            "and 1; collect from more users, or build with a larger epsilon or an even prior"
+        )
+        return cls("frequencies", users, False, *figures, reason)
+
     def __str__(self) -> str:
         if not self.possible:
             return f"{self.quantity}: CANNOT be estimated: {self.reason}"

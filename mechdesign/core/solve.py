@@ -15,9 +15,8 @@ from mechdesign.core.solution import Solution
 from mechdesign.core.types import MechanismT_co
 
 
-@cache
-def methods_of(problem_class: type[Problem]) -> tuple[Method, ...]:
-    """Return the methods for a class of problems, in order of preference.
+def methods_of(problem: type[Problem] | Problem) -> tuple[Method, ...]:
+    """Return the methods for a class of problems, or for a problem's class, in order of preference.
 
     A method lives in a module of its own in the same package as its problem class and is the
     module's ``METHOD``. Nothing else has to be registered.
@@ -28,6 +27,11 @@ def methods_of(problem_class: type[Problem]) -> tuple[Method, ...]:
     >>> methods_of(RandomizedResponse)[0].name
     'closed-form'
     """
+    return _methods(problem if isinstance(problem, type) else type(problem))
+
+
+@cache
+def _methods(problem_class: type[Problem]) -> tuple[Method, ...]:
     found = []
     for module in modules_of(problem_class):
         method = getattr(module, "METHOD", None)

@@ -27,6 +27,7 @@ from mechdesign.core.errors import (
 )
 from mechdesign.core.files import read_text, whole_file
 from mechdesign.core.forecast import USERS, Forecast
+from mechdesign.core.numbers import number_of_text
 from mechdesign.core.randomness import BitSource, Rng, bit_source, numpy_generator
 from mechdesign.core.types import Counter, Estimate, PrivacyVerdict, Verdict
 from mechdesign.mechanisms.intake import Intake
@@ -114,6 +115,10 @@ class Mechanism(ABC):
         self.intake = intake
         return self
 
+    def is_value(self, text: str) -> bool:
+        """Whether a text can be one of people's data, and so hardly is the name of a column: a number."""
+        return number_of_text(text) is not None
+
     def require_missing(self, rule: str) -> None:
         """Raise ParameterError when missing values are to be a category and it has none for them."""
         if rule == "category":
@@ -155,10 +160,10 @@ class Mechanism(ABC):
             "type": self.type,
             "content": content,
             "certificates": _written(self),
-            "sha256": digest(self.type, content),
         }
         if self.intake != Intake():
             document["data"] = self.intake.as_json()
+        document["sha256"] = _sum_of(document)
         text = json.dumps(document, indent=1, allow_nan=False) + "\n"
         if len(text) > LARGEST_FILE:
             limit = LARGEST_FILE >> 20
@@ -198,6 +203,13 @@ class CollectingMechanism(Mechanism):
 def _written(mechanism: Mechanism) -> list[Any]:
     """Return the certificates as they stand in the file."""
     return [encode(certificate.as_dict()) for certificate in mechanism.certificates()]
+
+
+def _sum_of(document: Mapping[str, Any]) -> str:
+    """Return the digest of what a file holds: the content, and the data it was built for where it says so."""
+    content = document["content"]
+    covered = {"content": content, "data": document["data"]} if "data" in document else content
+    return digest(document["type"], covered)
 
 
 def _refuse_constant(text: str) -> Any:
@@ -291,7 +303,8 @@ def _restored(path: str | os.PathLike[str], kind: type[Mechanism], document: Map
         raise ModelFileError(f"{path}: has no content; build it anew")
     try:
         mechanism = kind.from_content(content)
-        mechanism.intake = Intake.from_json(document["data"]) if "data" in document else Intake()
+        if "data" in document:
+            mechanism = mechanism.for_data(Intake.from_json(document["data"]))
     except CertificateError as error:
         raise CertificateError(f"{path}: refused: {error}; build it anew") from None
     except (KeyError, IndexError, TypeError, AttributeError, OverflowError, RecursionError) as error:
@@ -307,7 +320,7 @@ def _restored(path: str | os.PathLike[str], kind: type[Mechanism], document: Map
         raise CertificateError(
             f"{path}: refused: the content holds more than the mechanism runs on; build it anew"
         )
-    if document.get("sha256") != digest(kind.type, content):
+    if document.get("sha256") != _sum_of(document):
         raise CertificateError(
             f"{path}: refused: the content was changed after saving (sha256 differs); build it anew"
         )

@@ -59,6 +59,18 @@ def marked(column: str, fingerprint: str) -> str:
     return f"{plain(column)}__{mark_of(fingerprint)}"
 
 
+def mark_in(column: str) -> str | None:
+    """Return the mark in a column's name, in whatever case and with spaces around it; None without one.
+
+    Examples
+    --------
+    >>> mark_in("Age__M3F2A91C07D4E "), mark_in("age")
+    ('m3f2a91c07d4e', None)
+    """
+    found = MARK.fullmatch(column.casefold().strip())
+    return found.group(2) if found else None
+
+
 def plain(column: str) -> str:
     """Return a column's name without a mark.
 
@@ -81,6 +93,9 @@ class Owner(Protocol):
     @property
     def data_columns(self) -> tuple[str, ...]:
         """The columns of people's data it was built for; empty when it does not say."""
+
+    def is_value(self, text: str) -> bool:
+        """Whether a text can be one of people's data, and so hardly is the name of a column."""
 
     def seeded(self, rng: Rng) -> Rng:
         """Return one generator for all blocks of a simulation; None, the system's, without a seed."""
@@ -107,20 +122,50 @@ def data_column(source: Source, settings: Settings, mechanism: Owner) -> str:
                 f"{source.name}: has {len(source.columns)} columns ({', '.join(source.columns[:8])}); "
                 "name one with --column"
             )
+        require_commas(source)
+        if mechanism.is_value(source.columns[0]):
+            raise DataError(
+                f"{source.name}: its first line is '{source.columns[0]}', which is an answer: add a header "
+                "line, or say with --column that this is the column's name"
+            )
         wanted = [source.columns[0]]
-    require_columns(source, wanted)
+    require_data(source, wanted)
     return str(wanted[0])
+
+
+def require_data(source: Source, wanted: Sequence[str]) -> None:
+    """Raise DataError for columns that are not there, and for those that hold reports already."""
+    require_columns(source, wanted)
+    for column in wanted:
+        if mark_in(column):
+            raise DataError(
+                f"{source.name}: column '{column}' holds reports, which would be randomized once more; "
+                "name people's data, or rename the column if it is that"
+            )
+        if not column.isprintable():
+            raise DataError(f"{source.name}: the name of column '{column}' cannot be printed; rename it")
 
 
 def require_columns(source: Source, wanted: Sequence[str]) -> None:
     """Raise DataError for a column that the source lacks, has twice, or that is asked for twice."""
     for column in wanted:
         if column not in source.columns:
+            require_commas(source)
             raise DataError(f"{source.name}: no column '{column}'; {suggestion(column, source.columns)}")
         if source.columns.count(column) > 1:
             raise DataError(f"{source.name}: several columns are named '{column}'; rename all but one")
         if list(wanted).count(column) > 1:
             raise DataError(f"{source.name}: column '{column}' is asked for twice; name it once")
+
+
+def require_commas(source: Source) -> None:
+    """Raise DataError when the header looks like one of columns that something else separates."""
+    for separator, name in ((";", "semicolons"), ("\t", "tabs")):
+        if len(source.columns) == 1 and separator in source.columns[0]:
+            raise DataError(
+                f"{source.name}: its columns are separated by {name}; save it with commas, and with points "
+                "in numbers"
+            )
 
 
 def report_column(source: Source, settings: Settings, mechanism: Owner) -> str:
@@ -130,11 +175,11 @@ def report_column(source: Source, settings: Settings, mechanism: Owner) -> str:
     if len(asked) > 1:
         raise ParameterError(f"--column: {len(asked)} columns for a mechanism of one; name one")
     if asked:
-        known = [name for name in names if asked[0] in (name, plain(name))]
+        known = [name for name in names if asked[0].casefold() in (name.casefold(), plain(name).casefold())]
         if not known:
             raise DataError(f"{source.name}: no column '{asked[0]}'; {suggestion(asked[0], names)}")
         names = known
-    marks = {name: found.group(2) for name in names if (found := MARK.fullmatch(name.casefold()))}
+    marks = {name: mark for name in names if (mark := mark_in(name))}
     mine = [name for name, mark in marks.items() if mark == own]
     if len(mine) == 1:
         require_columns(source, mine)

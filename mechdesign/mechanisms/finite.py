@@ -27,8 +27,11 @@ from mechdesign.mechanisms.frequencies import (
 from mechdesign.mechanisms.frequency_limits import (
     FrequencyLimits,
     few_users,
+    hardly_told,
     score_moments,
     score_steps,
+    told_by_intervals,
+    uneven,
 )
 from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.plausible import implausible
@@ -225,9 +228,17 @@ class FiniteChannel(FrequencyMechanism):
         if target.distance is not None:
             return (
                 "the best channel for this loss rounds towards the middle: to estimate frequencies build "
-                "with the utility 'truth' and an even prior, or a larger epsilon per unit of distance"
+                "with the utility 'truth' and an even prior; a much larger epsilon can do as well, and build "
+                "says so"
             )
         return REMEDY
+
+    @cached_property
+    def _variances(self) -> NDArray[np.float64]:
+        """The variance of the score of category i for a user who answers x: row x, column i."""
+        inverse, channel = self._inverse, self.channel
+        found: NDArray[np.float64] = channel @ (inverse**2).T - (channel @ inverse.T) ** 2
+        return np.maximum(found, 0.0)
 
     def forecast(self, users: int = USERS) -> Forecast:
         """Return whether frequencies can be estimated, and the standard error with so many users.
@@ -244,20 +255,17 @@ class FiniteChannel(FrequencyMechanism):
         """
         count = integer("users", users, 1)
         try:
-            inverse, channel = self._inverse, self.channel
+            _ = self._inverse
         except EstimationError as error:
             reason = str(error).removeprefix("channel: ")
             return Forecast("frequencies", count, possible=False, reason=reason)
-        variance = channel @ (inverse**2).T - (channel @ inverse.T) ** 2  # of category i, answer x: row x
-        even = float(np.maximum(variance.mean(axis=0), 0.0).max())
-        largest = float(max(variance.max(), 0.0))
-        return Forecast(
-            "frequencies",
+        variance = self._variances
+        even, largest = float(variance.mean(axis=0).max()), float(variance.max())
+        return Forecast.of_shares(
             count,
-            possible=True,
-            largest=math.sqrt(largest / count),
-            typical=math.sqrt(even / count),
-            typical_data="if all answers are equally frequent",
+            math.sqrt(largest / count),
+            math.sqrt(even / count),
+            "if all answers are equally frequent",
         )
 
     def indistinguishable(self) -> list[list[int]]:
@@ -280,8 +288,12 @@ class FiniteChannel(FrequencyMechanism):
             truth = project_to_simplex(limits.value)
             spread = np.diag(truth @ channel) - (channel.T * truth) @ channel
         covariance = inverse @ spread @ inverse.T / users
-        names, errors = tuple(self.labels.shown()), limits.standard_error()
-        notes = few_users(users) + implausible(names, limits.value, errors, 0.0, 1.0)
+        names = tuple(self.labels.shown())
+        errors = told_by_intervals(limits.standard_error(), limits)
+        notes = few_users(users) + hardly_told(names, limits)
+        notes += uneven(self._variances, users)
+        worst = np.sqrt(self._variances.max(axis=0) / users)
+        notes += implausible(names, limits.value, worst, 0.0, 1.0, users)
         return FrequencyEstimate(
             limits.value, errors, users, names, population, covariance, limits, notes
         )

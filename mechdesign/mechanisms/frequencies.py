@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError, EstimationError, ParameterError, RowError
 from mechdesign.core.forecast import USERS, Forecast
+from mechdesign.core.printable import printable
 from mechdesign.core.randomness import BitSource, Rng, bit_source
 from mechdesign.core.tables import Coded, Values
 from mechdesign.core.text import listed, table
@@ -28,7 +29,7 @@ Array = NDArray[np.float64]
 
 REMEDY = (
     "the best channel for a prior never reports its rarest answers: to estimate frequencies build with an "
-    "even prior (the same number for every answer), a larger epsilon or a delta"
+    "even prior (the same number for every answer); a much larger epsilon can do as well, and build says so"
 )
 """What helps where answers of a mechanism for plain privacy are reported alike."""
 
@@ -108,7 +109,7 @@ class FrequencyEstimate:
         rows = self.rows()
         shown = rows if len(rows) <= 60 else rows[:60]
         more = "" if len(rows) <= 60 else f"\n... and {len(rows) - 60} more categories"
-        notes = "".join(f"\nnote: {note}" for note in self.notes)
+        notes = "".join(f"\nnote: {printable(note)}" for note in self.notes)
         return f"{self.users} reports\n{table(header, shown)}{more}{notes}"
 
     def as_json(self) -> dict[str, Any]:
@@ -183,6 +184,10 @@ class FrequencyMechanism(CollectingMechanism):
     def _prospect(self) -> Forecast:
         """The forecast, kept: a client asks for it with every answer."""
         return self.forecast()
+
+    def is_value(self, text: str) -> bool:
+        """Whether a text is one of the categories."""
+        return text in self.labels.shown()
 
     def require_missing(self, rule: str) -> None:
         """Raise ParameterError when missing answers are to be a category and no label is theirs."""

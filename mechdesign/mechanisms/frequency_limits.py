@@ -12,17 +12,33 @@ for all of them, except for the one that the others are mapped to.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.mechanisms.intervals import Law, Limits, law_of_average, not_rejected, score_distances, within
+from mechdesign.mechanisms.intervals import (
+    Law,
+    Limits,
+    law_of_average,
+    not_rejected,
+    score_distances,
+    tail_of,
+    within,
+)
 
 Array = NDArray[np.float64]
 
 FEWEST = 30
 """Coverage of the limits is measured from this number of users on."""
+
+WIDER = 1.5
+"""Intervals that are wider by this factor than normal ones replace the standard error."""
+
+MANY, UNEVEN = 1000, 10.0
+"""With fewer users the coverage of channels whose answers differ so much in variance is not promised."""
 
 ALIKE = 0.8
 """Scores are of two kinds when one gap is at least this part of their range."""
@@ -33,6 +49,44 @@ def few_users(users: int) -> tuple[str, ...]:
     if users >= FEWEST:
         return ()
     return (f"fewer than {FEWEST} users: the intervals may miss the frequency more often than stated",)
+
+
+def told_by_intervals(errors: Array, limits: Limits) -> Array:
+    """Return the standard errors, larger where the 95 % interval is much wider than they say.
+
+    An answer that is hardly ever reported has no report by chance, and then no variance in its estimate; the
+    interval knows better.
+    """
+    down, up = limits.distances(tail_of(0.95))
+    told: Array = (down + up) / (2.0 * NormalDist().inv_cdf(0.975))
+    return np.where(told > WIDER * errors, told, errors)
+
+
+def hardly_told(names: Sequence[str], limits: Limits) -> tuple[str, ...]:
+    """Return the note for frequencies whose interval is wider than all that is possible."""
+    down, up = limits.distances(tail_of(0.95))
+    wide = np.flatnonzero(down + up > 1.0).tolist()
+    if not wide:
+        return ()
+    more = f" and {len(wide) - 3} more" if len(wide) > 3 else ""
+    shown = ", ".join(f"'{names[answer]}'" for answer in wide[:3])
+    return (f"the reports hardly tell the frequency of {shown}{more}: the interval is wider than 0 to 1",)
+
+
+def uneven(variances: Array, users: int) -> tuple[str, ...]:
+    """Return the note for channels whose answers differ much in noise, (answer, category), and few users.
+
+    The limits take the variance of the other answers at their estimated frequencies, badly told by few users.
+    """
+    if users >= MANY or len(variances) < 3:
+        return ()
+    others = np.where(np.eye(len(variances), dtype=bool), np.nan, variances)
+    if not (np.nanmax(others, axis=0) > UNEVEN * np.nanmin(others, axis=0)).any():
+        return ()
+    return (
+        f"fewer than {MANY} users, and answers that differ much in noise: the intervals may miss more often "
+        "than stated",
+    )
 
 
 @dataclass(frozen=True, eq=False)

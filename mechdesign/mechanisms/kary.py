@@ -23,7 +23,7 @@ from mechdesign.core.randomness import BITS, TOTAL, BitSource
 from mechdesign.core.validation import integer, privacy_delta, privacy_epsilon
 from mechdesign.mechanisms.finite import SINGULAR, require_total
 from mechdesign.mechanisms.frequencies import REMEDY, FrequencyEstimate, FrequencyMechanism
-from mechdesign.mechanisms.frequency_limits import few_users
+from mechdesign.mechanisms.frequency_limits import few_users, hardly_told, told_by_intervals
 from mechdesign.mechanisms.kary_estimator import KaryEstimator
 from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.plausible import implausible
@@ -269,7 +269,10 @@ class KaryResponse(FrequencyMechanism):
         estimator, users = self._estimator, int(counts.sum())
         value, errors, limits = estimator.estimate(counts, population)
         names = tuple(self.labels.shown())
-        notes = few_users(users) + implausible(names, value, errors, 0.0, 1.0)
+        errors = told_by_intervals(errors, limits)
+        worst = np.full(len(value), math.sqrt(estimator.largest_variance() / users))
+        notes = few_users(users) + hardly_told(names, limits)
+        notes += implausible(names, value, worst, 0.0, 1.0, users)
         return FrequencyEstimate(value, errors, users, names, population, None, limits, notes)
 
     @cached_property
@@ -288,13 +291,11 @@ class KaryResponse(FrequencyMechanism):
         except EstimationError as error:
             reason = str(error).removeprefix("channel: ")
             return Forecast("frequencies", count, possible=False, reason=reason)
-        return Forecast(
-            "frequencies",
+        return Forecast.of_shares(
             count,
-            possible=True,
-            largest=math.sqrt(estimator.largest_variance() / count),
-            typical=math.sqrt(estimator.typical_variance() / count),
-            typical_data="if all answers are equally frequent",
+            math.sqrt(estimator.largest_variance() / count),
+            math.sqrt(estimator.typical_variance() / count),
+            "if all answers are equally frequent",
         )
 
     def _singular(self) -> EstimationError:

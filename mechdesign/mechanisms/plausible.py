@@ -7,11 +7,19 @@ from typing import Any
 
 import numpy as np
 
-FAR = 6.0
-"""Standard errors outside of what is possible from which an estimate is flagged: chance below 1e-8."""
+FAR = 5.0
+"""Largest possible standard errors outside of what is possible from which an estimate is flagged.
+
+For a normal estimate the chance is below 1e-6, whatever the data.
+"""
+
+FEWEST = 30
+"""Estimates from fewer users are not flagged: they are not normal."""
 
 
-def implausible(names: Sequence[str], value: Any, error: Any, low: Any, high: Any) -> tuple[str, ...]:
+def implausible(
+    names: Sequence[str], value: Any, error: Any, low: Any, high: Any, users: Any = FEWEST
+) -> tuple[str, ...]:
     """Return a note when estimates lie many standard errors outside of what is possible, naming the worst.
 
     Parameters
@@ -19,9 +27,11 @@ def implausible(names: Sequence[str], value: Any, error: Any, low: Any, high: An
     names : sequence of str
         What each estimate is of.
     value, error : (n,) array
-        Estimates with their standard errors.
+        Estimates, and the largest standard errors they can have.
     low, high : float or (n,) array
         Between which the truth lies.
+    users : int or (n,) array
+        How many reports each rests on.
 
     Examples
     --------
@@ -36,6 +46,7 @@ def implausible(names: Sequence[str], value: Any, error: Any, low: Any, high: An
     outside = np.maximum(bounds[0] - estimates, estimates - bounds[1])
     with np.errstate(divide="ignore", invalid="ignore"):
         far = np.where(errors > 0.0, outside / errors, np.where(outside > 0.0, np.inf, 0.0))
+    far = np.where(np.broadcast_to(np.asarray(users), far.shape) >= FEWEST, far, 0.0)
     wrong = far > FAR
     if not wrong.any():
         return ()

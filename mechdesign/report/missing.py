@@ -27,6 +27,8 @@ class MissingRule:
     rule : {"refuse", "drop", "category"}
     codes : tuple of str
         Texts that stand for a missing value, such as NA.
+    category : bool
+        Whether missing values can be a category here, for the remedy that errors name.
     rows : int
         How many rows were dropped or given the category ``missing``.
 
@@ -40,6 +42,7 @@ class MissingRule:
 
     rule: str = "refuse"
     codes: tuple[str, ...] = ()
+    category: bool = False
     rows: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
@@ -62,7 +65,8 @@ class MissingRule:
             name = min(found, key=lambda column: int(np.argmax(found[column])))
             count = int(found[name].sum())
             more = f" ({count} such rows here)" if count > 1 else ""
-            remedy = "leave such rows out with --missing drop, or count them with --missing category"
+            remedy = "leave such rows out with --missing drop"
+            remedy += ", or count them with --missing category" if self.category else ""
             raise RowError(f"column '{name}'", int(np.argmax(found[name])), f": is missing{more}; {remedy}")
         affected = np.logical_or.reduce(list(found.values()))
         self.rows += int(affected.sum())

@@ -1,12 +1,50 @@
-"""Whether an output may be written where something stands already: never over an input."""
+"""Whether an output may be written where something stands already: never over an input.
+
+The command that writes a table leaves its digest in an extended attribute of the file, so that the same
+command may replace it. Copies and file systems without such attributes do not have it; then ``--force`` is
+needed.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from mechdesign.core.errors import MechDesignError, ParameterError
+
+ATTRIBUTE = "user.mechdesign.command"
+
+
+def command_digest(words: Sequence[str], inputs: Iterable[str]) -> str:
+    """Return what tells a command from others: its words, and the places of what it reads.
+
+    Examples
+    --------
+    >>> first = command_digest(["randomize", "m3f2a91c07d4e"], ["people.csv"])
+    >>> first == command_digest(["randomize", "m3f2a91c07d4e"], ["./people.csv"])
+    True
+    >>> first == command_digest(["randomize", "m3f2a91c07d4e"], ["others.csv"])
+    False
+    """
+    text = json.dumps([list(words), [os.path.realpath(path) for path in inputs]])
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def remember(path: str, digest: str) -> None:
+    """Leave the digest of the command with the file it has written, where the file system can."""
+    with suppress(OSError, AttributeError):
+        os.setxattr(path, ATTRIBUTE, digest.encode())
+
+
+def is_from(path: str, digest: str) -> bool:
+    """Whether the file was written by the command of this digest."""
+    with suppress(OSError, AttributeError):
+        return os.getxattr(path, ATTRIBUTE) == digest.encode()
+    return False
 
 
 def require_output(
@@ -33,17 +71,17 @@ def require_output(
         ...
     mechdesign.core.errors.ParameterError: -o people.csv: is an input of this command; name another place
     """
+    if path == "-":
+        raise ParameterError("-o -: nothing is written to the standard output; name a file")
     for source in inputs:
         if same_file(path, source):
             raise ParameterError(f"-o {path}: is an input of this command; name another place")
     if force or not os.path.lexists(path) or not Path(path).is_file():
         return  # what is no file is refused when it is written
     if same is not None:
-        try:
+        with suppress(MechDesignError):
             if same():
                 return
-        except MechDesignError:
-            pass
     raise ParameterError(f"-o {path}: exists; name another place, or replace it with --force")
 
 

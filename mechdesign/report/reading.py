@@ -32,6 +32,8 @@ class FileTable(ABC):
     def __init__(self, path: str | os.PathLike[str], missing: MissingRule) -> None:
         self.path, self.missing = Path(path), missing
         self.name = os.fspath(path)
+        if self.path.exists() and not self.path.is_file():
+            raise DataError(f"{self.name}: cannot be read: it is no regular file; save it to one first")
         self._first, self._kept = 0, None  # type: int, NDArray[np.int64] | None
         self.columns = self._columns()
 

@@ -20,6 +20,9 @@ from mechdesign.report.reading import FileTable, Raw, texts
 BYTES = 1 << 20
 """What pyarrow makes a piece of; it reads some thirty of them ahead."""
 
+HEADER = 1 << 20
+"""Characters among which the header has to be."""
+
 LINES = 1 << 16
 """Lines that Python's own module collects before they become a piece."""
 
@@ -32,7 +35,10 @@ class CsvTable(FileTable):
 
     def _columns(self) -> tuple[str, ...]:
         with self._errors(), self.path.open(newline="", encoding="utf-8-sig") as stream:
-            header = next(csv.reader(stream), None)
+            start = stream.read(HEADER)
+            if len(start) == HEADER and not set("\r\n") & set(start):
+                raise DataError(f"{self.name}: its first line is longer than {HEADER} characters; is it CSV?")
+            header = next(csv.reader(io.StringIO(start, newline=""), strict=True), None)
         if not header:
             raise DataError(f"{self.name}: is empty; give a header line and one line a user")
         return tuple(header)
@@ -43,8 +49,10 @@ class CsvTable(FileTable):
             yield
         except OSError as error:
             raise DataError(f"{self.name}: cannot be read ({error.strerror}); check the path") from None
-        except (UnicodeDecodeError, csv.Error) as error:
+        except UnicodeDecodeError as error:
             raise DataError(f"{self.name}: is not a CSV file in UTF-8 ({error}); convert it") from None
+        except csv.Error as error:
+            raise DataError(f"{self.name}: is not a CSV file ({error}); correct its quotes") from None
 
     def _raw(self, columns: Sequence[str]) -> Iterator[Raw]:
         pieces = self._by_arrow if _arrow() is not None else self._by_python
@@ -76,7 +84,7 @@ class CsvTable(FileTable):
         size = max(1, os.path.getsize(self.path))
         with self._errors(), self.path.open("rb") as binary:
             stream = io.TextIOWrapper(binary, encoding="utf-8-sig", newline="")
-            reader = csv.reader(stream)
+            reader = csv.reader(stream, strict=True)
             next(reader, None)
             places = [self.columns.index(name) for name in columns]
             rows: list[list[str]] = []
@@ -100,12 +108,20 @@ class CsvTable(FileTable):
     def _full_lines(self, reader: Any) -> Iterator[list[str]]:
         """Yield the lines; a blank one is an empty value of the only column, or else no row at all."""
         width = len(self.columns)
-        for line in reader:
+        while True:
+            first = reader.line_num + 1
+            try:
+                line = next(reader)
+            except StopIteration:
+                return
+            except csv.Error as error:  # an open quote swallows all lines after it: its own is named
+                remedy = "look for a quote that is not closed"
+                raise DataError(f"{self.name}: line {first}: is not CSV ({error}); {remedy}") from None
             if not line and width > 1:
                 continue
             if line and len(line) != width:
                 count = f"{len(line)} fields, the header has {width}"
-                raise DataError(f"{self.name}: line {reader.line_num}: {count}; correct the line")
+                raise DataError(f"{self.name}: line {first}: {count}; correct the line")
             yield line or [""]
 
     def _by_arrow(self, columns: Sequence[str]) -> Iterator[Raw]:
@@ -116,8 +132,9 @@ class CsvTable(FileTable):
         places = {name: str(self.columns.index(name)) for name in columns}
         try:
             with self._errors(), self.path.open("rb") as binary:
+                counted, rows = _Counted(binary), 0
                 reader = csv_module.open_csv(
-                    binary,
+                    counted,
                     csv_module.ReadOptions(
                         block_size=BYTES,
                         use_threads=False,
@@ -135,12 +152,17 @@ class CsvTable(FileTable):
                 )
                 for number, batch in enumerate(reader, start=1):
                     part = min(1.0, number * BYTES / size)  # where it has read to says nothing
+                    rows += batch.num_rows
                     pairs = {name: self._arrow_values(batch.column(at)) for name, at in places.items()}
                     yield (
                         {name: values for name, (values, _) in pairs.items()},
                         {name: mask for name, (_, mask) in pairs.items()},
                         part,
                     )
+            if counted.quotes and counted.lines != rows + 1:
+                # Some field spans lines: it may be a quote that was never closed, which pyarrow lets pass.
+                for _ in self._by_python(columns[:1]):
+                    pass
         except arrow.ArrowException as error:
             # Read again with Python's module, whose errors name the line.
             if sum(len(next(iter(piece[1].values()))) for piece in self._by_python(columns)):
@@ -154,6 +176,35 @@ class CsvTable(FileTable):
         table = np.empty(len(words), dtype=object)
         table[:] = words
         return Coded(table, codes), gone[codes] if gone.any() else np.zeros(len(codes), dtype=np.bool_)
+
+
+class _Counted:
+    """A file that counts the quotes and the lines that are read from it."""
+
+    closed = False
+
+    def __init__(self, binary: Any) -> None:
+        self.binary, self.quotes, self.ends, self.last = binary, 0, 0, b"\n"
+
+    def read(self, size: int = -1) -> bytes:
+        """Read bytes."""
+        data: bytes = self.binary.read(size)
+        self.quotes += data.count(b'"')
+        self.ends += data.count(b"\n")
+        self.last = data[-1:] or self.last
+        return data
+
+    @property
+    def lines(self) -> int:
+        """The number of lines so far; the last one need not have an end."""
+        return self.ends + (self.last != b"\n")
+
+    def readable(self) -> bool:
+        """Say that it can be read."""
+        return True
+
+    def close(self) -> None:
+        """Leave the file to whoever opened it."""
 
 
 def _blank(values: Values) -> Mask:

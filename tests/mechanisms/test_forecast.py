@@ -69,12 +69,7 @@ LINE = -np.abs(np.subtract.outer(np.arange(20.0), np.arange(20.0)))
         (
             md.RandomizedResponse([0.9, 0.05, 0.05], 1.0),
             md.RandomizedResponse([0.9, 0.05, 0.05], 5.0),
-            "a larger epsilon",
-        ),
-        (
-            md.RandomizedResponse([0.9, 0.05, 0.05], 1.0),
-            md.RandomizedResponse([0.9, 0.05, 0.05], 1.0, 0.1),
-            "or a delta",
+            "a much larger epsilon can do as well",
         ),
         (
             md.RandomizedResponse([0.05] * 20, 0.1, distance="line", utility=LINE),
@@ -84,7 +79,7 @@ LINE = -np.abs(np.subtract.outer(np.arange(20.0), np.arange(20.0)))
         (
             md.RandomizedResponse([0.05] * 20, 0.1, distance="line", utility=LINE),
             md.RandomizedResponse([0.05] * 20, 1.0, distance="line", utility=LINE),
-            "a larger epsilon per unit of distance",
+            "a much larger epsilon can do as well",
         ),
         (
             md.RandomizedResponse([0.5, 0.5], 0.0),
@@ -146,3 +141,17 @@ def test_the_forecast_of_a_solution_is_that_of_its_mechanism():
     assert printed.forecast(500) is None, "its mechanism is refused"
     text = str(md.compare(md.RandomizedResponse([0.4, 0.3, 0.3], 2.0), ["closed-form", "lp"]))
     assert "closed-form, lp: frequencies: can be estimated" in text
+
+
+def test_a_share_with_an_error_above_one_is_not_estimated():
+    """A tiny delta makes a channel invertible, and its estimates worthless."""
+    prior = [0.4, 0.3, 0.2, 0.05, 0.05]
+    mechanism = md.solve(md.RandomizedResponse(prior, 1.0, 1e-6)).mechanism()
+    forecast = mechanism.forecast()
+    assert forecast.largest > 1.0
+    assert not forecast.possible
+    assert "every share lies between 0 and 1" in str(forecast)
+    with pytest.raises(EstimationError, match="CANNOT"):
+        mechanism.randomize([0, 1])
+    few = md.solve(md.RandomizedResponse([0.5, 0.5], 0.1)).mechanism()
+    assert (few.forecast(30).possible, few.forecast(10_000).possible) == (False, True)

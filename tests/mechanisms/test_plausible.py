@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import mechdesign as md
+from mechdesign.mechanisms import FiniteChannel, PrivacyTarget
 from mechdesign.mechanisms.mean import AttributeSampling, Duchi, Laplace
 from mechdesign.mechanisms.plausible import implausible
 
@@ -46,6 +47,27 @@ def test_attributes_are_named():
 
 
 def test_small_excesses_are_chance_and_no_flag():
-    assert implausible(["a", "b"], [1.05, -0.05], [0.01, 0.01], 0.0, 1.0) == ()
+    assert implausible(["a", "b"], [1.04, -0.04], [0.01, 0.01], 0.0, 1.0) == ()
     assert implausible(["a"], [0.5], [0.0], 0.0, 1.0) == ()
     assert implausible(["a"], [1.5], [0.0], 0.0, 1.0) != ()
+
+
+def test_honest_reports_of_a_bad_channel_are_not_flagged():
+    """2000 surveys of 100 by a channel whose answers differ much in noise: none is called impossible."""
+    rows = np.array([[0.01, 0.62, 0.37], [0.12, 0.4, 0.48], [0.0, 1.0, 0.0]])
+    mechanism = FiniteChannel.from_floats(rows, PrivacyTarget(8.0))
+    answers = np.repeat([0, 1, 2], [0, 5, 95])
+    random = np.random.default_rng(3)
+    for _ in range(2000):
+        estimate = mechanism.estimate(mechanism.randomize(answers, rng=random, anyway=True))
+        assert not [note for note in estimate.notes if "impossible" in note]
+    assert any("differ much in noise" in note for note in estimate.notes)
+
+
+@pytest.mark.parametrize("users", [1, 2, 5, 30])
+def test_few_honest_numbers_are_not_flagged(users):
+    random = np.random.default_rng(4)
+    mechanism = Laplace(2.0)
+    for _ in range(2000):
+        estimate = mechanism.estimate(mechanism.randomize(np.ones(users), rng=random))
+        assert "impossible" not in str(estimate.notes)

@@ -18,6 +18,7 @@ from mechdesign.catalog.bibliography import bibliography
 from mechdesign.cli import main
 from mechdesign.core.method import Kind
 from mechdesign.core.simulate import simulate
+from mechdesign.core.solve import _methods
 from mechdesign.mechanisms.base import mechanism_types
 from mechdesign.problems import exported_names, families, problem_classes
 
@@ -152,7 +153,7 @@ METHOD = Method("guess", NewProblem, "heuristic", 1, "a guess", run)
 
 def forget() -> None:
     """Empty what is remembered about families."""
-    for function in (families, problem_classes, exported_names, md.methods_of, mechanism_types):
+    for function in (families, problem_classes, exported_names, _methods, mechanism_types):
         function.cache_clear()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import numpy as np
@@ -230,3 +231,25 @@ def test_progress_tells_how_far_the_reading_is(tmp_path, reader, suffix, monkeyp
     assert seen[-1] == (1.0, rows)
     # the reader is at most two blocks ahead of what was handed on
     assert all(done / rows - 0.01 <= part <= (done + 2 * ROWS) / rows for part, done in seen)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'a,b\n1,x\n2,"open\n3,y\n4,z\n',
+        'a,b\n1,x\n2,"open\n3,y\n4,"z\n5,w\n',
+        'a,b\n1,x\n2,"one" two\n3,"and\nmore"\n',
+    ],
+)
+def test_a_quote_that_is_not_closed_swallows_nobody(tmp_path, reader, text):
+    path = tmp_path / "open.csv"
+    path.write_text(text)
+    with pytest.raises(DataError, match=r"open.csv: line 3: is not CSV .*look for a quote"):
+        for _ in open_table(path).blocks(["a"]):
+            pass
+
+
+def test_a_pipe_is_refused(tmp_path, reader):
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(DataError, match=r"cannot be read: it is no regular file; save it to one first"):
+        open_table(tmp_path / "pipe.csv")

@@ -10,11 +10,14 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError, RowError
 from mechdesign.core.tables import Block, Source
-from mechdesign.mechanisms.collecting import Owner, data_column, located
+from mechdesign.mechanisms.collecting import Owner, data_column, located, require_columns
 from mechdesign.mechanisms.mean.values import as_floats
-from mechdesign.mechanisms.operations import COLUMN, Column, Operation, Settings
+from mechdesign.mechanisms.operations import COLUMN, Column, Operation, Option, Settings
 
 ITEM, EPSILON, PAYMENT = "item", "epsilon", "payment"
+
+
+KEEP = Option("keep", "texts", "a column to copy beside the results, such as who it is; once for each")
 
 
 class Menu(Owner, Protocol):
@@ -43,7 +46,7 @@ def menu_operations(menu: Menu) -> tuple[Operation, ...]:
             (takes,),
             gives,
             lambda sources, settings: _chosen(menu, sources, settings),
-            (COLUMN,),
+            (COLUMN, KEEP),
         ),
     )
 
@@ -51,10 +54,13 @@ def menu_operations(menu: Menu) -> tuple[Operation, ...]:
 def _chosen(menu: Menu, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
     (source,) = sources
     column = data_column(source, settings, menu)
-    if column in (ITEM, EPSILON, PAYMENT):
-        raise DataError(f"{source.name}: column '{column}' has the name of a result; rename it")
+    kept = list(settings["keep"] or [])
+    require_columns(source, [column, *kept])
+    for name in (column, *kept):
+        if name in (ITEM, EPSILON, PAYMENT):
+            raise DataError(f"{source.name}: column '{name}' has the name of a result; rename it")
     with_nothing = np.vstack([menu.items, [0.0, 0.0]])  # so that item -1 is nothing for nothing
-    for block in source.blocks([column]):
+    for block in source.blocks([*kept, column]):
         with located(source, column):
             types = as_floats(block[column], 1, "types")
             wrong = ~((types > 0.0) & np.isfinite(types))
@@ -64,7 +70,7 @@ def _chosen(menu: Menu, sources: Sequence[Source], settings: Settings) -> Iterat
             items = menu.choose(types)
         settings.count("people stay out", int((items < 0).sum()))
         yield {
-            column: block[column],
+            **{name: block[name] for name in (*kept, column)},
             ITEM: items,
             EPSILON: with_nothing[items, 0],
             PAYMENT: with_nothing[items, 1],

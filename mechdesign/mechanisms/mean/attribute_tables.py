@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError, RowError
 from mechdesign.core.randomness import Rng
-from mechdesign.core.tables import Block, Source, Values, regrouped
+from mechdesign.core.tables import Block, Source, Values, length, regrouped
 from mechdesign.mechanisms.collecting import (
     Reporting,
     count_outside,
@@ -18,6 +18,7 @@ from mechdesign.mechanisms.collecting import (
     marked,
     report_column,
     require_columns,
+    require_data,
 )
 from mechdesign.mechanisms.labels import Labels
 from mechdesign.mechanisms.mean.table import ColumnRanges
@@ -99,7 +100,7 @@ def _data_columns(mechanism: Sampling, source: Source, settings: Settings) -> li
     names = mechanism.labels.names
     given = settings["column"] or mechanism.data_columns or (names if names is not None else source.columns)
     columns = list(given)
-    require_columns(source, columns)
+    require_data(source, columns)
     if names is not None:
         if set(names) != set(columns):
             raise DataError(
@@ -120,10 +121,35 @@ def _estimated(mechanism: Sampling, sources: Sequence[Source], settings: Setting
     for source in sources:
         require_columns(source, [ATTRIBUTE])
         column = report_column(_Without(source, ATTRIBUTE), settings, mechanism)
-        for block in regrouped(source.blocks([ATTRIBUTE, column]), mechanism.per_user):
-            with located(source):
+        if mechanism.per_user == 1:
+            for block in source.blocks([ATTRIBUTE, column]):
+                with located(source):
+                    server.update(_records(block[ATTRIBUTE], block[column]))
+            continue
+        done = 0
+        for block in regrouped(_complete(source, [ATTRIBUTE, column]), mechanism.per_user):
+            try:
                 server.update(_records(block[ATTRIBUTE], block[column]))
+            except RowError as error:
+                raise RowError(f"{source.name}: {error.what}", done + error.row, error.text) from None
+            except DataError as error:
+                raise DataError(f"{source.name}: {error}") from None
+            done += length(block)
     return server.estimate(population=bool(settings["population"]))
+
+
+def _complete(source: Source, columns: Sequence[str]) -> Iterator[Block]:
+    """Yield the blocks, and refuse a dropped row: the reports of a user, one after the other, fall apart."""
+    done = 0
+    for block in source.blocks(columns):
+        rows = length(block)
+        if (source.row(0), source.row(rows - 1)) != (done + 1, done + rows):
+            raise DataError(
+                f"{source.name}: rows without a value were dropped, and with them parts of users, who have "
+                "several rows each; leave out whole users"
+            )
+        done += rows
+        yield block
 
 
 def _records(attributes: Values, reports: Values) -> NDArray[Any]:

@@ -165,9 +165,10 @@ class AttributeSampling(CollectingMechanism):
         table, source = self.ranges.check(values, clip), self.source(rng)
         users, k = len(table), self.per_user
         reports = np.empty(users * k, dtype=self.dtype)
-        rows = np.repeat(np.arange(max(1, CHUNK // k)), k)
-        for start in range(0, users, max(1, CHUNK // k)):
-            part = table[start : start + max(1, CHUNK // k)]
+        piece = 1 << max(0, (CHUNK // k).bit_length() - 1)  # a power of two: blocks of a file leave no trace
+        rows = np.repeat(np.arange(piece), k)
+        for start in range(0, users, piece):
+            part = table[start : start + piece]
             drawn = draw_attributes(len(part), self.size, k, source).ravel()
             chosen = part[rows[: len(drawn)], drawn]
             block = reports[start * k : start * k + len(drawn)]
@@ -200,13 +201,22 @@ class AttributeSampling(CollectingMechanism):
 
     def forecast(self, users: int = USERS) -> Forecast:
         """Return the standard error of an attribute's mean with so many users, in the widest range."""
-        count, share, domain = integer("users", users, 1), self.per_user / self.size, self.inner.domain
-        variance = self.inner.worst_variance()
+        count = integer("users", users, 1)
+        expected = np.array([count * self.per_user / self.size])
+        widest = float(self.ranges.width.max()) / self.inner.domain.width
+        largest = float(self.worst_errors(expected, count)[0]) * widest
+        return Forecast("means", count, possible=True, largest=largest)
+
+    def worst_errors(self, counts: NDArray[Any], users: int) -> Array:
+        """Return the largest standard errors of columns with so many reports, in units of the inner range."""
+        variance, domain = self.inner.worst_variance(), self.inner.domain
+        reports = np.maximum(np.asarray(counts, dtype=np.float64), 1.0)
         if self.estimator == "scaled":  # no larger than with the worst variance and the worst score at once
             scores = np.array([domain.low, domain.high]) - float(self.inner.offset)
-            variance += (1.0 - share) * float(np.max(scores**2))
-        widest = float(self.ranges.width.max()) / domain.width
-        return Forecast("means", count, possible=True, largest=math.sqrt(variance / (count * share)) * widest)
+            variance += (1.0 - self.per_user / self.size) * float(np.max(scores**2))
+            reports = np.full(len(reports), users * self.per_user / self.size)
+        errors: Array = np.sqrt(variance / reports)
+        return errors
 
     # Server
 

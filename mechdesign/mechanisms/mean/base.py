@@ -199,7 +199,8 @@ class MeanMechanism(CollectingMechanism):
         sums = ReportSums(moments.count, float(centred), square, 0.0 if population else 1.0)
         limits = self.limits(sums, float(abs(self.slope) * moments.rounding))
         value, error = float(centred + self.offset), float(limits.standard_error())
-        notes = few_reports(limits) + implausible(["mean"], value, error, self.domain.low, self.domain.high)
+        worst, ends = math.sqrt(self.worst_variance() / moments.count), (self.domain.low, self.domain.high)
+        notes = few_reports(limits) + implausible(["mean"], value, worst, *ends, moments.count)
         return MeanEstimate(value, error, moments.count, population, limits, notes)
 
     # Accuracy

@@ -37,6 +37,9 @@ class Sampling(Protocol):
     def fingerprint(self) -> str:
         """The digest of its content."""
 
+    def worst_errors(self, counts: Codes, users: int) -> Array:
+        """Return the largest standard errors of the columns, in units of the inner range."""
+
     def column_values(
         self, columns: Sequence[Moments], users: int, population: bool
     ) -> tuple[Array, ScoreLimits | BinomialLimits]:
@@ -114,7 +117,8 @@ class AttributeAggregator:
         names = tuple(mechanism.labels.shown())
         errors = limits.standard_error()
         notes = self._notes(counts, unknown, isinstance(inner, BinomialLimits))
-        notes += implausible(names, values, errors, mechanism.ranges.low, mechanism.ranges.high)
+        worst = factor * mechanism.worst_errors(counts, users)
+        notes += implausible(names, values, worst, mechanism.ranges.low, mechanism.ranges.high, counts)
         return AttributeMeans(values, errors, counts, users, names, population, limits, notes)
 
     def _notes(self, counts: Codes, unknown: NDArray[np.bool_], exact: bool) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.printable import printable
 from mechdesign.core.text import listed, table
 from mechdesign.mechanisms.intervals import Limits, NormalLimits, tail_of
 
@@ -63,7 +64,7 @@ class MeanEstimate:
     def __str__(self) -> str:
         low, high = self.interval()
         figures = f"mean {self.value:.6g}, standard error {self.standard_error:.3g}"
-        notes = "".join(f"\nnote: {note}" for note in self.notes)
+        notes = "".join(f"\nnote: {printable(note)}" for note in self.notes)
         return f"{figures}, 95% [{low:.6g}, {high:.6g}], {self.users} reports{notes}"
 
     def as_json(self) -> dict[str, Any]:
@@ -129,7 +130,7 @@ class AttributeMeans:
 
     def __str__(self) -> str:
         header = ["attribute", "reports", "mean", "std.error", "95% low", "95% high"]
-        notes = "".join(f"\nnote: {note}" for note in self.notes)
+        notes = "".join(f"\nnote: {printable(note)}" for note in self.notes)
         return f"{self.users} users\n{table(header, self.rows())}{notes}"
 
     def as_json(self) -> dict[str, Any]:

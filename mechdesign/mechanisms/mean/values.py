@@ -124,6 +124,8 @@ def as_floats(values: Any, dimensions: int, what: str) -> Array:
         if found is None:
             row = place // raw.shape[1] if raw.ndim == 2 else place
             remedy = "correct or leave out the row"
+            if isinstance(value, str) and value.strip().isalpha():
+                remedy += f"; if it stands for a missing value, --missing-code {value.strip()}"
             raise RowError(what, row, f": {shown(value)} is not a number; {remedy}")
         numbers[place] = found
     return numbers.reshape(raw.shape)
