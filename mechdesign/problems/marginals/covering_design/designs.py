@@ -6,7 +6,6 @@ matrices, a row a block.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -94,8 +93,10 @@ def gaussian(dimension: int, part: int, size: int) -> int:
     >>> gaussian(3, 1, 2), gaussian(4, 2, 2)
     (7, 35)
     """
-    above = math.prod(size ** (dimension - i) - 1 for i in range(part))
-    return above // math.prod(size ** (i + 1) - 1 for i in range(part))
+    count = 1
+    for i in range(part):  # each product is divisible: it is the number for i + 1
+        count = count * (size ** (dimension - i) - 1) // (size ** (i + 1) - 1)
+    return count
 
 
 @dataclass(frozen=True)
@@ -170,10 +171,10 @@ def _membership(rows: Wholes, points: int) -> Bits:
 
 def _spheres(most: int) -> Iterator[Design]:
     for size in range(3, most):
-        found = prime_power(size)
-        for part in range(2, found[1] + 1) if found else ():
-            if found[1] % part == 0 and size + 1 <= most:
-                base = found[0] ** (found[1] // part)
+        prime, exponent = prime_power(size) or (size, 1)
+        for part in range(2, exponent + 1):
+            if exponent % part == 0:
+                base = prime ** (exponent // part)
                 count = (size + 1) * size * (size - 1) // ((base + 1) * base * (base - 1))
                 name = f"circles of PG(1, {size}) over GF({base})"
                 yield Design(name, size + 1, 3, base + 1, count, _Circles(base, size))

@@ -44,7 +44,9 @@ class Builder:
         rule, detail = RULES[table.rule[points, block]], int(table.detail[points, block])
         if rule == "design":
             design = designs(order, self.points)[detail]
-            return design.name if design.points == points else f"{design.name}, {design.points - points} deleted"
+            return (
+                design.name if design.points == points else f"{design.name}, {design.points - points} deleted"
+            )
         words = {
             "all": "all subsets",
             "one": "one block",

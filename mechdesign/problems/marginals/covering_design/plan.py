@@ -1,6 +1,7 @@
 """The smallest covering that the constructions give, by dynamic programming over all smaller parameters.
 
-C(d, k, l) is the number of blocks for d points, order k, blocks of l. Rules, each proved on the family's page:
+C(d, k, l) is the number of blocks for d points, order k, blocks of l. Rules, each proved on
+the family's page:
 
 - ``all``: l = k, every subset. ``one``: l = d, a single block. ``parts``: k = 1, blocks side by side.
 - ``design``: a known design on D >= d points, the last D - d deleted. A block that keeps more than l points
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,7 +60,7 @@ class Table:
         self.detail[points][better] = detail
 
 
-@cache
+@lru_cache(maxsize=32)
 def tables(points: int, order: int, block: int) -> tuple[Table, ...]:
     """Return the tables for the orders 0 .. order, up to so many points and so large blocks.
 
@@ -113,7 +114,7 @@ def _fill(done: list[Table], points: int, known: list[tuple[int, Counts]]) -> No
 
 
 def _kept_points(known: tuple[Design, ...], most: int) -> list[tuple[int, Counts]]:
-    """Return for each design (its number) how many blocks keep s of the first p points, in row p, column s."""
+    """Return for each design (its number) how many blocks keep s of the first p points: row p, column s."""
     found = []
     for number, design in enumerate(known):
         kept = np.cumsum(members(design), axis=1)
