@@ -6,6 +6,7 @@ the caller checks the solution and proves a bound of its own.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -52,7 +53,9 @@ class BinaryResult:
 
 
 def solve_binary(program: BinaryProgram, nodes: int = 2000) -> BinaryResult:
-    """Solve with CBC, which comes with pulp, within a number of nodes: the same program, the same answer.
+    """Solve within a number of nodes with HiGHS, or with CBC where that is missing.
+
+    No clock decides, so the same program has the same answer.
 
     Examples
     --------
@@ -64,31 +67,46 @@ def solve_binary(program: BinaryProgram, nodes: int = 2000) -> BinaryResult:
     """
     import pulp
 
-    count = len(program.costs)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # pulp 3.3 announces 4.0 at every step
+        model, variables = _model(program)
+        solver = _solver(nodes)
+        model.solve(solver)
+    words: dict[int, Status] = {
+        pulp.LpSolutionOptimal: "optimal",
+        pulp.LpSolutionIntegerFeasible: "feasible",
+        pulp.LpSolutionInfeasible: "infeasible",
+    }
+    status, name = words.get(model.sol_status, "failed"), str(solver.name)
+    if status not in ("optimal", "feasible"):
+        text = f"{name} ended with: {pulp.LpSolution[model.sol_status]}"
+        none = np.zeros(0, dtype=np.bool_)
+        return BinaryResult("infeasible" if status == "infeasible" else "failed", none, name, text)
+    # a variable without a cost and without a row has no value: it stays where it is
+    values = [variable.lowBound if variable.varValue is None else variable.varValue for variable in variables]
+    return BinaryResult(status, np.array(values) > 0.5, name, "")
+
+
+def _model(program: BinaryProgram) -> tuple[Any, list[Any]]:
+    """Return the program in pulp's words, and its variables in order."""
+    import pulp
+
     model = pulp.LpProblem("binary", pulp.LpMinimize)
     variables = [
-        pulp.LpVariable(f"x{place}", int(program.fixed[place]), 1, pulp.LpInteger) for place in range(count)
+        model.add_variable(f"x{place}", int(fixed), 1, pulp.LpInteger)
+        for place, fixed in enumerate(program.fixed.tolist())
     ]
     model.setObjective(pulp.LpAffineExpression(list(zip(variables, program.costs.tolist(), strict=True))))
     rows: Any = program.rows
     for row, limit in enumerate(program.limits.tolist()):
         entries = slice(rows.indptr[row], rows.indptr[row + 1])
         terms = zip(rows.indices[entries].tolist(), rows.data[entries].tolist(), strict=True)
-        model.addConstraint(
-            pulp.LpAffineExpression([(variables[place], value) for place, value in terms]) >= limit
-        )
-    solver = pulp.PULP_CBC_CMD(msg=False, threads=1, maxNodes=nodes, timeLimit=None)
-    model.solve(solver)
-    words: dict[int, Status] = {
-        pulp.LpSolutionOptimal: "optimal",
-        pulp.LpSolutionIntegerFeasible: "feasible",
-        pulp.LpSolutionInfeasible: "infeasible",
-    }
-    status = words.get(model.sol_status, "failed")
-    values = [variable.varValue for variable in variables]
-    if status not in ("optimal", "feasible") or None in values:
-        text = f"CBC ended with: {pulp.LpSolution[model.sol_status]}"
-        return BinaryResult(
-            "infeasible" if status == "infeasible" else "failed", np.zeros(0, dtype=np.bool_), "CBC", text
-        )
-    return BinaryResult(status, np.array(values) > 0.5, "CBC", "")
+        model += pulp.LpAffineExpression([(variables[place], value) for place, value in terms]) >= limit
+    return model, variables
+
+
+def _solver(nodes: int) -> Any:
+    import pulp
+
+    highs = pulp.HiGHS(msg=False, threads=1, mip_max_nodes=nodes)
+    return highs if highs.available() else pulp.PULP_CBC_CMD(msg=False, threads=1, maxNodes=nodes)

@@ -60,7 +60,8 @@ def excess_bound(points: int, block: int) -> int:
 
     If r = (d-1)/(l-1) is whole and d r = -1 (mod l), ceil(d r / l) blocks would have d r + 1 incidences:
     one point in r + 1 blocks, all others in r. The others meet every point exactly once, so that one pair
-    each is left for the first point, which has l - 1 places too many. Mills and Mullin (1992), theorem 2.1.
+    each is left for the first point, which has l - 1 places too many. Hanani's improvement, see Mills and
+    Mullin (1992).
 
     Examples
     --------
@@ -79,7 +80,7 @@ def rank_bound(points: int, block: int) -> int:
     Of b blocks with e = l b - d r incidences more than needed, at least d - e points lie in exactly r.
     Their rows of the incidence matrix have the Gram matrix (r-1) I + J + A, with A the adjacency matrix
     of pairs covered more than once, whose row sums are at most r (l-1) - (d-1). It is positive definite,
-    so that b >= d - e. With e = 0 and A = 0 this is Fisher's inequality.
+    so that b >= d - e. With e = 0 and A = 0 this is Fisher's inequality (1940).
 
     Examples
     --------

@@ -2,8 +2,8 @@
 
 A step takes an uncovered subset at random and looks at every block that lacks one point of it: which of the
 block's other points is best given up for that point? The exchange that leaves the fewest subsets uncovered
-is made, even if that is more than before; a block rests for a few steps then. (Problem dependent
-optimisation of Bluskov, Heinrich and others, with a short memory.)
+is made, even if that is more than before; a block rests for a few steps then. The neighbours are those of
+Nurmela and Ostergard (1993), only those that help the chosen subset; the memory is that of tabu search.
 """
 
 from __future__ import annotations

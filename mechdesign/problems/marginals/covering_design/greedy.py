@@ -20,8 +20,8 @@ from mechdesign.problems.marginals.covering_design.subsets import (
 SEED = 20190601
 """The same problem gives the same covering every time."""
 
-EFFORT = 40_000_000
-"""Subsets that the local search looks at: two or three seconds."""
+MOST_EFFORT, EFFORT_EACH = 40_000_000, 20_000
+"""Subsets that the local search looks at, at most (two or three seconds), and for each one to be covered."""
 
 MOST_RANKED = 2_000_000
 """Subsets of candidates that the exact greedy choice looks at; above it blocks are grown point by point."""
@@ -111,7 +111,7 @@ def _one_grown(
         block, outside[point] = np.append(block, point), False
 
 
-def searched(problem: CoveringDesign, start: Wholes | None, effort: int) -> Wholes:
+def searched(problem: CoveringDesign, start: Wholes | None, effort: int | None) -> Wholes:
     """Return the best that greedy choice and local search find, from the given start where it is smaller."""
     subsets = Subsets(problem.points, problem.order)
     rng = np.random.default_rng(SEED)
@@ -121,20 +121,22 @@ def searched(problem: CoveringDesign, start: Wholes | None, effort: int) -> Whol
     first = without_redundant(first, subsets)
     if start is not None and len(start) <= len(first):
         first = start
+    if effort is None:
+        effort = min(MOST_EFFORT, EFFORT_EACH * subsets.count)
     blocks, _ = improved(first, subsets, enough, effort, rng)
     ordered = np.sort(blocks, axis=1)
     result: Wholes = ordered[np.lexsort(ordered.T[::-1])]
     return result
 
 
-def run(problem: CoveringDesign, effort: int = EFFORT) -> Outcome:
+def run(problem: CoveringDesign, effort: int | None = None) -> Outcome:
     """Choose greedily, remove what is redundant, then try with one block fewer, and so on.
 
     Parameters
     ----------
     problem : CoveringDesign
-    effort : int
-        How many subsets the local search may look at.
+    effort : int, optional
+        How many subsets the local search may look at; by default as many as take a few seconds.
     """
     return outcome(problem, searched(problem, None, effort), "greedy choice and local search")
 
