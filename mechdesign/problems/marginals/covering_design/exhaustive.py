@@ -14,6 +14,7 @@ from itertools import combinations, product
 
 from mechdesign.core.method import Method, Outcome
 from mechdesign.problems.marginals.covering_design.bounds import lower_bound
+from mechdesign.problems.marginals.covering_design.designs import Wholes
 from mechdesign.problems.marginals.covering_design.geometric import as_set, construct, full_rows
 from mechdesign.problems.marginals.covering_design.problem import CoveringDesign, outcome
 
@@ -105,12 +106,24 @@ class Search:
                 yield tuple(sorted((*first, *added)))
 
 
-def excluded(problem: CoveringDesign, value: int, nodes: int = NODES) -> bool:
-    """Return whether the search has gone through all cases and found no covering with ``value`` blocks."""
+def settle(problem: CoveringDesign, blocks: Wholes, nodes: int = NODES) -> tuple[Wholes, bool]:
+    """Return the smallest covering that is found within the nodes, and whether all smaller ones are excluded.
+
+    Parameters
+    ----------
+    problem : CoveringDesign
+    blocks : (m, block) array
+        A covering; coverings with fewer blocks are looked for.
+    nodes : int
+    """
     if why_not(problem) is not None:
-        return False
+        return blocks, False
     search = Search(problem.points, problem.order, problem.block, nodes)
-    return search.find(value) is None and search.nodes >= 0
+    found = search.find(len(blocks) - 1)
+    while found is not None:
+        blocks = full_rows([as_set(block) for block in found], problem.points, problem.block)
+        found = search.find(len(blocks) - 1)
+    return blocks, search.nodes >= 0
 
 
 def run(problem: CoveringDesign, nodes: int = NODES) -> Outcome:

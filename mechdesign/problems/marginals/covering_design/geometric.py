@@ -57,7 +57,7 @@ class Builder:
         }
         if rule == "fewer":
             return f"one point fewer than: {self.rule(points + 1, order, block)}"
-        return words[rule] if rule in words else self.rule(points, order, block - 1)
+        return words[rule]
 
     # Rules
 
@@ -119,9 +119,6 @@ class Builder:
         every = (1 << points) - 1
         kept = [one & every for one in self.blocks(points + 1, table.order, block)]
         return [one for one in kept if one.bit_count() >= table.order]
-
-    def _pad(self, table: Table, points: int, block: int) -> Sets:
-        return self.blocks(points, table.order, block - 1)
 
     def placed(self, blocks: Sets, where: list[int]) -> Sets:
         """Return the blocks with point i moved to the i-th of these places."""

@@ -10,7 +10,7 @@ the family's page:
 - ``product``: d = d1 + d2; for each s the blocks of C(d1, s, a) joined to each of C(d2, k - s, l - a).
 - ``double``: k = 3, l = 4, d = 2 m with m even: two coverings of m points, and pairs of pairs of the same
   colour in two one-factorisations.
-- ``fewer``: a covering of d + 1 points, one deleted. ``pad``: blocks of l - 1 and any point more.
+- ``fewer``: a covering of d + 1 points, one deleted.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Counts = NDArray[np.float64]
 BEYOND = 4
 """Rows of the table above the wanted number of points, for the rule ``fewer``."""
 
-RULES = ("none", "all", "one", "parts", "design", "groups", "product", "double", "fewer", "pad")
+RULES = ("none", "all", "one", "parts", "design", "groups", "product", "double", "fewer")
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,10 +107,6 @@ def _fill(done: list[Table], points: int, known: list[tuple[int, Counts]]) -> No
         doubled = np.full(block + 1, math.inf)
         doubled[4] = 2 * table.size[half, 4] + (half - 1) * (half // 2) ** 2
         table.improve(points, doubled, "double")
-    for size in range(order + 1, block + 1):
-        if table.size[points, size - 1] < table.size[points, size]:
-            table.size[points, size] = table.size[points, size - 1]
-            table.rule[points, size] = RULES.index("pad")
 
 
 def _kept_points(known: tuple[Design, ...], most: int) -> list[tuple[int, Counts]]:
