@@ -53,9 +53,9 @@ class BinaryResult:
 
 
 def solve_binary(program: BinaryProgram, nodes: int = 2000) -> BinaryResult:
-    """Solve within a number of nodes with HiGHS, or with CBC where that is missing.
+    """Solve within a number of nodes with CBC, or for a minute at most with HiGHS where pulp has no CBC.
 
-    No clock decides, so the same program has the same answer.
+    With CBC no clock decides, so the same program has the same answer.
 
     Examples
     --------
@@ -108,5 +108,11 @@ def _model(program: BinaryProgram) -> tuple[Any, list[Any]]:
 def _solver(nodes: int) -> Any:
     import pulp
 
-    highs = pulp.HiGHS(msg=False, threads=1, mip_max_nodes=nodes)
-    return highs if highs.available() else pulp.PULP_CBC_CMD(msg=False, threads=1, maxNodes=nodes)
+    if hasattr(pulp, "PULP_CBC_CMD"):  # pulp 4 has none
+        bundled = pulp.PULP_CBC_CMD(msg=False, threads=1, maxNodes=nodes)
+        if bundled.available():
+            return bundled
+    own = pulp.COIN_CMD(msg=False, threads=1, maxNodes=nodes)
+    return (
+        own if own.available() else pulp.HiGHS(msg=False, threads=1, timeLimit=60)
+    )  # it knows no such limit

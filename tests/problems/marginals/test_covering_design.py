@@ -179,3 +179,9 @@ def test_the_shell_solves_and_refuses_to_build(tmp_path, capsys):
     output, error = capsys.readouterr()
     assert (output, error.count("\n")) == ("", 1)
     assert "this problem has no mechanism to run; use the variables instead" in error
+
+
+def test_a_gap_of_nothing_is_shown_without_a_sign():
+    comparison = md.compare(md.CoveringDesign(7, 2, 3), ["portfolio", "greedy"])
+    (greedy,) = [row for row in comparison.rows() if row[0] == "greedy"]
+    assert greedy[6] == "0.0e+00"

@@ -26,10 +26,10 @@ from mechdesign.problems.marginals.covering_design.subsets import Subsets, Whole
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-MOST_CANDIDATES = 800
+MOST_CANDIDATES = 500
 """Zero-one variables."""
 
-NODES = 300
+NODES = 100
 """Nodes of the search tree."""
 
 
