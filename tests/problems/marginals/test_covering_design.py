@@ -12,6 +12,7 @@ import pytest
 import mechdesign as md
 from mechdesign.cli import main
 from mechdesign.problems.marginals.covering_design.exchange import improved
+from mechdesign.problems.marginals.covering_design.greedy import chosen
 from mechdesign.problems.marginals.covering_design.subsets import Subsets, without_redundant
 
 KNOWN = [
@@ -175,6 +176,10 @@ def test_the_shell_solves_and_refuses_to_build(tmp_path, capsys):
     assert main(["solve", "marginals/covering_calm", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["value"], found["bound"], len(found["variables"]["blocks"])) == (14, 14, 14)
+    assert main(["solve", "marginals/covering_calm"]) == 0
+    text = capsys.readouterr().out
+    assert "covering: holds (exact); blocks = 14, subsets = 56, uncovered = 0" in text
+    assert "\n      0    1    2    3\n" in text, "points are whole numbers"
     assert main(["build", "marginals/covering_calm", "-o", str(tmp_path / "m.json")]) == 2
     output, error = capsys.readouterr()
     assert (output, error.count("\n")) == ("", 1)
@@ -185,3 +190,17 @@ def test_a_gap_of_nothing_is_shown_without_a_sign():
     comparison = md.compare(md.CoveringDesign(7, 2, 3), ["portfolio", "greedy"])
     (greedy,) = [row for row in comparison.rows() if row[0] == "greedy"]
     assert greedy[6] == "0.0e+00"
+
+
+@pytest.mark.parametrize("parameters", [(8, 3, 4), (9, 2, 4), (10, 3, 6), (7, 4, 5)])
+def test_lazy_choice_is_the_plain_greedy_choice(parameters):
+    """The block with the most uncovered subsets, the first in lexicographic order, each time anew."""
+    points, order, block = parameters
+    left = set(combinations(range(points), order))
+    wanted = []
+    while left:
+        gains = {row: len(left & set(combinations(row, order))) for row in combinations(range(points), block)}
+        wanted.append(max(gains, key=lambda row: gains[row]))  # max takes the first of several
+        left -= set(combinations(wanted[-1], order))
+    found = chosen(md.CoveringDesign(*parameters), Subsets(points, order))
+    assert [tuple(row) for row in found.tolist()] == wanted
