@@ -67,7 +67,8 @@ class Comparison:
         """
         if self.best_bound is None or not run.found:
             return None
-        return (self.best_bound - run.value) * (1.0 if self.problem.sense == "max" else -1.0)
+        bound = self.best_bound
+        return bound - run.value if self.problem.sense == "max" else run.value - bound
 
     def rows(self) -> list[list[str]]:
         """Return one row of text a method, in the order of ``COLUMNS``."""

@@ -1,0 +1,1 @@
+"""The problem ``covering-design``: the fewest blocks that contain every small subset of points."""

@@ -1,0 +1,124 @@
+"""The problem ``covering-design``: the fewest blocks that contain every small subset of points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.audit.covering import CoveringAudit, audit_covering, checked_subsets
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.errors import ParameterError
+from mechdesign.core.method import Outcome
+from mechdesign.core.problem import Candidate, Problem, Sense, Variables
+from mechdesign.core.validation import integer
+from mechdesign.mechanisms import Mechanism
+from mechdesign.problems.marginals.covering_design.bounds import lower_bound, schoenheim
+
+MOST_POINTS = 200
+"""More points are beyond what the methods are made for."""
+
+MOST_BLOCKS = 1_000_000
+"""Blocks that are written down."""
+
+
+@dataclass(frozen=True, repr=False)
+class CoveringDesign(Problem[Mechanism]):
+    """The fewest blocks of ``block`` points such that every ``order`` of the points lie in a block together.
+
+    With d attributes, views of l attributes each, and every k-way marginal wanted, the blocks are the
+    views: fewer of them leave more users for each (Zhang 2019, chapter 3). The value is the number of
+    blocks; the variable ``blocks`` has a row of point numbers for each. Every row and every subset is
+    checked exactly.
+
+    Parameters
+    ----------
+    points : int
+        d, from 1 to 200.
+    order : int
+        k: how many points are to lie in a block together.
+    block : int
+        l: how many points a block has; order <= block <= points.
+
+    Raises
+    ------
+    ParameterError
+        Naming the field, what is wrong and the remedy; also where checking all subsets, or writing down
+        the blocks that are needed at least, would take too much memory.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> solution = md.solve(md.CoveringDesign(points=8, order=3, block=4))
+    >>> print(solution.value, solution.bound, solution.status)
+    14.0 14.0 optimal
+    """
+
+    name: ClassVar[str] = "covering-design"
+    sense: ClassVar[Sense] = "min"
+    summary: ClassVar[str] = "the fewest blocks (views) that contain every few points (attributes) together"
+
+    points: int
+    order: int
+    block: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "points", integer("points", self.points, 1, MOST_POINTS))
+        object.__setattr__(self, "block", integer("block", self.block, 1, self.points))
+        object.__setattr__(self, "order", integer("order", self.order, 1, self.block))
+        checked_subsets(self.points, self.order)
+        needed = schoenheim(self.points, self.order, self.block)
+        if needed > MOST_BLOCKS:
+            raise ParameterError(
+                f"block: {needed} blocks of {self.block} are needed at least, more than {MOST_BLOCKS} that "
+                "can be written down; take larger blocks or fewer points"
+            )
+
+    def audit(self, variables: Variables) -> CoveringAudit:
+        """Return the exact check of the blocks."""
+        return audit_covering(variables["blocks"], self.points, self.order, self.block)
+
+    def objective(self, variables: Variables) -> float:
+        """Return the number of blocks."""
+        return float(len(variables["blocks"]))
+
+    def residuals(self, variables: Variables) -> dict[str, float]:
+        """Return how many subsets are uncovered and how many blocks are no sets of so many points."""
+        found = self.audit(variables)
+        return {"uncovered": float(found.uncovered), "malformed": float(found.malformed)}
+
+    def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
+        """Return that everything is covered, and whether no fewer blocks can do it: both exact."""
+        bound = solution.bound
+        note = f"bound from {solution.bound_source}" if bound is not None else "no bound is known"
+        optimal = bound is not None and solution.value <= bound
+        return (
+            self.audit(solution.variables).certificate(),
+            Certificate("optimality", optimal, True, {"gap": solution.gap}, note=note),
+        )
+
+
+def outcome(
+    problem: CoveringDesign, blocks: NDArray[np.int64], solver: str, better: tuple[int, str] = (0, "")
+) -> Outcome:
+    """Return what a method found: ``optimal`` only where a proven bound is met.
+
+    Parameters
+    ----------
+    problem : CoveringDesign
+    blocks : (m, block) array
+    solver : str
+    better : (int, str)
+        A bound that the method has proven itself, and how.
+    """
+    bound, source = max(lower_bound(problem.points, problem.order, problem.block), better)
+    return Outcome(
+        status="optimal" if len(blocks) == bound else "feasible",
+        variables={"blocks": blocks},
+        bound=float(bound),
+        bound_source=source,
+        solver=solver,
+        notes={"schoenheim": schoenheim(problem.points, problem.order, problem.block)},
+    )

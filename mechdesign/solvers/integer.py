@@ -1,0 +1,118 @@
+"""Programs over zero-one variables through pulp; only the solution is taken from the solver, never its bound.
+
+An integer solver's "optimal" rests on a tree of linear programs in floating point that nobody else sees. So
+the caller checks the solution and proves a bound of its own.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.method import Status
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+
+@dataclass(frozen=True)
+class BinaryProgram:
+    """Minimise ``costs . x`` with ``rows x >= limits`` over x in {0, 1}^N.
+
+    Parameters
+    ----------
+    costs : (N,) array
+    rows : sparse (R, N)
+    limits : (R,) array
+    fixed : (N,) array of bool
+        The variables that are known to be 1.
+    """
+
+    costs: NDArray[np.float64]
+    rows: csr_array
+    limits: NDArray[np.float64]
+    fixed: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class BinaryResult:
+    """What the solver returned.
+
+    ``status`` is ``optimal`` where the solver says so (a claim, not a proof), ``feasible`` where it stopped
+    at a limit with a solution, ``infeasible``, or ``failed``. ``variables`` is empty without a solution.
+    """
+
+    status: Status
+    variables: NDArray[np.bool_]
+    solver: str
+    message: str
+
+
+def solve_binary(program: BinaryProgram, nodes: int = 2000) -> BinaryResult:
+    """Solve within a number of nodes with CBC, or for a minute at most with HiGHS where pulp has no CBC.
+
+    With CBC no clock decides, so the same program has the same answer.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> rows = csr_array(np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0]]))
+    >>> program = BinaryProgram(np.ones(3), rows, np.ones(2), np.zeros(3, dtype=bool))
+    >>> solve_binary(program).variables.tolist()
+    [False, True, False]
+    """
+    import pulp
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # pulp 3.3 announces 4.0 at every step
+        model, variables = _model(program)
+        solver = _solver(nodes)
+        model.solve(solver)
+    words: dict[int, Status] = {
+        pulp.LpSolutionOptimal: "optimal",
+        pulp.LpSolutionIntegerFeasible: "feasible",
+        pulp.LpSolutionInfeasible: "infeasible",
+    }
+    status, name = words.get(model.sol_status, "failed"), str(solver.name)
+    if status not in ("optimal", "feasible"):
+        text = f"{name} ended with: {pulp.LpSolution[model.sol_status]}"
+        none = np.zeros(0, dtype=np.bool_)
+        return BinaryResult("infeasible" if status == "infeasible" else "failed", none, name, text)
+    # a variable without a cost and without a row has no value: it stays where it is
+    values = [variable.lowBound if variable.varValue is None else variable.varValue for variable in variables]
+    return BinaryResult(status, np.array(values) > 0.5, name, "")
+
+
+def _model(program: BinaryProgram) -> tuple[Any, list[Any]]:
+    """Return the program in pulp's words, and its variables in order."""
+    import pulp
+
+    model = pulp.LpProblem("binary", pulp.LpMinimize)
+    variables = [
+        model.add_variable(f"x{place}", int(fixed), 1, pulp.LpInteger)
+        for place, fixed in enumerate(program.fixed.tolist())
+    ]
+    model.setObjective(pulp.LpAffineExpression(list(zip(variables, program.costs.tolist(), strict=True))))
+    rows: Any = program.rows
+    for row, limit in enumerate(program.limits.tolist()):
+        entries = slice(rows.indptr[row], rows.indptr[row + 1])
+        terms = zip(rows.indices[entries].tolist(), rows.data[entries].tolist(), strict=True)
+        model += pulp.LpAffineExpression([(variables[place], value) for place, value in terms]) >= limit
+    return model, variables
+
+
+def _solver(nodes: int) -> Any:
+    import pulp
+
+    if hasattr(pulp, "PULP_CBC_CMD"):  # pulp 4 has none
+        bundled = pulp.PULP_CBC_CMD(msg=False, threads=1, maxNodes=nodes)
+        if bundled.available():
+            return bundled
+    own = pulp.COIN_CMD(msg=False, threads=1, maxNodes=nodes)
+    return (
+        own if own.available() else pulp.HiGHS(msg=False, threads=1, timeLimit=60)
+    )  # it knows no such limit
