@@ -1,0 +1,19 @@
+"""Frequency oracles: unary encoding, subset selection, local hashing, Hadamard response."""
+
+from mechdesign.mechanisms.oracles.base import SupportOracle
+from mechdesign.mechanisms.oracles.hadamard import HadamardResponse
+from mechdesign.mechanisms.oracles.hashing import LocalHashing
+from mechdesign.mechanisms.oracles.server import SupportCounts
+from mechdesign.mechanisms.oracles.simplex import OnSimplex
+from mechdesign.mechanisms.oracles.subset import SubsetSelection
+from mechdesign.mechanisms.oracles.unary import UnaryEncoding
+
+__all__ = [
+    "HadamardResponse",
+    "LocalHashing",
+    "OnSimplex",
+    "SubsetSelection",
+    "SupportCounts",
+    "SupportOracle",
+    "UnaryEncoding",
+]
