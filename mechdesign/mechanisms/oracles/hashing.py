@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.classes import ReportClass
 from mechdesign.audit.exponential import exp_lower
-from mechdesign.core.errors import CertificateError
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.core.validation import integer, privacy_epsilon
 from mechdesign.mechanisms.labels import Codes, Labels
@@ -70,8 +69,6 @@ class LocalHashing(SupportOracle):
         self.family = AffineFamily(prime, integer("buckets", buckets, 2, most))
         self.other = weight("other", other, 1, TOTAL // self.family.buckets)
         self.own = TOTAL - (self.family.buckets - 1) * self.other
-        if self.own < self.other:
-            raise CertificateError("other: makes the own bucket less likely than another one")
         self._require_private()
 
     @classmethod
