@@ -37,6 +37,7 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares these with w
     from mechdesign.core.solve import methods_of, solve
     from mechdesign.mechanisms import Mechanism, load_mechanism
     from mechdesign.problems.contract import PrivacyContract, PrivacyContractContinuous
+    from mechdesign.problems.marginals import FrequencyOracle
     from mechdesign.problems.mean import MeanChannel, MeanInterval, choose
     from mechdesign.problems.response import RandomizedResponse
 
@@ -48,6 +49,7 @@ except PackageNotFoundError:  # a checkout that was never installed
 __all__ = [
     "Certificate",
     "Comparison",
+    "FrequencyOracle",
     "MeanChannel",
     "MeanInterval",
     "MechDesignError",

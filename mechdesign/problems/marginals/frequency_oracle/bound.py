@@ -1,9 +1,9 @@
 """The bound that no oracle can beat, and the candidates' reports in bits.
 
-The proof is in docs/families/marginals_oracles.md: a private channel is a mixture of staircase columns, each of
-which gives all reports of a subset the weight e^epsilon and the others 1; its information about a category of
-frequency 0, averaged over the categories, is convex in the columns, so it is at most a mixture over the sizes of
-subsets; and subset selection of the best size attains the largest.
+The proof is in docs/families/marginals_oracles.md: the columns of a private channel are mixtures of columns
+that are e^epsilon on a subset of the categories and 1 off it; the channel's information about a category of
+frequency 0, averaged over the categories, is convex in the columns, so it is at most a mixture over the sizes
+of subsets; and subset selection of the best size attains the largest.
 """
 
 from __future__ import annotations
@@ -35,10 +35,9 @@ def best_size(categories: int, epsilon: float, most_bits: int | None = None) -> 
     values = subset_selection(categories, sizes, epsilon)
     if most_bits is None:
         return int(sizes[np.argmin(values)])
-    for place in np.argsort(values, kind="stable").tolist():
-        if subset_bits(categories, place + 1) <= most_bits:
-            return place + 1
-    return None
+    by_value = sizes[np.argsort(values, kind="stable")]
+    fitting = (int(size) for size in by_value if subset_bits(categories, int(size)) <= most_bits)
+    return next(fitting, None)
 
 
 def lower_bound(categories: int, epsilon: float) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -219,7 +218,7 @@ def deployed_value(mechanism: Runs) -> float:
 
     Examples
     --------
-    >>> round(deployed_value(HadamardResponse.of(6, math.log(3.0))), 12)
+    >>> round(deployed_value(HadamardResponse.of(6, 1.0986122886681098)), 12)
     4.0
     """
     if isinstance(mechanism, SupportOracle):

@@ -1,12 +1,12 @@
-"""The linear program over all staircase channels: every subset may be a column, nothing is taken for symmetric.
+"""The linear program over all staircase channels: every subset may be a column, nothing is symmetric.
 
-A private channel is a mixture of columns that are 1 on a subset T and e^-epsilon off it (Kairouz, Oh, Viswanath
-2016). Its information is at most the sum of the columns' (convexity), so
+The columns of a private channel are mixtures of those that are 1 on a subset T and e^-epsilon off it
+(Kairouz, Oh, Viswanath 2016). Its information is at most the sum of the columns' (convexity), so
 
     maximise  sum_T c_T I_T   subject to  sum_T c_T (1 on T, e^-epsilon off T) = 1 for every category,  c >= 0
 
-bounds the average information of every private channel, and one over it the variance. The program knows nothing
-of subset sizes or symmetry; that it does no better than subset selection keeps the formula honest.
+bounds the average information of every private channel, and one over it the variance. The program knows
+nothing of subset sizes or symmetry; that it does no better than subset selection keeps the formula honest.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ LEAST_EPSILON, LARGEST_EPSILON = 1e-3, 12.0
 
 def run(problem: FrequencyOracle) -> Outcome:
     """Solve the program with HiGHS, and take the size of the subsets that most of the information is in."""
-    from mechdesign.solvers.linear import LinearProgram, solve_linear
     from scipy.sparse import csr_array
+
+    from mechdesign.solvers.linear import LinearProgram, solve_linear
 
     reason = impossible(problem)
     if reason is not None:

@@ -1,7 +1,8 @@
 """Users times the variance of the estimate of a category whose frequency tends to 0, for each oracle.
 
 With p the chance that a report supports the own category and q that it supports another one, it is
-q (1 - q) / (p - q)^2. All formulas are written in w = e^-epsilon and 1 - w, so that nothing overflows or cancels.
+q (1 - q) / (p - q)^2. All formulas are written in w = e^-epsilon and 1 - w, so that nothing
+overflows or cancels.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ Index = NDArray[np.int64]
 
 
 def subset_selection(categories: int, sizes: Index, epsilon: float) -> Array:
-    """Return ((k - 1) e + D - k) (k e + D - 1 - k) / (k (D - k) (e - 1)^2) with e = e^epsilon, for each size k.
+    """Return ((k - 1) e + D - k) (k e + D - 1 - k) / (k (D - k) (e - 1)^2) for each size k, e = e^epsilon.
 
-    Size 1 is randomized response: (D - 2 + e) / (e - 1)^2. Ye, Barg (2018); docs/families/marginals_oracles.md.
+    Size 1 is randomized response: (D - 2 + e) / (e - 1)^2. See docs/families/marginals_oracles.md.
 
     Examples
     --------
@@ -67,15 +68,15 @@ def hadamard(epsilon: float) -> float:
 
 
 def local_hashing(categories: int, buckets: Index, epsilon: float) -> Array:
-    """Return the variance of randomized response on buckets of the affine hash family, for each number of them.
+    """Return the variance of randomized response on buckets of the affine hash family, for each number.
 
-    Two categories share a bucket with the chance c of the family, a little below 1/g. With c = 1/g it would be
+    Two categories share a bucket with the chance c of the family, a little below 1/g. With 1/g it would be
     (e - 1 + g)^2 / ((e - 1)^2 (g - 1)), which is 4 e / (e - 1)^2 at g = e + 1 (Wang et al. 2017, eq. (11)).
 
     Examples
     --------
     >>> local_hashing(1024, np.array([2, 4, 8]), 1.0).round(4)
-    array([4.6782, 3.6824, 4.5695])
+    array([4.6736, 3.6824, 4.5562])
     """
     prime = prime_from(categories)
     small, larger = np.divmod(prime, buckets)[0].astype(float), (prime % buckets).astype(float)
@@ -89,12 +90,12 @@ def local_hashing(categories: int, buckets: Index, epsilon: float) -> Array:
     return found
 
 
-def published_local_hashing(buckets: int, epsilon: float) -> float:
+def ideal_local_hashing(buckets: int, epsilon: float) -> float:
     """Return (e - 1 + g)^2 / ((e - 1)^2 (g - 1)): local hashing by an ideal hash function.
 
     Examples
     --------
-    >>> round(published_local_hashing(4, math.log(3.0)), 12)
+    >>> round(ideal_local_hashing(4, math.log(3.0)), 12)
     3.0
     """
     w = math.exp(-epsilon)
