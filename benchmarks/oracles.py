@@ -34,6 +34,8 @@ OURS = (
     ("optimised-unary", 1024),
     ("local-hashing", 1024),
     ("hadamard", 65_536),
+    ("projective-geometry", 64),
+    ("projective-geometry", 65_536),
 )
 
 RIVALS: tuple[tuple[str, Callable[..., Any], str, int], ...] = (

@@ -10,8 +10,15 @@ import numpy as np
 import pytest
 
 from mechdesign.core.errors import DataError, ParameterError
-from mechdesign.mechanisms.oracles import HadamardResponse, LocalHashing, SubsetSelection, UnaryEncoding
+from mechdesign.mechanisms.oracles import (
+    HadamardResponse,
+    LocalHashing,
+    ProjectiveGeometry,
+    SubsetSelection,
+    UnaryEncoding,
+)
 from mechdesign.mechanisms.oracles.family import AffineFamily, collision, prime_from
+from mechdesign.mechanisms.oracles.geometry import ProjectiveSpace
 from mechdesign.mechanisms.oracles.hadamard import hadamard_transform
 
 
@@ -80,6 +87,33 @@ def test_the_transform_is_the_matrix():
     counts = np.random.default_rng(1).integers(0, 1000, size)
     assert hadamard_transform(counts).tolist() == (signs @ counts).tolist()
     assert counts.tolist() == np.random.default_rng(1).integers(0, 1000, size).tolist()
+
+
+@pytest.mark.parametrize(("field", "digits"), [(2, 2), (2, 5), (3, 3), (5, 2), (5, 3), (7, 3)])
+def test_points_and_hyperplanes(field, digits):
+    """Any two points are on equally many hyperplanes; numbers and vectors match; both ways count alike."""
+    space = ProjectiveSpace(field, digits)
+    numbers = np.arange(space.size)
+    vectors = space.vectors(numbers)
+    assert len({tuple(vector) for vector in vectors.tolist()}) == space.size
+    for factor in range(1, field):
+        assert space.numbers_of(vectors * factor % field).tolist() == numbers.tolist()
+    incident = vectors @ vectors.T % field == 0
+    shared = incident.astype(int) @ incident.astype(int).T
+    assert set(np.diag(shared)) == {space.on_hyperplane}
+    assert set(shared[~np.eye(space.size, dtype=bool)]) == {space.on_two}
+    counts = np.random.default_rng(field).integers(0, 9, space.size)
+    for number in (1, space.size // 2, space.size):
+        wanted = (incident @ counts)[:number].tolist()
+        assert space._covered_by_products(counts, number).tolist() == wanted
+        assert space._covered_by_digits(counts, number).tolist() == wanted
+        assert space.covered(counts, number).tolist() == wanted
+
+
+def test_fields_that_are_none_are_refused():
+    for field in (1, 4, 6, 9, 1 << 13, 2.0):
+        with pytest.raises(ParameterError, match="field"):
+            ProjectiveGeometry.of(10, 1.0, field)
 
 
 # Reports that nobody made

@@ -14,7 +14,13 @@ from mechdesign.audit.exponential import exp_lower, log_ratio
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.randomness import TOTAL, NumpySource
 from mechdesign.mechanisms.base import load_mechanism
-from mechdesign.mechanisms.oracles import HadamardResponse, LocalHashing, SubsetSelection, UnaryEncoding
+from mechdesign.mechanisms.oracles import (
+    HadamardResponse,
+    LocalHashing,
+    ProjectiveGeometry,
+    SubsetSelection,
+    UnaryEncoding,
+)
 from mechdesign.mechanisms.oracles.draws import below, bernoulli_words, subsets
 from tests.support.oracles import names_of, small_oracles, supported, whole_channel
 
@@ -169,6 +175,7 @@ BROKEN = {
     "symmetric": lambda: _symmetric_one_less(),
     "subset": lambda: SubsetSelection(7, 1.0, 3, SubsetSelection.of(7, 1.0, 3).include + 1),
     "hashing": lambda: LocalHashing(7, 1.0, 3, LocalHashing.of(7, 1.0, 3).other - 1),
+    "projective": lambda: ProjectiveGeometry(7, 1.0, 2, ProjectiveGeometry.of(7, 1.0, 2).include + 1),
     "hadamard": lambda: HadamardResponse(7, 1.0, HadamardResponse.of(7, 1.0).even + 1),
 }
 
@@ -192,6 +199,7 @@ def test_one_unit_less_noise_is_not_private(kind):
         lambda value: SubsetSelection(5, 1.0, 2, value),
         lambda value: LocalHashing(5, 1.0, 2, value),
         lambda value: HadamardResponse(5, 1.0, value),
+        lambda value: ProjectiveGeometry(5, 1.0, 2, value),
     ],
 )
 @pytest.mark.parametrize("value", [0, -1, TOTAL, TOTAL + 1, 0.5, True, "1", None, math.nan, 2**70])

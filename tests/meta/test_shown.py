@@ -22,7 +22,13 @@ from mechdesign.mechanisms.mean import (
     Piecewise,
     SquareWave,
 )
-from mechdesign.mechanisms.oracles import HadamardResponse, LocalHashing, SubsetSelection, UnaryEncoding
+from mechdesign.mechanisms.oracles import (
+    HadamardResponse,
+    LocalHashing,
+    ProjectiveGeometry,
+    SubsetSelection,
+    UnaryEncoding,
+)
 from mechdesign.problems import exported_names
 
 LONGEST = 250
@@ -49,6 +55,10 @@ MECHANISMS = {
     "local-hashing": (
         lambda: LocalHashing.of(9, 1.0, 4),
         "LocalHashing(9 categories, buckets=4, epsilon=1)",
+    ),
+    "projective-geometry": (
+        lambda: ProjectiveGeometry.of(9, 1.0, 3),
+        "ProjectiveGeometry(9 categories, field=3, epsilon=1)",
     ),
     "subset-selection": (
         lambda: SubsetSelection.of(9, 1.0, 2),

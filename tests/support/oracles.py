@@ -13,6 +13,7 @@ from mechdesign.core.randomness import TOTAL
 from mechdesign.mechanisms.oracles import (
     HadamardResponse,
     LocalHashing,
+    ProjectiveGeometry,
     SubsetSelection,
     SupportOracle,
     UnaryEncoding,
@@ -47,6 +48,8 @@ def whole_channel(oracle: SupportOracle) -> Table:
             report: [odd if (report & (answer + 1)).bit_count() % 2 else even for answer in range(size)]
             for report in range(oracle.order)
         }
+    if isinstance(oracle, ProjectiveGeometry):
+        return _projective(oracle)
     assert isinstance(oracle, LocalHashing)
     return _hashing(oracle)
 
@@ -73,6 +76,31 @@ def _hashing(oracle: LocalHashing) -> Table:
     return table
 
 
+def points(oracle: ProjectiveGeometry) -> list[tuple[int, ...]]:
+    """Return the vectors of all points, in the order of their numbers, found by search."""
+    field, digits = oracle.space.field, oracle.space.digits
+    vectors = [vector[::-1] for vector in product(range(field), repeat=digits)]  # the lowest digit first
+    return [vector for vector in vectors if [digit for digit in vector if digit][-1:] == [1]]
+
+
+def _incident(oracle: ProjectiveGeometry, point: tuple[int, ...], plane: tuple[int, ...]) -> bool:
+    return sum(one * other for one, other in zip(point, plane, strict=True)) % oracle.space.field == 0
+
+
+def _projective(oracle: ProjectiveGeometry) -> Table:
+    every = points(oracle)
+    through = sum(_incident(oracle, every[0], plane) for plane in every)
+    inside = Fraction(oracle.include, TOTAL) / through
+    outside = Fraction(TOTAL - oracle.include, TOTAL) / (len(every) - through)
+    return {
+        report: [
+            inside if _incident(oracle, every[answer], plane) else outside
+            for answer in range(oracle.labels.size)
+        ]
+        for report, plane in enumerate(every)
+    }
+
+
 def supported(oracle: SupportOracle, report: Any) -> list[int]:
     """Return which categories a report supports, 1 or 0 each, from the definition."""
     size = oracle.labels.size
@@ -80,6 +108,9 @@ def supported(oracle: SupportOracle, report: Any) -> list[int]:
         return list(report)
     if isinstance(oracle, HadamardResponse):
         return [1 - (report & (answer + 1)).bit_count() % 2 for answer in range(size)]
+    if isinstance(oracle, ProjectiveGeometry):
+        every = points(oracle)
+        return [int(_incident(oracle, every[answer], every[report])) for answer in range(size)]
     assert isinstance(oracle, LocalHashing)
     seed, bucket = divmod(report, oracle.family.buckets)
     slope, shift = 1 + seed // oracle.family.prime, seed % oracle.family.prime
@@ -109,6 +140,9 @@ def small_oracles(epsilon: float = 1.0) -> dict[str, SupportOracle]:
         "hashing, 3 buckets": LocalHashing.of(4, epsilon, 3),
         "hashing, a bucket an element": LocalHashing.of(5, epsilon, 5),
         "hashing, two categories": LocalHashing.of(2, epsilon, 2),
+        "projective plane": ProjectiveGeometry.of(7, epsilon, 2),
+        "projective space, some points": ProjectiveGeometry.of(9, epsilon, 3),
+        "projective line": ProjectiveGeometry.of(4, epsilon, 5),
         "hadamard": HadamardResponse.of(6, epsilon),
         "hadamard, two categories": HadamardResponse.of(2, epsilon),
     }

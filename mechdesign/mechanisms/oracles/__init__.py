@@ -1,8 +1,9 @@
-"""Frequency oracles: unary encoding, subset selection, local hashing, Hadamard response."""
+"""Frequency oracles: unary encoding, subset selection, local hashing, Hadamard and projective response."""
 
 from mechdesign.mechanisms.oracles.base import SupportOracle
 from mechdesign.mechanisms.oracles.hadamard import HadamardResponse
 from mechdesign.mechanisms.oracles.hashing import LocalHashing
+from mechdesign.mechanisms.oracles.projective import ProjectiveGeometry
 from mechdesign.mechanisms.oracles.server import SupportCounts
 from mechdesign.mechanisms.oracles.simplex import OnSimplex
 from mechdesign.mechanisms.oracles.subset import SubsetSelection
@@ -12,6 +13,7 @@ __all__ = [
     "HadamardResponse",
     "LocalHashing",
     "OnSimplex",
+    "ProjectiveGeometry",
     "SubsetSelection",
     "SupportCounts",
     "SupportOracle",

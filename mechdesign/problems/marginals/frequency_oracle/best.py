@@ -7,7 +7,7 @@ from mechdesign.problems.marginals.frequency_oracle.oracles import KINDS
 from mechdesign.problems.marginals.frequency_oracle.problem import FrequencyOracle, candidate
 
 WITHIN = 1.0 + 2.0**-40
-"""Variances closer than this count as equal; then the oracle that stands first is simpler."""
+"""Variances closer than this count as equal; then the oracle with the shortest reports is taken."""
 
 
 def run(problem: FrequencyOracle) -> Outcome:
@@ -17,8 +17,10 @@ def run(problem: FrequencyOracle) -> Outcome:
     if not possible:
         return found[0]
     values = [problem.objective(outcome.variables) for outcome in possible]
-    first = next(place for place, value in enumerate(values) if value <= WITHIN * min(values))
-    return possible[first]
+    equal = [
+        outcome for outcome, value in zip(possible, values, strict=True) if value <= WITHIN * min(values)
+    ]
+    return min(equal, key=lambda outcome: outcome.notes["report_bits"])
 
 
 METHOD = Method(

@@ -16,12 +16,14 @@ from mechdesign.mechanisms.kary import KaryChannel, KaryResponse
 from mechdesign.mechanisms.oracles import (
     HadamardResponse,
     LocalHashing,
+    ProjectiveGeometry,
     SubsetSelection,
     SupportOracle,
     UnaryEncoding,
 )
 from mechdesign.mechanisms.oracles.family import prime_from
 from mechdesign.mechanisms.oracles.hashing import LARGEST_REPORT
+from mechdesign.mechanisms.oracles.projective import server_can, space_for
 from mechdesign.problems.marginals.frequency_oracle import variances
 from mechdesign.problems.marginals.frequency_oracle.bound import best_size, least_bits, subset_bits
 
@@ -30,6 +32,9 @@ Parameters = Mapping[str, Any]
 
 MOST_BUCKETS = 1 << 16
 """No more buckets are tried."""
+
+LARGEST_TRIED = 1 << 10
+"""Nor larger fields: their best epsilon is 7."""
 
 
 class Case(Protocol):
@@ -133,6 +138,32 @@ def _hashing_value(case: Case, parameters: Parameters) -> float:
     return float(variances.local_hashing(case.categories, np.array([buckets]), case.epsilon)[0])
 
 
+# Projective geometry
+
+
+def _best_projective(case: Case) -> Parameters | None:
+    best: tuple[float, int] | None = None
+    field = 2
+    while field <= min(LARGEST_TRIED, prime_from(case.categories)):
+        space = space_for(case.categories, field)
+        short = case.max_report_bits is None or (space.size - 1).bit_length() <= case.max_report_bits
+        if short and server_can(space, case.categories):
+            value = _projective_value(case, {"field": field})
+            best = min(best, (value, field)) if best else (value, field)
+        field = prime_from(field + 1)
+    return None if best is None else {"field": best[1]}
+
+
+def _projective_bits(case: Case, parameters: Parameters) -> int:
+    return (space_for(case.categories, parameters["field"]).size - 1).bit_length()
+
+
+def _projective_value(case: Case, parameters: Parameters) -> float:
+    space = space_for(case.categories, parameters["field"])
+    sizes = np.array([space.on_hyperplane])
+    return float(variances.subset_selection(space.size, sizes, case.epsilon)[0])
+
+
 # All of them
 
 KINDS: tuple[Kind, ...] = (
@@ -193,6 +224,17 @@ KINDS: tuple[Kind, ...] = (
         lambda case, parameters: variances.hadamard(case.epsilon),
         lambda case, parameters: HadamardResponse.of(case.categories, case.epsilon, case.labels),
         "needs the bits of the number D",
+    ),
+    Kind(
+        "projective-geometry",
+        "a hyperplane, likelier through the own point (projective geometry response)",
+        _best_projective,
+        _projective_bits,
+        _projective_value,
+        lambda case, parameters: ProjectiveGeometry.of(
+            case.categories, case.epsilon, parameters["field"], case.labels
+        ),
+        "needs log2 D bits or a few more, and a prime field whose hyperplanes can be counted",
     ),
 )
 
