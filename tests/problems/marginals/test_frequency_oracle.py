@@ -155,7 +155,16 @@ def test_the_program_over_all_staircases_agrees(categories, epsilon):
 
 @pytest.mark.parametrize(
     ("categories", "epsilon", "bits"),
-    [(2, 1.0, None), (40, 0.2, None), (64, 1.0, 13), (1000, 3.0, 30), (100_000, 1.0, None), (30, 20.0, None)],
+    [
+        (2, 1.0, None),
+        (40, 0.2, None),
+        (64, 1.0, 13),
+        (1000, 3.0, 30),
+        (100_000, 1.0, None),
+        (30, 20.0, None),
+        (5, 700.0, None),
+        (3, 2.0**-30, None),
+    ],
 )
 def test_every_method_gives_a_private_mechanism_of_the_value_that_it_states(categories, epsilon, bits):
     problem = md.FrequencyOracle(categories, epsilon, max_report_bits=bits)
@@ -248,6 +257,7 @@ def test_the_bits_of_subsets_are_never_too_few():
         {"epsilon": math.inf},
         {"epsilon": math.nan},
         {"epsilon": 1e-10},
+        {"epsilon": 701.0},
         {"users": 0},
         {"max_report_bits": 0},
         {"max_report_bits": 2.5},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -27,6 +26,9 @@ RESOLUTION = 2.0**-40
 LEAST = 2.0**-30
 """Below this epsilon the rounding of the weights costs more than a millionth of the variance."""
 
+LARGEST = 700.0
+"""Above this epsilon variances are below the least double."""
+
 MOST_CATEGORIES = 1 << 20
 """More categories are refused."""
 
@@ -46,7 +48,7 @@ class FrequencyOracle(Problem[KaryResponse | SupportOracle]):
     categories : int
         Their number D, at least 2.
     epsilon : float
-        >= 0 and finite. With 0 a report says nothing, and the problem is infeasible.
+        From 0 to 700. With 0 a report says nothing, and the problem is infeasible.
     users : int
         How many people will report. The value does not depend on it; standard errors do.
     max_report_bits : int, optional
@@ -89,6 +91,10 @@ class FrequencyOracle(Problem[KaryResponse | SupportOracle]):
             raise ParameterError(
                 f"epsilon: {self.epsilon:g} is so small that weights of 62 bits cannot tell the reports "
                 f"apart; give at least {LEAST:.3g}"
+            )
+        if self.epsilon > LARGEST:
+            raise ParameterError(
+                f"epsilon: {self.epsilon:g} leaves no variance to speak of; give at most {LARGEST:g}"
             )
         self._set("users", integer("users", self.users, 1))
         if self.max_report_bits is not None:
@@ -188,8 +194,3 @@ def why_not(problem: FrequencyOracle, kind: Kind) -> str | None:
         return None
     limit = "" if problem.max_report_bits is None else f" ({problem.max_report_bits} are allowed)"
     return f"it {kind.needs}{limit}"
-
-
-def ratio_to_bound(problem: FrequencyOracle, value: float) -> float:
-    """Return how many times the bound a variance is."""
-    return value / problem.lower_bound() if problem.epsilon > 0 else math.nan
