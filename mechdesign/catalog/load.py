@@ -15,9 +15,9 @@ from mechdesign.catalog.model import Model, Simulation
 from mechdesign.catalog.toml import read_toml
 from mechdesign.core.errors import MechDesignError, ModelFileError, UnknownNameError, suggestion
 from mechdesign.core.parameters import problem_from
+from mechdesign.core.printable import one_line
 from mechdesign.core.problem import Problem
 from mechdesign.core.solve import methods_of
-from mechdesign.core.text import one_line
 from mechdesign.problems import problem_class
 
 TABLES = ("model", "parameters", "data", "claim", "sweep", "simulation")

@@ -33,7 +33,7 @@ def _main(arguments: Sequence[str] | None) -> int:
     from mechdesign.cli.options import BAD_INPUT, FINE
     from mechdesign.cli.parser import parser
     from mechdesign.core.errors import MechDesignError
-    from mechdesign.core.text import printable
+    from mechdesign.core.printable import printable
 
     _prepare_output()
     options = parser().parse_args(arguments)

@@ -6,7 +6,6 @@ import argparse
 import sys
 from typing import Any
 
-from mechdesign.cli.operations import execute, operations_table, parse_operation
 from mechdesign.cli.options import (
     FINE,
     MISMATCH,
@@ -118,8 +117,8 @@ def _choose(options: argparse.Namespace) -> int:
 
 def _build(options: argparse.Namespace) -> int:
     from mechdesign.core.encoding import encode
+    from mechdesign.core.printable import printable
     from mechdesign.core.solve import solve
-    from mechdesign.core.text import printable
     from mechdesign.mechanisms import load_mechanism
     from mechdesign.report.outputs import require_output
 
@@ -177,14 +176,19 @@ def _audit(options: argparse.Namespace) -> int:
 
 
 def _randomize(options: argparse.Namespace) -> int:
+    from mechdesign.cli.operations import execute
+
     return execute(options, "randomize", ("column", "clip", "seed", "anyway"))
 
 
 def _estimate(options: argparse.Namespace) -> int:
+    from mechdesign.cli.operations import execute
+
     return execute(options, "estimate", ("column", "population", "unmarked"))
 
 
 def _run(options: argparse.Namespace) -> int:
+    from mechdesign.cli.operations import execute, operations_table, parse_operation
     from mechdesign.mechanisms import load_mechanism
 
     mechanism = load_mechanism(options.mechanism)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from mechdesign.core.text import printable
+from mechdesign.core.printable import printable
 
 
 @dataclass(frozen=True)

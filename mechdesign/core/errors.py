@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-from mechdesign.core.text import printable
+from mechdesign.core.printable import printable
 
 
 class MechDesignError(Exception):

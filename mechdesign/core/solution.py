@@ -14,8 +14,8 @@ from mechdesign.core.encoding import encode
 from mechdesign.core.errors import CertificateError, MethodError
 from mechdesign.core.forecast import Forecast
 from mechdesign.core.method import Kind, Status
+from mechdesign.core.printable import printable
 from mechdesign.core.problem import Problem
-from mechdesign.core.text import printable
 from mechdesign.core.types import MechanismT_co
 
 

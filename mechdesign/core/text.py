@@ -12,6 +12,8 @@ from typing import Any, TextIO, TypeVar
 
 import numpy as np
 
+from mechdesign.core.printable import printable
+
 Item = TypeVar("Item")
 
 NARROWEST = 8
@@ -169,36 +171,6 @@ def progress(items: Iterable[Item], total: int, label: str, stream: TextIO | Non
         yield item
     output.write("\r\x1b[K")
     output.flush()
-
-
-def printable(text: object) -> str:
-    r"""Return a text with everything that is no printable character escaped: one line, no terminal codes.
-
-    What comes from a file passes through this before a terminal shows it.
-
-    Examples
-    --------
-    >>> print(printable("a\n\x1b[2Jb"))
-    a\n\x1b[2Jb
-    """
-    return "".join(
-        letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in str(text)
-    )
-
-
-def one_line(value: Any) -> Any:
-    r"""Return a nested value with every text, keys too, on one printable line; white space becomes a space.
-
-    Examples
-    --------
-    >>> one_line({"title": "a long\n  title", "size": 3})
-    {'title': 'a long title', 'size': 3}
-    """
-    if isinstance(value, str):
-        return printable(" ".join(value.split()))
-    if isinstance(value, Mapping):
-        return {one_line(key): one_line(item) for key, item in value.items()}
-    return [one_line(item) for item in value] if isinstance(value, list) else value
 
 
 def _draw(output: TextIO, label: str, done: int, total: int, elapsed: float) -> None:

@@ -23,9 +23,15 @@ from mechdesign.mechanisms.frequencies import (
     FrequencyEstimate,
     FrequencyMechanism,
     project_to_simplex,
-    standard_errors,
+)
+from mechdesign.mechanisms.frequency_limits import (
+    FrequencyLimits,
+    few_users,
+    score_moments,
+    score_steps,
 )
 from mechdesign.mechanisms.labels import Codes, Labels
+from mechdesign.mechanisms.plausible import implausible
 from mechdesign.mechanisms.repair import PrivacyTarget, as_floats, make_private
 
 CHUNK = 1 << 16
@@ -267,16 +273,28 @@ class FiniteChannel(FrequencyMechanism):
         inverse, channel = self._inverse, self.channel
         users = int(counts.sum())
         shares = counts / users
-        value = inverse @ shares
-        truth = project_to_simplex(value)
-        spread = np.diag(truth @ channel) - (channel.T * truth) @ channel
-        least = np.diag(inverse @ spread @ inverse.T) / users
-        if population:  # a draw adds variance; reports that happen to be all alike must not hide the least
+        limits = self.limits(inverse @ shares, users, population)
+        if population:
             spread = np.diag(shares) - np.outer(shares, shares)
+        else:
+            truth = project_to_simplex(limits.value)
+            spread = np.diag(truth @ channel) - (channel.T * truth) @ channel
         covariance = inverse @ spread @ inverse.T / users
-        errors = standard_errors(np.maximum(np.diag(covariance), least))
-        names = tuple(self.labels.shown())
-        return FrequencyEstimate(value, errors, users, names, population, covariance)
+        names, errors = tuple(self.labels.shown()), limits.standard_error()
+        notes = few_users(users) + implausible(names, limits.value, errors, 0.0, 1.0)
+        return FrequencyEstimate(
+            limits.value, errors, users, names, population, covariance, limits, notes
+        )
+
+    def limits(self, value: NDArray[np.float64], users: int, population: bool) -> FrequencyLimits:
+        """Return what intervals of estimated frequencies are made of; (..., n) for several estimates."""
+        inverse = self._inverse
+        truth = np.apply_along_axis(project_to_simplex, -1, value)
+        own, others, worst = score_moments(inverse, self.channel, truth)
+        several = (3, *(1 for _ in value.shape[:-1]), value.shape[-1])
+        own, worst = (np.broadcast_to(curve.reshape(several), others.shape) for curve in (own, worst))
+        steps = score_steps(inverse[:, self.possible_reports()])
+        return FrequencyLimits(value, users, own, others, worst, steps, population)
 
     # File
 

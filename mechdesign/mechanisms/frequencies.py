@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -18,11 +16,11 @@ from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.randomness import BitSource, Rng, bit_source
 from mechdesign.core.tables import Coded, Values
 from mechdesign.core.text import listed, table
-from mechdesign.core.validation import in_range
 from mechdesign.mechanisms.base import CollectingMechanism
 from mechdesign.mechanisms.collecting import column_operations
 from mechdesign.mechanisms.counts import require_users, whole_rows
 from mechdesign.mechanisms.intake import MISSING_CATEGORY
+from mechdesign.mechanisms.intervals import Limits, NormalLimits, tail_of
 from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.operations import ANYWAY, Column, Operation, Settings
 
@@ -45,12 +43,17 @@ class FrequencyEstimate:
         Estimated frequencies; they sum to 1 but may lie outside [0, 1] by chance.
     standard_error : (n,) array
     users : int
+        How many reported.
     categories : tuple of str
     population : bool
         False: the truth is the share among the users who reported. True: the share in the
         population they were drawn from at random, which adds the variance of that draw.
     covariance : (n, n) array or None
         None for large structured channels.
+    limits : Limits, optional
+        What the mechanism makes intervals from; normal ones by default.
+    notes : tuple of str
+        Where the intervals may cover less often than stated: why.
 
     Examples
     --------
@@ -68,9 +71,11 @@ class FrequencyEstimate:
     categories: tuple[str, ...]
     population: bool = False
     covariance: Array | None = None
+    limits: Limits | None = field(default=None, repr=False, compare=False)
+    notes: tuple[str, ...] = ()
 
     def interval(self, level: float = 0.95, simultaneous: bool = False) -> tuple[Array, Array]:
-        """Return the ends of normal confidence intervals.
+        """Return the ends of confidence intervals; cutting them off at 0 and 1 loses no coverage.
 
         Parameters
         ----------
@@ -79,10 +84,9 @@ class FrequencyEstimate:
         simultaneous : bool
             Whether all intervals together cover with this level (Bonferroni).
         """
-        checked = in_range("level", level, 0.0, 1.0, low_open=True, high_open=True)
-        tail = (1.0 - checked) / (2.0 * (len(self.value) if simultaneous else 1))
-        width = -NormalDist().inv_cdf(tail) * self.standard_error
-        return self.value - width, self.value + width
+        limits = self.limits or NormalLimits(self.standard_error)
+        down, up = limits.distances(tail_of(level, len(self.value) if simultaneous else 1))
+        return self.value - down, self.value + up
 
     def projected(self) -> Array:
         """Return the nearest probability vector (Euclidean projection): biased, but in [0, 1]."""
@@ -104,7 +108,8 @@ class FrequencyEstimate:
         rows = self.rows()
         shown = rows if len(rows) <= 60 else rows[:60]
         more = "" if len(rows) <= 60 else f"\n... and {len(rows) - 60} more categories"
-        return f"{self.users} reports\n{table(header, shown)}{more}"
+        notes = "".join(f"\nnote: {note}" for note in self.notes)
+        return f"{self.users} reports\n{table(header, shown)}{more}{notes}"
 
     def as_json(self) -> dict[str, Any]:
         """Return the estimate as plain values."""
@@ -117,6 +122,7 @@ class FrequencyEstimate:
             "low": low,
             "high": high,
             "population": self.population,
+            "notes": list(self.notes),
         }
 
 
@@ -326,20 +332,3 @@ def _abridged(labels: Labels) -> str:
         return f"0 to {labels.size - 1}"
     shown = ", ".join(labels.names[:6])
     return shown if labels.size <= 6 else f"{shown}, ... {labels.size} in all"
-
-
-def standard_errors(variance: Array) -> Array:
-    """Return square roots, with variances that rounding made negative taken as 0."""
-    errors: Array = np.sqrt(np.maximum(variance, 0.0))
-    return errors
-
-
-def normal_quantile(level: float) -> float:
-    """Return the two-sided normal quantile of a confidence level.
-
-    Examples
-    --------
-    >>> round(normal_quantile(0.95), 4)
-    1.96
-    """
-    return NormalDist().inv_cdf(0.5 + level / 2.0) if level < 1.0 else math.inf

@@ -22,14 +22,11 @@ from mechdesign.core.numbers import wholes
 from mechdesign.core.randomness import BITS, TOTAL, BitSource
 from mechdesign.core.validation import integer, privacy_delta, privacy_epsilon
 from mechdesign.mechanisms.finite import SINGULAR, require_total
-from mechdesign.mechanisms.frequencies import (
-    REMEDY,
-    FrequencyEstimate,
-    FrequencyMechanism,
-    standard_errors,
-)
+from mechdesign.mechanisms.frequencies import REMEDY, FrequencyEstimate, FrequencyMechanism
+from mechdesign.mechanisms.frequency_limits import few_users
 from mechdesign.mechanisms.kary_estimator import KaryEstimator
 from mechdesign.mechanisms.labels import Codes, Labels
+from mechdesign.mechanisms.plausible import implausible
 
 Array = NDArray[np.float64]
 
@@ -270,9 +267,10 @@ class KaryResponse(FrequencyMechanism):
     def estimate_from_counts(self, counts: Codes, population: bool = False) -> FrequencyEstimate:
         """Return unbiased frequency estimates with standard errors from the counts of reports."""
         estimator, users = self._estimator, int(counts.sum())
-        value, variance = estimator.estimate(counts / users, population)
-        errors = standard_errors(variance / users)
-        return FrequencyEstimate(value, errors, users, tuple(self.labels.shown()), population)
+        value, errors, limits = estimator.estimate(counts, population)
+        names = tuple(self.labels.shown())
+        notes = few_users(users) + implausible(names, value, errors, 0.0, 1.0)
+        return FrequencyEstimate(value, errors, users, names, population, None, limits, notes)
 
     @cached_property
     def _estimator(self) -> KaryEstimator:

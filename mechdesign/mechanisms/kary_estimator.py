@@ -8,12 +8,14 @@ of reports, and the delegate's frequency is what is left of 1.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.randomness import TOTAL
+from mechdesign.mechanisms.frequency_limits import FrequencyLimits, RepeatedLimits, score_steps
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -44,69 +46,87 @@ class KaryEstimator:
         """How much likelier a kept answer is reported by itself than by another; differences of integers."""
         return (self.own + self.high - self.low) / TOTAL if len(self.kept) > 1 else 1.0
 
-    def estimate(self, shares: Array, population: bool) -> tuple[Array, Array]:
-        """Return the unbiased estimates and their variances for one user, each of shape (n,).
+    def estimate(self, counts: NDArray[np.int64], population: bool) -> tuple[Array, Array, RepeatedLimits]:
+        """Return the unbiased estimates, their standard errors and limits, for n answers.
+
+        Answers of one kind with equal counts share their limits.
 
         Parameters
         ----------
-        shares : (n,) array
-            Of each report among all reports.
+        counts : (n,) int array
+            Of each report.
         population : bool
             Whether the users count as a random draw from the population of interest.
         """
-        own, high, low = self.own / TOTAL, self.high / TOTAL, self.low / TOTAL
-        value, variance = np.empty(len(shares)), np.empty(len(shares))
-        delegate, others = int(self.kept[0]), self.kept[1:]
-        value[others] = (shares[others] - low) / self.gain
-        spread = _indicator_variance(value[others], shares[others], own + high, low, population)
-        variance[others] = spread / self.gain**2
-        if len(self.outside):
-            value[self.outside] = shares[self.outside] / own
-            spread = _indicator_variance(value[self.outside], shares[self.outside], own, 0.0, population)
-            variance[self.outside] = spread / own**2
-        value[delegate] = 1.0 - math.fsum(value[others]) - math.fsum(value[self.outside])
-        variance[delegate] = self._of_reports(value)
-        if population:
-            variance[delegate] = max(variance[delegate], self._of_draw(shares))
-        return value, variance
+        users = int(counts.sum())
+        (kept, outside), index, delegate = self._kinds(counts), np.empty(len(counts), dtype=np.int64), 0
+        values, moments, steps, shares = [], [], [], []
+        for members, found, place, start, factor, chance in (kept, outside):
+            value = (found / users - start) / factor
+            scores = np.array([-start / factor, (1.0 - start) / factor])
+            mine, theirs = (power_means(scores, [1.0 - hit, hit]) for hit in (chance, start))
+            index[members] = delegate + place
+            delegate += len(found)
+            values.append(value)
+            moments.append(np.repeat(np.stack([mine, theirs, theirs])[:, :, None], len(found), axis=2))
+            steps.append(np.full(len(found), np.ptp(scores)))
+            shares.append(math.fsum(value[place]))
+        index[self.kept[0]] = delegate
+        both, last = self._delegate(*shares)
+        value = np.concatenate([*values, [1.0 - math.fsum(shares)]])
+        own, others, worst = np.concatenate([*moments, both[:, :, None]], axis=2)
+        step = np.concatenate([*steps, [last]])
+        limits = FrequencyLimits(value, users, own, others, worst, step, population)
+        return value[index], limits.standard_error()[index], RepeatedLimits(limits, index)
+
+    def _kinds(self, counts: Index) -> list[tuple[Index, Index, Index, float, float, float]]:
+        """Return for the kept answers but the delegate, and for those that are not kept, what estimates need.
+
+        These are: which they are, their different counts and where each is among them, the chance that
+        another answer is reported so, the gain over it, and the chance of a true report.
+        """
+        low, own = self.low / TOTAL, self.own / TOTAL
+        kinds = []
+        for members, start, factor, chance in (
+            (self.kept[1:], low, self.gain, own + self.high / TOTAL),
+            (self.outside, 0.0, own or 1.0, own),
+        ):
+            found, place = np.unique(counts[members], return_inverse=True)
+            kinds.append((members, found, place.ravel(), start, factor, chance))
+        return kinds
 
     def typical_variance(self) -> float:
-        """Return the largest variance of a category for one of many users who answer evenly."""
-        size = len(self.kept) + len(self.outside)
-        shares = np.full(size, self.own / TOTAL / size)
-        shares[self.kept] += self.low / TOTAL + (self.high - self.low) / TOTAL / size
-        shares[self.kept[0]] += (self.high - self.low) / TOTAL * len(self.outside) / size
-        return float(self.estimate(shares, False)[1].max())
-
-    def largest_variance(self) -> float:
-        """Return the largest variance of a category for one user, over all answers."""
-        own, high, low = self.own / TOTAL, self.high / TOTAL, self.low / TOTAL
-        found = list(self._by_answer())
-        if len(self.kept) > 1:
-            found += [chance * (1.0 - chance) / self.gain**2 for chance in (own + high, low)]
-        if len(self.outside):
-            found.append((1.0 - own) / own)
+        """Return the largest variance of a category's score for one of many users who answer evenly."""
+        (kept, outside), by_answer = self._by_report(), self._by_answer()
+        part = 1.0 / (len(self.kept) + len(self.outside))
+        found = [part * mine + (1.0 - part) * theirs for mine, theirs in (kept, outside)]
+        weights = (1.0, len(self.kept) - 1.0, float(len(self.outside)))
+        found.append(part * sum(weight * one for weight, one in zip(weights, by_answer, strict=True)))
         return max(found)
 
-    def _scores(self) -> tuple[float, float]:
-        """Return the scores of a kept report and of one that is not kept; that of the delegate is 0.
+    def largest_variance(self) -> float:
+        """Return the largest variance of a category's score for one user, over all answers."""
+        kept, outside = self._by_report()
+        return max(*kept, *outside, *self._by_answer())
 
-        The delegate's estimate is a constant minus the average score.
+    def _by_report(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        """Return the variance of the score of a kept answer, and of another, for who gave it and who did not.
+
+        The delegate's is not among them; 0 where there is no such answer.
         """
-        own = self.own / TOTAL
-        return 1.0 / self.gain, 1.0 / own if own and len(self.outside) else 0.0
-
-    def _of_reports(self, value: Array) -> float:
-        """Return the variance of one user's score for the users at hand."""
-        kept_answers = min(1.0, max(0.0, math.fsum(value[self.kept[1:]])))
-        outside_answers = min(1.0 - kept_answers, max(0.0, math.fsum(value[self.outside])))
-        weights = (1.0 - kept_answers - outside_answers, kept_answers, outside_answers)
-        return sum(weight * part for weight, part in zip(weights, self._by_answer(), strict=True))
+        own, high, low = self.own / TOTAL, self.high / TOTAL, self.low / TOTAL
+        kept = outside = (0.0, 0.0)
+        if len(self.kept) > 1:
+            true, false = own + high, low
+            kept = true * (1.0 - true) / self.gain**2, false * (1.0 - false) / self.gain**2
+        if len(self.outside):
+            outside = (1.0 - own) / own, 0.0
+        return kept, outside
 
     def _by_answer(self) -> tuple[float, float, float]:
-        """Return the variance of the score of one who answers the delegate, another kept answer, another."""
+        """Return the variance of the delegate's score for who answers it, another kept answer, another."""
         own, high, low, k = self.own / TOTAL, self.high / TOTAL, self.low / TOTAL, len(self.kept)
-        kept_score, outside_score = self._scores()
+        kept_score, outside_score = 1.0 / self.gain, 1.0 / own if own and len(self.outside) else 0.0
         chance_kept = (k - 1) * low  # of a report among the kept ones other than the delegate
 
         def variance(kept_chance: float, outside_chance: float) -> float:
@@ -119,22 +139,38 @@ class KaryEstimator:
             variance(chance_kept, own) if len(self.outside) else 0.0,
         )
 
-    def _of_draw(self, shares: Array) -> float:
-        """Return the variance of one user's score for users drawn at random."""
-        kept_score, outside_score = self._scores()
-        share_kept = max(0.0, math.fsum(shares[self.kept[1:]]))
-        share_outside = max(0.0, math.fsum(shares[self.outside]))
-        mean = share_kept * kept_score + share_outside * outside_score
-        return share_kept * kept_score**2 + share_outside * outside_score**2 - mean**2
+    def _delegate(self, kept: float, outside: float) -> tuple[Array, float]:
+        """Return moments (3, 3) and the step of the delegate's score: own, of the others, and of the worst.
+
+        Parameters
+        ----------
+        kept, outside : float
+            The estimated shares of the other kept answers and of those that are not kept.
+        """
+        own, low, k = self.own / TOTAL, self.low / TOTAL, len(self.kept)
+        top = 1.0 + (k - 1) * low / self.gain
+        scores = np.array([top, top - 1.0 / self.gain, top - (1.0 / own if len(self.outside) else 0.0)])
+        rest = (k - 1) * low  # the chance of a report among the kept ones other than the delegate
+        mine = power_means(scores, [1.0 - rest, rest, 0.0])
+        theirs = power_means(scores, [low, 1.0 - low, 0.0])
+        dropped = power_means(scores, [1.0 - own - rest, rest, own])
+        likely, unlikely = max(kept, 0.0), max(outside, 0.0)
+        if likely + unlikely == 0.0:
+            likely, unlikely = float(k - 1), float(len(self.outside))
+        total = likely + unlikely
+        mixed = (likely * theirs + unlikely * dropped) / total if total else np.zeros(3)
+        worst = dropped if len(self.outside) else theirs if k > 1 else np.zeros(3)
+        made = scores if len(self.outside) else scores[:2]
+        return np.stack([mine, mixed, worst]), float(score_steps(made[None])[0])
 
 
-def _indicator_variance(
-    value: Array, shares: Array, inside: float, outside: float, population: bool
-) -> Array:
-    """Return the variance of one user's indicator of a report.
+def power_means(scores: Array, chances: Sequence[float]) -> Array:
+    """Return the second, third and fourth moments of scores with these chances, shape (3,).
 
-    A draw of users adds variance; reports that happen to be all alike must not hide that of the reports.
+    Examples
+    --------
+    >>> power_means(np.array([-1.0, 2.0]), [0.5, 0.5])
+    array([2.5, 3.5, 8.5])
     """
-    likely = np.clip(value, 0.0, 1.0)
-    of_reports: Array = likely * inside * (1.0 - inside) + (1.0 - likely) * outside * (1.0 - outside)
-    return np.maximum(shares * (1.0 - shares), of_reports) if population else of_reports
+    moments: Array = np.stack([scores**power for power in (2, 3, 4)]) @ np.asarray(chances)
+    return moments

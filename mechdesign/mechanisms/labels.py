@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 from unicodedata import category
@@ -42,6 +42,8 @@ class Labels:
         self.names: tuple[str, ...] | None = None
         if names is None:
             return
+        if isinstance(names, (str, bytes, Mapping)) or not isinstance(names, Iterable):
+            raise ParameterError(f"labels: expected a list of names, got {shown(names)}")
         # A subclass of str counts as the text that it is, whatever it says it equals.
         read = tuple(str.__str__(name) if issubclass(type(name), str) else "" for name in list(names))
         if len(read) != size:

@@ -12,9 +12,10 @@ from mechdesign.catalog.model import Model
 from mechdesign.core.describe import Described, default_of, described_parameters
 from mechdesign.core.encoding import encode
 from mechdesign.core.parameters import Generators, parameters_of, signature_text
+from mechdesign.core.printable import printable
 from mechdesign.core.problem import Problem
 from mechdesign.core.solve import methods_of
-from mechdesign.core.text import printable, table
+from mechdesign.core.text import table
 from mechdesign.report.tables import abridged
 
 

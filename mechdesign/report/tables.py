@@ -11,8 +11,8 @@ import numpy as np
 from mechdesign.catalog.sweep import SweepRow
 from mechdesign.core.certificate import format_figure
 from mechdesign.core.encoding import encode
+from mechdesign.core.printable import printable
 from mechdesign.core.solution import Solution
-from mechdesign.core.text import printable
 
 SHOWN_ROWS = 12
 SHOWN_COLUMNS = 10

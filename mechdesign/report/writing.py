@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -92,32 +92,32 @@ def _write_parquet(path: Path, blocks: Iterable[Block]) -> int:
     import pyarrow
     import pyarrow.parquet
 
-    rows, writer = 0, None
+    rows, writer, waiting = 0, None, 0
+    group: list[Any] = []
     try:
-        for group in _groups(blocks):
-            table = pyarrow.table({name: pyarrow.array(values) for name, values in group.items()})
+        for block in blocks:
+            table = pyarrow.table({name: _arrow_column(values) for name, values in block.items()})
             if writer is None:
                 writer = pyarrow.parquet.ParquetWriter(path, table.schema)
-            writer.write_table(table.cast(writer.schema))
-            rows += table.num_rows
+            group.append(table.cast(writer.schema))
+            rows, waiting = rows + table.num_rows, waiting + table.num_rows
+            if waiting >= GROUP:
+                writer.write_table(pyarrow.concat_tables(group))
+                group, waiting = [], 0
+        if writer is not None and group:
+            writer.write_table(pyarrow.concat_tables(group))
     finally:
         if writer is not None:
             writer.close()
     return rows
 
 
-def _groups(blocks: Iterable[Block]) -> Iterator[dict[str, NDArray[Any]]]:
-    waiting: list[Block] = []
-    rows = 0
-    for block in blocks:
-        waiting.append(block)
-        rows += length(block)
-        if rows >= GROUP:
-            yield _joined(waiting)
-            waiting, rows = [], 0
-    if waiting:
-        yield _joined(waiting)
+def _arrow_column(values: Values) -> Any:
+    """Return a column for pyarrow; few distinct texts are put together outside of Python."""
+    import pyarrow
 
-
-def _joined(blocks: Sequence[Block]) -> dict[str, NDArray[Any]]:
-    return {name: np.concatenate([np.asarray(block[name]) for block in blocks]) for name in blocks[0]}
+    if isinstance(values, Coded):
+        return pyarrow.DictionaryArray.from_arrays(
+            pyarrow.array(values.codes), pyarrow.array(values.values.tolist())
+        ).dictionary_decode()
+    return pyarrow.array(values)

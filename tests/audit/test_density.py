@@ -97,3 +97,15 @@ def test_a_table_of_another_shape_is_refused():
     for inputs, outputs, epsilon in (([math.nan], [0.0], 1.0), ([0.0], [math.inf], 1.0), ([0.0], [0.0], "1")):
         with pytest.raises(ParameterError):
             audit_density(lambda values, reports: values + reports, inputs, outputs, epsilon)
+
+
+def test_each_report_is_judged_by_its_own_rounding():
+    """A tenth of a billionth too much is seen at -1, although it would be lost at 50 000."""
+
+    def steep(values, reports):
+        return -(1.0 + 1e-10) * np.abs(reports - values)
+
+    audit = audit_density(steep, [0.0, 1.0], [-1.0, 50_000.0], epsilon=1.0)
+    assert not audit.holds
+    assert audit.witness["report"] == -1.0
+    assert audit_density(steep, [0.0, 1.0], [50_000.0], epsilon=1.0).holds

@@ -138,6 +138,22 @@ def test_whole_numbers_beyond_64_bits_do_not_wrap():
     assert wholes("counts", np.array([2**63 - 1], dtype=np.uint64), 1).tolist() == [2**63 - 1]
 
 
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.array([1, 2], dtype=np.longdouble) / 3,
+        np.array([1, np.longdouble(2) ** 2000]),
+        np.array([1, 2**53 + 1]),
+        np.array([1, -(2**53) - 1]),
+        np.array([1, 2**64 - 1], dtype=np.uint64),
+    ],
+    ids=["thirds", "beyond doubles", "odd", "negative", "unsigned"],
+)
+def test_arrays_between_doubles_are_refused(array):
+    with pytest.raises(ParameterError, match=r"^distance: entry [01]: "):
+        doubles("distance", array, 1)
+
+
 def test_a_list_keeps_the_digits_that_a_common_dtype_would_lose():
     assert wholes("counts", [2**62 + 1, np.uint64(1)], 1).tolist() == [2**62 + 1, 1]
     assert rationals("payment", [2**62 + 1, 0.5]) == [2**62 + 1, 0.5]

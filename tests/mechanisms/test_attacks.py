@@ -18,7 +18,7 @@ from mechdesign.core.errors import (
 from mechdesign.core.randomness import TOTAL
 from mechdesign.mechanisms import FiniteChannel, KaryResponse, PrivacyTarget
 from mechdesign.mechanisms.base import load_mechanism
-from mechdesign.mechanisms.contract_menu import ContractMenu, Terms
+from mechdesign.mechanisms.contract.menu import ContractMenu, Terms
 from mechdesign.mechanisms.labels import Labels
 from mechdesign.mechanisms.mean import (
     AttributeSampling,

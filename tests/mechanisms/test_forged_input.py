@@ -122,6 +122,9 @@ def test_labels_of_other_scripts_and_subclasses_are_plain_texts():
     assert {type(name) for name in labels.names} == {str}
     with pytest.raises(ParameterError, match="'a' stands twice"):
         Labels(2, [Word("a"), Word("a")])
+    for names in ("ab", b"ab", {"a": 1, "b": 2}, 2, True, 1.5):
+        with pytest.raises(ParameterError, match="labels: expected a list of names"):
+            Labels(2, names)
 
 
 @pytest.mark.parametrize("text", ["1_0", "nan", "inf", "１", "0x1", "1e999", "", "1\n"])

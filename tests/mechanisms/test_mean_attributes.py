@@ -174,11 +174,18 @@ def test_files_and_sums_round_trip(mechanism, tmp_path):
         merged.merge(Harmony(2.0, 2).aggregator())
 
 
-def test_an_attribute_that_nobody_reported_is_named():
-    mechanism = AttributeSampling(Duchi(1.0), ["steps", "pulse", "sleep"])
-    reports = mechanism.randomize(data(300, 3), rng=1)
-    with pytest.raises(DataError, match="nobody reported attribute 'pulse'; give more users"):
-        mechanism.estimate(reports[reports["attribute"] != 1])
+def test_an_attribute_that_nobody_reported_has_the_whole_range_and_a_note():
+    mechanism = AttributeSampling(Duchi(1.0), ["steps", "pulse", "sleep"], low=0.0, high=[1.0, 5.0, 2.0])
+    reports = mechanism.randomize(np.abs(data(300, 3)), rng=1)
+    found = mechanism.estimate(reports[reports["attribute"] != 1])
+    low, high = found.interval()
+    assert (found.value[1], found.standard_error[1], low[1], high[1]) == (2.5, 2.5, 0.0, 5.0)
+    assert found.notes == ("nobody reported 'pulse': the interval is the whole range, the value its middle",)
+    assert "note: nobody reported 'pulse'" in str(found)
+    assert found.as_json()["notes"] == list(found.notes)
+    whole = mechanism.estimate(reports)
+    assert whole.notes == ()
+    assert (found.value[[0, 2]] == whole.value[[0, 2]]).all()
     with pytest.raises(DataError, match="there are none"):
         mechanism.estimate(reports[:0])
 

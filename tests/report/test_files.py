@@ -11,6 +11,7 @@ import pytest
 
 from mechdesign.core.errors import DataError, MissingPackageError
 from mechdesign.core.tables import ROWS
+from mechdesign.core.text import ProgressBar
 from mechdesign.report import reading_csv
 from mechdesign.report.files import open_table, read_column
 from mechdesign.report.missing import MissingRule
@@ -214,3 +215,18 @@ def test_the_two_readers_of_csv_agree_on_random_files(tmp_path, monkeypatch):
         assert found[0] == found[1]
         wanted = np.where((table == "") | (table == "NA"), "missing", table)
         assert np.array(found[0][0]).T.tolist() == wanted.tolist()
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_progress_tells_how_far_the_reading_is(tmp_path, reader, suffix, monkeypatch):
+    rows = 6 * ROWS
+    path = tmp_path / f"data{suffix}"
+    write_columns(path, {"x": np.full(rows, 1234567)})
+    seen: list[tuple[float, int]] = []
+    monkeypatch.setattr(ProgressBar, "show", lambda self, part, done: seen.append((part, done)))
+    for _ in open_table(path).blocks(["x"]):
+        pass
+    assert len(seen) == 6
+    assert seen[-1] == (1.0, rows)
+    # the reader is at most two blocks ahead of what was handed on
+    assert all(done / rows - 0.01 <= part <= (done + 2 * ROWS) / rows for part, done in seen)

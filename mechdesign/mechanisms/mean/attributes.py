@@ -4,10 +4,11 @@ Privacy. Which attributes are drawn does not depend on the values. Given the dra
 (epsilon/k)-private mechanism are epsilon-private together (sequential composition), whatever the values
 have to do with one another; the share of epsilon is the largest double e with k e <= epsilon exactly.
 
-Estimators. ``self-normalized`` divides by the number of users who drew attribute j: conditionally on the
-draws it is unbiased, and its variance is V/n_j, n_j about n k/m. ``scaled`` divides by the expected number
-n k/m, as Harmony and algorithm 6 of the RCP paper do: it pays for the variation of n_j as well,
-n Var = (m/k) E[r^2] - E[r]^2 for centred scores r. The first is the default, being smaller unless V is huge.
+Estimators. ``self-normalized`` divides by the number of users who drew attribute j, n_j about n k/m: given
+n_j it is unbiased, and its variance is that of n_j reports and of a draw of n_j users from n. ``scaled``
+divides by the expected number n k/m, as Harmony and algorithm 6 of the RCP paper do: it pays for the
+variation of n_j as well, n Var = (m/k) E[r^2] - E[r]^2 for centred scores r. The first is the default, being
+smaller unless V is huge.
 """
 
 from __future__ import annotations
@@ -30,14 +31,18 @@ from mechdesign.core.validation import choice, integer, privacy_epsilon
 from mechdesign.mechanisms.base import CollectingMechanism, Mechanism, mechanism_types
 from mechdesign.mechanisms.finite import CHUNK
 from mechdesign.mechanisms.intake import Intake
+from mechdesign.mechanisms.intervals import BinomialLimits
 from mechdesign.mechanisms.labels import Labels
 from mechdesign.mechanisms.mean.attribute_tables import attribute_operations
 from mechdesign.mechanisms.mean.base import MeanMechanism
 from mechdesign.mechanisms.mean.bits import Duchi
 from mechdesign.mechanisms.mean.collect import AttributeAggregator
+from mechdesign.mechanisms.mean.curves import ReportSums
 from mechdesign.mechanisms.mean.estimates import AttributeMeans
+from mechdesign.mechanisms.mean.score import ScoreLimits
 from mechdesign.mechanisms.mean.table import ColumnRanges
 from mechdesign.mechanisms.mean.tally import Codes, Moments
+from mechdesign.mechanisms.mean.values import Array
 from mechdesign.mechanisms.operations import Operation
 
 MAX_ATTRIBUTES = 1_000_000
@@ -215,18 +220,28 @@ class AttributeSampling(CollectingMechanism):
         sums.update(reports)
         return sums.estimate(population)
 
-    def column_estimate(self, moments: Moments, users: int, population: bool) -> tuple[float, float]:
-        """Return estimate and standard error of one column, in units of the inner range."""
-        slope, offset = self.inner.slope, self.inner.offset
-        if self.estimator == "self-normalized":
-            single = self.inner.estimate_from_moments(moments, population)
-            return single.value, single.standard_error
-        factor = Fraction(self.size, self.per_user * users)  # m/(k n)
-        value = slope * moments.total * factor + offset
-        # A user's term is (m/k) r when the attribute is drawn, else 0: its mean square is known exactly.
-        square = moments.square * factor * Fraction(self.size, self.per_user)
-        variance = max(Fraction(0), square - (moments.total * factor) ** 2)
-        return float(value), abs(float(slope)) * math.sqrt(float(variance) / users)
+    def column_values(
+        self, columns: Sequence[Moments], users: int, population: bool
+    ) -> tuple[Array, ScoreLimits | BinomialLimits]:
+        """Return the estimates of all columns and their limits, in units of the inner range.
+
+        ``scaled``: a user's term is (m/k) r when the attribute is drawn, else 0; there are as many as users.
+        ``self-normalized``: the users who drew it are a random part of all; without any, the middle is given.
+        """
+        slope, offset, middle = self.inner.slope, self.inner.offset, Fraction(self.inner.domain.middle)
+        scaled = self.estimator == "scaled" and self.per_user < self.size
+        times = Fraction(self.size, self.per_user) if scaled else Fraction(1)
+        values, rows = [], []
+        for moments in columns:
+            count = users if scaled else moments.count
+            mean = slope * times * moments.total / count if count else middle - offset
+            square = (slope * times) ** 2 * moments.square / max(count, 1)
+            share = 0.0 if population else 1.0 if scaled else count / users
+            values.append(float(mean + offset))
+            rows.append((max(count, 1), float(mean), float(square), share))
+        sums = ReportSums(*np.array(rows).T)
+        rounding = float(abs(slope) * times * columns[0].rounding)
+        return np.array(values), self.inner.limits(sums, rounding, float(times))
 
     # Accuracy
 

@@ -26,10 +26,14 @@ from mechdesign.mechanisms.base import CollectingMechanism
 from mechdesign.mechanisms.collecting import column_operations, count_outside
 from mechdesign.mechanisms.finite import CHUNK
 from mechdesign.mechanisms.intake import Intake
+from mechdesign.mechanisms.intervals import BinomialLimits
+from mechdesign.mechanisms.mean.curves import Curves, ReportSums
 from mechdesign.mechanisms.mean.estimates import MeanEstimate
+from mechdesign.mechanisms.mean.score import ScoreLimits, few_reports
 from mechdesign.mechanisms.mean.tally import Moments, Tally
 from mechdesign.mechanisms.mean.values import Array, Domain
 from mechdesign.mechanisms.operations import CLIP, Column, Operation, Settings
+from mechdesign.mechanisms.plausible import implausible
 
 
 class MeanMechanism(CollectingMechanism):
@@ -79,15 +83,26 @@ class MeanMechanism(CollectingMechanism):
     def offset(self) -> Fraction:
         """What has to be added to it."""
 
-    def score_variance(self, moments: Moments, population: bool) -> float:
-        """Return the estimated variance of one score, in squared units of the score.
+    @property
+    @abstractmethod
+    def curves(self) -> Curves:
+        """The first moments of slope r for each value, which is counted from the offset."""
 
-        The default is the unbiased empirical variance of the scores, which also counts how the
-        users differ: exact for the mean of a population, on the safe side for the users at hand. It
-        is never taken below the least variance that a report can have.
+    def limits(
+        self, sums: ReportSums, rounding: float = 0.0, times: float = 1.0
+    ) -> ScoreLimits | BinomialLimits:
+        """Return what standard errors and confidence limits are made of; the sums may be arrays.
+
+        Parameters
+        ----------
+        sums : ReportSums
+            Of ``times`` slope r, where r = 0 stands for no report.
+        rounding : float
+            How far these were rounded.
+        times : float
+            One user of so many reports.
         """
-        least = self.least_variance() / float(self.slope) ** 2 if self.slope else 0.0
-        return max(empirical_variance(moments), least)
+        return ScoreLimits(self.curves.sampled(times), sums, rounding)
 
     # Client
 
@@ -179,10 +194,13 @@ class MeanMechanism(CollectingMechanism):
 
     def estimate_from_moments(self, moments: Moments, population: bool = False) -> MeanEstimate:
         """Return the estimate from the exact sums of the scores."""
-        value = self.slope * moments.mean + self.offset
-        variance = self.score_variance(moments, population) / moments.count
-        error = abs(float(self.slope)) * (math.sqrt(variance) + float(moments.rounding))
-        return MeanEstimate(float(value), error, moments.count, population)
+        centred = self.slope * moments.mean
+        square = float(self.slope**2 * moments.mean_square)
+        sums = ReportSums(moments.count, float(centred), square, 0.0 if population else 1.0)
+        limits = self.limits(sums, float(abs(self.slope) * moments.rounding))
+        value, error = float(centred + self.offset), float(limits.standard_error())
+        notes = few_reports(limits) + implausible(["mean"], value, error, self.domain.low, self.domain.high)
+        return MeanEstimate(value, error, moments.count, population, limits, notes)
 
     # Accuracy
 
@@ -330,29 +348,6 @@ class MeanAggregator:
         return restored
 
 
-def variance_at_hand(mean_square: float, middle: float, end: float) -> float:
-    """Return the average variance of a report, on [-1, 1], of the users at hand, from the mean square.
-
-    For a variance A + (B - 1) v^2 with A = ``middle`` at v = 0 and ``end`` at v = -1, 1, the mean square of
-    the unbiased reports is A + B avg(v^2), so that the reports tell avg(v^2), if B > 0.
-
-    Examples
-    --------
-    >>> variance_at_hand(3.0, middle=2.0, end=3.0)  # B = 2: avg(v^2) = 1/2
-    2.5
-    """
-    growth = end - middle
-    spread = min(max((mean_square - middle) / (growth + 1.0), 0.0), 1.0)
-    return middle + growth * spread
-
-
 def uniform_numbers(source: BitSource, count: int) -> Array:
     """Return uniform doubles in [0, 1], rounded from 62-bit fractions: full relative precision near 0."""
     return np.ldexp(source.integers(count).astype(np.float64), -BITS)
-
-
-def empirical_variance(moments: Moments) -> float:
-    """Return the unbiased empirical variance of the scores, exactly rounded; infinite for one report."""
-    if moments.count < 2:
-        return math.inf
-    return float((moments.square - moments.total**2 / moments.count) / (moments.count - 1))

@@ -35,8 +35,11 @@ from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.core.validation import in_range, integer, number, privacy_delta, privacy_epsilon
 from mechdesign.mechanisms.finite import require_total
+from mechdesign.mechanisms.intervals import BinomialLimits
 from mechdesign.mechanisms.mean.base import MeanMechanism
-from mechdesign.mechanisms.mean.tally import CodeTally, Moments
+from mechdesign.mechanisms.mean.curves import Curves, ReportSums
+from mechdesign.mechanisms.mean.score import ScoreLimits
+from mechdesign.mechanisms.mean.tally import CodeTally
 from mechdesign.mechanisms.mean.values import Array, Domain
 from mechdesign.mechanisms.repair import PrivacyTarget, make_private
 
@@ -218,21 +221,33 @@ class CensoringInterval(MeanMechanism):
         possible = np.array([self.lo < TOTAL, self.hi > 0])
         return CodeTally(groups, [Fraction(0), Fraction(1)], possible)
 
-    def score_variance(self, moments: Moments, population: bool) -> float:
-        """Return w(1 - w) for the observed share w of ones, moved into [c, c + d].
+    @cached_property
+    def curves(self) -> Curves:
+        """Both moments are affine in the value: the bit is 1 with a chance that is."""
+        slope, start = float(self.slope), float(self._start)
+        places = slope * np.array([start, start + float(self._length)])
+        return Curves(places, slope * places, slope**2 * places, slope**3 * places, slope)
 
-        For the mean of a population that is the variance of a bit; for the users at hand an upper bound,
-        as w(1 - w) is concave. Where an end of the interval is 0 or 1 and all n bits agree, w is taken as
-        1/(n + 1) away from that end: agreement by chance is no certainty.
+    def limits(
+        self, sums: ReportSums, rounding: float = 0.0, times: float = 1.0
+    ) -> ScoreLimits | BinomialLimits:
+        """Return exact limits: the number of ones is binomial, or more concentrated.
+
+        The chance w of a one is moved into [c, c + d] for the standard error. Where an end of the interval
+        is 0 or 1 and all bits agree, it is taken as 1/(n + 1) away: agreement by chance is no certainty.
         """
-        edge = Fraction(1, moments.count + 1)
-        low, high = max(self._start, edge), min(self._start + self._length, 1 - edge)
-        share = float(min(max(self._share(moments), low), high))
-        return share * (1.0 - share)
+        units = self._units * times
+        ends = (float(end / Fraction(times)) for end in (self._start, self._start + self._length))
+        return BinomialLimits(self._ones(sums, units), sums.count, units, *ends)
 
-    def _share(self, moments: Moments) -> Fraction:
-        """Return the share of ones."""
-        return moments.mean
+    @property
+    def _units(self) -> float:
+        """The estimate that a chance of 1 stands for, counted from that of a chance of 0: (high - low)/d."""
+        return float(Fraction(self.domain.width) / self._length)
+
+    def _ones(self, sums: ReportSums, units: float) -> Any:
+        """Return the number of ones."""
+        return np.rint(np.asarray(sums.mean) * sums.count / units)
 
     # Accuracy
 
@@ -315,13 +330,24 @@ class Duchi(CensoringInterval):
         """Return counts of zeros and ones, with the scores -1 and 1."""
         return CodeTally(groups, [Fraction(-1), Fraction(1)], np.array([True, True]))
 
-    def score_variance(self, moments: Moments, population: bool) -> float:
-        """Return 4 w(1 - w): the scores -1 and 1 are twice as far apart as bits."""
-        return 4.0 * super().score_variance(moments, population)
+    @cached_property
+    def curves(self) -> Curves:
+        """The square of a report is the same for all values; its cube is that times the report."""
+        size, half = float(self.slope), self.domain.half
+        places, even = np.array([-half, half]), np.ones(2)
+        return Curves(places, size**2 * even, size**2 * places, size**4 * even, size)
 
-    def _share(self, moments: Moments) -> Fraction:
-        """Return the share of ones."""
-        return (moments.mean + 1) / 2
+    def limits(
+        self, sums: ReportSums, rounding: float = 0.0, times: float = 1.0
+    ) -> ScoreLimits | BinomialLimits:
+        """Return exact limits if everybody reports; else there are three scores, -1, 0 and 1."""
+        if times == 1.0:
+            return super().limits(sums, rounding)
+        return ScoreLimits(self.curves.sampled(times), sums, rounding)
+
+    def _ones(self, sums: ReportSums, units: float) -> Any:
+        """Return the number of ones."""
+        return np.rint((np.asarray(sums.mean) / units + 0.5) * sums.count)
 
     def content(self) -> dict[str, Any]:
         """Return the integers, the promise and the range."""

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError
+from mechdesign.mechanisms.intervals import BinomialLimits
 from mechdesign.mechanisms.labels import Labels
 from mechdesign.mechanisms.mean.base import MeanMechanism
 from mechdesign.mechanisms.mean.estimates import AttributeMeans
+from mechdesign.mechanisms.mean.score import FEWEST, MAY_MISS, ColumnLimits, ScoreLimits
 from mechdesign.mechanisms.mean.table import ColumnRanges
-from mechdesign.mechanisms.mean.tally import Moments
+from mechdesign.mechanisms.mean.tally import Codes, Moments
+from mechdesign.mechanisms.mean.values import Array
+from mechdesign.mechanisms.plausible import implausible
 
 
 class Sampling(Protocol):
@@ -22,6 +27,7 @@ class Sampling(Protocol):
     labels: Labels
     ranges: ColumnRanges
     per_user: int
+    estimator: str
 
     @property
     def size(self) -> int:
@@ -31,8 +37,10 @@ class Sampling(Protocol):
     def fingerprint(self) -> str:
         """The digest of its content."""
 
-    def column_estimate(self, moments: Moments, users: int, population: bool) -> tuple[float, float]:
-        """Return estimate and standard error of one column, in units of the inner range."""
+    def column_values(
+        self, columns: Sequence[Moments], users: int, population: bool
+    ) -> tuple[Array, ScoreLimits | BinomialLimits]:
+        """Return the estimates of all columns and their limits, in units of the inner range."""
 
 
 class AttributeAggregator:
@@ -46,10 +54,8 @@ class AttributeAggregator:
     >>> sums.update(mechanism.randomize([[0.0, 1.0]], rng=1))
     >>> sums.users
     1
-    >>> sums.estimate()
-    Traceback (most recent call last):
-        ...
-    mechdesign.core.errors.DataError: reports: nobody reported attribute '1'; give more users, or leave it out
+    >>> sums.estimate().reports
+    array([1, 0])
     """
 
     def __init__(self, mechanism: Sampling) -> None:
@@ -89,30 +95,46 @@ class AttributeAggregator:
         self.tally.merge(other.tally)
 
     def estimate(self, population: bool = False) -> AttributeMeans:
-        """Return the means of all attributes with standard errors.
+        """Return the means of all attributes with standard errors and, where they are weak, notes.
 
         Raises
         ------
         DataError
-            When there are no reports, or none of some attribute, naming it.
+            When there are no reports.
         """
         mechanism, counts, users = self.mechanism, self.tally.counts(), self.users
         if users == 0:
             raise DataError("reports: there are none; give at least one user's reports")
-        names = mechanism.labels.shown()
-        missing = np.flatnonzero(counts == 0).tolist()
-        if missing:
-            more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
-            raise DataError(
-                f"reports: nobody reported attribute '{names[missing[0]]}'{more}; give more users, "
-                "or leave it out"
-            )
-        pairs = [
-            mechanism.column_estimate(self.tally.moments(group), users, population)
-            for group in range(mechanism.size)
-        ]
-        values, errors = mechanism.ranges.from_inner(np.array(pairs), mechanism.inner.domain)
-        return AttributeMeans(values, errors, counts, users, tuple(names), population)
+        columns = [self.tally.moments(group) for group in range(mechanism.size)]
+        values, inner = mechanism.column_values(columns, users, population)
+        unknown = (counts == 0) & (mechanism.estimator == "self-normalized")
+        factor = mechanism.ranges.width / mechanism.inner.domain.width
+        limits = ColumnLimits(inner, factor, unknown, mechanism.ranges.width / 2.0)
+        values = mechanism.ranges.low + (values - mechanism.inner.domain.low) * factor
+        names = tuple(mechanism.labels.shown())
+        errors = limits.standard_error()
+        notes = self._notes(counts, unknown, isinstance(inner, BinomialLimits))
+        notes += implausible(names, values, errors, mechanism.ranges.low, mechanism.ranges.high)
+        return AttributeMeans(values, errors, counts, users, names, population, limits, notes)
+
+    def _notes(self, counts: Codes, unknown: NDArray[np.bool_], exact: bool) -> tuple[str, ...]:
+        """Return which intervals tell nothing, and which may cover less often than stated."""
+        mechanism = self.mechanism
+        expected = counts
+        if mechanism.estimator == "scaled":
+            expected = np.full(mechanism.size, self.users * mechanism.per_user / mechanism.size)
+        few = ~unknown & (expected < FEWEST) & (not exact)
+        texts = (
+            (unknown, "nobody reported {}: the interval is the whole range, the value its middle"),
+            (few, f"fewer than {FEWEST} reports of {{}}: {MAY_MISS}"),
+        )
+        return tuple(text.format(self._named(which)) for which, text in texts if which.any())
+
+    def _named(self, which: NDArray[np.bool_]) -> str:
+        """Return the names of attributes, a few of them if there are many."""
+        names, places = self.mechanism.labels.shown(), np.flatnonzero(which).tolist()
+        more = f" and {len(places) - 4} more" if len(places) > 4 else ""
+        return ", ".join(f"'{names[place]}'" for place in places[:4]) + more
 
     def as_json(self) -> dict[str, Any]:
         """Return the exact sums as whole numbers, with the mechanism's fingerprint."""

@@ -1,16 +1,15 @@
-"""What the server says: means with standard errors and normal confidence intervals."""
+"""What the server says: means with standard errors and confidence intervals."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from statistics import NormalDist
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.text import listed, table
-from mechdesign.core.validation import in_range
+from mechdesign.mechanisms.intervals import Limits, NormalLimits, tail_of
 
 Array = NDArray[np.float64]
 
@@ -30,6 +29,10 @@ class MeanEstimate:
     population : bool
         False: the wanted mean is that of the users who reported. True: that of the population they
         were drawn from at random, which adds the variance of that draw.
+    limits : Limits, optional
+        What the mechanism makes intervals from; normal ones by default.
+    notes : tuple of str
+        Where the interval may cover less often than stated: why.
 
     Examples
     --------
@@ -42,11 +45,17 @@ class MeanEstimate:
     standard_error: float
     users: int
     population: bool = False
+    limits: Limits | None = field(default=None, repr=False, compare=False)
+    notes: tuple[str, ...] = ()
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Return the ends of the normal confidence interval of this level in (0, 1)."""
-        width = _quantile(level) * self.standard_error
-        return self.value - width, self.value + width
+        """Return the ends of the confidence interval of this level in (0, 1).
+
+        It may reach beyond the range of the values; cutting it off there loses no coverage.
+        """
+        limits = self.limits or NormalLimits(self.standard_error)
+        down, up = limits.distances(tail_of(level))
+        return self.value - float(down), self.value + float(up)
 
     def __repr__(self) -> str:
         return f"MeanEstimate({self.value:.6g} +- {self.standard_error:.3g}, {self.users} reports)"
@@ -54,7 +63,8 @@ class MeanEstimate:
     def __str__(self) -> str:
         low, high = self.interval()
         figures = f"mean {self.value:.6g}, standard error {self.standard_error:.3g}"
-        return f"{figures}, 95% [{low:.6g}, {high:.6g}], {self.users} reports"
+        notes = "".join(f"\nnote: {note}" for note in self.notes)
+        return f"{figures}, 95% [{low:.6g}, {high:.6g}], {self.users} reports{notes}"
 
     def as_json(self) -> dict[str, Any]:
         """Return the estimate as plain values."""
@@ -66,6 +76,7 @@ class MeanEstimate:
             "low": low,
             "high": high,
             "population": self.population,
+            "notes": list(self.notes),
         }
 
 
@@ -82,6 +93,10 @@ class AttributeMeans:
     names : tuple of str
     population : bool
         As in :class:`MeanEstimate`.
+    limits : Limits, optional
+        What the mechanism makes intervals from; normal ones by default.
+    notes : tuple of str
+        Which intervals may cover less often than stated, and why.
     """
 
     value: Array
@@ -90,11 +105,14 @@ class AttributeMeans:
     users: int
     names: tuple[str, ...]
     population: bool = False
+    limits: Limits | None = field(default=None, repr=False, compare=False)
+    notes: tuple[str, ...] = ()
 
     def interval(self, level: float = 0.95, simultaneous: bool = False) -> tuple[Array, Array]:
-        """Return the ends of normal intervals; ``simultaneous``: they cover together (Bonferroni)."""
-        width = _quantile(level, len(self.value) if simultaneous else 1) * self.standard_error
-        return self.value - width, self.value + width
+        """Return the ends of the intervals; ``simultaneous``: they cover together (Bonferroni)."""
+        limits = self.limits or NormalLimits(self.standard_error)
+        down, up = limits.distances(tail_of(level, len(self.value) if simultaneous else 1))
+        return self.value - down, self.value + up
 
     def rows(self, level: float = 0.95) -> list[list[str]]:
         """Return one row of text an attribute: name, reports, mean, standard error, interval."""
@@ -111,7 +129,8 @@ class AttributeMeans:
 
     def __str__(self) -> str:
         header = ["attribute", "reports", "mean", "std.error", "95% low", "95% high"]
-        return f"{self.users} users\n{table(header, self.rows())}"
+        notes = "".join(f"\nnote: {note}" for note in self.notes)
+        return f"{self.users} users\n{table(header, self.rows())}{notes}"
 
     def as_json(self) -> dict[str, Any]:
         """Return the estimates as plain values."""
@@ -125,9 +144,5 @@ class AttributeMeans:
             "low": low,
             "high": high,
             "population": self.population,
+            "notes": list(self.notes),
         }
-
-
-def _quantile(level: float, tests: int = 1) -> float:
-    checked = in_range("level", level, 0.0, 1.0, low_open=True, high_open=True)
-    return -NormalDist().inv_cdf((1.0 - checked) / (2.0 * tests))

@@ -37,13 +37,19 @@ from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.randomness import BITS, TOTAL, BitSource
 from mechdesign.core.validation import finite_array, in_range
 from mechdesign.mechanisms.finite import FiniteChannel
+from mechdesign.mechanisms.intervals import BinomialLimits
 from mechdesign.mechanisms.mean.base import MeanMechanism
 from mechdesign.mechanisms.mean.bits import ROUNDING, bias_certificate
-from mechdesign.mechanisms.mean.tally import CodeTally, Moments
+from mechdesign.mechanisms.mean.curves import Curves, ReportSums
+from mechdesign.mechanisms.mean.score import ScoreLimits
+from mechdesign.mechanisms.mean.tally import CodeTally
 from mechdesign.mechanisms.mean.values import Array, Domain
 from mechdesign.mechanisms.repair import PrivacyTarget
 
 MIDDLE = Fraction(1, 2)
+
+PARTS = 16
+"""Parts of a segment between two knots on which its moments are held for intervals."""
 
 CELLS = 4096
 """Cells of the table that finds the segment of an input; it stays in the cache."""
@@ -258,29 +264,34 @@ class GridMean(MeanMechanism):
         """The middle of the range."""
         return Fraction(self.domain.low) + self.slope / 2
 
-    def score_variance(self, moments: Moments, population: bool) -> float:
-        """Return for the users at hand a bound that the mean square of the scores allows.
+    @cached_property
+    def curves(self) -> Curves:
+        """Both moments are affine between two knots, where rounding mixes two rows of the channel."""
+        parts = np.arange(PARTS) / PARTS
+        inside = (self.knots[:-1, None] + np.diff(self.knots)[:, None] * parts).ravel()
+        unit = np.append(inside, 1.0)
+        chances = np.ldexp(self.channel.weights.astype(np.float64), -BITS)
+        width = self.domain.width
+        second, third, fourth = (
+            np.interp(unit, self.knots, chances @ (self.outputs - 0.5) ** power) * width**power
+            for power in (2, 3, 4)
+        )
+        gaps = np.diff(np.unique(self.outputs)) * width
+        step = float(gaps.min()) if np.ptp(gaps) < gaps.max() / 1000.0 else 0.0
+        return Curves((unit - 0.5) * width, second, third, fourth, step)
 
-        Their average variance is S - avg(c^2), c = u - 1/2, with S = avg s(c) which the reports tell. For
-        any number k, avg(c^2) >= k S + min over c of (c^2 - k s(c)), and avg(c^2) >= avg(c)^2. What remains
-        unknown is where between two knots the values lie.
-        """
-        empirical = super().score_variance(moments, population)
-        if population:
-            return empirical
-        square, least = float(moments.mean_square), float(moments.mean) ** 2
-        knots = self.knots - 0.5
-        slopes = np.diff(self._moments) / np.diff(knots)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            # how c^2 changes with s: at the two ends of each segment, and from end to end
-            left, right = 2.0 * knots[:-1] / slopes, 2.0 * knots[1:] / slopes
-            factors = np.concatenate([left, right, (left + right) / 2.0])
-        for factor in factors[np.isfinite(factors)].tolist():
-            places = np.clip(factor * slopes / 2.0, knots[:-1], knots[1:])
-            values = places**2 - factor * (self._moments[:-1] + slopes * (places - knots[:-1]))
-            least = max(least, factor * square + float(values.min()))
-        lowest = self.least_variance() / self.domain.width**2
-        return max(min(empirical, square - least), lowest)
+    def limits(
+        self, sums: ReportSums, rounding: float = 0.0, times: float = 1.0
+    ) -> ScoreLimits | BinomialLimits:
+        """Return exact limits when there are two reports only; else those of the score test."""
+        if len(self.outputs) > 2 or times > 1.0:
+            return super().limits(sums, rounding, times)
+        least, most = np.sort(self.outputs).tolist()
+        units = (most - least) * self.domain.width
+        share = np.asarray(sums.mean) / units + (0.5 - least) / (most - least)
+        column = self.channel.weights[:, int(np.argmax(self.outputs))]
+        ends = float(column[0] / TOTAL), float(column[-1] / TOTAL)
+        return BinomialLimits(np.rint(share * sums.count), sums.count, units, *ends)
 
     # Accuracy
 

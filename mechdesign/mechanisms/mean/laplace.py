@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +13,8 @@ from numpy.typing import NDArray
 from mechdesign.audit.density import DensityAudit, audit_density
 from mechdesign.core.randomness import BITS, BitSource
 from mechdesign.mechanisms.mean.base import FormulaMechanism
-from mechdesign.mechanisms.mean.tally import FloatTally, Moments
+from mechdesign.mechanisms.mean.curves import Curves, centred_grid
+from mechdesign.mechanisms.mean.tally import FloatTally
 from mechdesign.mechanisms.mean.values import Array
 
 LARGEST_NOISE = BITS * math.log(2.0)
@@ -76,9 +78,13 @@ class Laplace(FormulaMechanism):
         """The middle of the range."""
         return Fraction(self.domain.middle)
 
-    def score_variance(self, moments: Moments, population: bool) -> float:
-        """Return the formula, exact for the users at hand; for a population the empirical variance."""
-        return super().score_variance(moments, population) if population else self.worst_variance()
+    @cached_property
+    def curves(self) -> Curves:
+        """The noise has variance 2 scale^2, no third and the fourth moment 24 scale^4."""
+        c = centred_grid(self.domain.half)
+        noise = 2.0 * self.scale**2
+        fourth = c**4 + 6.0 * noise * c**2 + 6.0 * noise**2
+        return Curves(c, c**2 + noise, c**3 + 3.0 * noise * c, fourth)
 
     def unit_variance(self, unit: Array) -> Array:
         """Return 2/eps^2."""

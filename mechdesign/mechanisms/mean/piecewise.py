@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,8 +24,9 @@ from mechdesign.audit.exponential import exp_lower
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.mechanisms.mean import variance as formulas
-from mechdesign.mechanisms.mean.base import FormulaMechanism, uniform_numbers, variance_at_hand
-from mechdesign.mechanisms.mean.tally import FloatTally, Moments
+from mechdesign.mechanisms.mean.base import FormulaMechanism, uniform_numbers
+from mechdesign.mechanisms.mean.curves import Curves, centred_grid
+from mechdesign.mechanisms.mean.tally import FloatTally
 from mechdesign.mechanisms.mean.values import Array
 
 TINY = float(np.finfo(np.float64).tiny)
@@ -105,15 +107,29 @@ class Piecewise(FormulaMechanism):
         """The middle of the range."""
         return Fraction(self.domain.middle)
 
-    def score_variance(self, moments: Moments, population: bool) -> float:
-        """Return for the users at hand the formula at their average v^2, which the reports tell."""
-        if population:
-            return super().score_variance(moments, population)
-        middle, end = self._unit_variance_at(0.0), self._unit_variance_at(1.0)
-        return (
-            variance_at_hand(float(moments.mean_square) / self.domain.half**2, middle, end)
-            * self.domain.half**2
-        )
+    @cached_property
+    def curves(self) -> Curves:
+        """E[y^2] = V(v) + v^2, and the third and fourth moments of the density."""
+        v, half = centred_grid(1.0), self.domain.half
+        second = formulas.VARIANCES[self.type](self.epsilon, v) + v**2
+        third, fourth = self._higher(v)
+        return Curves(v * half, second * half**2, third * half**3, fourth * half**4, self._step())
+
+    def _step(self) -> float:
+        """Return the distance of two sums of reports next to each other: reports are continuous."""
+        return 0.0
+
+    def _higher(self, v: Array) -> tuple[Array, Array]:
+        """Return E[y^3] and E[y^4] on [-1, 1].
+
+        With window [a - w, a + w], a = (C + 1)v/2, 2w = C - 1, and the excess density p - q = 2/(C^2 - 1)
+        there: E[y^3] = v(a^2 + w^2), E[y^4] = (2 a^4 + 4 a^2 w^2 + 2 w^4/5)/(C + 1) + 2 q C^5/5.
+        """
+        a, w = v * self._travel / self.domain.width, self._window / self.domain.width
+        reach = self.reach
+        outside = 2.0 * (self.outside / (self._travel / self.domain.half)) * reach**5 / 5.0
+        inside = (2.0 * a**4 + 4.0 * a**2 * w**2 + 0.4 * w**4) / (reach + 1.0)
+        return v * (a**2 + w**2), inside + outside
 
     def _unit_variance_at(self, value: float) -> float:
         return float(formulas.VARIANCES[self.type](self.epsilon, value))
@@ -226,9 +242,15 @@ class Hybrid(Piecewise):
         weight += lo
         return weight
 
-    def score_variance(self, moments: Moments, population: bool) -> float:
-        """Return as piecewise does; pure Duchi's reports all have one size and tell nothing about v^2."""
-        return super().score_variance(moments, population or self.mixing == 0.0)
+    def _step(self) -> float:
+        """Return Duchi's step where the hybrid is nothing else."""
+        return 0.0 if self.mixing else 2.0 * self.size * self.domain.half
+
+    def _higher(self, v: Array) -> tuple[Array, Array]:
+        """Return the mixtures of those of piecewise and of Duchi's, D^2 v and D^4."""
+        third, fourth = super()._higher(v)
+        rest = 1.0 - self.mixing
+        return self.mixing * third + rest * self.size**2 * v, self.mixing * fourth + rest * self.size**4
 
     def log_density(self, values: Array, reports: Array) -> Array:
         """Return the log density of reports given values; at Duchi's two values the log probability."""

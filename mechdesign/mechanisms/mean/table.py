@@ -114,10 +114,3 @@ class ColumnRanges:
         """Return (x - low)/(high - low) for values of the given columns, moved to [0, 1]."""
         unit: Array = (values - self.low[columns]) / self.width[columns]
         return np.clip(unit, 0.0, 1.0, out=unit)
-
-    def from_inner(self, pairs: Array, domain: Domain) -> tuple[Array, Array]:
-        """Return estimates and errors of all columns, given in the units of the inner range."""
-        factor = self.width / domain.width
-        values: Array = self.low + (pairs[:, 0] - domain.low) * factor
-        errors: Array = pairs[:, 1] * factor
-        return values, errors

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -22,13 +23,9 @@ from mechdesign.core.randomness import BitSource
 from mechdesign.core.validation import choice, integer
 from mechdesign.mechanisms.counts import whole_rows
 from mechdesign.mechanisms.mean import variance as formulas
-from mechdesign.mechanisms.mean.base import (
-    FormulaMechanism,
-    MeanAggregator,
-    uniform_numbers,
-    variance_at_hand,
-)
-from mechdesign.mechanisms.mean.tally import PIECE, Codes, FloatTally, Moments
+from mechdesign.mechanisms.mean.base import FormulaMechanism, MeanAggregator, uniform_numbers
+from mechdesign.mechanisms.mean.curves import Curves, centred_grid
+from mechdesign.mechanisms.mean.tally import PIECE, Codes, FloatTally
 from mechdesign.mechanisms.mean.values import Array, Domain
 
 BUCKETS = 256
@@ -185,13 +182,17 @@ class SquareWave(FormulaMechanism):
         """The middle of the range."""
         return Fraction(self.domain.middle)
 
-    def score_variance(self, moments: Moments, population: bool) -> float:
-        """Return for the users at hand the formula at their average v^2, which the reports tell."""
-        if population:
-            return super().score_variance(moments, population)
-        end, middle = (4.0 * formulas.wave_unit_variance(self.epsilon, np.array([1.0, 0.5]))).tolist()
-        scale = (self.domain.half / float(self.slope)) ** 2
-        return variance_at_hand(float(moments.mean_square) / scale, middle, end) * scale
+    @cached_property
+    def curves(self) -> Curves:
+        """The moments of z/g for the report z of c on a range of length 1, counted from its middle.
+
+        With g = 2b(p - q): E[z^3] = g c (c^2 + b^2), E[z^4] = g (c^4 + 2 c^2 b^2 + b^4/5) + 2q(1/2 + b)^5/5.
+        """
+        c, b, gain, width = centred_grid(0.5), self.halfwidth, self._gain, self.domain.width
+        second = formulas.wave_unit_variance(self.epsilon, c + 0.5) + c**2
+        third = c * (c**2 + b**2) / gain**2
+        fourth = gain * (c**4 + 2.0 * c**2 * b**2 + b**4 / 5.0) + 0.4 * self.low_density * (0.5 + b) ** 5
+        return Curves(c * width, second * width**2, third * width**3, fourth / gain**4 * width**4)
 
     def unit_variance(self, unit: Array) -> Array:
         """Return the variance of the unbiased estimator from one report."""

@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 import mechdesign as md
 from mechdesign.audit.incentives import audit_menu
-from mechdesign.mechanisms.contract_payments import Rules, post
+from mechdesign.mechanisms.contract.payments import Rules, post
 from mechdesign.problems.contract import PrivacyContract
 from mechdesign.problems.contract.allocation import ironed_costs
 

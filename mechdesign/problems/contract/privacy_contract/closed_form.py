@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.method import Method, Outcome
-from mechdesign.mechanisms.contract_payments import Posted, Rules, post, post_enough, post_within_budget
+from mechdesign.mechanisms.contract.payments import Posted, Rules, post, post_enough, post_within_budget
 from mechdesign.mechanisms.noise import LAPLACE
 from mechdesign.problems.contract.allocation import (
     Allocation,

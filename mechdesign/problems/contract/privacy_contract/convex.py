@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.method import Outcome
-from mechdesign.mechanisms.contract_payments import Posted, post_enough, post_within_budget
+from mechdesign.mechanisms.contract.payments import Posted, post_enough, post_within_budget
 from mechdesign.mechanisms.noise import LAPLACE, Noise
 from mechdesign.problems.contract.allocation import Limits
 from mechdesign.problems.contract.population import Population

@@ -18,7 +18,7 @@ from mechdesign.core.parameters import Generators
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
 from mechdesign.core.types import Vector
 from mechdesign.core.validation import choice, in_range, integer
-from mechdesign.mechanisms.contract_menu import ContractMenu, Terms
+from mechdesign.mechanisms.contract.menu import ContractMenu, Terms
 from mechdesign.mechanisms.noise import Noise, noise_of
 from mechdesign.problems.contract.allocation import Limits, shadow_prices
 from mechdesign.problems.contract.population import (

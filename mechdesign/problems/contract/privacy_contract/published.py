@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from mechdesign.core.method import Method, Outcome
-from mechdesign.mechanisms.contract_payments import post_within_budget
+from mechdesign.mechanisms.contract.payments import post_within_budget
 from mechdesign.mechanisms.noise import LAPLACE
 from mechdesign.problems.contract.allocation import virtual_costs
 from mechdesign.problems.contract.privacy_contract.closed_form import outcome_of, rules_of

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.problem import Candidate
-from mechdesign.mechanisms.contract_menu import NOT_BUYING, ContractMenu
+from mechdesign.mechanisms.contract.menu import NOT_BUYING, ContractMenu
 from mechdesign.problems.contract.privacy_contract.problem import PrivacyContract
 
 Array = NDArray[np.float64]

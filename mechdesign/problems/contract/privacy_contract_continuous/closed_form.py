@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.method import Method, Outcome
-from mechdesign.mechanisms.contract_payments import Rules, post, post_within_budget
+from mechdesign.mechanisms.contract.payments import Rules, post, post_within_budget
 from mechdesign.mechanisms.noise import LAPLACE
 from mechdesign.problems.contract.allocation import Costs, least_error, within_budget
 from mechdesign.problems.contract.population import Population

@@ -17,7 +17,7 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
 from mechdesign.core.validation import in_range, integer
-from mechdesign.mechanisms.contract_menu import ContractMenu, Terms
+from mechdesign.mechanisms.contract.menu import ContractMenu, Terms
 from mechdesign.mechanisms.noise import Noise, noise_of
 from mechdesign.problems.contract.allocation import Limits
 from mechdesign.problems.contract.population import Population, checked_amount, checked_floor

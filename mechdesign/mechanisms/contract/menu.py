@@ -22,8 +22,8 @@ from mechdesign.core.forecast import Forecast
 from mechdesign.core.randomness import Rng
 from mechdesign.core.validation import finite_array, in_range, integer
 from mechdesign.mechanisms.base import Mechanism
-from mechdesign.mechanisms.contract_tables import menu_operations
-from mechdesign.mechanisms.contract_terms import TERMS, Terms
+from mechdesign.mechanisms.contract.tables import menu_operations
+from mechdesign.mechanisms.contract.terms import TERMS, Terms
 from mechdesign.mechanisms.mean import MeanMechanism
 from mechdesign.mechanisms.noise import noise_of, randomizer
 from mechdesign.mechanisms.operations import Operation

@@ -1,0 +1,173 @@
+"""Confidence limits of frequencies: what the score of an answer does for users who gave it and for others.
+
+The estimate of the frequency f of an answer is an average of scores, E[score] = 1 for a user who gave the
+answer and 0 for all others. Under the hypothesis f the first three cumulants of a score are therefore known:
+
+- users at hand: a share f has the cumulants of ``own``, the rest those of ``others``;
+- a population: the users are a draw, and the score is a mixture of the two.
+
+``others`` averages over the other answers by their estimated frequencies; for a k-ary response it is the same
+for all of them, except for the one that the others are mapped to.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.mechanisms.intervals import Law, Limits, law_of_average, not_rejected, score_distances, within
+
+Array = NDArray[np.float64]
+
+FEWEST = 30
+"""Coverage of the limits is measured from this number of users on."""
+
+ALIKE = 0.8
+"""Scores are of two kinds when one gap is at least this part of their range."""
+
+
+def few_users(users: int) -> tuple[str, ...]:
+    """Return the note for intervals whose coverage is not promised."""
+    if users >= FEWEST:
+        return ()
+    return (f"fewer than {FEWEST} users: the intervals may miss the frequency more often than stated",)
+
+
+@dataclass(frozen=True, eq=False)
+class FrequencyLimits:
+    """The limits of the score test for one frequency each.
+
+    Parameters
+    ----------
+    value : (n,) array
+    users : int
+    own, others, worst : (3, n) array
+        Second, third and fourth moments of the score for users who gave the answer, for the others on
+        average, and for that other answer at which the second moment is largest.
+    step : (n,) array
+        The distance of two sums of scores next to each other; 0 where scores are of many kinds.
+    population : bool
+    """
+
+    value: Array
+    users: int
+    own: Array
+    others: Array
+    worst: Array
+    step: Array
+    population: bool
+
+    def distances(self, tail: float) -> tuple[Array, Array]:
+        """Return the distances of the limits from the estimates."""
+        start = np.maximum(self.standard_error(), np.finfo(np.float64).tiny)
+        return score_distances(self._law, start, tail)
+
+    def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
+        """Return whether the intervals reach so far."""
+        distance = np.abs(difference)
+        return not_rejected(self._law(distance, np.sign(difference)), distance, tail)
+
+    def standard_error(self) -> Array:
+        """Return the standard errors at the estimates moved to [0, 1].
+
+        Where these say that nothing is random, one user of n + 1 is taken to have given the answer (or not).
+        """
+        edge = 1.0 / (self.users + 1.0)
+        variance = self._cumulants(np.clip(self.value, 0.0, 1.0))[0]
+        inside = self._cumulants(np.clip(self.value, edge, 1.0 - edge))[0]
+        errors: Array = np.sqrt(np.where(variance > 0.0, variance, inside) / self.users)
+        return errors
+
+    def _cumulants(self, f: Array) -> tuple[Array, Array, Array]:
+        """Return the second to fourth cumulants of a score under the hypothesis f in [0, 1].
+
+        Users whom a hypothesis below the estimate takes from the answer gave the worst of the others.
+        """
+        moved = np.maximum(np.clip(self.value, 0.0, 1.0) - f, 0.0)
+        curves = np.stack([self.own, self.others, self.worst])  # kind of user, moment, answer
+        if not self.population:
+            curves = np.stack(
+                [np.stack(cumulants(m, *c)) for m, c in zip((1.0, 0.0, 0.0), curves, strict=True)]
+            )
+        second, third, fourth = (
+            f * own + (1.0 - f - moved) * others + moved * worst
+            for own, others, worst in np.swapaxes(curves, 0, 1)
+        )
+        if self.population:
+            second, third, fourth = cumulants(f, second, third, fourth)
+        return np.maximum(second, 0.0), third, fourth
+
+    def _law(self, distance: Array, side: Array) -> Law:
+        second, third, fourth = self._cumulants(np.clip(self.value + side * distance, 0.0, 1.0))
+        freedom = self.users - 1.0 if self.population and self.users > 1 else np.inf
+        return law_of_average(self.users, second, -side * third, fourth, self.step, freedom)
+
+
+@dataclass(frozen=True, eq=False)
+class RepeatedLimits:
+    """Limits that many answers share: those of ``limits`` at the places ``index``."""
+
+    limits: Limits
+    index: NDArray[np.int64]
+
+    def distances(self, tail: float) -> tuple[Array, Array]:
+        """Return the distances of the limits from the estimates."""
+        down, up = self.limits.distances(tail)
+        return down[self.index], up[self.index]
+
+    def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
+        """Return whether the intervals reach so far."""
+        return within(difference, *self.distances(tail))
+
+
+def cumulants(mean: Array | float, second: Array, third: Array, fourth: Array) -> tuple[Array, Array, Array]:
+    """Return the second to fourth cumulants, given the mean and the moments about 0."""
+    variance = second - mean**2
+    central = fourth - 4.0 * mean * third + 6.0 * mean**2 * second - 3.0 * mean**4
+    return variance, third - 3.0 * mean * second + 2.0 * mean**3, central - 3.0 * variance**2
+
+
+def score_moments(scores: Array, channel: Array, shares: Array) -> tuple[Array, Array, Array]:
+    """Return ``own``, ``others`` and ``worst`` of :class:`FrequencyLimits`.
+
+    Parameters
+    ----------
+    scores : (n, m) array
+        The score of each answer for each report.
+    channel : (n, m) array
+    shares : (..., n) array
+        Frequencies of the answers, which weigh the others; alike where only the answer itself has any. Of
+        several tables of frequencies only ``others`` has several.
+    """
+    size = len(channel)
+    table = np.stack([scores**power @ channel.T for power in (2, 3, 4)])  # power, score, answer
+    rows = np.arange(size)
+    own = table[:, rows, rows]
+    if size == 1:
+        return own, np.zeros_like(own), np.zeros_like(own)
+    apart = 1.0 - np.eye(size)
+    weights = shares[..., None, :] * apart
+    weights = np.where(weights.sum(axis=-1, keepdims=True) > 0.0, weights, apart)
+    weights /= weights.sum(axis=-1, keepdims=True)
+    others = np.stack([(moment * weights).sum(axis=-1) for moment in table])
+    second = table[0].copy()
+    np.fill_diagonal(second, -np.inf)
+    return own, others, table[:, rows, second.argmax(axis=1)]
+
+
+def score_steps(scores: Array) -> Array:
+    """Return the gap between two kinds of scores in each row, 0 where there are more than two.
+
+    Examples
+    --------
+    >>> score_steps(np.array([[2.0, -1.0, -1.0], [0.0, 1.0, 2.0]]))
+    array([3., 0.])
+    """
+    if scores.shape[1] < 2:
+        return np.zeros(len(scores))
+    ordered = np.sort(scores, axis=1)
+    gaps = np.diff(ordered, axis=1).max(axis=1)
+    steps: Array = np.where(gaps >= ALIKE * (ordered[:, -1] - ordered[:, 0]), gaps, 0.0)
+    return steps

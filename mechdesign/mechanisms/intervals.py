@@ -1,0 +1,256 @@
+"""Confidence limits by inverting tests: binomial ones exactly, sums of independent scores by a score test.
+
+The interval of level 1 - 2 t holds every hypothesis under which neither tail, at or beyond what was
+observed, has a chance below t. Two laws are in use.
+
+*Binomial* (Clopper and Pearson 1934). A count of n independent reports whose chances average p is
+binomial if the chances are alike, and otherwise at least as concentrated: the chance of a count at or
+beyond c <= np - 1 (or c >= np + 1) is at most the binomial one (Hoeffding 1956, theorem 4). So the limits are
+valid, at every n, whatever the users' values.
+
+*Sums of scores.* The sum has, under the hypothesis, a known mean and a variance and a third moment that
+are known or bounded given the hypothesis; its law is taken as Pearson's type III (a shifted gamma) with these
+three, which is the normal one without skewness, nearly Poisson's for rare reports of one size, and between
+them in general. Half a step (the distance of two sums next to each other, or third moment over variance,
+which is the size of a rare report) is taken off the observed distance, as for every continuous law that
+stands for a discrete one. The moments are those of the *hypothesis*, not of the estimate: near an end of the
+range a report is rare under the hypothesis and perhaps absent among those observed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.validation import in_range
+
+Array = NDArray[np.float64]
+
+SYMMETRIC = 1e-4
+"""Below this skewness the first correction of the normal law is as good as Pearson's."""
+
+FARTHEST = 40.0
+"""Standard deviations beyond which a normal tail is 0 in doubles."""
+
+STEPS = 32
+"""Halvings of a bracket: the limits are then known to 2**-32 of their distance from the estimate."""
+
+
+DOUBLINGS = 200
+"""A bracket is doubled at most this often."""
+
+
+class Limits(Protocol):
+    """How far the limits of an interval are from the estimate."""
+
+    def distances(self, tail: float) -> tuple[Array, Array]:
+        """Return the distances down and up, each >= 0, for the chance ``tail`` of each side."""
+        ...
+
+    def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
+        """Return whether the interval reaches truths with this difference from the estimate.
+
+        The same as comparing with the distances, but without searching for them.
+        """
+        ...
+
+
+def tail_of(level: float, tests: int = 1) -> float:
+    """Return the chance of each side for intervals of a level in (0, 1), all of ``tests`` together.
+
+    Examples
+    --------
+    >>> round(tail_of(0.95), 6)
+    0.025
+    """
+    checked = in_range("level", level, 0.0, 1.0, low_open=True, high_open=True)
+    return (1.0 - checked) / (2.0 * tests)
+
+
+@dataclass(frozen=True)
+class NormalLimits:
+    """A normal quantile times the standard error."""
+
+    standard_error: Any
+
+    def distances(self, tail: float) -> tuple[Array, Array]:
+        """Return the same distance twice."""
+        width = -NormalDist().inv_cdf(tail) * np.asarray(self.standard_error)
+        return width, width
+
+    def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
+        """Return whether the interval reaches so far."""
+        return within(difference, *self.distances(tail))
+
+
+@dataclass(frozen=True)
+class BinomialLimits:
+    """Exact limits for a count, mapped to the estimate's units.
+
+    Parameters
+    ----------
+    count, trials : int or array
+    factor : float or array
+        Units of the estimate for a probability of 1; positive.
+    least, most : float
+        What the chance is known to be between; the limits do not use it, the standard error does.
+    """
+
+    count: Any
+    trials: Any
+    factor: Any
+    least: float = 0.0
+    most: float = 1.0
+
+    def standard_error(self) -> Array:
+        """Return that of a binomial share, moved to what is possible and 1/(n + 1) away from 0 and 1."""
+        edge = 1.0 / (np.asarray(self.trials) + 1.0)
+        share = np.asarray(self.count) / self.trials
+        share = np.clip(share, np.maximum(self.least, edge), np.minimum(self.most, 1.0 - edge))
+        error: Array = np.sqrt(share * (1.0 - share) / self.trials) * self.factor
+        return error
+
+    def distances(self, tail: float) -> tuple[Array, Array]:
+        """Return the distances of Clopper and Pearson's limits from the share."""
+        low, high = binomial_limits(self.count, self.trials, tail)
+        share = np.asarray(self.count) / self.trials
+        down, up = (np.maximum(distance, 0.0) * self.factor for distance in (share - low, high - share))
+        return down, up
+
+    def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
+        """Return whether the interval reaches so far."""
+        return within(difference, *self.distances(tail))
+
+
+def within(difference: Array, down: Array, up: Array) -> NDArray[np.bool_]:
+    """Return whether differences from the estimate lie between the limits."""
+    inside: NDArray[np.bool_] = (-down <= difference) & (difference <= up)
+    return inside
+
+
+def binomial_limits(count: Any, trials: Any, tail: float) -> tuple[Array, Array]:
+    """Return the limits of Clopper and Pearson for a probability.
+
+    Examples
+    --------
+    >>> low, high = binomial_limits(0, 10, 0.025)
+    >>> float(low), round(float(high), 4)  # 1 - 0.025**(1/10)
+    (0.0, 0.3085)
+    """
+    from scipy.special import betaincinv
+
+    hits, misses = np.asarray(count, dtype=np.float64), np.asarray(trials) - np.asarray(count, dtype=float)
+    low = np.where(hits > 0, betaincinv(np.maximum(hits, 0.5), misses + 1.0, tail), 0.0)
+    high = np.where(misses > 0, 1.0 - betaincinv(np.maximum(misses, 0.5), hits + 1.0, tail), 1.0)
+    return low, high
+
+
+def tail_chance(distance: Array, skewness: Array) -> Array:
+    """Return the chance that a standardised Pearson type III variable is at least ``distance``.
+
+    Examples
+    --------
+    >>> tail_chance(np.array([1.96, 1.96, 1.96]), np.array([0.0, 1.0, -1.0])).round(3)
+    array([0.025, 0.045, 0.   ])
+    """
+    from scipy.special import gammainc, gammaincc, ndtr
+
+    away = np.minimum(distance, FARTHEST)
+    plain = ndtr(skewness * (away**2 - 1.0) / 6.0 - away)
+    size = np.maximum(np.abs(skewness), SYMMETRIC)
+    shape, root = 4.0 / size**2, 2.0 / size
+    above = gammaincc(shape, np.maximum(shape + distance * root, 0.0))
+    below = gammainc(shape, np.maximum(shape - distance * root, 0.0))
+    chance: Array = np.where(np.abs(skewness) < SYMMETRIC, plain, np.where(skewness > 0.0, above, below))
+    return chance
+
+
+@dataclass(frozen=True)
+class Law:
+    """The law of an estimate under hypotheses: what the score test compares the distance with.
+
+    Attributes
+    ----------
+    deviation : array
+    skewness : array
+        Towards the estimate: positive when the tail that the estimate lies in is the longer one.
+    kurtosis : array
+        The excess beyond that of a Pearson type III law with this skewness.
+    half_step : array
+    freedom : float or array
+        Degrees of freedom of an estimated variance; infinite where it is known.
+    """
+
+    deviation: Array
+    skewness: Array
+    kurtosis: Array
+    half_step: Array
+    freedom: Any = np.inf
+
+
+def law_of_average(
+    count: Any, variance: Array, third: Array, fourth: Array, step: Any, freedom: Any = np.inf
+) -> Law:
+    """Return the law of an average of ``count`` independent scores with these cumulants and step.
+
+    A tail that is shorter than the normal one is taken for normal: small noise may still reach
+    beyond the end that a shifted gamma has on that side.
+    """
+    safe = np.where(variance > 0.0, variance, 1.0)
+    skewness = third / (safe**1.5 * np.sqrt(count))
+    kurtosis = np.maximum(fourth / (safe**2 * count) - 1.5 * skewness**2, 0.0)
+    half = np.maximum(step, np.maximum(third, 0.0) / safe) / (2.0 * np.asarray(count))
+    return Law(np.sqrt(variance / count), np.maximum(skewness, 0.0), kurtosis, half, freedom)
+
+
+def not_rejected(law: Law, distance: Array, tail: float) -> NDArray[np.bool_]:
+    """Return which hypotheses at a distance from the estimate the score test does not reject.
+
+    Kurtosis enters as in the expansion of Cornish and Fisher, an estimated variance as in that of Student's
+    law: the quantile z grows by (z^3 - 3 z) kurtosis/24 and (z^3 + z)/(4 freedom); distances count for less.
+    """
+    square = NormalDist().inv_cdf(tail) ** 2
+    heavier, student = max(0.0, square - 3.0) / 24.0, (square + 1.0) / 4.0
+    rest = np.maximum(distance - law.half_step, 0.0)
+    scale = law.deviation * (1.0 + heavier * law.kurtosis + student / law.freedom)
+    standard = np.divide(rest, scale, out=np.where(rest > 0.0, np.inf, 0.0), where=scale > 0.0)
+    kept: NDArray[np.bool_] = (rest == 0.0) | (tail_chance(standard, law.skewness) >= tail)
+    return kept
+
+
+def score_distances(law: Callable[[Array, Array], Law], start: Array, tail: float) -> tuple[Array, Array]:
+    """Return how far hypotheses below and above the estimate reach before the score test rejects them.
+
+    The distance is doubled until it is rejected, then bisected.
+
+    Parameters
+    ----------
+    law : callable
+        The law under the hypotheses at distances (2, ...) from the estimate, on the sides -1 and 1.
+    start : array
+        A guess of the distance, of the shape of the results.
+    tail : float
+    """
+    guess = np.asarray(start, dtype=np.float64)
+    side = np.array([-1.0, 1.0]).reshape(2, *(1 for _ in guess.shape))
+
+    def accepted(distance: Array) -> NDArray[np.bool_]:
+        return not_rejected(law(distance, side), distance, tail)
+
+    outside = np.stack([np.maximum(guess, np.finfo(np.float64).tiny)] * 2)
+    inside = np.zeros_like(outside)
+    for _ in range(DOUBLINGS):
+        more = accepted(outside)
+        if not more.any():
+            break
+        inside, outside = np.where(more, outside, inside), np.where(more, 2.0 * outside, outside)
+    for _ in range(STEPS):
+        middle = (inside + outside) / 2.0
+        kept = accepted(middle)
+        inside, outside = np.where(kept, middle, inside), np.where(kept, outside, middle)
+    return outside[0], outside[1]
