@@ -12,9 +12,9 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
-import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.classes import ClassAudit, ReportClass, audit_classes
@@ -28,14 +28,14 @@ from mechdesign.core.validation import integer, privacy_epsilon
 from mechdesign.mechanisms.base import CollectingMechanism
 from mechdesign.mechanisms.collecting import column_operations
 from mechdesign.mechanisms.finite import require_total
-from mechdesign.mechanisms.frequencies import FrequencyEstimate, standard_errors
+from mechdesign.mechanisms.frequencies import FrequencyEstimate
 from mechdesign.mechanisms.intake import MISSING_CATEGORY
 from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.operations import Column, Operation, Option, Settings
+from mechdesign.mechanisms.oracles.estimator import SupportEstimator
 from mechdesign.mechanisms.oracles.server import SupportCounts
 from mechdesign.mechanisms.oracles.simplex import OnSimplex
 
-Array = NDArray[np.float64]
 Shares = tuple[Fraction, Fraction]
 
 SIMPLEX = Option("simplex", "flag", "also give the nearest frequencies that are >= 0 and sum to 1 (biased)")
@@ -177,24 +177,14 @@ class SupportOracle(CollectingMechanism):
 
     def estimate_from_counts(self, counts: Codes, users: int, population: bool = False) -> FrequencyEstimate:
         """Return the estimate from the server's counters."""
-        own, other = (float(share) for share in self.support_shares())
-        gain = self.gain
-        shares = self.supports(counts, users) / users
-        value = (shares - other) / gain
-        likely = np.clip(value, 0.0, 1.0)
-        variance = likely * own * (1.0 - own) + (1.0 - likely) * other * (1.0 - other)
-        if population:  # a draw of users adds variance; a share that happens to be 0 must not hide the rest
-            variance = np.maximum(variance, shares * (1.0 - shares))
-        errors = standard_errors(variance / users) / gain
-        return FrequencyEstimate(value, errors, users, tuple(self.labels.shown()), population)
+        names = tuple(self.labels.shown())
+        return self._estimator.estimate(self.supports(counts, users), users, names, population)
+
+    @cached_property
+    def _estimator(self) -> SupportEstimator:
+        return SupportEstimator(*self.support_shares())
 
     # Accuracy
-
-    @property
-    def gain(self) -> float:
-        """How much likelier a report supports the own category than another one: p - q."""
-        own, other = self.support_shares()
-        return float(own - other)
 
     def variance(self, frequency: float = 0.0) -> float:
         """Return users times the variance of the estimate of a category of this frequency.
