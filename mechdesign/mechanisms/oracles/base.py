@@ -242,10 +242,9 @@ class SupportOracle(CollectingMechanism):
 
     # Certificates and file
 
-    def audit(self) -> Any:
+    def audit(self) -> ClassAudit:
         """Return the exact privacy audit of the weights that are drawn by."""
-        found: ClassAudit = audit_classes(self.report_classes(), self.epsilon)
-        return found
+        return audit_classes(self.report_classes(), self.epsilon)
 
     def certificates(self) -> tuple[Certificate, ...]:
         """Return the exact certificates of privacy and of the sum of the weights."""
