@@ -5,14 +5,12 @@ from mechdesign.mechanisms.oracles.hadamard import HadamardResponse
 from mechdesign.mechanisms.oracles.hashing import LocalHashing
 from mechdesign.mechanisms.oracles.projective import ProjectiveGeometry
 from mechdesign.mechanisms.oracles.server import SupportCounts
-from mechdesign.mechanisms.oracles.simplex import OnSimplex
 from mechdesign.mechanisms.oracles.subset import SubsetSelection
 from mechdesign.mechanisms.oracles.unary import UnaryEncoding
 
 __all__ = [
     "HadamardResponse",
     "LocalHashing",
-    "OnSimplex",
     "ProjectiveGeometry",
     "SubsetSelection",
     "SupportCounts",

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -23,7 +22,7 @@ from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.numbers import whole
 from mechdesign.core.randomness import BITS, TOTAL, BitSource, Rng, bit_source
-from mechdesign.core.tables import Source, Values
+from mechdesign.core.tables import Values
 from mechdesign.core.validation import integer, privacy_epsilon
 from mechdesign.mechanisms.base import CollectingMechanism
 from mechdesign.mechanisms.collecting import column_operations
@@ -31,14 +30,12 @@ from mechdesign.mechanisms.finite import require_total
 from mechdesign.mechanisms.frequencies import FrequencyEstimate
 from mechdesign.mechanisms.intake import MISSING_CATEGORY
 from mechdesign.mechanisms.labels import Codes, Labels
-from mechdesign.mechanisms.operations import Column, Operation, Option, Settings
+from mechdesign.mechanisms.operations import Column, Operation, Settings
 from mechdesign.mechanisms.oracles.estimator import SupportEstimator
 from mechdesign.mechanisms.oracles.server import SupportCounts
-from mechdesign.mechanisms.oracles.simplex import OnSimplex
+from mechdesign.mechanisms.simplex import with_simplex
 
 Shares = tuple[Fraction, Fraction]
-
-SIMPLEX = Option("simplex", "flag", "also give the nearest frequencies that are >= 0 and sum to 1 (biased)")
 
 
 class SupportOracle(CollectingMechanism):
@@ -223,12 +220,7 @@ class SupportOracle(CollectingMechanism):
         takes = Column("answer", f"one of {known}{more}", any_name=True)
         wanted = "the frequencies of the answers"
         randomize, estimate = column_operations(self, takes, self.report_text, self._client, (), wanted)
-
-        def run(sources: Sequence[Source], settings: Settings) -> Any:
-            found: FrequencyEstimate = estimate.run(sources, settings)
-            return OnSimplex(found) if settings["simplex"] else found
-
-        return randomize, replace(estimate, run=run, options=(*estimate.options, SIMPLEX))
+        return randomize, with_simplex(estimate)
 
     def _client(self, answers: Values, settings: Settings, rng: Rng) -> Values:
         return self.written(self.draw(self.labels.encode(answers), bit_source(rng)))

@@ -1,14 +1,47 @@
-"""Estimated frequencies with their projection on the simplex beside them."""
+"""Estimated frequencies with their projection on the simplex beside them, on request."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.tables import Source
 from mechdesign.core.text import table
-from mechdesign.mechanisms.frequencies import FrequencyEstimate
+from mechdesign.mechanisms.operations import Operation, Option, Settings
+
+SIMPLEX = Option("simplex", "flag", "also give the nearest frequencies that are >= 0 and sum to 1 (biased)")
 
 MOST_ROWS = 60
+
+
+class Frequencies(Protocol):
+    """What is needed of estimated frequencies."""
+
+    @property
+    def value(self) -> NDArray[np.float64]:
+        """The unbiased estimates."""
+
+    @property
+    def standard_error(self) -> NDArray[np.float64]:
+        """Their standard errors."""
+
+    @property
+    def users(self) -> int:
+        """How many people reported."""
+
+    @property
+    def categories(self) -> tuple[str, ...]:
+        """The names of the categories."""
+
+    def projected(self) -> NDArray[np.float64]:
+        """Return the nearest probability vector."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the estimate as plain values."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +57,7 @@ class OnSimplex:
 
     Examples
     --------
-    >>> import numpy as np
+    >>> from mechdesign.mechanisms import FrequencyEstimate
     >>> estimate = FrequencyEstimate(np.array([0.9, 0.2, -0.1]), np.full(3, 0.1), 100, ("a", "b", "c"))
     >>> print(OnSimplex(estimate))
     100 reports
@@ -35,7 +68,7 @@ class OnSimplex:
     c            0.00000  -0.10000    0.10000
     """
 
-    estimate: FrequencyEstimate
+    estimate: Frequencies
 
     def __str__(self) -> str:
         columns = (self.estimate.projected(), self.estimate.value, self.estimate.standard_error)
@@ -50,3 +83,13 @@ class OnSimplex:
     def as_json(self) -> dict[str, Any]:
         """Return the estimate as plain values, with ``simplex`` for the projection."""
         return {**self.estimate.as_json(), "simplex": self.estimate.projected()}
+
+
+def with_simplex(estimate: Operation) -> Operation:
+    """Return the operation ``estimate`` with an option that gives the projection as well."""
+
+    def run(sources: Sequence[Source], settings: Settings) -> Any:
+        found: Frequencies = estimate.run(sources, settings)
+        return OnSimplex(found) if settings["simplex"] else found
+
+    return replace(estimate, run=run, options=(*estimate.options, SIMPLEX))
