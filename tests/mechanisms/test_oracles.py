@@ -317,3 +317,18 @@ def test_the_boundary_integers_decide_the_report():
     assert buckets.tolist() == [4 % 5 % 3, 0, 1, 2]
     chance = Fraction(edge, TOTAL) + Fraction(hashing.other, TOTAL)
     assert chance == Fraction(hashing.own, TOTAL)
+
+
+def test_the_boundary_integers_decide_what_a_set_holds():
+    unary = UnaryEncoding.optimised(3, 1.0)
+    source = Chosen([unary.keep - 1, unary.keep])
+    source.words = lambda count: np.full(
+        count, 2**64 - 1, dtype=np.uint64
+    )  # all digits 1: no other bit is set
+    assert unary.draw(np.array([1, 1]), source).tolist() == [[0b01000000], [0]]
+    chosen = SubsetSelection.of(4, 1.0, 1)
+    source = Chosen([chosen.include - 1, chosen.include], [2])
+    assert chosen.draw(np.array([3, 3]), source).tolist() == [[0b00010000], [0b00100000]]
+    plane = ProjectiveGeometry.of(7, 1.0, 2)
+    reports = plane.draw(np.array([4, 4]), Chosen([plane.include - 1, plane.include], [3, 3]))
+    assert [supported(plane, int(report))[4] for report in reports] == [1, 0]
