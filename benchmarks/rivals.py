@@ -173,6 +173,59 @@ def multi_freq_ldpy_frequencies(values: Integers, k: int, epsilon: float) -> Est
     return _timed("multi-freq-ldpy", run, len(answers))
 
 
+def pure_ldp_oracle(
+    values: Integers, k: int, epsilon: float, kind: Literal["unary", "hashing", "hadamard"]
+) -> EstimateRun:
+    """A frequency oracle of pure-ldp: one client call and one server call an answer.
+
+    Optimised unary encoding, optimised local hashing, or Hadamard response. ``values`` holds symbols 0..k-1.
+    """
+    names = {"unary": "unary_encoding", "hashing": "local_hashing", "hadamard": "hadamard_response"}
+    module = _load("pure-ldp", f"pure_ldp.frequency_oracles.{names[kind]}")
+    answers = values.tolist()
+
+    def run() -> Floats:
+        if kind == "hadamard":
+            server = module.HadamardResponseServer(epsilon, k, index_mapper=_same)
+            client = module.HadamardResponseClient(
+                epsilon, k, hash_funcs=server.get_hash_funcs(), index_mapper=_same
+            )
+        elif kind == "unary":
+            server = module.UEServer(epsilon, k, use_oue=True, index_mapper=_same)
+            client = module.UEClient(epsilon, k, use_oue=True, index_mapper=_same)
+        else:
+            server = module.LHServer(epsilon, k, use_olh=True, index_mapper=_same)
+            client = module.LHClient(epsilon, k, use_olh=True, index_mapper=_same)
+        for answer in answers:
+            server.aggregate(client.privatise(answer))
+        counts = server.estimate_all(range(k), suppress_warnings=True)
+        return np.asarray(counts, dtype=np.float64) / len(answers)
+
+    return _timed("pure-ldp", run, len(answers))
+
+
+def multi_freq_ldpy_oracle(
+    values: Integers, k: int, epsilon: float, kind: Literal["unary", "hashing", "subset"]
+) -> EstimateRun:
+    """A frequency oracle of multi-freq-ldpy: one compiled client call an answer.
+
+    Optimised unary encoding, optimised local hashing, or subset selection. ``values`` holds symbols 0..k-1.
+    The library clips negative estimates and rescales, so they are biased.
+    """
+    short = {"unary": "UE", "hashing": "LH", "subset": "SS"}[kind]
+    module = _load("multi-freq-ldpy", f"multi_freq_ldpy.pure_frequency_oracles.{short}")
+    client, server = getattr(module, f"{short}_Client"), getattr(module, f"{short}_Aggregator_MI")
+    answers = values.tolist()
+    _attempt("multi-freq-ldpy", lambda: client(0, k, epsilon))  # compiles
+
+    def run() -> Floats:
+        reports = [client(answer, k, epsilon) for answer in answers]
+        estimates = server(reports, epsilon) if kind == "unary" else server(reports, k, epsilon)
+        return np.asarray(estimates, dtype=np.float64)
+
+    return _timed("multi-freq-ldpy", run, len(answers))
+
+
 def diffprivlib_laplace_mean(values: Floats, low: float, high: float, epsilon: float) -> EstimateRun:
     """Every value randomized locally by diffprivlib's Laplace mechanism (one call a value), then averaged."""
     mechanisms = _load("diffprivlib", "diffprivlib.mechanisms")

@@ -28,14 +28,20 @@ class BitSource(Protocol):
     def integers(self, count: int) -> NDArray[np.int64]:
         """Return ``count`` independent uniform integers in [0, 2**62)."""
 
+    def words(self, count: int) -> NDArray[np.uint64]:
+        """Return ``count`` words of 64 independent random bits."""
+
 
 class SystemSource:
     """The operating system's cryptographic generator; the default of every randomizer."""
 
     def integers(self, count: int) -> NDArray[np.int64]:
         """Return ``count`` independent uniform integers in [0, 2**62)."""
-        words = np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
-        return (words >> np.uint64(64 - BITS)).view(np.int64)
+        return (self.words(count) >> np.uint64(64 - BITS)).view(np.int64)
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        """Return ``count`` words of 64 independent random bits."""
+        return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
 
 
 class NumpySource:
@@ -47,6 +53,10 @@ class NumpySource:
     def integers(self, count: int) -> NDArray[np.int64]:
         """Return ``count`` independent uniform integers in [0, 2**62)."""
         return self.generator.integers(0, TOTAL, size=count, dtype=np.int64)
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        """Return ``count`` words of 64 independent random bits."""
+        return self.generator.integers(0, (1 << 64) - 1, size=count, dtype=np.uint64, endpoint=True)
 
 
 def bit_source(rng: Rng = None) -> BitSource:

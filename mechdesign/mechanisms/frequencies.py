@@ -24,6 +24,7 @@ from mechdesign.mechanisms.intake import MISSING_CATEGORY
 from mechdesign.mechanisms.intervals import Limits, NormalLimits, tail_of
 from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.operations import ANYWAY, Column, Operation, Settings
+from mechdesign.mechanisms.simplex import with_simplex
 
 Array = NDArray[np.float64]
 
@@ -165,9 +166,10 @@ class FrequencyMechanism(CollectingMechanism):
         takes = Column("answer", f"one of {_abridged(self.labels)}", any_name=True)
         reports = f"one of {_abridged(self.report_labels)}"
         wanted = "the frequencies of the answers"
-        return column_operations(
+        randomize, estimate = column_operations(
             self, takes, reports, self._client, (ANYWAY,), wanted, self.require_estimable
         )
+        return randomize, with_simplex(estimate)
 
     def _client(self, answers: Values, settings: Settings, rng: Rng) -> Values:
         reports = self.draw(self.labels.encode(answers), bit_source(rng))

@@ -30,8 +30,8 @@ def families() -> tuple[ModuleType, ...]:
 
     Examples
     --------
-    >>> [family.__name__.rpartition(".")[2] for family in families()][:2]
-    ['contract', 'mean']
+    >>> "mean" in [family.__name__.rpartition(".")[2] for family in families()]
+    True
     """
     own = [
         importlib.import_module(f"{__name__}.{module_info.name}")
@@ -76,8 +76,8 @@ def exported_names() -> dict[str, Any]:
 
     Examples
     --------
-    >>> sorted(exported_names())[:2]
-    ['MeanChannel', 'MeanInterval']
+    >>> {"MeanChannel", "choose"} <= set(exported_names())
+    True
     """
     names: dict[str, Any] = {item.__name__: item for item in problem_classes().values()}
     for family in families():

@@ -22,6 +22,13 @@ from mechdesign.mechanisms.mean import (
     Piecewise,
     SquareWave,
 )
+from mechdesign.mechanisms.oracles import (
+    HadamardResponse,
+    LocalHashing,
+    ProjectiveGeometry,
+    SubsetSelection,
+    UnaryEncoding,
+)
 from mechdesign.problems import exported_names
 
 LONGEST = 250
@@ -40,6 +47,26 @@ MECHANISMS = {
     "contract-menu": (
         lambda: md.solve(MENU).mechanism(),
         "ContractMenu(3 items, epsilon 0.974007 to 1.66553, payments 3.79435 at most, laplace noise)",
+    ),
+    "hadamard-response": (
+        lambda: HadamardResponse.of(9, 1.0),
+        "HadamardResponse(9 categories, epsilon=1)",
+    ),
+    "local-hashing": (
+        lambda: LocalHashing.of(9, 1.0, 4),
+        "LocalHashing(9 categories, buckets=4, epsilon=1)",
+    ),
+    "projective-geometry": (
+        lambda: ProjectiveGeometry.of(9, 1.0, 3),
+        "ProjectiveGeometry(9 categories, field=3, epsilon=1)",
+    ),
+    "subset-selection": (
+        lambda: SubsetSelection.of(9, 1.0, 2),
+        "SubsetSelection(9 categories, size=2, epsilon=1)",
+    ),
+    "unary-encoding": (
+        lambda: UnaryEncoding.optimised(9, 1.0),
+        "UnaryEncoding(9 categories, epsilon=1)",
     ),
     "grid-mean": (lambda: md.solve(CHANNEL).mechanism(), "GridMean([0, 1], epsilon=1, 5 inputs, "),
     "duchi": (lambda: Duchi(1.0, 40.0, 200.0), "Duchi([40, 200], epsilon=1)"),

@@ -40,6 +40,9 @@ ExtendedResponse(prior=[0.5, 0.5], epsilon=1.0, own_constraints=lambda channel: 
 md.MeanInterval(epsilon=1.0, mean=[0.1, 0.2])
 md.MeanInterval(epsilon=1.0, mean="low")  # error
 md.MeanChannel(epsilon=1.0, inputs=11)
+md.FrequencyOracle(categories=2, epsilon=1.0, max_report_bits=8, labels=["a", "b"])
+md.FrequencyOracle(categories="two", epsilon=1.0)  # error
+md.solve(md.FrequencyOracle(categories=2, epsilon=1.0)).mechanism().audit().true_epsilon
 md.PrivacyContract(types=[1, 2.5], counts=100, budget=10, participation_cost=[0, 1])
 md.PrivacyContract(types=[1, 2.5], counts="many", budget=10)  # error
 md.PrivacyContractContinuous(density={"name": "uniform", "low": 5, "high": 15}, budget=5)

@@ -1,7 +1,8 @@
-"""Marginal tables of many attributes: which views to ask for."""
+"""Marginal tables of many attributes: which views to ask for, and with which frequency oracle."""
 
 from mechdesign.problems.marginals.covering_design.problem import CoveringDesign
+from mechdesign.problems.marginals.frequency_oracle.problem import FrequencyOracle
 
-PROBLEMS = (CoveringDesign,)
+PROBLEMS = (CoveringDesign, FrequencyOracle)
 
-__all__ = ["PROBLEMS", "CoveringDesign"]
+__all__ = ["PROBLEMS", "CoveringDesign", "FrequencyOracle"]

@@ -1,0 +1,131 @@
+"""Frequency oracles: how quickly reports are made and counted, beside the other libraries."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+import mechdesign as md
+from benchmarks.measure import best_of, shown_mib, weighed
+from benchmarks.rivals import RivalUnavailable, multi_freq_ldpy_oracle, pure_ldp_oracle
+from mechdesign.core.text import table
+from mechdesign.mechanisms import KaryResponse
+from mechdesign.mechanisms.oracles import SupportOracle
+
+TITLE = "Frequency oracles: reports made and counted, epsilon = 1"
+
+Source: TypeAlias = Literal["numpy", "system"]
+
+EPSILON = 1.0
+LIMIT = 300.0
+
+OURS = (
+    ("randomized-response", 64),
+    ("optimised-unary", 64),
+    ("symmetric-unary", 64),
+    ("subset-selection", 64),
+    ("hadamard", 64),
+    ("local-hashing", 64),
+    ("optimised-unary", 1024),
+    ("local-hashing", 1024),
+    ("hadamard", 65_536),
+    ("projective-geometry", 64),
+    ("projective-geometry", 65_536),
+)
+
+RIVALS: tuple[tuple[str, Callable[..., Any], str, int], ...] = (
+    ("pure-ldp", pure_ldp_oracle, "unary", 64),
+    ("pure-ldp", pure_ldp_oracle, "hashing", 64),
+    ("pure-ldp", pure_ldp_oracle, "hadamard", 64),
+    ("pure-ldp", pure_ldp_oracle, "hashing", 1024),
+    ("multi-freq-ldpy", multi_freq_ldpy_oracle, "unary", 64),
+    ("multi-freq-ldpy", multi_freq_ldpy_oracle, "subset", 64),
+    ("multi-freq-ldpy", multi_freq_ldpy_oracle, "hashing", 64),
+    ("multi-freq-ldpy", multi_freq_ldpy_oracle, "hashing", 1024),
+)
+
+
+@dataclass(frozen=True)
+class OracleRun:
+    """Seconds to make and to count reports, and the root mean squared error of the estimates."""
+
+    making: float
+    counting: float
+    error: float
+
+
+def run(quick: bool) -> None:
+    """Print millions of reports a second, peak memory and errors."""
+    users, few = (200_000, 2_000) if quick else (1_000_000, 10_000)
+    print(
+        "one process and thread; making from the answers, counting from the reports, estimates included;\n"
+        "peak MiB of the whole process. The others take one answer a call: fewer answers, both steps in one."
+    )
+    header = [
+        "oracle",
+        "categories",
+        "users",
+        "made M/s",
+        "counted M/s",
+        "both M/s",
+        "peak MiB",
+        "rmse x sqrt(n)",
+    ]
+    rows = []
+    for method, categories in OURS:
+        for source in ("numpy", "system"):
+            result, peak = weighed(LIMIT, ours, method, categories, users, source)
+            both = result.making + result.counting
+            rows.append(
+                [
+                    f"ours, {method}, {source}",
+                    *(str(categories), str(users)),
+                    *(f"{users / seconds / 1e6:.3g}" for seconds in (result.making, result.counting, both)),
+                    shown_mib(peak),
+                    f"{result.error * users**0.5:.3g}",
+                ]
+            )
+    for library, function, kind, categories in RIVALS:
+        name = f"{library}, {kind}"
+        answers = drawn_answers(few, categories)
+        try:
+            found, peak = weighed(LIMIT, function, answers, categories, EPSILON, kind)
+        except RivalUnavailable as error:
+            rows.append([name, str(categories), "-", "-", "-", "-", "-", error.reason])
+            continue
+        rate = f"{found.values_per_second / 1e6:.3g}"
+        error = f"{root_mean_square(found.estimates, answers) * few**0.5:.3g}"
+        rows.append([name, str(categories), str(few), "-", "-", rate, shown_mib(peak), error])
+    print(table(header, rows), flush=True)
+
+
+def drawn_answers(count: int, categories: int) -> NDArray[np.int64]:
+    """Return answers with falling frequencies, the same in every process."""
+    shares = 1.0 / np.arange(2.0, categories + 2)
+    return np.random.default_rng(7).choice(categories, size=count, p=shares / shares.sum())
+
+
+def root_mean_square(estimates: NDArray[np.float64], answers: NDArray[np.int64]) -> float:
+    """Return the root mean squared error over the categories."""
+    truth = np.bincount(answers, minlength=len(estimates)) / len(answers)
+    return float(np.sqrt(np.mean((estimates - truth) ** 2)))
+
+
+@functools.cache
+def oracle_of(method: str, categories: int) -> KaryResponse | SupportOracle:
+    """Return the oracle with its best parameters."""
+    return md.solve(md.FrequencyOracle(categories, EPSILON), method).mechanism()
+
+
+def ours(method: str, categories: int, users: int, source: Source) -> OracleRun:
+    """Make all reports with one call, and count and estimate with one call."""
+    oracle, answers = oracle_of(method, categories), drawn_answers(users, categories)
+    rng = np.random.default_rng(1) if source == "numpy" else None
+    reports, making = best_of(lambda: oracle.randomize(answers, rng=rng), 5, 10.0)
+    estimate, counting = best_of(lambda: oracle.estimate(reports), 5, 10.0)
+    return OracleRun(making, counting, root_mean_square(estimate.value, answers))

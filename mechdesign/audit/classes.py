@@ -1,0 +1,135 @@
+"""The exact audit of a mechanism that treats all inputs alike: one pair of inputs stands for every pair.
+
+Where each permutation of the inputs, followed by one of the reports, leaves the mechanism as it is and any
+two inputs can be moved to any other two, the reports of one pair decide. They fall into few classes in which
+all reports have the same two weights; so only the classes are compared, as integers of any size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from mechdesign.audit.exponential import exp_lower, float_up, log_ratio
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.errors import CertificateError
+from mechdesign.core.numbers import whole
+from mechdesign.core.validation import privacy_epsilon
+
+
+@dataclass(frozen=True)
+class ReportClass:
+    """Reports that are alike for a pair of inputs.
+
+    Attributes
+    ----------
+    name : str
+        What these reports have in common.
+    count : int
+        How many there are, in a unit that all classes share.
+    weight, other : int
+        The weight of one such report for the first and for the second input, in a unit that all share.
+    """
+
+    name: str
+    count: int
+    weight: int
+    other: int
+
+
+@dataclass(frozen=True)
+class ClassAudit:
+    """What the audit of report classes found.
+
+    Attributes
+    ----------
+    epsilon : float
+        The promise.
+    true_epsilon : float
+        The least epsilon, rounded up; infinite when an input excludes a report that another one can make.
+    true_epsilon_digits : Decimal
+        The same to many digits, still an upper bound.
+    holds : bool
+        Whether every weight is at most a rational lower bound of e^epsilon times the other input's.
+    witness : mapping
+        The reports that attain the true epsilon.
+    """
+
+    epsilon: float
+    true_epsilon: float
+    true_epsilon_digits: Decimal
+    holds: bool
+    witness: Mapping[str, Any]
+
+    def certificate(self) -> Certificate:
+        """Return the audit as a certificate of the property ``privacy``."""
+        figures = {"epsilon": self.epsilon, "true_epsilon": self.true_epsilon}
+        return Certificate("privacy", self.holds, True, figures, self.witness)
+
+    def __str__(self) -> str:
+        return str(self.certificate())
+
+    def __repr__(self) -> str:
+        return f"ClassAudit({self})"
+
+
+def audit_classes(classes: Sequence[ReportClass], epsilon: float) -> ClassAudit:
+    """Audit the classes of reports of a pair of inputs that stands for all pairs, exactly.
+
+    Parameters
+    ----------
+    classes : sequence of ReportClass
+        Together all reports.
+    epsilon : float
+        The promise; taken as the exact number that it is.
+
+    Raises
+    ------
+    CertificateError
+        When a number is negative or no whole number, or the two inputs' weights differ in their sum.
+
+    Examples
+    --------
+    >>> audit = audit_classes([ReportClass("yes", 1, 3, 1), ReportClass("no", 1, 1, 3)], 1.0)
+    >>> audit.holds, round(audit.true_epsilon, 6)
+    (False, 1.098612)
+    """
+    promised = privacy_epsilon(epsilon)
+    read = [_checked(item) for item in classes]
+    sums = [sum(item.count * side for item, side in zip(read, sides, strict=True)) for sides in _sides(read)]
+    if not read or sums[0] != sums[1] or sums[0] == 0:
+        raise CertificateError(f"channel: the weights of the two inputs sum to {sums}, which should be equal")
+    bound, holds = exp_lower(promised), True
+    worst, name = Fraction(1), ""
+    for item in read:
+        high, low = max(item.weight, item.other), min(item.weight, item.other)
+        if item.count == 0 or high == 0:
+            continue
+        holds = holds and high <= bound * low
+        if low == 0:
+            return ClassAudit(promised, float("inf"), Decimal("inf"), False, _witness(item.name))
+        if Fraction(high, low) > worst:
+            worst, name = Fraction(high, low), item.name
+    digits = log_ratio(worst.numerator, worst.denominator)
+    return ClassAudit(promised, float_up(digits), digits, holds, _witness(name))
+
+
+def _sides(classes: Sequence[ReportClass]) -> tuple[list[int], list[int]]:
+    return [item.weight for item in classes], [item.other for item in classes]
+
+
+def _witness(name: str) -> dict[str, Any]:
+    return {"input": 0, "other": 1, "report": name} if name else {}
+
+
+def _checked(item: ReportClass) -> ReportClass:
+    """Return the class with plain whole numbers."""
+    count, weight, other = (
+        whole(f"channel: {field}", getattr(item, field)) for field in ("count", "weight", "other")
+    )
+    if min(count, weight, other) < 0:
+        raise CertificateError(f"channel: reports {item.name!r} have a negative weight or number")
+    return ReportClass(item.name, count, weight, other)

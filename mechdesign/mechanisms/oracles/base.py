@@ -1,0 +1,281 @@
+"""Frequency oracles by support: every report supports some categories, and the server counts support.
+
+A user's own category is supported with probability p, any other one with probability q < p, whichever it is.
+So a category that a share s of all reports supports has the unbiased estimate (s - q) / (p - q), and one user
+adds to its variance p (1 - p) / (p - q)^2 or q (1 - q) / (p - q)^2 ("pure" protocols, Wang et al. 2017).
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+from numpy.typing import NDArray
+
+from mechdesign.audit.classes import ClassAudit, ReportClass, audit_classes
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.errors import CertificateError, ParameterError
+from mechdesign.core.forecast import USERS, Forecast
+from mechdesign.core.numbers import whole
+from mechdesign.core.randomness import BITS, TOTAL, BitSource, Rng, bit_source
+from mechdesign.core.tables import Values
+from mechdesign.core.validation import integer, privacy_epsilon
+from mechdesign.mechanisms.base import CollectingMechanism
+from mechdesign.mechanisms.collecting import column_operations
+from mechdesign.mechanisms.finite import require_total
+from mechdesign.mechanisms.frequencies import FrequencyEstimate
+from mechdesign.mechanisms.intake import MISSING_CATEGORY
+from mechdesign.mechanisms.labels import Codes, Labels
+from mechdesign.mechanisms.operations import Column, Operation, Settings
+from mechdesign.mechanisms.oracles.estimator import SupportEstimator
+from mechdesign.mechanisms.oracles.server import SupportCounts
+from mechdesign.mechanisms.simplex import with_simplex
+
+Shares = tuple[Fraction, Fraction]
+
+
+class SupportOracle(CollectingMechanism):
+    """Base class of the frequency oracles whose server counts support.
+
+    A subclass says which reports it draws and which categories a report supports; the weights it draws by are
+    integers out of 2**62, and what is audited are these.
+
+    Parameters
+    ----------
+    categories : int
+        At least 2.
+    epsilon : float
+        The promise, audited here.
+    labels : sequence of str, optional
+        Names of the categories.
+    """
+
+    most_categories: ClassVar[int] = 1 << 16
+    """More are refused: reports, or the work of the server, grow with them."""
+
+    def __init__(self, categories: int, epsilon: float, labels: Sequence[str] | None = None) -> None:
+        size = integer("categories", categories, 2, self.most_categories)
+        self.epsilon = privacy_epsilon(epsilon)
+        self.labels = Labels(size, labels)
+
+    def _require_private(self) -> None:
+        """Raise unless the audit of the weights holds and reports say anything at all."""
+        if not self.audit().holds:
+            raise CertificateError(f"channel: not private as promised: {self.audit()}")
+        own, other = self.support_shares()
+        if own <= other:
+            raise ParameterError(
+                "epsilon: is so small that reports say nothing about the answers; give a larger one"
+            )
+
+    # What a subclass is
+
+    @abstractmethod
+    def weights(self) -> dict[str, int]:
+        """Return the numbers that it draws by, under their names in the file."""
+
+    @abstractmethod
+    def support_shares(self) -> Shares:
+        """Return p and q, the exact chances that a report supports the own and another category."""
+
+    @abstractmethod
+    def report_classes(self) -> tuple[ReportClass, ...]:
+        """Return the reports by their weights for a pair of answers; the pair stands for every pair."""
+
+    @property
+    @abstractmethod
+    def report_bits(self) -> int:
+        """The length of the shortest code of fixed length for its reports."""
+
+    @property
+    @abstractmethod
+    def report_text(self) -> str:
+        """What stands in a column of reports, for people."""
+
+    @abstractmethod
+    def draw(self, codes: Codes, source: BitSource) -> NDArray[Any]:
+        """Return a report for the number of each category."""
+
+    @abstractmethod
+    def read(self, reports: Any) -> NDArray[Any]:
+        """Return reports, or their texts from a table, as :meth:`draw` gives them; refuse impossible ones."""
+
+    @property
+    def counters(self) -> int:
+        """How many counters the server keeps."""
+        return self.labels.size
+
+    @abstractmethod
+    def count(self, reports: NDArray[Any]) -> Codes:
+        """Return what reports add to the server's counters."""
+
+    def supports(self, counts: Codes, users: int) -> Codes:
+        """Return how many reports support each category, from the server's counters."""
+        return counts
+
+    def require_counts(self, counts: Sequence[int], users: int) -> None:
+        """Raise DataError for counters that so many reports cannot have left; see SupportCounts."""
+
+    def written(self, reports: NDArray[Any]) -> Values:
+        """Return reports as they stand in a table."""
+        return reports
+
+    # Client
+
+    def randomize(self, answers: Any, rng: Rng = None) -> NDArray[Any]:
+        """Return one report for each answer.
+
+        Parameters
+        ----------
+        answers : array of labels or numbers
+        rng : None, int or numpy Generator
+            None, the default, draws from the operating system; give a seed only in simulations.
+
+        Raises
+        ------
+        DataError
+            For an answer that is no category, naming its row.
+        """
+        return self.draw(self.labels.encode(answers), self.source(rng))
+
+    # Server
+
+    def aggregator(self) -> SupportCounts:
+        """Return an empty counter of support; counters of many machines can be merged."""
+        return SupportCounts(self)
+
+    def estimate(self, reports: Any, population: bool = False) -> FrequencyEstimate:
+        """Return unbiased estimates of the frequencies of the true answers.
+
+        Parameters
+        ----------
+        reports : array
+            What :meth:`randomize` returned, of all users, or the texts of a table.
+        population : bool
+            Whether the wanted frequencies are those of the population the users were drawn from.
+
+        Returns
+        -------
+        FrequencyEstimate
+            Its ``projected()`` is on the simplex; the estimates need neither be >= 0 nor sum to 1.
+
+        Raises
+        ------
+        DataError
+            When there are no reports, or one that is impossible.
+        """
+        counter = self.aggregator()
+        counter.update(reports)
+        return counter.estimate(population)
+
+    def estimate_from_counts(self, counts: Codes, users: int, population: bool = False) -> FrequencyEstimate:
+        """Return the estimate from the server's counters."""
+        names = tuple(self.labels.shown())
+        return self._estimator.estimate(self.supports(counts, users), users, names, population)
+
+    @cached_property
+    def _estimator(self) -> SupportEstimator:
+        return SupportEstimator(*self.support_shares())
+
+    # Accuracy
+
+    def variance(self, frequency: float = 0.0) -> float:
+        """Return users times the variance of the estimate of a category of this frequency.
+
+        Examples
+        --------
+        >>> from mechdesign.mechanisms.oracles import UnaryEncoding
+        >>> oracle = UnaryEncoding.optimised(64, 1.0)
+        >>> round(oracle.variance(), 6)  # 4 e / (e - 1)^2
+        3.682694
+        """
+        own, other = self.support_shares()
+        share = Fraction(frequency)
+        spread = share * own * (1 - own) + (1 - share) * other * (1 - other)
+        return float(spread / (own - other) ** 2)
+
+    def forecast(self, users: int = USERS) -> Forecast:
+        """Return the standard error of a frequency with so many users."""
+        count = integer("users", users, 1)
+        return Forecast(
+            "frequencies",
+            count,
+            possible=True,
+            largest=math.sqrt(max(self.variance(0.0), self.variance(1.0)) / count),
+            typical=math.sqrt(self.variance(1.0 / self.labels.size) / count),
+            typical_data="if all answers are equally frequent",
+        )
+
+    # Tables
+
+    def operations(self) -> tuple[Operation, ...]:
+        """Return ``randomize`` and ``estimate``, the latter on request on the simplex as well."""
+        names = self.labels.shown()
+        known = f"0 to {len(names) - 1}" if self.labels.names is None else ", ".join(names[:6])
+        more = ", ..." if self.labels.names is not None and len(names) > 6 else ""
+        takes = Column("answer", f"one of {known}{more}", any_name=True)
+        wanted = "the frequencies of the answers"
+        randomize, estimate = column_operations(self, takes, self.report_text, self._client, (), wanted)
+        return randomize, with_simplex(estimate)
+
+    def _client(self, answers: Values, settings: Settings, rng: Rng) -> Values:
+        return self.written(self.draw(self.labels.encode(answers), bit_source(rng)))
+
+    def require_missing(self, rule: str) -> None:
+        """Raise ParameterError when missing answers are to be a category and no label is theirs."""
+        if rule == "category" and MISSING_CATEGORY not in (self.labels.names or ()):
+            raise ParameterError(
+                f"missing: no category '{MISSING_CATEGORY}'; build with that label, or drop such rows"
+            )
+
+    # Certificates and file
+
+    def audit(self) -> ClassAudit:
+        """Return the exact privacy audit of the weights that are drawn by."""
+        return audit_classes(self.report_classes(), self.epsilon)
+
+    def certificates(self) -> tuple[Certificate, ...]:
+        """Return the exact certificates of privacy and of the sum of the weights."""
+        return self.audit().certificate(), Certificate("normalization", True, True, {"row_sum": f"2**{BITS}"})
+
+    def _figures(self) -> str:
+        parameters = ", ".join(f"{key}={value}" for key, value in self.parameters().items())
+        middle = f", {parameters}" if parameters else ""
+        return f"{self.labels.size} categories{middle}, epsilon={self.epsilon:g}"
+
+    def parameters(self) -> dict[str, int]:
+        """Return what it was made with beside categories and epsilon."""
+        return {}
+
+    def content(self) -> dict[str, Any]:
+        """Return categories, promise, labels, parameters and weights as plain values."""
+        return {
+            "epsilon": self.epsilon,
+            "categories": self.labels.size,
+            "labels": None if self.labels.names is None else list(self.labels.names),
+            "total": TOTAL,
+            **self.parameters(),
+            **self.weights(),
+        }
+
+    @classmethod
+    def from_content(cls, content: Mapping[str, Any]) -> Self:
+        """Build the mechanism from plain values, auditing it again."""
+        require_total(content)
+        given = {name: value for name, value in content.items() if name != "total"}
+        return cls(**given)
+
+
+def weight(field: str, value: Any, low: int = 1, high: int = TOTAL - 1) -> int:
+    """Return a weight out of 2**62 as a plain integer, or raise CertificateError."""
+    try:
+        read = whole(field, value)
+    except ParameterError as error:
+        raise CertificateError(f"{error}") from None
+    if not low <= read <= high:
+        raise CertificateError(f"{field}: {read} is not from {low} to {high}")
+    return read

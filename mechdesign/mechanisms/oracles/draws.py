@@ -1,0 +1,106 @@
+"""Exact random draws: numbers below a limit, bits of a given chance, subsets of a given size."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.randomness import BITS, TOTAL, BitSource
+
+Codes = NDArray[np.int64]
+Words = NDArray[np.uint64]
+ONES = np.uint64((1 << 64) - 1)
+
+
+def below(limit: int, count: int, source: BitSource) -> Codes:
+    """Return so many independent numbers, uniform in [0, limit) exactly; limit at most 2**62.
+
+    Numbers beyond the last multiple of the limit are drawn again, which is rare.
+
+    Examples
+    --------
+    >>> from mechdesign.core.randomness import bit_source
+    >>> sorted(set(below(3, 100, bit_source(1)).tolist()))
+    [0, 1, 2]
+    """
+    drawn = source.integers(count)
+    end = TOTAL - TOTAL % limit
+    if end < TOTAL:
+        again = np.flatnonzero(drawn >= end)
+        if len(again):
+            drawn = drawn.copy()
+        while len(again):
+            drawn[again] = source.integers(len(again))
+            again = again[drawn[again] >= end]
+    return drawn % limit
+
+
+def bernoulli_words(count: int, weight: int, source: BitSource) -> Words:
+    """Return words of 64 independent bits each of which is 1 with probability weight / 2**62 exactly.
+
+    Each bit compares a uniform number of 62 binary digits with the weight, digit by digit from the highest,
+    and stops at the first that differs: about two random bits each, and no rounding.
+
+    Examples
+    --------
+    >>> from mechdesign.core.randomness import bit_source
+    >>> bits = np.unpackbits(bernoulli_words(1000, 1 << 60, bit_source(1)).view(np.uint8))
+    >>> bool(abs(bits.mean() - 0.25) < 0.01)
+    True
+    """
+    if weight >= TOTAL:
+        return np.full(count, ONES, dtype=np.uint64)
+    result = np.zeros(count, dtype=np.uint64)
+    undecided = np.full(count, ONES, dtype=np.uint64)
+    places: Codes | None = None  # of the words that still have an undecided bit; None: all
+    for digit in range(BITS - 1, -1, -1):
+        if not weight & ((2 << digit) - 1) or not len(undecided):
+            break  # no digit is left that the number could be below
+        drawn = source.words(len(undecided))
+        if weight >> digit & 1:
+            smaller = undecided & ~drawn
+            undecided &= drawn
+            if places is None:
+                result |= smaller
+            else:
+                result[places] |= smaller
+        else:
+            undecided &= ~drawn
+        if digit % 2:  # looking for words that are done costs as much as a digit
+            left = np.flatnonzero(undecided)
+            if len(left) < len(undecided) // 2:
+                places = left if places is None else places[left]
+                undecided = undecided[left]
+    return result
+
+
+def subsets(without: Codes, categories: int, size: int, source: BitSource) -> NDArray[np.bool_]:
+    """Return for each row a uniform subset of this size of all categories but one (Floyd's algorithm).
+
+    Parameters
+    ----------
+    without : (n,) int array
+        The category that each row leaves out.
+    categories, size : int
+
+    Returns
+    -------
+    (n, categories) bool array
+        Membership.
+
+    Examples
+    --------
+    >>> from mechdesign.core.randomness import bit_source
+    >>> subsets(np.array([0, 2]), 3, 2, bit_source(1)).astype(int)
+    array([[0, 1, 1],
+           [1, 1, 0]])
+    """
+    count, others = len(without), categories - 1
+    member = np.zeros((count, categories), dtype=np.bool_)
+    flat, start = member.reshape(-1), np.arange(count, dtype=np.int64) * categories
+    for last in range(others - size, others):
+        drawn = below(last + 1, count, source)
+        place = start + drawn + (drawn >= without)
+        newest = start + last + (last >= without)
+        flat[np.where(flat[place], newest, place)] = True
+    return member

@@ -1,0 +1,120 @@
+"""Sets of categories as packed bits: counting members, and the text that stands for a set in a table.
+
+Category 0 is the highest bit of the first byte. The text is an ``x`` and two hexadecimal digits a byte: the
+letter keeps programs from taking it for a number.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.errors import DataError, RowError
+from mechdesign.core.numbers import shown
+from mechdesign.core.tables import Coded
+
+Packed = NDArray[np.uint8]
+
+SHIFTS = np.arange(7, -1, -1)
+BITS_OF = (np.arange(256)[:, None] >> SHIFTS & 1).astype(np.int64)
+"""The eight bits of each byte, highest first."""
+
+DIGITS = np.frombuffer(b"0123456789abcdef", dtype=np.uint8)
+NO_DIGIT = 255
+DIGIT_OF = np.full(256, NO_DIGIT, dtype=np.uint8)
+DIGIT_OF[DIGITS] = np.arange(16)
+DIGIT_OF[np.frombuffer(b"ABCDEF", dtype=np.uint8)] = np.arange(10, 16)
+
+
+def width(categories: int) -> int:
+    """Return the number of bytes of a set."""
+    return (categories + 7) // 8
+
+
+def padding(categories: int) -> int:
+    """Return the bits of the last byte that stand for no category, as a mask."""
+    return (1 << (8 * width(categories) - categories)) - 1
+
+
+def member_counts(packed: Packed, categories: int) -> NDArray[np.int64]:
+    """Return how many of the sets each category is in.
+
+    Examples
+    --------
+    >>> member_counts(np.array([[0b10100000], [0b10000000]], dtype=np.uint8), 3)
+    array([2, 0, 1])
+    """
+    counts = [np.bincount(column, minlength=256) @ BITS_OF for column in packed.T]
+    return np.concatenate(counts)[:categories].astype(np.int64)
+
+
+def set_sizes(packed: Packed) -> NDArray[np.int64]:
+    """Return how many members each set has."""
+    sizes: NDArray[np.int64] = BITS_OF.sum(axis=1)[packed].sum(axis=1)
+    return sizes
+
+
+def as_texts(packed: Packed) -> NDArray[np.str_]:
+    """Return the text of each set.
+
+    Examples
+    --------
+    >>> as_texts(np.array([[0b10100000, 255]], dtype=np.uint8)).tolist()
+    ['xa0ff']
+    """
+    rows, columns = packed.shape
+    letters = np.empty((rows, 1 + 2 * columns), dtype=np.uint32)
+    letters[:, 0] = ord("x")
+    letters[:, 1::2] = DIGITS[packed >> 4]
+    letters[:, 2::2] = DIGITS[packed & 15]
+    return letters.view(f"<U{1 + 2 * columns}").ravel()
+
+
+def read_sets(reports: Any, categories: int) -> Packed:
+    """Return reports as packed bits: an (n, bytes) array of uint8 as it is, texts decoded.
+
+    Raises
+    ------
+    DataError
+        For anything else, or bits that stand for no category, naming the row.
+    """
+    given = np.asarray(reports) if not isinstance(reports, Coded) else reports
+    if isinstance(given, np.ndarray) and given.dtype == np.uint8 and given.ndim == 2:
+        packed = given
+        if packed.shape[1] != width(categories):
+            raise DataError(
+                f"reports: {packed.shape[1]} bytes each, {width(categories)} are expected for {categories} "
+                "categories; use the mechanism file the reports were made with"
+            )
+    else:
+        packed = _decoded(given, categories)
+    if len(packed) and padding(categories):
+        wrong = (packed[:, -1] & padding(categories)) > 0
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise RowError("reports", row, f": has a bit beyond the {categories} categories; correct it")
+    return packed
+
+
+def _decoded(texts: NDArray[Any] | Coded, categories: int) -> Packed:
+    column = texts.values[texts.codes] if isinstance(texts, Coded) else texts
+    if column.ndim != 1:
+        raise DataError(f"reports: expected one column, got an array of {column.ndim} dimensions")
+    length = 1 + 2 * width(categories)
+    if not len(column):
+        return np.zeros((0, width(categories)), dtype=np.uint8)
+    listed = column.tolist()
+    for row, text in enumerate(listed):
+        if not isinstance(text, str) or len(text) != length or text[0] != "x" or not text.isascii():
+            raise RowError(
+                "reports", row, f": {shown(text)} is no report; expected 'x' and {length - 1} hex digits"
+            )
+    letters = np.array(listed, dtype=f"S{length}").view(np.uint8).reshape(len(listed), length)
+    digits = DIGIT_OF[letters[:, 1:]]
+    wrong = (digits == NO_DIGIT).any(axis=1)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise RowError("reports", row, f": {shown(listed[row])} is no report; a letter is no hex digit")
+    return (digits[:, 0::2] * 16 + digits[:, 1::2]).astype(np.uint8)

@@ -1,0 +1,154 @@
+"""Subset selection: report k categories, likelier a set with the own one (Ye, Barg 2018)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.audit.classes import ReportClass
+from mechdesign.audit.exponential import exp_lower
+from mechdesign.core.errors import DataError, RowError
+from mechdesign.core.randomness import TOTAL, BitSource
+from mechdesign.core.tables import Values
+from mechdesign.core.validation import integer, privacy_epsilon
+from mechdesign.mechanisms.labels import Codes
+from mechdesign.mechanisms.oracles.base import Shares, SupportOracle, weight
+from mechdesign.mechanisms.oracles.draws import subsets
+from mechdesign.mechanisms.oracles.packed import as_texts, member_counts, read_sets, set_sizes, width
+
+BLOCK = 1 << 19
+"""Entries of a table of membership that are drawn at a time."""
+
+
+class SubsetSelection(SupportOracle):
+    """Report k of the D categories: the own one and k - 1 others with weight include, else k others.
+
+    Which others is uniform; the weight is out of T = 2**62. A set that holds the own category is
+    include (D - k) / ((T - include) k) times as likely as one that does not.
+
+    Parameters
+    ----------
+    categories : int
+    epsilon : float
+        The promise, audited here.
+    size : int
+        k, from 1 to D - 1.
+    include : int
+        A weight out of 2**62.
+    labels : sequence of str, optional
+
+    Notes
+    -----
+    Source: Ye, Barg (2018), eq. (7); Wang et al. (2016).
+
+    Examples
+    --------
+    >>> oracle = SubsetSelection.of(6, 1.0, size=2)
+    >>> oracle.audit().holds, round(oracle.variance(), 6)
+    (True, 2.399634)
+    """
+
+    type: ClassVar[str] = "subset-selection"
+
+    def __init__(
+        self, categories: int, epsilon: float, size: int, include: int, labels: Sequence[str] | None = None
+    ) -> None:
+        super().__init__(categories, epsilon, labels)
+        self.size = integer("size", size, 1, self.labels.size - 1)
+        self.include = weight("include", include)
+        self._require_private()
+
+    @classmethod
+    def of(cls, categories: int, epsilon: float, size: int, labels: Sequence[str] | None = None) -> Self:
+        """Return the one that uses all of epsilon, rounded so that privacy holds exactly."""
+        bound = exp_lower(privacy_epsilon(epsilon))
+        count = integer("categories", categories, 2)
+        chosen = integer("size", size, 1, count - 1)
+        include = math.floor(TOTAL * chosen * bound / (chosen * bound + count - chosen))
+        return cls(count, epsilon, chosen, include, labels)
+
+    def weights(self) -> dict[str, int]:
+        """Return the weight of the sets with the own category."""
+        return {"include": self.include}
+
+    def parameters(self) -> dict[str, int]:
+        """Return k."""
+        return {"size": self.size}
+
+    def support_shares(self) -> Shares:
+        """Return the chances that the own and another category are in the set."""
+        own = Fraction(self.include, TOTAL)
+        return own, (self.size - own) / (self.labels.size - 1)
+
+    def report_classes(self) -> tuple[ReportClass, ...]:
+        """Return the sets by which of the two answers they hold; numbers of sets up to a common factor."""
+        k, rest = self.size, self.labels.size - self.size
+        inside, outside = self.include * rest, (TOTAL - self.include) * k
+        return (
+            ReportClass("a set with both", k * (k - 1), inside, inside),
+            ReportClass("a set with the first only", k * rest, inside, outside),
+            ReportClass("a set with the second only", k * rest, outside, inside),
+            ReportClass("a set with neither", rest * (rest - 1), outside, outside),
+        )
+
+    @property
+    def report_bits(self) -> int:
+        """The bits that number all sets of this size."""
+        return (math.comb(self.labels.size, self.size) - 1).bit_length()
+
+    @property
+    def report_text(self) -> str:
+        """What stands in a column of reports."""
+        digits = 2 * width(self.labels.size)
+        return f"'x' and {digits} hexadecimal digits: a bit a category, {self.size} of them 1"
+
+    def draw(self, codes: Codes, source: BitSource) -> NDArray[Any]:
+        """Return packed sets, shape (n, bytes), for the number of each category."""
+        reports = np.empty((len(codes), width(self.labels.size)), dtype=np.uint8)
+        rows = 1 << max(0, (BLOCK // self.labels.size).bit_length() - 1)
+        for start in range(0, len(codes), rows):
+            part = codes[start : start + rows]
+            member = np.empty((len(part), self.labels.size), dtype=np.bool_)
+            included = source.integers(len(part)) < self.include
+            for own in (True, False):
+                where = np.flatnonzero(included == own)
+                drawn = subsets(part[where], self.labels.size, self.size - own, source)
+                drawn[np.arange(len(where)), part[where]] = own
+                member[where] = drawn
+            reports[start : start + rows] = np.packbits(member, axis=1)
+        return reports
+
+    def read(self, reports: Any) -> NDArray[Any]:
+        """Return packed sets, from those or from texts; refuse sets of another size."""
+        packed = read_sets(reports, self.labels.size)
+        sizes = set_sizes(packed)
+        if (sizes != self.size).any():
+            row = int(np.argmax(sizes != self.size))
+            raise RowError(
+                "reports",
+                row,
+                f": a set of {int(sizes[row])} categories, not of {self.size}; "
+                "use the mechanism file the reports were made with",
+            )
+        return packed
+
+    def count(self, reports: NDArray[Any]) -> Codes:
+        """Return how many sets hold each category."""
+        return member_counts(reports, self.labels.size)
+
+    def require_counts(self, counts: Sequence[int], users: int) -> None:
+        """Raise DataError unless the counts add up to k a report."""
+        if sum(counts) != self.size * users:
+            raise DataError(
+                f"aggregator: the counts are damaged: not {self.size} categories a report; "
+                "count the reports again"
+            )
+
+    def written(self, reports: NDArray[Any]) -> Values:
+        """Return the texts of packed sets."""
+        return as_texts(reports)

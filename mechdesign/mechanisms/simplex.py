@@ -1,0 +1,95 @@
+"""Estimated frequencies with their projection on the simplex beside them, on request."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.tables import Source
+from mechdesign.core.text import table
+from mechdesign.mechanisms.operations import Operation, Option, Settings
+
+SIMPLEX = Option("simplex", "flag", "also give the nearest frequencies that are >= 0 and sum to 1 (biased)")
+
+MOST_ROWS = 60
+
+
+class Frequencies(Protocol):
+    """What is needed of estimated frequencies."""
+
+    @property
+    def value(self) -> NDArray[np.float64]:
+        """The unbiased estimates."""
+
+    @property
+    def standard_error(self) -> NDArray[np.float64]:
+        """Their standard errors."""
+
+    @property
+    def users(self) -> int:
+        """How many people reported."""
+
+    @property
+    def categories(self) -> tuple[str, ...]:
+        """The names of the categories."""
+
+    def projected(self) -> NDArray[np.float64]:
+        """Return the nearest probability vector."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the estimate as plain values."""
+
+
+@dataclass(frozen=True)
+class OnSimplex:
+    """An estimate and the nearest frequencies that are >= 0 and sum to 1 (norm-sub).
+
+    The projection lowers the total squared error of every estimate whose truth lies on the simplex, and is
+    biased: standard errors and intervals stay those of the unbiased estimate.
+
+    Parameters
+    ----------
+    estimate : FrequencyEstimate
+
+    Examples
+    --------
+    >>> from mechdesign.mechanisms import FrequencyEstimate
+    >>> estimate = FrequencyEstimate(np.array([0.9, 0.2, -0.1]), np.full(3, 0.1), 100, ("a", "b", "c"))
+    >>> print(OnSimplex(estimate))
+    100 reports
+    category  on simplex  estimate  std.error
+    --------  ----------  --------  ---------
+    a            0.85000   0.90000    0.10000
+    b            0.15000   0.20000    0.10000
+    c            0.00000  -0.10000    0.10000
+    """
+
+    estimate: Frequencies
+
+    def __str__(self) -> str:
+        columns = (self.estimate.projected(), self.estimate.value, self.estimate.standard_error)
+        rows = [
+            [name, *(f"{number + 0.0:.5f}" for number in figures)]
+            for name, *figures in zip(self.estimate.categories, *columns, strict=True)
+        ]
+        more = f"\n... and {len(rows) - MOST_ROWS} more categories" if len(rows) > MOST_ROWS else ""
+        header = ["category", "on simplex", "estimate", "std.error"]
+        return f"{self.estimate.users} reports\n{table(header, rows[:MOST_ROWS])}{more}"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the estimate as plain values, with ``simplex`` for the projection."""
+        return {**self.estimate.as_json(), "simplex": self.estimate.projected()}
+
+
+def with_simplex(estimate: Operation) -> Operation:
+    """Return the operation ``estimate`` with an option that gives the projection as well."""
+
+    def run(sources: Sequence[Source], settings: Settings) -> Any:
+        found: Frequencies = estimate.run(sources, settings)
+        return OnSimplex(found) if settings["simplex"] else found
+
+    return replace(estimate, run=run, options=(*estimate.options, SIMPLEX))

@@ -1,0 +1,1 @@
+"""The problem ``frequency-oracle``, its methods and its quantities."""

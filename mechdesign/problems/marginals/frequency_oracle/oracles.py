@@ -1,0 +1,270 @@
+"""The oracles that compete: for each the best parameters, its reports in bits, and what runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol
+
+import numpy as np
+
+from mechdesign.core.errors import ParameterError, suggestion
+from mechdesign.core.randomness import TOTAL
+from mechdesign.core.validation import integer
+from mechdesign.mechanisms.kary import KaryChannel, KaryResponse
+from mechdesign.mechanisms.oracles import (
+    HadamardResponse,
+    LocalHashing,
+    ProjectiveGeometry,
+    SubsetSelection,
+    SupportOracle,
+    UnaryEncoding,
+)
+from mechdesign.mechanisms.oracles.family import prime_from
+from mechdesign.mechanisms.oracles.hashing import LARGEST_REPORT
+from mechdesign.mechanisms.oracles.projective import server_can, space_for
+from mechdesign.problems.marginals.frequency_oracle import variances
+from mechdesign.problems.marginals.frequency_oracle.bound import best_size, least_bits, subset_bits
+
+Runs = KaryResponse | SupportOracle
+Parameters = Mapping[str, Any]
+
+MOST_BUCKETS = 1 << 16
+"""No more buckets are tried."""
+
+LARGEST_TRIED = 1 << 10
+"""Nor larger fields: their best epsilon is 7."""
+
+
+class Case(Protocol):
+    """What the oracles need to know of a problem."""
+
+    @property
+    def categories(self) -> int:
+        """How many categories there are."""
+
+    @property
+    def epsilon(self) -> float:
+        """The promise."""
+
+    @property
+    def max_report_bits(self) -> int | None:
+        """The most bits a report may have."""
+
+    @property
+    def labels(self) -> Sequence[str] | None:
+        """The names of the categories."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of oracle.
+
+    Attributes
+    ----------
+    name, summary : str
+    best : callable
+        The best parameters for a case, or None where its reports have too many bits or it cannot run.
+    bits : callable
+        The bits that number all reports, for a case and parameters.
+    value : callable
+        Users times the variance of a category whose frequency tends to 0.
+    build : callable
+        What runs.
+    needs : str
+        Why it may not be possible, in a sentence.
+    """
+
+    name: str
+    summary: str
+    best: Callable[[Case], Parameters | None]
+    bits: Callable[[Case, Parameters], int]
+    value: Callable[[Case, Parameters], float]
+    build: Callable[[Case, Parameters], Runs]
+    needs: str
+
+
+def _always(case: Case, bits: int, most: int = SupportOracle.most_categories) -> Parameters | None:
+    fits = case.max_report_bits is None or bits <= case.max_report_bits
+    return {} if fits and case.categories <= most else None
+
+
+# Randomized response
+
+
+def _response(case: Case, parameters: Parameters) -> KaryResponse:
+    kept = np.arange(case.categories, dtype=np.int64)
+    return KaryResponse.from_channel(KaryChannel(case.categories, kept, case.epsilon), case.labels)
+
+
+# Subset selection
+
+
+def _best_subset(case: Case) -> Parameters | None:
+    if case.categories > SubsetSelection.most_categories:
+        return None
+    size = best_size(case.categories, case.epsilon, case.max_report_bits)
+    return None if size is None else {"size": size}
+
+
+def _subset_value(case: Case, parameters: Parameters) -> float:
+    size = integer("size", parameters["size"], 1, case.categories - 1)
+    return float(variances.subset_selection(case.categories, np.array([size]), case.epsilon)[0])
+
+
+# Local hashing
+
+
+def _hashing_bits(case: Case, parameters: Parameters) -> int:
+    prime = prime_from(case.categories)
+    return (prime * (prime - 1) * int(parameters["buckets"]) - 1).bit_length()
+
+
+def _best_hashing(case: Case) -> Parameters | None:
+    prime = prime_from(case.categories)
+    seeds = prime * (prime - 1)
+    reports = LARGEST_REPORT if case.max_report_bits is None else 1 << min(case.max_report_bits, 53)
+    most = min(prime, MOST_BUCKETS, reports // seeds)
+    if most < 2 or case.categories > LocalHashing.most_categories:
+        return None
+    buckets = np.arange(2, most + 1, dtype=np.int64)
+    values = variances.local_hashing(case.categories, buckets, case.epsilon)
+    return {"buckets": int(buckets[np.argmin(values)])}
+
+
+def _hashing_value(case: Case, parameters: Parameters) -> float:
+    buckets = integer("buckets", parameters["buckets"], 2, prime_from(case.categories))
+    return float(variances.local_hashing(case.categories, np.array([buckets]), case.epsilon)[0])
+
+
+# Projective geometry
+
+
+def _best_projective(case: Case) -> Parameters | None:
+    best: tuple[float, int] | None = None
+    field = 2
+    while field <= min(LARGEST_TRIED, prime_from(case.categories)):
+        space = space_for(case.categories, field)
+        short = case.max_report_bits is None or (space.size - 1).bit_length() <= case.max_report_bits
+        if short and server_can(space, case.categories):
+            value = _projective_value(case, {"field": field})
+            best = min(best, (value, field)) if best else (value, field)
+        field = prime_from(field + 1)
+    return None if best is None else {"field": best[1]}
+
+
+def _projective_bits(case: Case, parameters: Parameters) -> int:
+    return (space_for(case.categories, parameters["field"]).size - 1).bit_length()
+
+
+def _projective_value(case: Case, parameters: Parameters) -> float:
+    space = space_for(case.categories, parameters["field"])
+    sizes = np.array([space.on_hyperplane])
+    return float(variances.subset_selection(space.size, sizes, case.epsilon)[0])
+
+
+# All of them
+
+KINDS: tuple[Kind, ...] = (
+    Kind(
+        "randomized-response",
+        "the category itself, or another one (generalised randomized response)",
+        lambda case: _always(case, least_bits(case.categories), 1 << 20),
+        lambda case, parameters: least_bits(case.categories),
+        lambda case, parameters: _subset_value(case, {"size": 1}),
+        _response,
+        "needs log2 D bits",
+    ),
+    Kind(
+        "subset-selection",
+        "a set of k categories, likelier with the own one",
+        _best_subset,
+        lambda case, parameters: subset_bits(case.categories, int(parameters["size"])),
+        _subset_value,
+        lambda case, parameters: SubsetSelection.of(
+            case.categories, case.epsilon, parameters["size"], case.labels
+        ),
+        f"needs the bits that number the sets, and at most {SubsetSelection.most_categories} categories",
+    ),
+    Kind(
+        "local-hashing",
+        "a hash function and a bucket (optimised local hashing)",
+        _best_hashing,
+        _hashing_bits,
+        _hashing_value,
+        lambda case, parameters: LocalHashing.of(
+            case.categories, case.epsilon, parameters["buckets"], case.labels
+        ),
+        "needs about 2 log2 D bits for the hash function and one or more for the bucket",
+    ),
+    Kind(
+        "optimised-unary",
+        "a bit a category, each flipped on its own (OUE)",
+        lambda case: _always(case, case.categories),
+        lambda case, parameters: case.categories,
+        lambda case, parameters: variances.optimised_unary(case.epsilon),
+        lambda case, parameters: UnaryEncoding.optimised(case.categories, case.epsilon, case.labels),
+        f"needs D bits, and at most {UnaryEncoding.most_categories} categories",
+    ),
+    Kind(
+        "symmetric-unary",
+        "a bit a category, all flipped with the same probability (basic RAPPOR)",
+        lambda case: _always(case, case.categories),
+        lambda case, parameters: case.categories,
+        lambda case, parameters: variances.symmetric_unary(case.epsilon),
+        lambda case, parameters: UnaryEncoding.symmetric(case.categories, case.epsilon, case.labels),
+        f"needs D bits, and at most {UnaryEncoding.most_categories} categories",
+    ),
+    Kind(
+        "hadamard",
+        "a number that a row of a Hadamard matrix marks (Hadamard response)",
+        lambda case: _always(case, case.categories.bit_length(), HadamardResponse.most_categories),
+        lambda case, parameters: case.categories.bit_length(),
+        lambda case, parameters: variances.hadamard(case.epsilon),
+        lambda case, parameters: HadamardResponse.of(case.categories, case.epsilon, case.labels),
+        "needs the bits of the number D",
+    ),
+    Kind(
+        "projective-geometry",
+        "a hyperplane, likelier through the own point (projective geometry response)",
+        _best_projective,
+        _projective_bits,
+        _projective_value,
+        lambda case, parameters: ProjectiveGeometry.of(
+            case.categories, case.epsilon, parameters["field"], case.labels
+        ),
+        "needs log2 D bits or a few more, and a prime field whose hyperplanes can be counted",
+    ),
+)
+
+NAMES = tuple(kind.name for kind in KINDS)
+
+
+def kind_of(name: Any) -> Kind:
+    """Return the kind of oracle of this name.
+
+    Raises
+    ------
+    ParameterError
+        With the closest names.
+    """
+    for kind in KINDS:
+        if kind.name == name:
+            return kind
+    raise ParameterError(f"oracle: no '{name}'; {suggestion(str(name), NAMES)}")
+
+
+def deployed_value(mechanism: Runs) -> float:
+    """Return users times the variance for the integers that a mechanism draws by.
+
+    Examples
+    --------
+    >>> round(deployed_value(HadamardResponse.of(6, 1.0986122886681098)), 12)
+    4.0
+    """
+    if isinstance(mechanism, SupportOracle):
+        return mechanism.variance(0.0)
+    weights = mechanism.weights
+    own, other = Fraction(weights.own + weights.high, TOTAL), Fraction(weights.low, TOTAL)
+    return float(other * (1 - other) / (own - other) ** 2)

@@ -1,0 +1,196 @@
+"""The problem ``frequency-oracle``: which private report lets the server estimate frequencies best."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.errors import ParameterError
+from mechdesign.core.method import Outcome
+from mechdesign.core.problem import Candidate, Problem, Sense, Variables
+from mechdesign.core.validation import integer, privacy_epsilon
+from mechdesign.mechanisms.kary import KaryResponse
+from mechdesign.mechanisms.labels import Labels
+from mechdesign.mechanisms.oracles import SupportOracle
+from mechdesign.problems.marginals.frequency_oracle.bound import least_bits, lower_bound
+from mechdesign.problems.marginals.frequency_oracle.oracles import Kind, deployed_value, kind_of
+
+OPTIMALITY = 1e-6
+"""What runs is certified optimal when its variance is above the bound by less than this part of it."""
+
+RESOLUTION = 2.0**-40
+"""Or by less than this: what rounding to 2**-62 may cost where the variance is next to nothing."""
+
+LEAST = 2.0**-30
+"""Below this epsilon the rounding of the weights costs more than a millionth of the variance."""
+
+LARGEST = 700.0
+"""Above this epsilon variances are below the least double."""
+
+MOST_CATEGORIES = 1 << 20
+"""More categories are refused."""
+
+
+@dataclass(frozen=True, repr=False)
+class FrequencyOracle(Problem[KaryResponse | SupportOracle]):
+    r"""The report about one of D categories from which frequencies are estimated with the least variance.
+
+    ::
+
+        minimise    n Var(estimate of a category's frequency), as that frequency tends to 0,
+                    averaged over the categories, the other ones equally frequent
+        over        every channel with  p(y | x) <= e^eps p(y | x')  and every unbiased estimator
+
+    Parameters
+    ----------
+    categories : int
+        Their number D, at least 2.
+    epsilon : float
+        From 0 to 700. With 0 a report says nothing, and the problem is infeasible.
+    users : int
+        How many people will report. The value does not depend on it; standard errors do.
+    max_report_bits : int, optional
+        The most bits that a report may have: its number of possible values is at most 2 to this power. What
+        draws on public randomness, such as a hash function, is part of the report.
+    labels : sequence of str, optional
+        Names of the categories.
+
+    Raises
+    ------
+    ParameterError
+        Naming the field, what is wrong and the remedy.
+
+    Notes
+    -----
+    Source: Zhang (2019), section 2.2, for the setting; docs/families/marginals_oracles.md for the bound.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> solution = md.solve(md.FrequencyOracle(categories=64, epsilon=1.0))
+    >>> dict(solution.variables), round(solution.value, 6), solution.status
+    ({'oracle': 'subset-selection', 'size': 17}, 3.537193, 'optimal')
+    """
+
+    name: ClassVar[str] = "frequency-oracle"
+    sense: ClassVar[Sense] = "min"
+    summary: ClassVar[str] = "best private report for frequencies, and how far the popular ones are from it"
+
+    categories: int
+    epsilon: float
+    users: int = 1
+    max_report_bits: int | None = None
+    labels: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        self._set("categories", integer("categories", self.categories, 2, MOST_CATEGORIES))
+        self._set("epsilon", privacy_epsilon(self.epsilon))
+        if 0.0 < self.epsilon < LEAST:
+            raise ParameterError(
+                f"epsilon: {self.epsilon:g} is so small that weights of 62 bits cannot tell the reports "
+                f"apart; give at least {LEAST:.3g}"
+            )
+        if self.epsilon > LARGEST:
+            raise ParameterError(
+                f"epsilon: {self.epsilon:g} leaves no variance to speak of; give at most {LARGEST:g}"
+            )
+        self._set("users", integer("users", self.users, 1))
+        if self.max_report_bits is not None:
+            self._set("max_report_bits", integer("max_report_bits", self.max_report_bits, 1))
+        if self.labels is not None:
+            given: Any = self.labels
+            if not isinstance(given, (list, tuple)):
+                raise ParameterError(f"labels: expected a list of names, got {given!r}")
+            self._set("labels", Labels(self.categories, tuple(given)).names)
+
+    def _set(self, field: str, value: Any) -> None:
+        object.__setattr__(self, field, value)
+
+    # Judging candidates
+
+    def objective(self, variables: Variables) -> float:
+        """Return users times the variance for the oracle that ``variables`` names, with its parameters."""
+        return kind_of(variables["oracle"]).value(self, variables)
+
+    def residuals(self, variables: Variables) -> dict[str, float]:
+        """Return by how many bits reports are too long; the oracles are private by what they are."""
+        excess = 0
+        if self.max_report_bits is not None:
+            excess = kind_of(variables["oracle"]).bits(self, variables) - self.max_report_bits
+        return {"report_bits": float(max(0, excess))}
+
+    def lower_bound(self) -> float:
+        """Return the bound that holds for every private channel, whatever its reports."""
+        return lower_bound(self.categories, self.epsilon)
+
+    def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
+        """Return privacy and normalization of what would run, the length of reports, and optimality."""
+        mechanism = self.mechanism(solution)
+        variance = deployed_value(mechanism)
+        found = list(mechanism.certificates())
+        if self.max_report_bits is not None:
+            bits = kind_of(solution.variables["oracle"]).bits(self, solution.variables)
+            figures = {"bits": bits, "allowed": self.max_report_bits}
+            found.append(Certificate("report_bits", bits <= self.max_report_bits, True, figures))
+        return (*found, self._optimality(solution, variance))
+
+    def _optimality(self, solution: Candidate, deployed: float) -> Certificate:
+        """Judge what would run, not the formula."""
+        if solution.bound is None:
+            return Certificate("optimality", False, False, note="no bound is known")
+        excess = deployed - solution.bound
+        figures = {"gap": solution.gap, "deployed_value": deployed, "excess": excess}
+        holds = excess <= OPTIMALITY * solution.bound + RESOLUTION
+        note = f"bound from {solution.bound_source}"
+        return Certificate("optimality", holds, False, figures, note=note)
+
+    # From a solution to something that runs
+
+    def mechanism(self, solution: Candidate) -> KaryResponse | SupportOracle:
+        """Return the oracle that runs, with exact integer weights."""
+        return kind_of(solution.variables["oracle"]).build(self, solution.variables)
+
+
+def candidate(problem: FrequencyOracle, kind: Kind) -> Outcome:
+    """Return what a method for one kind of oracle hands back: its best parameters and the proven bound.
+
+    The status is ``optimal`` where the variance equals the bound, else ``feasible``.
+    """
+    reason = impossible(problem)
+    parameters = None if reason else kind.best(problem)
+    if parameters is None:
+        return Outcome(status="infeasible", solver="formula", message=reason or kind.needs)
+    variables = {"oracle": kind.name, **parameters}
+    bound = problem.lower_bound()
+    value = problem.objective(variables)
+    return Outcome(
+        status="optimal" if value <= bound * (1.0 + OPTIMALITY) else "feasible",
+        variables=variables,
+        bound=bound,
+        bound_source="the information of a private channel being a mixture over subset sizes",
+        solver="formula",
+        notes={"report_bits": kind.bits(problem, variables), "above_bound": value / bound - 1.0},
+    )
+
+
+def impossible(problem: FrequencyOracle) -> str | None:
+    """Return why no oracle at all exists, if so."""
+    if problem.epsilon == 0.0:
+        return "with epsilon = 0 reports say nothing; give a larger epsilon"
+    least = least_bits(problem.categories)
+    if problem.max_report_bits is not None and problem.max_report_bits < least:
+        return (
+            f"fewer reports than categories leave the frequencies undetermined; "
+            f"max_report_bits has to be at least {least}"
+        )
+    return None
+
+
+def why_not(problem: FrequencyOracle, kind: Kind) -> str | None:
+    """Return why a kind of oracle does not apply where others do, if so."""
+    if impossible(problem) is not None or kind.best(problem) is not None:
+        return None
+    limit = "" if problem.max_report_bits is None else f" ({problem.max_report_bits} are allowed)"
+    return f"it {kind.needs}{limit}"

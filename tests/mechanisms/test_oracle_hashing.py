@@ -1,0 +1,202 @@
+"""The hash family of local hashing, its two ways of counting, and what they cost."""
+
+from __future__ import annotations
+
+import tracemalloc
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+
+from mechdesign.core.errors import DataError, ParameterError
+from mechdesign.mechanisms.oracles import (
+    HadamardResponse,
+    LocalHashing,
+    ProjectiveGeometry,
+    SubsetSelection,
+    UnaryEncoding,
+)
+from mechdesign.mechanisms.oracles.family import AffineFamily, collision, prime_from
+from mechdesign.mechanisms.oracles.geometry import ProjectiveSpace
+from mechdesign.mechanisms.oracles.hadamard import hadamard_transform
+
+
+def test_primes():
+    sieve = [n for n in range(2, 2000) if all(n % divisor for divisor in range(2, int(n**0.5) + 1))]
+    for number in range(1, 1990):
+        assert prime_from(number) == next(prime for prime in sieve if prime >= number)
+
+
+@pytest.mark.parametrize(("prime", "buckets"), [(2, 2), (3, 2), (5, 3), (7, 2), (7, 4), (7, 7), (11, 5)])
+def test_any_two_numbers_share_a_bucket_with_the_same_probability(prime, buckets):
+    for x, y in product(range(prime), repeat=2):
+        shared = sum(
+            (slope * x + shift) % prime % buckets == (slope * y + shift) % prime % buckets
+            for slope in range(1, prime)
+            for shift in range(prime)
+        )
+        wanted = 1 if x == y else collision(prime, buckets)
+        assert Fraction(shared, prime * (prime - 1)) == wanted
+    assert collision(prime, buckets) < Fraction(1, buckets)
+
+
+@pytest.mark.parametrize(
+    ("categories", "buckets"), [(2, 2), (5, 2), (5, 5), (12, 3), (40, 7), (97, 96), (97, 97)]
+)
+def test_both_ways_of_counting_agree(categories, buckets):
+    family = AffineFamily(prime_from(categories), buckets)
+    rng = np.random.default_rng(categories)
+    seeds, values = rng.integers(0, family.seeds, 5000), rng.integers(0, buckets, 5000)
+    one = family._supports_by_hashing(seeds, values, categories)
+    other = family._supports_by_slope(seeds, values, categories)
+    assert one.tolist() == other.tolist()
+    assert family.supports(seeds, values, categories).tolist() == one.tolist()
+    few = family.supports(seeds[:1], values[:1], categories)
+    assert (
+        few.tolist()
+        == (family.buckets_of(seeds[:1], np.arange(categories)) == values[0]).astype(int).tolist()
+    )
+
+
+def test_counting_in_parts_is_counting_at_once(monkeypatch):
+    monkeypatch.setattr("mechdesign.mechanisms.oracles.family.CELLS", 200)
+    family = AffineFamily(67, 4)
+    rng = np.random.default_rng(3)
+    seeds, values = rng.integers(0, family.seeds, 900), rng.integers(0, 4, 900)
+    parts = family._supports_by_slope(seeds, values, 64), family._supports_by_hashing(seeds, values, 64)
+    monkeypatch.undo()
+    assert parts[0].tolist() == parts[1].tolist() == family.supports(seeds, values, 64).tolist()
+
+
+def test_no_array_of_reports_by_categories_is_made():
+    """200 000 reports of 1024 categories: such an array would take 195 MiB even as bytes."""
+    oracle = LocalHashing.of(1024, 1.0, 4)
+    reports = oracle.randomize(np.arange(200_000) % 1024, rng=1)
+    tracemalloc.start()
+    oracle.count(reports)
+    oracle.family._supports_by_hashing(*np.divmod(reports[:5000], 4), 1024)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 64 << 20
+
+
+def test_the_transform_is_the_matrix():
+    size = 16
+    signs = np.array([[(-1) ** (x & y).bit_count() for y in range(size)] for x in range(size)])
+    counts = np.random.default_rng(1).integers(0, 1000, size)
+    assert hadamard_transform(counts).tolist() == (signs @ counts).tolist()
+    assert counts.tolist() == np.random.default_rng(1).integers(0, 1000, size).tolist()
+
+
+@pytest.mark.parametrize(("field", "digits"), [(2, 2), (2, 5), (3, 3), (5, 2), (5, 3), (7, 3)])
+def test_points_and_hyperplanes(field, digits):
+    """Any two points are on equally many hyperplanes; numbers and vectors match; both ways count alike."""
+    space = ProjectiveSpace(field, digits)
+    numbers = np.arange(space.size)
+    vectors = space.vectors(numbers)
+    assert len({tuple(vector) for vector in vectors.tolist()}) == space.size
+    for factor in range(1, field):
+        assert space.numbers_of(vectors * factor % field).tolist() == numbers.tolist()
+    incident = vectors @ vectors.T % field == 0
+    shared = incident.astype(int) @ incident.astype(int).T
+    assert set(np.diag(shared)) == {space.on_hyperplane}
+    assert set(shared[~np.eye(space.size, dtype=bool)]) == {space.on_two}
+    counts = np.random.default_rng(field).integers(0, 9, space.size)
+    for number in (1, space.size // 2, space.size):
+        wanted = (incident @ counts)[:number].tolist()
+        assert space._covered_by_products(counts, number).tolist() == wanted
+        assert space._covered_by_digits(counts, number).tolist() == wanted
+        assert space.covered(counts, number).tolist() == wanted
+
+
+def test_fields_that_are_none_are_refused():
+    for field in (1, 4, 6, 9, 1 << 13, 2.0):
+        with pytest.raises(ParameterError, match="field"):
+            ProjectiveGeometry.of(10, 1.0, field)
+
+
+# Reports that nobody made
+
+SETS = SubsetSelection.of(10, 1.0, 3)
+BITS = UnaryEncoding.optimised(10, 1.0)
+
+
+@pytest.mark.parametrize("oracle", [SETS, BITS], ids=["sets", "bits"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "x",
+        "xe00",
+        "xe0000",
+        "e000",
+        "xe0g0",
+        "xe0 0",
+        "Xe000",
+        "xe0é0",
+        "x+100",
+        7,
+        None,
+        7.5,
+        "x\u0660000",
+    ],
+)
+def test_texts_that_are_no_report_are_refused_with_their_row(oracle, text):
+    reports = np.array(["xe000", text], dtype=object)
+    with pytest.raises(DataError, match=r"^reports: row 2: .* is no report"):
+        oracle.aggregator().update(reports)
+
+
+def test_bits_beyond_the_categories_and_sets_of_another_size_are_refused():
+    with pytest.raises(DataError, match="row 1: has a bit beyond the 10 categories"):
+        BITS.aggregator().update(np.array(["xe020"]))
+    with pytest.raises(DataError, match="row 2: a set of 4 categories, not of 3"):
+        SETS.aggregator().update(np.array(["xE000", "xF000"]))
+    with pytest.raises(DataError, match="3 bytes each, 2 are expected"):
+        SETS.aggregator().update(np.zeros((1, 3), dtype=np.uint8))
+    with pytest.raises(DataError, match="expected one column"):
+        SETS.aggregator().update(np.zeros((1, 2)))
+
+
+@pytest.mark.parametrize("oracle", [LocalHashing.of(10, 1.0, 4), HadamardResponse.of(10, 1.0)])
+@pytest.mark.parametrize("report", [-1, 2**62, 1.5, "x3", None])
+def test_numbers_that_are_no_report_are_refused(oracle, report):
+    counter = oracle.aggregator()
+    with pytest.raises(DataError, match=r"^reports: "):
+        counter.update(np.array([0, report], dtype=object))
+    assert counter.users == 0
+    last = 1 << oracle.report_bits if isinstance(oracle, HadamardResponse) else oracle.reports
+    with pytest.raises(DataError, match="row 1: unknown category"):
+        counter.update([last])
+    counter.update([last - 1])
+    assert counter.users == 1
+
+
+def test_sizes_that_make_no_oracle_are_refused():
+    for make in (
+        lambda: SubsetSelection.of(5, 1.0, 5),
+        lambda: SubsetSelection.of(5, 1.0, 0),
+        lambda: LocalHashing.of(5, 1.0, 1),
+        lambda: LocalHashing.of(5, 1.0, 6),
+        lambda: UnaryEncoding.optimised(1, 1.0),
+        lambda: UnaryEncoding.optimised(1 << 17, 1.0),
+        lambda: HadamardResponse.of(1 << 21, 1.0),
+        lambda: HadamardResponse.of(5, float("nan")),
+        lambda: UnaryEncoding.optimised(3, 1.0, ["a", "b"]),
+    ):
+        with pytest.raises(ParameterError):
+            make()
+
+
+def test_a_seed_gives_the_same_reports_in_blocks_as_at_once():
+    answers = np.arange(1 << 19) % 3
+    for oracle in (
+        UnaryEncoding.optimised(3, 1.0),
+        SubsetSelection.of(3, 1.0, 1),
+        LocalHashing.of(3, 1.0, 2),
+    ):
+        whole = oracle.randomize(answers, rng=8)
+        rng = oracle.seeded(8)
+        parts = [oracle.randomize(part, rng=rng) for part in np.split(answers, 2)]
+        assert np.array_equal(whole, np.concatenate(parts))
