@@ -190,6 +190,9 @@ def _sweep(path: Path, document: Mapping[str, Any], problem: Any) -> dict[str, t
     for key, values in table.items():
         if not isinstance(values, list) or not values:
             raise ModelFileError(f"{path}: [sweep] {key}: expected a non-empty list of values")
+        for number, value in enumerate(values):
+            if value in values[:number]:
+                raise ModelFileError(f"{path}: [sweep] {key}: {value!r} stands twice; values must differ")
     return {key: tuple(values) for key, values in table.items()}
 
 

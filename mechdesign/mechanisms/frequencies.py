@@ -30,7 +30,8 @@ Array = NDArray[np.float64]
 
 REMEDY = (
     "the best channel for a prior never reports its rarest answers: to estimate frequencies build with an "
-    "even prior (the same number for every answer); a much larger epsilon can do as well, and build says so"
+    "even prior (the same number for every answer) or, made for that, the problem 'frequency-oracle'; a much "
+    "larger epsilon can do as well, and build says so"
 )
 """What helps where answers of a mechanism for plain privacy are reported alike."""
 

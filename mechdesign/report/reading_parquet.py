@@ -41,6 +41,8 @@ class ParquetTable(FileTable):
                         {name: mask for name, (_, mask) in pairs.items()},
                         done / total,
                     )
+        except DataError:
+            raise
         except OSError as error:
             raise DataError(f"{self.name}: cannot be read ({error}); check the path") from None
         except ValueError as error:
