@@ -92,6 +92,7 @@ class ModelCheck:
     def problems(self) -> list[str]:
         """What is not as it should be, one sentence each; empty when all is well."""
         texts = [f"disagreement: {text}" for text in self.comparison.disagreements]
+        texts += [f"failed: {text}" for text in self.comparison.failures]
         for run in self.comparison.runs:
             recorded = self.recorded_failures(run)
             texts += [

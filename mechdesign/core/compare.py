@@ -35,14 +35,20 @@ class Comparison:
     disagreements: tuple[str, ...]
 
     @property
+    def failures(self) -> tuple[str, ...]:
+        """Which methods gave no answer, and why; published ones are not asked."""
+        failed = [run for run in self.runs if run.kind != "published" and run.status == "failed"]
+        return tuple(f"{run.method}: {run.message}" for run in failed)
+
+    @property
     def agree(self) -> bool:
         """Whether all methods agree within their certified gaps."""
         return not self.disagreements
 
     @property
     def judged(self) -> tuple[Solution, ...]:
-        """The runs that are asked for agreement: all but published formulas."""
-        return tuple(run for run in self.runs if run.kind != "published")
+        """The runs that are asked for agreement: all but published formulas and methods that failed."""
+        return tuple(run for run in self.runs if run.kind != "published" and run.status != "failed")
 
     @property
     def agreement(self) -> str:
@@ -122,6 +128,7 @@ class Comparison:
             if run.found and not run.claims_optimality:
                 lines.append(f"  {run.method}: {self._unclaimed(run)}")
         lines += [f"  {name}: not applicable, {reason}" for name, reason in self.skipped.items()]
+        lines += [f"  FAILED: {text}" for text in self.failures]
         lines += [f"  DISAGREE: {text}" for text in self.disagreements]
         lines += self.forecasts(users)
         return "\n".join(lines)
@@ -147,6 +154,7 @@ class Comparison:
             "agree": self.agree,
             "methods_judged": len(self.judged),
             "disagreements": list(self.disagreements),
+            "failures": list(self.failures),
             "skipped": dict(self.skipped),
         }
 
@@ -229,15 +237,10 @@ def disagreements(runs: Sequence[Solution]) -> list[str]:
     """Return one sentence for each contradiction between runs; published ones are not asked.
 
     Contradictions: different answers about feasibility; values further apart than the two gaps
-    allow; a value that is better than another method's proven bound; a method that failed.
+    allow; a value that is better than another method's proven bound. A method that failed says nothing.
     """
-    texts = []
-    judged = [run for run in runs if run.kind != "published"]
-    for run in judged:
-        if run.status == "failed":
-            texts.append(f"{run.method} failed: {run.message}")
-    settled = [run for run in judged if run.status != "failed"]
-    texts += [text for run in settled for text in _beyond_its_own_bound(run)]
+    settled = [run for run in runs if run.kind != "published" and run.status != "failed"]
+    texts = [text for run in settled for text in _beyond_its_own_bound(run)]
     for number, first in enumerate(settled):
         for second in settled[number + 1 :]:
             texts += _contradiction(first, second)

@@ -251,3 +251,10 @@ def test_the_measured_utility_of_the_figures_is_the_optimum(slug):
         assert miss <= 10 * row.measured["standard_error"] + 1e-12, row.parameters
     again = list(run_sweep(replace(model, sweep={"epsilon": (0.1,), "prior": model.sweep["prior"][:1]})))
     assert again[0].measured == rows[0].measured
+
+
+def test_a_method_that_failed_fails_the_check():
+    check = check_model(load_model("response/zhou2019_survey"))
+    run = replace(check.comparison.runs[1], status="failed", message="gave up", bound=None)
+    comparison = replace(check.comparison, runs=(check.comparison.runs[0], run))
+    assert replace(check, comparison=comparison).problems == ["failed: lp: gave up"]
