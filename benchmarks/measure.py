@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import resource
 import sys
 import time
@@ -89,4 +90,5 @@ def shown_mib(size: int) -> str:
 
 
 def nothing() -> None:
-    """Do nothing: what a process holds by itself."""
+    """Do nothing but import numpy: what a process holds by itself."""
+    importlib.import_module("numpy")

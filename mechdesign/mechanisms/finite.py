@@ -27,7 +27,6 @@ from mechdesign.mechanisms.frequencies import (
 from mechdesign.mechanisms.frequency_limits import (
     FrequencyLimits,
     few_users,
-    hardly_told,
     score_moments,
     score_steps,
     told_by_intervals,
@@ -289,9 +288,8 @@ class FiniteChannel(FrequencyMechanism):
             spread = np.diag(truth @ channel) - (channel.T * truth) @ channel
         covariance = inverse @ spread @ inverse.T / users
         names = tuple(self.labels.shown())
-        errors = told_by_intervals(limits.standard_error(), limits)
-        notes = few_users(users) + hardly_told(names, limits)
-        notes += uneven(self._variances, users)
+        errors, notes = told_by_intervals(names, limits.standard_error(), limits)
+        notes += few_users(users) + uneven(self._variances, users)
         worst = np.sqrt(self._variances.max(axis=0) / users)
         notes += implausible(names, limits.value, worst, 0.0, 1.0, users)
         return FrequencyEstimate(

@@ -51,26 +51,21 @@ def few_users(users: int) -> tuple[str, ...]:
     return (f"fewer than {FEWEST} users: the intervals may miss the frequency more often than stated",)
 
 
-def told_by_intervals(errors: Array, limits: Limits) -> Array:
-    """Return the standard errors, larger where the 95 % interval is much wider than they say.
+def told_by_intervals(
+    names: Sequence[str], errors: Array, limits: Limits
+) -> tuple[Array, tuple[str, ...]]:
+    """Return the standard errors, larger where the 95 % interval is much wider than they say, and a note.
 
     An answer that is hardly ever reported has no report by chance, and then no variance in its estimate; the
-    interval knows better.
+    interval knows better. The note names the answers whose interval is wider than all that is possible.
     """
     down, up = limits.distances(tail_of(0.95))
-    told: Array = (down + up) / (2.0 * NormalDist().inv_cdf(0.975))
-    return np.where(told > WIDER * errors, told, errors)
-
-
-def hardly_told(names: Sequence[str], limits: Limits) -> tuple[str, ...]:
-    """Return the note for frequencies whose interval is wider than all that is possible."""
-    down, up = limits.distances(tail_of(0.95))
+    told = (down + up) / (2.0 * NormalDist().inv_cdf(0.975))
     wide = np.flatnonzero(down + up > 1.0).tolist()
-    if not wide:
-        return ()
     more = f" and {len(wide) - 3} more" if len(wide) > 3 else ""
     shown = ", ".join(f"'{names[answer]}'" for answer in wide[:3])
-    return (f"the reports hardly tell the frequency of {shown}{more}: the interval is wider than 0 to 1",)
+    note = f"the reports hardly tell the frequency of {shown}{more}: the interval is wider than 0 to 1"
+    return np.where(told > WIDER * errors, told, errors), (note,) if wide else ()
 
 
 def uneven(variances: Array, users: int) -> tuple[str, ...]:

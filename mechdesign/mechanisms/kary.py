@@ -23,7 +23,7 @@ from mechdesign.core.randomness import BITS, TOTAL, BitSource
 from mechdesign.core.validation import integer, privacy_delta, privacy_epsilon
 from mechdesign.mechanisms.finite import SINGULAR, require_total
 from mechdesign.mechanisms.frequencies import REMEDY, FrequencyEstimate, FrequencyMechanism
-from mechdesign.mechanisms.frequency_limits import few_users, hardly_told, told_by_intervals
+from mechdesign.mechanisms.frequency_limits import few_users, told_by_intervals
 from mechdesign.mechanisms.kary_estimator import KaryEstimator
 from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.plausible import implausible
@@ -269,9 +269,9 @@ class KaryResponse(FrequencyMechanism):
         estimator, users = self._estimator, int(counts.sum())
         value, errors, limits = estimator.estimate(counts, population)
         names = tuple(self.labels.shown())
-        errors = told_by_intervals(errors, limits)
+        errors, notes = told_by_intervals(names, errors, limits)
         worst = np.full(len(value), math.sqrt(estimator.largest_variance() / users))
-        notes = few_users(users) + hardly_told(names, limits)
+        notes += few_users(users)
         notes += implausible(names, value, worst, 0.0, 1.0, users)
         return FrequencyEstimate(value, errors, users, names, population, None, limits, notes)
 
