@@ -52,7 +52,7 @@ class Forecast:
             return cls("frequencies", users, True, *figures)
         reason = (
             f"with {users} users the standard error is up to {largest:.4g}, and every share lies between 0 "
-            "and 1; collect from more users, or build with a larger epsilon or an even prior"
+            "and 1; collect from more users, or build with a larger epsilon"
         )
         return cls("frequencies", users, False, *figures, reason)
 

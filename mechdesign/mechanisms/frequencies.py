@@ -5,22 +5,19 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.errors import DataError, EstimationError, ParameterError, RowError
-from mechdesign.core.forecast import USERS, Forecast
+from mechdesign.core.errors import DataError, RowError
 from mechdesign.core.printable import printable
 from mechdesign.core.randomness import BitSource, Rng, bit_source
 from mechdesign.core.tables import Coded, Values
 from mechdesign.core.text import listed, table
-from mechdesign.mechanisms.base import CollectingMechanism
+from mechdesign.mechanisms.categories import CategoryMechanism
 from mechdesign.mechanisms.collecting import column_operations
 from mechdesign.mechanisms.counts import require_users, whole_rows
-from mechdesign.mechanisms.intake import MISSING_CATEGORY
 from mechdesign.mechanisms.intervals import Limits, NormalLimits, tail_of
 from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.operations import ANYWAY, Column, Operation, Settings
@@ -144,7 +141,7 @@ def project_to_simplex(vector: Array) -> Array:
     return projected
 
 
-class FrequencyMechanism(CollectingMechanism):
+class FrequencyMechanism(CategoryMechanism):
     """A mechanism whose reports are categories and whose server estimates frequencies."""
 
     labels: Labels
@@ -157,10 +154,6 @@ class FrequencyMechanism(CollectingMechanism):
     @abstractmethod
     def estimate_from_counts(self, counts: Codes, population: bool = False) -> FrequencyEstimate:
         """Return the estimate from the number of times each report was made."""
-
-    @abstractmethod
-    def forecast(self, users: int = USERS) -> Forecast:
-        """Return whether frequencies can be estimated, and the standard error with so many users."""
 
     def operations(self) -> tuple[Operation, ...]:
         """Return ``randomize`` and ``estimate``."""
@@ -175,29 +168,6 @@ class FrequencyMechanism(CollectingMechanism):
     def _client(self, answers: Values, settings: Settings, rng: Rng) -> Values:
         reports = self.draw(self.labels.encode(answers), bit_source(rng))
         return Coded(np.array(self.report_labels.names), reports) if self.report_labels.names else reports
-
-    def require_estimable(self) -> None:
-        """Raise EstimationError when no frequencies can be estimated from its reports."""
-        if not self._prospect.possible:
-            raise EstimationError(
-                f"{self._prospect}; collect with another mechanism, or on purpose with anyway=True"
-            )
-
-    @cached_property
-    def _prospect(self) -> Forecast:
-        """The forecast, kept: a client asks for it with every answer."""
-        return self.forecast()
-
-    def is_value(self, text: str) -> bool:
-        """Whether a text is one of the categories."""
-        return text in self.labels.shown()
-
-    def require_missing(self, rule: str) -> None:
-        """Raise ParameterError when missing answers are to be a category and no label is theirs."""
-        if rule == "category" and MISSING_CATEGORY not in (self.labels.names or ()):
-            raise ParameterError(
-                f"missing: no category '{MISSING_CATEGORY}'; build with that label, or drop such rows"
-            )
 
     @abstractmethod
     def draw(self, codes: Codes, source: BitSource) -> Codes:

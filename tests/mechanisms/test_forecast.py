@@ -155,3 +155,12 @@ def test_a_share_with_an_error_above_one_is_not_estimated():
         mechanism.randomize([0, 1])
     few = md.solve(md.RandomizedResponse([0.5, 0.5], 0.1)).mechanism()
     assert (few.forecast(30).possible, few.forecast(10_000).possible) == (False, True)
+
+
+def test_an_oracle_with_more_noise_than_any_share_is_collected_with_on_purpose_only():
+    mechanism = md.solve(md.FrequencyOracle(categories=64, epsilon=0.005)).mechanism()
+    assert not mechanism.forecast().possible
+    with pytest.raises(EstimationError, match=r"CANNOT be estimated.*anyway=True"):
+        mechanism.randomize([0, 1])
+    assert len(mechanism.randomize([0, 1], anyway=True)) == 2
+    assert md.solve(md.FrequencyOracle(categories=64, epsilon=1.0)).mechanism().forecast().possible

@@ -24,13 +24,12 @@ from mechdesign.core.numbers import whole
 from mechdesign.core.randomness import BITS, TOTAL, BitSource, Rng, bit_source
 from mechdesign.core.tables import Values
 from mechdesign.core.validation import integer, privacy_epsilon
-from mechdesign.mechanisms.base import CollectingMechanism
+from mechdesign.mechanisms.categories import CategoryMechanism
 from mechdesign.mechanisms.collecting import column_operations
 from mechdesign.mechanisms.finite import require_total
 from mechdesign.mechanisms.frequencies import FrequencyEstimate
-from mechdesign.mechanisms.intake import MISSING_CATEGORY
 from mechdesign.mechanisms.labels import Codes, Labels
-from mechdesign.mechanisms.operations import Column, Operation, Settings
+from mechdesign.mechanisms.operations import ANYWAY, Column, Operation, Settings
 from mechdesign.mechanisms.oracles.estimator import SupportEstimator
 from mechdesign.mechanisms.oracles.server import SupportCounts
 from mechdesign.mechanisms.simplex import with_simplex
@@ -38,7 +37,7 @@ from mechdesign.mechanisms.simplex import with_simplex
 Shares = tuple[Fraction, Fraction]
 
 
-class SupportOracle(CollectingMechanism):
+class SupportOracle(CategoryMechanism):
     """Base class of the frequency oracles whose server counts support.
 
     A subclass says which reports it draws and which categories a report supports; the weights it draws by are
@@ -126,7 +125,7 @@ class SupportOracle(CollectingMechanism):
 
     # Client
 
-    def randomize(self, answers: Any, rng: Rng = None) -> NDArray[Any]:
+    def randomize(self, answers: Any, rng: Rng = None, anyway: bool = False) -> NDArray[Any]:
         """Return one report for each answer.
 
         Parameters
@@ -134,12 +133,18 @@ class SupportOracle(CollectingMechanism):
         answers : array of labels or numbers
         rng : None, int or numpy Generator
             None, the default, draws from the operating system; give a seed only in simulations.
+        anyway : bool
+            Whether to collect although the noise is larger than any frequency.
 
         Raises
         ------
         DataError
             For an answer that is no category, naming its row.
+        EstimationError
+            When nothing can be estimated from the reports, unless ``anyway``.
         """
+        if not anyway:
+            self.require_estimable()
         return self.draw(self.labels.encode(answers), self.source(rng))
 
     # Server
@@ -201,13 +206,11 @@ class SupportOracle(CollectingMechanism):
     def forecast(self, users: int = USERS) -> Forecast:
         """Return the standard error of a frequency with so many users."""
         count = integer("users", users, 1)
-        return Forecast(
-            "frequencies",
+        return Forecast.of_shares(
             count,
-            possible=True,
-            largest=math.sqrt(max(self.variance(0.0), self.variance(1.0)) / count),
-            typical=math.sqrt(self.variance(1.0 / self.labels.size) / count),
-            typical_data="if all answers are equally frequent",
+            math.sqrt(max(self.variance(0.0), self.variance(1.0)) / count),
+            math.sqrt(self.variance(1.0 / self.labels.size) / count),
+            "if all answers are equally frequent",
         )
 
     # Tables
@@ -219,18 +222,13 @@ class SupportOracle(CollectingMechanism):
         more = ", ..." if self.labels.names is not None and len(names) > 6 else ""
         takes = Column("answer", f"one of {known}{more}", any_name=True)
         wanted = "the frequencies of the answers"
-        randomize, estimate = column_operations(self, takes, self.report_text, self._client, (), wanted)
+        randomize, estimate = column_operations(
+            self, takes, self.report_text, self._client, (ANYWAY,), wanted, self.require_estimable
+        )
         return randomize, with_simplex(estimate)
 
     def _client(self, answers: Values, settings: Settings, rng: Rng) -> Values:
         return self.written(self.draw(self.labels.encode(answers), bit_source(rng)))
-
-    def require_missing(self, rule: str) -> None:
-        """Raise ParameterError when missing answers are to be a category and no label is theirs."""
-        if rule == "category" and MISSING_CATEGORY not in (self.labels.names or ()):
-            raise ParameterError(
-                f"missing: no category '{MISSING_CATEGORY}'; build with that label, or drop such rows"
-            )
 
     # Certificates and file
 

@@ -1,0 +1,45 @@
+"""What mechanisms of categories have in common: can anything be estimated, and missing answers."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from functools import cached_property
+
+from mechdesign.core.errors import EstimationError, ParameterError
+from mechdesign.core.forecast import USERS, Forecast
+from mechdesign.mechanisms.base import CollectingMechanism
+from mechdesign.mechanisms.intake import MISSING_CATEGORY
+from mechdesign.mechanisms.labels import Labels
+
+
+class CategoryMechanism(CollectingMechanism):
+    """A mechanism for answers that are categories."""
+
+    labels: Labels
+
+    @abstractmethod
+    def forecast(self, users: int = USERS) -> Forecast:
+        """Return whether frequencies can be estimated, and the standard error with so many users."""
+
+    def require_estimable(self) -> None:
+        """Raise EstimationError when no frequencies can be estimated from its reports."""
+        if not self._prospect.possible:
+            raise EstimationError(
+                f"{self._prospect}; collect with another mechanism, or on purpose with anyway=True"
+            )
+
+    @cached_property
+    def _prospect(self) -> Forecast:
+        """The forecast, kept: a client asks for it with every answer."""
+        return self.forecast()
+
+    def is_value(self, text: str) -> bool:
+        """Whether a text is one of the categories."""
+        return text in self.labels.shown()
+
+    def require_missing(self, rule: str) -> None:
+        """Raise ParameterError when missing answers are to be a category and no label is theirs."""
+        if rule == "category" and MISSING_CATEGORY not in (self.labels.names or ()):
+            raise ParameterError(
+                f"missing: no category '{MISSING_CATEGORY}'; build with that label, or drop such rows"
+            )
