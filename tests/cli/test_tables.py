@@ -11,31 +11,8 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.cli import main
 from mechdesign.mechanisms import load_mechanism
-from mechdesign.report.outputs import is_from, remember
-
-SURVEY = """
-[model]
-title = "t"
-problem = "randomized-response"
-[parameters]
-prior = [0.4, 0.3, 0.3]
-epsilon = 3.0
-labels = ["a", "b", "missing"]
-"""
-
-AGE = """
-[model]
-title = "age"
-problem = "mean-interval"
-[parameters]
-epsilon = 2.0
-[data]
-columns = ["age"]
-range = [0, 100]
-missing = "drop"
-"""
+from tests.support.tables import AGE, SURVEY, build, refused, remembers, said
 
 
 @pytest.fixture
@@ -47,35 +24,6 @@ def folder(tmp_path: Path, monkeypatch) -> Path:
         rows = [["answer", "age"], ["a", "30"], ["b", ""], ["", "140"], ["a", "-1"], ["b", "50"]]
         csv.writer(stream).writerows(rows)
     return tmp_path
-
-
-def said(capsys, *arguments: str, code: int = 0) -> str:
-    assert main(list(arguments)) == code
-    text, error = capsys.readouterr()
-    assert error == ""
-    return text
-
-
-def refused(capsys, *arguments: str) -> str:
-    before = {path: path.read_bytes() for path in Path.cwd().iterdir() if path.is_file()}
-    assert main(list(arguments)) == 2
-    text, error = capsys.readouterr()
-    assert (text, error.count("\n")) == ("", 1)
-    assert {path: path.read_bytes() for path in Path.cwd().iterdir() if path.is_file()} == before
-    return error
-
-
-def build(capsys, model: str, *options: str) -> str:
-    path = model.replace(".toml", ".json")
-    said(capsys, "build", model, "-o", path, *options)
-    return path
-
-
-def remembers(folder: Path) -> bool:
-    """Whether files here can carry the digest of the command that wrote them."""
-    (folder / "probe").touch()
-    remember("probe", "digest")
-    return is_from("probe", "digest")
 
 
 # What is never lost
