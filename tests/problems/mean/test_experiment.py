@@ -9,12 +9,9 @@ from scipy.stats import friedmanchisquare
 import mechdesign as md
 from mechdesign.core.errors import ParameterError
 from mechdesign.problems.mean import MeanInterval
-from mechdesign.problems.mean.interval.ranks import (
-    PRINTED_RANKS,
-    friedman,
-    friedman_p_value,
-    mean_ranks,
-)
+from mechdesign.problems.mean.interval import printed, printed_errors
+from mechdesign.problems.mean.interval.offsets import least_offset
+from mechdesign.problems.mean.interval.ranks import friedman, friedman_p_value, mean_ranks
 from mechdesign.problems.mean.interval.simulation import entrants, errors_on, generated_columns, simulation
 
 
@@ -30,10 +27,53 @@ def test_ties_share_their_ranks():
     assert mean_ranks(np.array([[0.2, 0.1, 0.2]])).tolist() == [2.5, 1.0, 2.5]
 
 
-def test_table_7_at_epsilon_one_tenth_and_the_rows_of_table_6_that_cannot_be_ranks():
-    assert friedman([1.4, 3.833333, 3.7, 2.4, 3.666667], 30) == pytest.approx(54.587, abs=5e-4)
-    wrong = [epsilon for epsilon, ranks in PRINTED_RANKS.items() if abs(sum(ranks) - 15.0) > 0.026]
-    assert wrong == [0.2, 0.8, 8.0, 10.0]
+def test_rank_sums_of_table_6_by_trying_all_of_them():
+    """A whole number of thirtieths rounds, or is cut off, to what is printed: found by trying, not by a formula."""
+    for row in printed.PRINTED_RANKS.values():
+        for text in row:
+            shown = float(text)
+            fits = [
+                total
+                for total in range(30, 151)
+                if f"{total / 30:.2f}" == text or int(total * 100 / 30 + 1e-9) == round(shown * 100)
+            ]
+            found = printed.rank_sum(text, 30)
+            assert fits == ([] if found is None else [found]), text
+
+
+def test_table_7_follows_from_four_rows_of_table_6_and_three_others_have_one_wrong_entry():
+    right, repaired = [], {}
+    for epsilon, row in printed.PRINTED_RANKS.items():
+        sums = printed.rank_sums(row, 30)
+        if sums is not None and sum(sums) == 450:
+            assert round(printed.statistic_of(sums, 30), 3) == printed.PRINTED_STATISTICS[epsilon]
+            right.append(epsilon)
+        if fitting := printed.repairs(epsilon):
+            repaired[epsilon] = [(name, round(rank * 30)) for name, rank in fitting]
+    assert right == [0.1, 1.0, 2.0, 5.0]
+    assert repaired == {0.2: [("piecewise", 68)], 8.0: [("opt", 68)], 10.0: [("duchi", 101)]}
+    assert printed.possible_ranks(printed.PRINTED_RANKS[0.5], 27) == 5
+
+
+def test_ends_of_table_8_against_users_drawn_at_random():
+    """No data set gives a variance outside of the ends; those that attain them are among the tried ones."""
+    rng, m, epsilon = np.random.default_rng(4), 36, 0.8
+    power = math.exp(epsilon)
+    intervals = {"opt": (1 / power, 1.0), "baseline": (1 / (power + 1), power / (power + 1))}
+    offset = least_offset(epsilon)
+    ends = {
+        "opt": printed_errors.interval_ends(offset, 0.0, m),
+        "baseline": printed_errors.interval_ends(offset, offset, m),
+    }
+    shapes = [rng.beta(a, b, 500) for a, b in rng.uniform(0.05, 4.0, (60, 2))]
+    shapes += [np.full(2, value) for value in (0.0, 0.3, 0.97, 1.0)] + [np.array([0.0, 1.0])]
+    for name, (start, end) in intervals.items():
+        chance = [start + (end - start) * values for values in shapes]
+        found = [float((m * p - p**2).mean()) / (end - start) ** 2 for p in chance]  # from the bits themselves
+        low, high = ends[name]
+        assert low * (1 - 1e-12) <= min(found) and max(found) <= high * (1 + 1e-12)
+        assert min(found) == pytest.approx(low, rel=1e-12)
+    assert max(found) > 0.999 * high
 
 
 def test_measured_errors_are_those_of_the_formulas():

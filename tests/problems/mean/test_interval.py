@@ -113,7 +113,7 @@ def test_the_private_interval_with_the_better_estimator_beats_the_printed_one():
         solution = md.solve(MeanInterval(epsilon=epsilon, mean=0.5, attributes=36))
         found = solution.quantities
         assert solution.value < found["published_value"] < found["baseline_value"]
-    assert solution.value < found["theorem_4"]
+    assert solution.value < found["pure_value"]
 
 
 def test_one_sided_reproduces_the_paper_and_fails_the_exact_audit():

@@ -1,4 +1,4 @@
-"""The offsets of an interval, and what the paper's own intervals give for the same parameters."""
+"""The offsets of an interval, both readings of its variance, and what the paper prints about its kind."""
 
 from __future__ import annotations
 
@@ -6,34 +6,76 @@ import math
 from typing import Any
 
 from mechdesign.core.problem import Candidate
-from mechdesign.problems.mean.interval import offsets
+from mechdesign.problems.mean.interval import offsets, printed, printed_errors, widened
 from mechdesign.problems.mean.interval.problem import MeanInterval
-from mechdesign.problems.mean.interval.ranks import PAPER_DATA_SETS, PAPER_USERS, PRINTED_RANKS, friedman
+from mechdesign.problems.mean.interval.ranks import friedman_p_value
+
+HALF_WAY = 0.5
+"""The delta_1 at which theorem 2 is looked at; delta_2 = delta_1 / e^epsilon, the best one it states."""
 
 
 def quantities(problem: MeanInterval, solution: Candidate) -> dict[str, Any]:
-    """Return offsets, true epsilon, and the published figures for the same parameters, for claims.
+    """Return offsets, true epsilon, the variance for given users, and figures of the paper, for claims.
 
-    ``published_value`` and ``baseline_value`` are the paper's two intervals with the paper's (scaled)
-    estimator; ``theorem_4`` is its "lower bound of all mechanisms", m mu - mu^2; ``rmse_of_paper`` the
-    root mean squared error for its 800 000 users. At the paper's nine epsilons
-    ``friedman_of_printed_ranks`` is eq. (23) of the mean ranks in its table 6.
+    ``given_users_value`` is n times the variance for given users whose values are 0 or 1 and have the
+    problem's mean: the variance mu (1 - mu) of the values does not count for them. ``pure_value`` is
+    m mu - mu^2, theorems 3 and 4. ``widened_...`` are about theorem 2 at delta_1 = 1/2,
+    delta_2 = delta_1 / e^eps. At the paper's nine epsilons there are figures of its tables 6, 7, 8 and 10.
     """
     start, end = (float(number) for number in solution.variables["interval"])
     audit, means, m = problem.audit(solution.variables), problem.means, problem.attributes
+    a, b = start / (end - start), (1.0 - end) / (end - start)
     least = offsets.least_offset(problem.epsilon) if problem.epsilon > 0 else math.inf
-    published = offsets.worst_value(least, 0.0, means, m, True)
     found = {
-        "a": start / (end - start),
-        "b": (1.0 - end) / (end - start),
+        "a": a,
+        "b": b,
         "true_epsilon": audit.true_epsilon,
         "least_delta": audit.least_delta,
-        "published_value": published,
+        "published_value": offsets.worst_value(least, 0.0, means, m, True),
         "baseline_value": offsets.worst_value(least, least, means, m, True),
-        "theorem_4": offsets.worst_value(0.0, 0.0, means, m, True),
-        "part_of_published": solution.value / published if published > 0.0 else math.nan,
-        "rmse_of_paper": math.sqrt(solution.value / PAPER_USERS),
+        "pure_value": offsets.worst_value(0.0, 0.0, means, m, True),
     }
-    if problem.epsilon in PRINTED_RANKS:
-        found["friedman_of_printed_ranks"] = friedman(PRINTED_RANKS[problem.epsilon], PAPER_DATA_SETS)
+    if means[0] == means[1]:
+        found["given_users_value"] = solution.value - means[0] * (1.0 - means[0])
+        found |= _theorem_2(problem, means[0])
+    if problem.epsilon in printed.PRINTED_RANKS:
+        found |= _tables(problem.epsilon)
     return found
+
+
+def _theorem_2(problem: MeanInterval, mean: float) -> dict[str, float]:
+    if not 0.0 < problem.epsilon <= 700.0:
+        return {}
+    second = HALF_WAY * math.exp(-problem.epsilon)
+    by_first, by_second = widened.slopes(problem.epsilon, HALF_WAY, second, mean)
+    a, b = widened.offsets_of(problem.epsilon, HALF_WAY, second)
+    widened_value = offsets.value_at(a, b, mean, 1, True)
+    least = offsets.least_offset(problem.epsilon)
+    return {
+        "widened_value": widened_value,
+        "widened_gain": offsets.value_at(least, least, mean, 1, True) - widened_value,
+        "widened_epsilon": widened.true_epsilon(problem.epsilon, HALF_WAY, second),
+        "widened_slope_1": by_first,
+        "widened_slope_2": by_second,
+    }
+
+
+def _tables(epsilon: float) -> dict[str, Any]:
+    """Return figures of the tables of the paper at one of its epsilons."""
+    row, data_sets = printed.PRINTED_RANKS[epsilon], printed.PAPER_DATA_SETS
+    sums = printed.rank_sums(row, data_sets)
+    fitting = printed.repairs(epsilon)
+    found: dict[str, Any] = {
+        "possible_ranks": printed.possible_ranks(row, data_sets),
+        "friedman_p_value": friedman_p_value(printed.PRINTED_STATISTICS[epsilon], len(row)),
+        "single_repairs": len(fitting),
+        "variance_degrees": printed.residual_degrees(),
+        "variance_p_value": printed.variance_analysis(data_sets)[1],
+    }
+    if sums is not None:
+        found["rank_total"] = sum(sums)
+        found["friedman_of_ranks"] = printed.statistic_of(sums, data_sets)
+    if len(fitting) == 1:
+        found["repaired_rank"] = fitting[0][1]
+    outside = printed_errors.errors_outside(epsilon)
+    return found | {f"table_8_{name}": abs(number) for name, number in outside.items()}

@@ -1,36 +1,13 @@
-"""Mean ranks and the Friedman test, eqs. (22) and (23), and the mean ranks that the paper prints."""
+"""Mean ranks and the Friedman test, eqs. (22) and (23) of Liu and Zhou (2023)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
-
-PAPER_USERS = 800_000
-"""Number of users in each data set of the paper."""
-
-PAPER_DATA_SETS = 30
-"""Number of data sets of the paper."""
-
-COMPARED = ("opt", "baseline", "duchi", "piecewise", "harmony")
-"""The five methods of the paper, in the order of its tables."""
-
-PRINTED_RANKS: Mapping[float, tuple[float, ...]] = {
-    0.1: (1.40, 3.83, 3.70, 2.40, 3.67),
-    0.2: (1.37, 3.90, 3.77, 2.67, 3.70),
-    0.5: (1.44, 3.78, 3.81, 2.37, 3.59),
-    0.8: (1.47, 3.90, 3.83, 2.47, 3.37),
-    1.0: (1.60, 3.83, 3.63, 2.50, 3.43),
-    2.0: (1.80, 3.60, 3.47, 2.86, 3.27),
-    5.0: (2.13, 3.50, 3.33, 2.80, 3.23),
-    8.0: (2.67, 3.43, 3.53, 2.57, 3.20),
-    10.0: (2.23, 3.40, 3.67, 2.73, 3.27),
-}
-"""Table 6: mean ranks of the five methods over the data sets, by epsilon, to two decimals."""
-
 
 def mean_ranks(errors: Array) -> Array:
     """Return the mean rank of every method over the data sets, 1 for the least error, eq. (22).

@@ -22,8 +22,9 @@ from mechdesign.core.errors import ParameterError
 from mechdesign.core.problem import Candidate
 from mechdesign.mechanisms.mean import MeanMechanism, Piecewise
 from mechdesign.mechanisms.mean.variance import duchi_value
+from mechdesign.problems.mean.interval.printed import COMPARED
 from mechdesign.problems.mean.interval.problem import MeanInterval
-from mechdesign.problems.mean.interval.ranks import COMPARED, Array, friedman, friedman_p_value, mean_ranks
+from mechdesign.problems.mean.interval.ranks import Array, friedman, friedman_p_value, mean_ranks
 
 Codes = NDArray[np.int64]
 Entrant = Callable[[Codes, Array, np.random.Generator], Array]
