@@ -13,18 +13,28 @@ from mechdesign.problems.contract.privacy_contract.problem import PrivacyContrac
 
 
 def quantities(problem: PrivacyContract, solution: Candidate) -> dict[str, Any]:
-    """Return alpha, total payment, buyers, users' surplus, and the ratio of errors to full information."""
+    """Return alpha, total payment, buyers, users' surplus, and the ratio of errors to full information.
+
+    ``surplus_of_highest`` is what a user of the highest type keeps, ``surplus_spread`` by how much what one
+    user keeps differs between types, and ``next_item_gap`` the largest distance from indifference to the
+    next item, eq. (4.18).
+    """
     epsilon = np.asarray(solution.variables["epsilon"])
     payment = np.asarray(solution.variables["payment"])
     people, buys = problem.population, epsilon > 0
     error = problem.error(epsilon)
     surplus = payment - people.types * epsilon - np.where(buys, people.cost, 0.0)
+    of_next = payment[1:] - people.types[:-1] * epsilon[1:]
+    gaps = np.abs(payment[:-1] - people.types[:-1] * epsilon[:-1] - of_next)
     found: dict[str, Any] = {
         "alpha": problem.alpha_factor * math.sqrt(error),
         "error": error,
         "total_payment": problem.cost(payment),
         "buyers": float(people.counts[buys].sum()),
         "surplus": math.fsum(people.counts * surplus),
+        "surplus_of_highest": float(surplus[-1]),
+        "surplus_spread": float(np.ptp(surplus)),
+        "next_item_gap": float(gaps.max(initial=0.0)),
     }
     if problem.budget is not None and buys.all():
         found["error_ratio"] = math.sqrt(error / complete_error(problem, problem.budget))

