@@ -28,14 +28,14 @@ def test_ties_share_their_ranks():
 
 
 def test_rank_sums_of_table_6_by_trying_all_of_them():
-    """A whole number of thirtieths rounds, or is cut off, to what is printed: found by trying, not by a formula."""
+    """A whole number of thirtieths rounds, or is cut off, to what is printed: found by trying all."""
     for row in printed.PRINTED_RANKS.values():
         for text in row:
             shown = float(text)
             fits = [
                 total
                 for total in range(30, 151)
-                if f"{total / 30:.2f}" == text or int(total * 100 / 30 + 1e-9) == round(shown * 100)
+                if f"{total / 30:.2f}" == text or total * 10 // 3 == round(shown * 100)
             ]
             found = printed.rank_sum(text, 30)
             assert fits == ([] if found is None else [found]), text
@@ -68,10 +68,11 @@ def test_ends_of_table_8_against_users_drawn_at_random():
     shapes = [rng.beta(a, b, 500) for a, b in rng.uniform(0.05, 4.0, (60, 2))]
     shapes += [np.full(2, value) for value in (0.0, 0.3, 0.97, 1.0)] + [np.array([0.0, 1.0])]
     for name, (start, end) in intervals.items():
-        chance = [start + (end - start) * values for values in shapes]
-        found = [float((m * p - p**2).mean()) / (end - start) ** 2 for p in chance]  # from the bits themselves
+        chance = [start + (end - start) * values for values in shapes]  # of a bit 1, which is scaled by m
+        found = [float((m * p - p**2).mean()) / (end - start) ** 2 for p in chance]
         low, high = ends[name]
-        assert low * (1 - 1e-12) <= min(found) and max(found) <= high * (1 + 1e-12)
+        assert low * (1 - 1e-12) <= min(found)
+        assert max(found) <= high * (1 + 1e-12)
         assert min(found) == pytest.approx(low, rel=1e-12)
     assert max(found) > 0.999 * high
 

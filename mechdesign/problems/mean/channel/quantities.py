@@ -11,7 +11,7 @@ from mechdesign.mechanisms.mean.variance import WORST_VARIANCES
 from mechdesign.problems.mean.channel.best import any_mechanism_bound
 from mechdesign.problems.mean.channel.problem import MeanChannel
 
-RIVALS = ("duchi", "piecewise", "hybrid")
+RIVALS = ("laplace", "duchi", "piecewise", "hybrid")
 
 
 def quantities(problem: MeanChannel, solution: Candidate) -> dict[str, Any]:
@@ -30,5 +30,10 @@ def quantities(problem: MeanChannel, solution: Candidate) -> dict[str, Any]:
     }
     if problem.criterion == "worst":
         rivals = {name: float(WORST_VARIANCES[name](problem.epsilon)) / 4.0 for name in RIVALS}
-        found |= {**rivals, "below_hybrid": 1.0 - solution.value / rivals["hybrid"]}
+        found |= {
+            **rivals,
+            "below_hybrid": 1.0 - solution.value / rivals["hybrid"],
+            "piecewise_over_duchi": rivals["piecewise"] / rivals["duchi"],
+            "laplace_over_piecewise": rivals["laplace"] / rivals["piecewise"],
+        }
     return found

@@ -1,4 +1,4 @@
-"""Table 8 of the paper, judged without its data: can the mechanism give such an error on any data at all?
+"""Table 8 of the paper, judged without its data: whether the mechanisms can give such errors on any data.
 
 With 36 attributes and the paper's estimators n times the variance of an attribute lies between two ends,
 whatever the users' values are. The printed numbers are means over 30 data sets of root mean squares over 36

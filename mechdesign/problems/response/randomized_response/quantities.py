@@ -14,8 +14,8 @@ from mechdesign.problems.response.randomized_response.problem import RandomizedR
 def quantities(problem: RandomizedResponse, solution: Candidate) -> dict[str, Any]:
     """Return the true epsilon, the least deltas and how many symbols are reported.
 
-    For two answers also the simplex tableau of the paper: ``reduced_costs`` and ``basic_solutions`` of its three
-    bases, and ``printed_solution``, that of the first basis with b as section 3.2.2 prints it.
+    For two answers also the simplex tableau of the paper: ``reduced_costs`` and ``basic_solutions`` of its
+    three bases, and ``printed_solution``, that of the first basis with b as section 3.2.2 prints it.
     """
     mechanism = problem.mechanism(solution)
     audit = mechanism.audit()
