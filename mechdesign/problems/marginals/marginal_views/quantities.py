@@ -21,7 +21,7 @@ def quantities(problem: MarginalViews, solution: Candidate) -> dict[str, Any]:
     ``predicted_error`` is the expected squared error of each wanted marginal, in the problem's order, summed
     over its cells; infinite where no view contains it. ``mean_error`` and ``worst_error`` are over those that
     a view contains, ``gain_over_even`` is the mean error with an even split over that with the shares. All
-    four are left out where the marginals are too many.
+    are left out where the marginals are too many, or no view has as many attributes as they have.
     """
     count = int(solution.variables["count"])
     found: dict[str, Any] = {
@@ -31,7 +31,8 @@ def quantities(problem: MarginalViews, solution: Candidate) -> dict[str, Any]:
     if problem.order is not None:
         for size in range(1, len(problem.sizes) + 1):
             found[f"noise_of_size_{size}"] = problem.errors_by_rule(size, 1)[1]
-    if judging.marginals_of(problem) > MOST_MARGINALS:
+    largest = max(len(view) for view in solution.variables["views"])
+    if judging.marginals_of(problem) > MOST_MARGINALS or (problem.order or 0) > largest:
         return found
     terms = judging.terms(problem, solution.variables["views"])
     errors = terms.errors(np.asarray(solution.variables["shares"])) / problem.users
