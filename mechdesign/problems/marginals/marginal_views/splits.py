@@ -56,7 +56,7 @@ def outcome(
     split = shares[kept] / math.fsum(shares[kept])
     if len(chosen) > problem.users:
         raise ParameterError(
-            f"users: {problem.users} users are fewer than the {len(chosen)} views that a split needs; have more "
+            f"users: {problem.users} users are fewer than the {len(chosen)} views of the split; have more "
             "users, want fewer marginals, or give a few large views"
         )
     variables: dict[str, Any] = {
