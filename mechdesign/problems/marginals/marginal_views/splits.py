@@ -105,23 +105,28 @@ def _kept(problem: MarginalViews, views: Sequence[View], shares: Array) -> np.nd
 
 
 def price_left_out(problem: MarginalViews, found: Candidates, terms: Terms, shares: Array) -> float:
-    """Return what a view that is no candidate can be worth at most: all marginals at the least error.
+    """Return what a view that is no candidate can be worth at most.
 
-    The price of a view v is the sum over the marginals A in it of g_A / a_vA, with g_A = c_A f_A^2.
+    The price of a view v is the sum over the marginals A in it of g_A / a_vA, with g_A = c_A f_A^2. A view of
+    L cells has at most l attributes, where the l smallest sizes multiply to at most L; so it contains at most
+    C(l, j) marginals of j attributes, and at best those of the largest terms.
     """
-    if not found.left_out:
-        return 0.0
     gains = terms.weights * terms.errors(shares) ** 2
     cells = np.array([problem.cells(one) for one in problem.wanted])
-    total = 0.0
-    for small in np.unique(cells).tolist():
-        least = min(
-            (
-                one_report(planned(large, problem.epsilon, problem.oracle), small)
-                for large in found.left_out
-                if large % small == 0
-            ),
-            default=math.inf,
-        )
-        total += float(gains[cells == small].sum()) / least
-    return total
+    lengths = np.array([len(one) for one in problem.wanted])
+    products = np.cumprod(np.sort(np.array(problem.sizes, dtype=np.float64)))
+    worth = 0.0
+    for large in found.left_out:
+        most = int((products <= large).sum())
+        plan = planned(large, problem.epsilon, problem.oracle)
+        costs = {
+            small: one_report(plan, small) if large % small == 0 else math.inf
+            for small in np.unique(cells).tolist()
+        }
+        each = gains / np.array([costs[small] for small in cells.tolist()])
+        total = 0.0
+        for length in np.unique(lengths).tolist():
+            of_length = np.sort(each[lengths == length])[::-1]
+            total += float(of_length[: math.comb(most, length)].sum())
+        worth = max(worth, total)
+    return worth
