@@ -39,7 +39,9 @@ FLAT = 1e-13
 ROUNDING = 1e-15
 """A slope, and a rise of the dual, that are nothing but rounding."""
 
-ROUNDS = 1000
+ROUNDS, FIRST = 1000, 50
+"""Rounds of fitting at most, and before Newton's method is tried."""
+
 CLOSE = 1e-10
 STALLED = 20
 """Fitting stops after so many rounds that come less than 1 % closer."""
@@ -47,9 +49,7 @@ STALLED = 20
 
 def largest_miss(table: Array, targets: Sequence[Target]) -> float:
     """Return the largest difference between the table's marginals and the wanted ones."""
-    return max(
-        (float(np.abs(_marginal(table, axes) - goal).max()) for axes, goal in targets), default=0.0
-    )
+    return max((float(np.abs(_marginal(table, axes) - goal).max()) for axes, goal in targets), default=0.0)
 
 
 def _marginal(table: Array, axes: View) -> Array:
@@ -65,7 +65,7 @@ def fits_newton(shape: Sequence[int], targets: Sequence[Target]) -> bool:
     return equations * (equations + math.prod(shape)) <= MOST_ENTRIES
 
 
-def fitted(shape: Sequence[int], targets: Sequence[Target]) -> tuple[Array, int]:
+def fitted(shape: Sequence[int], targets: Sequence[Target], most: int = ROUNDS) -> tuple[Array, int]:
     """Return the table of proportional fitting and the number of rounds.
 
     From the even table on, it is scaled to each marginal in turn; it stops when all are met, when it no
@@ -80,7 +80,7 @@ def fitted(shape: Sequence[int], targets: Sequence[Target]) -> tuple[Array, int]
     """
     table = np.full(tuple(shape), 1.0 / math.prod(shape))
     best, stalled, rounds = math.inf, 0, 0
-    while rounds < ROUNDS and stalled < STALLED:
+    while rounds < most and stalled < STALLED:
         rounds, gap = rounds + 1, 0.0
         for axes, goal in targets:
             kept = tuple(shape[axis] if axis in axes else 1 for axis in range(len(shape)))

@@ -16,7 +16,16 @@ from numpy.typing import NDArray
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.validation import choice, integer
 from mechdesign.mechanisms.marginals.consistency import View, check_tables, check_views
-from mechdesign.mechanisms.marginals.entropy import Target, fits_newton, fitted, largest_miss, newton
+from mechdesign.mechanisms.marginals.entropy import (
+    CLOSE,
+    FIRST,
+    ROUNDS,
+    Target,
+    fits_newton,
+    fitted,
+    largest_miss,
+    newton,
+)
 
 Array = NDArray[np.float64]
 
@@ -24,6 +33,7 @@ MOST_CELLS = 1 << 24
 """Tables with more cells are refused unless a limit is given: 128 MiB of doubles."""
 
 METHODS = ("newton", "fitting")
+
 
 @dataclass(frozen=True, eq=False)
 class Reconstruction:
@@ -86,7 +96,8 @@ def reconstruct(
     most_cells : int
         A table with more cells is refused.
     method : {None, "newton", "fitting"}
-        None takes Newton's method unless it would need too much memory.
+        None fits, and takes Newton's method where that does not reach all marginals soon, unless it would
+        need too much memory.
 
     Raises
     ------
@@ -121,17 +132,26 @@ def reconstruct_checked(
         marginal = tables[source].sum(axis=dropped)
         axes = tuple(order.index(attribute) for attribute in common)
         targets.append((axes, marginal / marginal.sum()))
-    if [axes for axes, _ in targets] == [tuple(range(len(order)))]:
-        fitted_table, rounds = targets[0][1], 0
-    elif method == "newton" or (method is None and fits_newton(shape, targets)):
-        fitted_table, rounds = newton(shape, targets)
-    else:
-        fitted_table, rounds = fitted(shape, targets)
-    miss = largest_miss(fitted_table, targets)
+    table, miss, rounds = _solved(shape, targets, method)
     back = tuple(order.index(attribute) for attribute in wanted)
-    return Reconstruction(
-        fitted_table.transpose(back), miss, rounds, tuple(common for common, _ in constraints)
-    )
+    return Reconstruction(table.transpose(back), miss, rounds, tuple(common for common, _ in constraints))
+
+
+def _solved(shape: View, targets: Sequence[Target], method: str | None) -> tuple[Array, float, int]:
+    """Return the table, what it misses, and the rounds: a few of fitting first, then Newton's method."""
+    if [axes for axes, _ in targets] == [tuple(range(len(shape)))]:
+        return targets[0][1], 0.0, 0
+    small = fits_newton(shape, targets)
+    if method == "newton":
+        table, rounds = newton(shape, targets)
+        return table, largest_miss(table, targets), rounds
+    table, rounds = fitted(shape, targets, FIRST if method is None and small else ROUNDS)
+    miss = largest_miss(table, targets)
+    if method == "fitting" or not small or miss <= CLOSE:
+        return table, miss, rounds
+    other, steps = newton(shape, targets)
+    nearer = largest_miss(other, targets)
+    return (other, nearer, rounds + steps) if nearer <= miss else (table, miss, rounds + steps)
 
 
 def require_cells(wanted: Sequence[int], sizes: Sequence[int], most_cells: int = MOST_CELLS) -> View:
