@@ -1,0 +1,1 @@
+"""Marginal tables of many attributes from private reports."""
