@@ -79,7 +79,7 @@ class FourierCoefficients(Rival):
     .. math::
 
         2^{-k} \sum_\alpha \left[ \frac{1 - g^2}{g^2 n_\alpha}
-        + (1 - \theta_\alpha^2) \frac{n - n_\alpha}{n_\alpha (n - 1)} \right], \; g = \tanh \frac{\varepsilon}{2}
+        + (1 - \theta_\alpha^2) \frac{n - n_\alpha}{n_\alpha (n - 1)} \right], \; g = \tanh(\varepsilon/2)
 
     over the coefficients of the marginal that are asked for. Where the constant is asked for, the first part
     is :math:`m \mathrm{Var}_0`, as stated; else :math:`(1 - 2^{-k}) m \mathrm{Var}_0`, with m one less.
