@@ -1,0 +1,1 @@
+"""The problem ``marginal-views``: which views of the attributes users report, and how many users each."""

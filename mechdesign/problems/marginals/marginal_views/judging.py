@@ -1,0 +1,179 @@
+"""How candidates are judged: proper views, shares, exact cover, optimality."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from mechdesign.audit.covering import audit_covering
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.problem import Candidate, Variables
+from mechdesign.problems.marginals.marginal_views.allocation_terms import Terms, contained, terms_of
+from mechdesign.problems.marginals.marginal_views.coverings import covering
+from mechdesign.problems.marginals.marginal_views.workload import View
+
+OPTIMALITY = 1e-6
+"""An allocation is certified optimal when it is above the bound by less than this part of it."""
+
+SHOWN = 3
+"""Marginals that a witness names."""
+
+
+class Asked(Protocol):
+    """What is needed of the problem."""
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The number of values of each attribute."""
+
+    @property
+    def wanted(self) -> Mapping[View, float]:
+        """The wanted marginals with their weights."""
+
+    @property
+    def largest_size(self) -> int:
+        """l_u of algorithm 3.1."""
+
+    @property
+    def most_views(self) -> int:
+        """m_u of algorithm 3.1."""
+
+    def cells(self, view: Sequence[int]) -> int:
+        """Return the number of cells of a table."""
+
+    def shown_view(self, view: Sequence[int]) -> list[str]:
+        """Return attributes by name."""
+
+    @property
+    def users(self) -> int:
+        """How many people will report."""
+
+    @property
+    def epsilon(self) -> float:
+        """The promise."""
+
+    @property
+    def order(self) -> int | None:
+        """All marginals of so many attributes are wanted."""
+
+    @property
+    def criterion(self) -> str | None:
+        """What is minimised."""
+
+    @property
+    def views(self) -> Sequence[Any] | None:
+        """The only views that may be taken."""
+
+    @property
+    def oracle(self) -> str:
+        """Which frequency oracle is planned."""
+
+
+def as_views(rows: Any) -> list[View]:
+    """Return the views of a solution as tuples."""
+    return [tuple(int(point) for point in row) for row in rows]
+
+
+def terms(problem: Asked, views: Any) -> Terms:
+    """Return the errors of the wanted marginals as functions of the shares of these views."""
+    return terms_of(problem.sizes, dict(problem.wanted), as_views(views), problem.epsilon, problem.oracle)
+
+
+def residuals(problem: Asked, variables: Variables) -> dict[str, float]:
+    """Return how many views are improper, how many too many, and how far the shares are from a split."""
+    views = as_views(variables["views"])
+    shares = np.asarray(variables["shares"], dtype=np.float64)
+    proper = [
+        view == tuple(sorted(set(view))) and bool(view) and view[0] >= 0 and view[-1] < len(problem.sizes)
+        for view in views
+    ]
+    allowed = None if problem.views is None else set(problem.views)
+    strange = [
+        not fine or (allowed is not None and view not in allowed)
+        for view, fine in zip(views, proper, strict=True)
+    ]
+    most = problem.most_views if problem.criterion == "rule" else problem.users
+    found = {
+        "improper_views": float(sum(strange) + len(views) - len(set(views))),
+        "views_too_many": float(max(0, len(views) - most)),
+        "shares": abs(math.fsum(shares) - 1.0) + float(np.maximum(-shares, 0.0).sum()),
+        "miscounted": float(len(views) != variables["count"] or len(shares) != len(views)),
+    }
+    if problem.criterion == "rule":
+        found["miscounted"] += float(any(len(view) != variables["size"] for view in views))
+        found["size_over_largest"] = float(max(0, variables["size"] - problem.largest_size))
+        if not covering_fits(problem):
+            wanted = without_covering(problem)
+            found["not_determined"] = float((variables["size"], variables["count"]) != wanted)
+            return found
+    found["uncovered"] = float(uncovered(problem, views)[0])
+    return found
+
+
+def without_covering(problem: Asked) -> tuple[int, int]:
+    """Return size and number of the views where no covering fits: l_u, as many as the threshold allows."""
+    size = problem.largest_size
+    return size, min(problem.most_views, math.comb(len(problem.sizes), size))
+
+
+def uncovered(problem: Asked, views: Sequence[View]) -> tuple[int, list[View]]:
+    """Return how many wanted marginals lie in no view, and the first few of them; exact."""
+    if problem.order is not None and len({len(view) for view in views}) == 1:
+        points, size = len(problem.sizes), len(views[0])
+        if size < problem.order:
+            return math.comb(points, problem.order), [tuple(range(problem.order))]
+        audit = audit_covering(views, points, problem.order, size)
+        return audit.uncovered, list(audit.first_uncovered)
+    marginals = list(problem.wanted)
+    rows, _ = contained(marginals, views, len(problem.sizes))
+    missing = np.setdiff1d(np.arange(len(marginals)), rows)
+    return len(missing), [marginals[number] for number in missing[:SHOWN].tolist()]
+
+
+def marginals_of(problem: Asked) -> int:
+    """Return how many marginals are wanted."""
+    return math.comb(len(problem.sizes), problem.order) if problem.order is not None else len(problem.wanted)
+
+
+def covering_fits(problem: Asked) -> bool:
+    """Whether the rule's threshold leaves room for views that cover everything."""
+    size = problem.largest_size
+    if problem.order is None or size < problem.order:
+        return False
+    return covering(len(problem.sizes), problem.order, size, problem.most_views) is not None
+
+
+def certificates(problem: Asked, solution: Candidate) -> tuple[Certificate, ...]:
+    """Return the covering (exact), and optimality where a bound is known."""
+    return _covering(problem, solution), _optimality(problem, solution)
+
+
+def _covering(problem: Asked, solution: Candidate) -> Certificate:
+    """Say which marginals lie in no view; that is no failure where the threshold allows no covering."""
+    missing, first = uncovered(problem, as_views(solution.variables["views"]))
+    figures = {
+        "views": int(solution.variables["count"]),
+        "marginals": marginals_of(problem),
+        "uncovered": missing,
+    }
+    excused = problem.criterion == "rule" and bool(missing) and not covering_fits(problem)
+    witness = {"uncovered": [problem.shown_view(one) for one in first]} if missing else {}
+    note = (
+        "no covering keeps within the threshold; the uncovered ones are to be reconstructed"
+        if excused
+        else ""
+    )
+    return Certificate("covering", not missing or excused, True, figures, witness, note)
+
+
+def _optimality(problem: Asked, solution: Candidate) -> Certificate:
+    if solution.bound is None:
+        return Certificate("optimality", False, False, note="no bound is known")
+    excess = solution.value - solution.bound
+    holds = excess <= OPTIMALITY * solution.bound
+    return Certificate(
+        "optimality", holds, False, {"gap": solution.gap}, note=f"bound from {solution.bound_source}"
+    )

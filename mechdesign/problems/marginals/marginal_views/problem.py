@@ -1,0 +1,268 @@
+"""The problem ``marginal-views``: which views users report, and how many users report each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from mechdesign.audit.covering import shown_count
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.errors import ParameterError
+from mechdesign.core.numbers import shown
+from mechdesign.core.problem import Candidate, Problem, Sense, Variables
+from mechdesign.core.validation import choice, in_range, integer, privacy_epsilon
+from mechdesign.mechanisms import Mechanism
+from mechdesign.problems.marginals.marginal_views import judging
+from mechdesign.problems.marginals.marginal_views.prediction import ORACLES
+from mechdesign.problems.marginals.marginal_views.thesis_errors import (
+    largest_size,
+    noise_error,
+    sampling_error,
+)
+from mechdesign.problems.marginals.marginal_views.workload import (
+    View,
+    all_marginals,
+    checked_names,
+    checked_sets,
+    checked_sizes,
+    checked_workload,
+)
+
+LEAST_EPSILON, LARGEST_EPSILON = 2.0**-30, 700.0
+"""The range in which frequency oracles run."""
+
+MOST_CELLS = 1 << 16
+"""Cells of a view: what every frequency oracle can do."""
+
+CRITERIA = ("rule", "mean", "worst")
+
+
+@dataclass(frozen=True, repr=False)
+class MarginalViews(Problem[Mechanism]):
+    """Views of the attributes, and the split of the users among them, such that marginals have small errors.
+
+    Every user reports the values of the attributes of one view, through a frequency oracle with the whole
+    epsilon. Marginals are summed up from all views that contain them.
+
+    Parameters
+    ----------
+    attributes : sequence of int, or int
+        The number of values of each attribute, at least 2; a single number d means d attributes of two
+        values.
+    users : int
+        How many people will report, at least 1.
+    epsilon : float
+        The promise to each, from 0 to 700. With 0 the problem is infeasible.
+    order : int, optional
+        Every marginal of so many attributes is wanted. Either this or ``workload``.
+    workload : sequence, optional
+        The wanted marginals: lists of attributes, by name or number from 0, or
+        ``{attributes = ["age", "income"], weight = 2.0}``; the weight is 1 where none is given.
+    names : sequence of str, optional
+        One for each attribute.
+    labels : sequence of sequences of str, optional
+        The names of the values of each attribute.
+    threshold : float
+        For ``rule``: theta, the largest sampling error and noise error that are accepted, 0.001.
+    criterion : {"rule", "mean", "worst"}, optional
+        What ``value`` is. ``rule``: the thesis's max(m / n, order x NE), over views of equal size and equal
+        shares that keep both at most at the threshold, and cover every marginal where that is possible.
+        ``mean``: the weighted mean of the expected squared errors of the wanted marginals, each summed over
+        its cells. ``worst``: the largest such error times its weight over the mean weight. By default
+        ``rule`` where it applies: ``order``, attributes of equal size, and no ``views``; else ``mean``.
+    views : sequence of sequences, optional
+        Only these views may be taken; by default all with at most 65536 cells. Not for ``rule``.
+    oracle : {"best", "thesis"}
+        The frequency oracle of a view: subset selection of the best size, which no oracle beats, or the
+        thesis's choice between randomized response and optimised unary encoding. ``rule`` decides by
+        formula (3.6), which supposes the latter, in either case.
+
+    Raises
+    ------
+    ParameterError
+        Naming the field, what is wrong and the remedy; where tables would need too much memory, how much.
+
+    Notes
+    -----
+    Source: Zhang (2019), section 3.3.3, algorithm 3.1, formulas (3.6) and (3.7).
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> solution = md.solve(md.MarginalViews(attributes=8, order=3, users=2**16, epsilon=2.0))
+    >>> print(solution.variables["size"], solution.variables["count"], round(solution.value, 5))
+    4 14 0.00076
+    """
+
+    name: ClassVar[str] = "marginal-views"
+    sense: ClassVar[Sense] = "min"
+    summary: ClassVar[str] = "which views of the attributes users report for marginal tables, and how many"
+
+    attributes: Sequence[int] | int
+    users: int
+    epsilon: float
+    order: int | None = None
+    workload: Sequence[Any] | None = None
+    names: Sequence[str] | None = None
+    labels: Sequence[Sequence[str]] | None = None
+    threshold: float = 0.001
+    criterion: Literal["rule", "mean", "worst"] | None = None
+    views: Sequence[Sequence[Any]] | None = None
+    oracle: Literal["best", "thesis"] = "best"
+
+    def __post_init__(self) -> None:
+        sizes = checked_sizes(self.attributes)
+        self._set("attributes", sizes)
+        self._set("names", checked_names(self.names, len(sizes)))
+        self._set("users", integer("users", self.users, 1))
+        self._set("epsilon", privacy_epsilon(self.epsilon))
+        if self.epsilon and not LEAST_EPSILON <= self.epsilon <= LARGEST_EPSILON:
+            raise ParameterError(
+                f"epsilon: {self.epsilon:g} is beyond what frequency oracles run with; give 0.000001 to 700"
+            )
+        self._set("threshold", in_range("threshold", self.threshold, 0.0, 1.0, low_open=True))
+        self._check_wanted()
+        if self.views is not None:
+            self._set("views", checked_sets("views", self.views, len(sizes), self.names))
+        self._check_criterion()
+        self._set("oracle", choice("oracle", self.oracle, ORACLES))
+        self._check_labels()
+        self._check_sizes()
+
+    def _set(self, field: str, value: Any) -> None:
+        object.__setattr__(self, field, value)
+
+    def _check_wanted(self) -> None:
+        count = len(self.sizes)
+        if (self.order is None) == (self.workload is None):
+            given = "neither" if self.order is None else "both"
+            raise ParameterError(f"order: {given} of order and workload is given; give one of them")
+        if self.order is not None:
+            order = integer("order", self.order, 1)
+            if order > count:
+                raise ParameterError(f"order: {order} is above the number of attributes, {count}; lower it")
+            self._set("order", order)
+        else:
+            weights = checked_workload(self.workload, count, self.names)
+            entries = [{"attributes": list(view), "weight": weight} for view, weight in weights.items()]
+            self._set("workload", tuple(entries))
+
+    def _check_criterion(self) -> None:
+        by_rule = self.order is not None and self.views is None
+        if self.criterion is None:
+            alike = len(set(self.sizes)) == 1
+            self._set("criterion", "rule" if by_rule and alike else "mean")
+        self._set("criterion", choice("criterion", self.criterion, CRITERIA))
+        if self.criterion != "rule":
+            return
+        if not by_rule:
+            raise ParameterError(
+                "criterion: 'rule' is for all marginals of an order and views of one size; take 'mean'"
+            )
+        if self.most_views < 1:
+            raise ParameterError(
+                f"users: {self.users} users are too few for a single view at threshold {self.threshold:g}; "
+                f"have {math.ceil(1 / self.threshold)} users, raise threshold, or take criterion 'mean'"
+            )
+
+    def _check_labels(self) -> None:
+        if self.labels is None:
+            return
+        given: Any = self.labels
+        if not isinstance(given, (list, tuple)) or len(given) != len(self.sizes):
+            raise ParameterError(f"labels: expected {len(self.sizes)} lists of names, got {shown(given)}")
+        for number, (names, size) in enumerate(zip(given, self.sizes, strict=True)):
+            proper = isinstance(names, (list, tuple)) and all(isinstance(name, str) for name in names)
+            if not proper or len(set(names)) != size or len(names) != size:
+                raise ParameterError(f"labels: entry {number} has to be {size} different names")
+        self._set("labels", tuple(tuple(names) for names in given))
+
+    def _check_sizes(self) -> None:
+        """Refuse marginals and views whose tables are too large."""
+        if self.criterion == "rule":
+            return
+        wanted = self.wanted
+        for one in wanted:
+            self._check_cells("workload" if self.order is None else "order", one)
+        for view in self.views or ():
+            self._check_cells("views", view)
+        if self.views is not None and len(self.views) > self.users:
+            raise ParameterError(
+                f"users: {self.users} users are fewer than the {len(self.views)} views; give fewer views"
+            )
+
+    def _check_cells(self, field: str, attributes: Sequence[int]) -> None:
+        cells = self.cells(attributes)
+        if cells > MOST_CELLS:
+            mebibytes = shown_count(max(1, cells * 8 >> 20))
+            names = ", ".join(self.shown_view(attributes))
+            raise ParameterError(
+                f"{field}: a table of {names} has {shown_count(cells)} cells, "
+                f"which would take {mebibytes} MiB of memory; {MOST_CELLS} cells are the limit: leave out an "
+                "attribute, or merge values"
+            )
+
+    # What is asked
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The number of values of each attribute."""
+        found: Any = self.attributes
+        checked: tuple[int, ...] = found
+        return checked
+
+    @property
+    def most_views(self) -> int:
+        """m_u of algorithm 3.1: floor(threshold x users)."""
+        return math.floor(self.threshold * self.users)
+
+    @property
+    def largest_size(self) -> int:
+        """l_u of algorithm 3.1."""
+        assert self.order is not None
+        return largest_size(self.sizes, self.users, self.epsilon, self.order, self.threshold)
+
+    @cached_property
+    def wanted(self) -> Mapping[View, float]:
+        """The wanted marginals with their weights."""
+        if self.order is not None:
+            return all_marginals(len(self.sizes), self.order)
+        entries: Any = self.workload
+        return {tuple(entry["attributes"]): entry["weight"] for entry in entries}
+
+    def cells(self, view: Sequence[int]) -> int:
+        """Return the number of cells of a table of these attributes."""
+        return math.prod(self.sizes[attribute] for attribute in view)
+
+    def shown_view(self, view: Sequence[int]) -> list[str]:
+        """Return the attributes of a view by name, or by number."""
+        return [self.names[i] if self.names else str(i) for i in view]
+
+    def errors_by_rule(self, size: int, count: int) -> tuple[float, float]:
+        """Return the sampling error m / n and order x NE, for so many views of one size."""
+        assert self.order is not None
+        noise = noise_error(self.sizes, self.users, self.epsilon, size)
+        return sampling_error(self.users, count), self.order * noise
+
+    # Judging candidates
+
+    def objective(self, variables: Variables) -> float:
+        """Return what ``criterion`` says, for the views and shares."""
+        if self.criterion == "rule":
+            return max(self.errors_by_rule(int(variables["size"]), int(variables["count"])))
+        terms = judging.terms(self, variables["views"])
+        shares = np.asarray(variables["shares"], dtype=np.float64)
+        return (terms.mean(shares) if self.criterion == "mean" else terms.worst(shares)) / self.users
+
+    def residuals(self, variables: Variables) -> dict[str, float]:
+        """Return how far the views are from proper ones, and the shares from adding up to 1."""
+        return judging.residuals(self, variables)
+
+    def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
+        """Return the covering (exact), and optimality where a bound is known."""
+        return judging.certificates(self, solution)

@@ -1,0 +1,49 @@
+"""Further numbers of views: the thesis's errors for every size, and the predicted error of every marginal."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from mechdesign.core.problem import Candidate
+from mechdesign.problems.marginals.marginal_views import judging
+from mechdesign.problems.marginals.marginal_views.problem import MarginalViews
+from mechdesign.problems.marginals.marginal_views.workload import MOST_MARGINALS
+
+
+def quantities(problem: MarginalViews, solution: Candidate) -> dict[str, Any]:
+    """Return what claims and readers ask for besides views and shares.
+
+    ``size_and_count`` is [l, m], as in table 3.3 of the thesis. ``noise_of_size_3`` and the like are
+    order x NE for views of 3 attributes, (3.6), where there is an order; ``sampling_error`` is m / n.
+    ``predicted_error`` is the expected squared error of each wanted marginal, in the problem's order, summed
+    over its cells; infinite where no view contains it. ``mean_error`` and ``worst_error`` are over those that
+    a view contains, ``gain_over_even`` is the mean error with an even split over that with the shares. All
+    four are left out where the marginals are too many.
+    """
+    count = int(solution.variables["count"])
+    found: dict[str, Any] = {
+        "size_and_count": [int(solution.variables["size"]), count],
+        "sampling_error": count / problem.users,
+    }
+    if problem.order is not None:
+        for size in range(1, len(problem.sizes) + 1):
+            found[f"noise_of_size_{size}"] = problem.errors_by_rule(size, 1)[1]
+    if judging.marginals_of(problem) > MOST_MARGINALS:
+        return found
+    terms = judging.terms(problem, solution.variables["views"])
+    errors = terms.errors(np.asarray(solution.variables["shares"])) / problem.users
+    even = terms.errors(np.full(count, 1.0 / count)) / problem.users
+    covered = np.isfinite(errors)
+    found["predicted_error"] = errors.tolist()
+    found["covered"] = int(covered.sum())
+    if covered.any():
+        weights = terms.weights[covered] / terms.weights[covered].sum()
+        found["mean_error"] = float(weights @ errors[covered])
+        found["worst_error"] = float(errors[covered].max())
+        found["gain_over_even"] = float(weights @ even[covered]) / found["mean_error"]
+    else:
+        found["mean_error"] = found["worst_error"] = math.inf
+    return found
