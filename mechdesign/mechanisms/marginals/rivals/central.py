@@ -118,7 +118,7 @@ class PriView(Rival):
         return NoisyViews(self.setting, self.views, tuple(np.asarray(table) for table in reports))
 
     def predicted_error(self, attributes: Sequence[int], users: int, table: Array | None = None) -> float:
-        """Return the expected squared error of the plain sum of a view; infinite for a marginal in no view."""
+        """Return the expected squared error of the sum of a view; infinite for a marginal in no view."""
         wanted = self.setting.wanted(attributes)
         view = next((view for view in self.views if set(wanted) <= set(view)), None)
         if view is None:
