@@ -80,11 +80,11 @@ def compare(
         print(f"  {reason}")
 
 
-def show(columns: Sequence[Errors], header: Sequence[str]) -> None:
+def show(columns: Sequence[Errors], header: Sequence[str], what: str = "SSE") -> None:
     """Print mean and standard deviation by answer and column."""
     names = list(dict.fromkeys(name for column in columns for name in column))
     rows = [[name, *(cell(column.get(name)) for column in columns)] for name in names]
-    print(table(["SSE", *header], rows), flush=True)
+    print(table([what, *header], rows), flush=True)
 
 
 def cell(errors: list[float] | None) -> str:
