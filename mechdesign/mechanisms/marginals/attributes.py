@@ -185,6 +185,13 @@ class Attributes:
             raise DataError("data: columns of unequal length; give one value a user and attribute")
         return np.stack(parts, axis=1)
 
+    def decode(self, codes: Codes) -> dict[str, NDArray[Any]]:
+        """Return columns by the attributes' names, as labels where there are any, from numbers (n, d)."""
+        return {
+            name: labels.decode(codes[:, place])
+            for place, (name, labels) in enumerate(zip(self.shown(), self.labels, strict=True))
+        }
+
     def as_json(self) -> dict[str, Any]:
         """Return sizes, names and labels as plain values."""
         named = [None if labels.names is None else list(labels.names) for labels in self.labels]

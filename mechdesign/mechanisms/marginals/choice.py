@@ -76,6 +76,13 @@ def cell_variance(oracle: Oracle) -> float:
     return float(mixed * (1 - mixed) / (own - other) ** 2)
 
 
+def noisiest_variance(oracle: Oracle) -> float:
+    """Return users times the largest variance that the estimated share of a cell can have."""
+    own, other = support_shares(oracle)
+    worst = max(share * (1 - share) for share in (own, other))
+    return float(worst / (own - other) ** 2) + 0.25
+
+
 def require_oracle(number: int, oracle: object, cells: int) -> Oracle:
     """Return an oracle that fits a view of so many cells, or raise ParameterError."""
     where = f"oracles: view {number}"

@@ -11,6 +11,7 @@ separable, faster and with no code in common.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -138,15 +139,17 @@ def residual(views: Sequence[Sequence[int]], tables: Sequence[NDArray[np.floatin
     return worst
 
 
-def _marginal(table: NDArray[np.floating], view: Sequence[int], kept: set[int]) -> NDArray[np.floating]:
+def _marginal(table: NDArray[np.floating], view: Sequence[int], kept: set[int]) -> Array:
     """Return the marginal of a table on those of its attributes that are kept."""
-    return table.sum(axis=tuple(axis for axis, attribute in enumerate(view) if attribute not in kept))
+    dropped = tuple(axis for axis, attribute in enumerate(view) if attribute not in kept)
+    summed: Array = table.sum(axis=dropped)
+    return summed
 
 
 # What is given
 
 
-def check_views(views: Sequence[Sequence[int]], attributes: int) -> list[View]:
+def check_views(views: Any, attributes: int) -> list[View]:
     """Return views as tuples of increasing numbers of attributes, or raise ParameterError."""
     if isinstance(views, (str, bytes)) or not isinstance(views, Sequence) or not views:
         raise ParameterError("views: expected a list of lists of attributes, at least one")
@@ -174,7 +177,8 @@ def check_tables(views: Sequence[View], tables: Sequence[object], sizes: Sequenc
         raw = np.asarray(table)
         if raw.size != int(np.prod(shape)) or raw.shape not in (shape, (raw.size,)):
             raise ParameterError(
-                f"tables: table {number} has the shape {raw.shape}; its view has {' x '.join(map(str, shape))}"
+                f"tables: table {number} has the shape {raw.shape}; its view needs "
+                f"{' x '.join(map(str, shape))}"
             )
         flat = doubles(f"tables: table {number}", raw.ravel(), 1, rounded=True)
         if not np.isfinite(flat).all():
@@ -192,4 +196,5 @@ def check_weights(views: Sequence[View], weights: Sequence[float] | None) -> Arr
         raise ParameterError(f"weights: {len(read)} for {len(views)} views; give one each")
     if not (np.isfinite(read) & (read > 0.0)).all():
         raise ParameterError("weights: must be positive and finite")
-    return read / read.max()
+    scaled: Array = read / read.max()
+    return scaled

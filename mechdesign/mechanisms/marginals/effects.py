@@ -1,10 +1,10 @@
 """Tables of overlapping views in coordinates in which their consistency is separable: effects.
 
 Along every axis of a table stands an orthonormal basis whose first vector is constant (Helmert's). The
-coefficients that are constant along all axes but those of a set B are the effect of B, the part of the marginal
-on B that no smaller marginal tells. Two views are consistent exactly when each effect that both have is the
-same in their marginals. So the nearest consistent tables in weighted squares average each coefficient by
-itself, view i with the weight p_i / C_i, C_i being the number of its cells in a cell of B.
+coefficients that are constant along all axes but those of a set B are the effect of B, the part of the
+marginal on B that no smaller marginal tells. Two views are consistent exactly when each effect that both have
+is the same in their marginals. So the nearest consistent tables in weighted squares average each coefficient
+by itself, view i with the weight p_i / C_i, C_i being the number of its cells in a cell of B.
 """
 
 from __future__ import annotations

@@ -5,23 +5,33 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import combinations
+from itertools import product
 from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import DataError
+from mechdesign.core.randomness import Rng, numpy_generator
 from mechdesign.core.text import listed, table
 from mechdesign.mechanisms.kary import KaryResponse
 from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.marginals.attributes import Attributes
 from mechdesign.mechanisms.marginals.choice import Oracle, cell_variance, support_shares
+from mechdesign.mechanisms.marginals.consistency import residual
+from mechdesign.mechanisms.marginals.errors import effect_errors
+from mechdesign.mechanisms.marginals.export import mbi_measurements
 from mechdesign.mechanisms.marginals.nonnegative import NonNegative, non_negative
+from mechdesign.mechanisms.marginals.raw import RawMarginal, averaged
 from mechdesign.mechanisms.marginals.reconstruction import MOST_CELLS, reconstruct, require_cells
+from mechdesign.mechanisms.marginals.synthetic import SyntheticModel
 
 Array = NDArray[np.float64]
 View = tuple[int, ...]
+
+ROUNDING = 1e-9
+"""Tables agree when no cell of a common marginal differs by more: sums of doubles below 1 are rounded."""
 
 NO_FORMULA = (
     "no view contains it: reconstructed by maximum entropy; the error told is that of the noise alone, the "
@@ -35,44 +45,6 @@ class Releasing(Protocol):
     attributes: Attributes
     views: tuple[View, ...]
     oracles: tuple[Oracle, ...]
-
-
-def effect_errors(
-    wanted: Sequence[int], views: Sequence[View], sizes: Sequence[int], precision: Sequence[float]
-) -> float:
-    """Return the expected sum of squared errors of a marginal from the noise of the views that share in it.
-
-    The effect of a set B of attributes, averaged over the views i that contain B, contributes
-    prod_{b in B} (c_b - 1) / (C_B sum_i p_i / C_i), where C_B and C_i are the cells of the marginal and of
-    the view in a cell of B, and p_i one over the variance of a cell. Effects that no view has add nothing.
-
-    Parameters
-    ----------
-    wanted : sequence of int
-    views : sequence of tuple of int
-    sizes : sequence of int
-    precision : sequence of float
-        p_i; 0 for a view without reports.
-
-    Examples
-    --------
-    >>> effect_errors((0,), [(0, 1), (0, 2)], [2, 2, 2], [1.0, 1.0])  # the mean of two sums of two cells
-    1.0
-    """
-    cells = [float(np.prod([sizes[a] for a in view])) for view in views]
-    inside = [set(view) for view in views]
-    whole = float(np.prod([sizes[a] for a in wanted]))
-    error = 0.0
-    for count in range(1, len(wanted) + 1):
-        for effect in combinations(wanted, count):
-            own, free = float(np.prod([sizes[a] for a in effect])), np.prod([sizes[a] - 1 for a in effect])
-            chosen = set(effect)
-            sure = sum(
-                p * own / c for p, c, view in zip(precision, cells, inside, strict=True) if chosen <= view
-            )
-            if sure > 0.0:
-                error += float(free) * own / (whole * sure)
-    return error
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -213,25 +185,123 @@ class ReleasedMarginals:
         """The consistent non-negative table of each view."""
         return self.fitted.tables
 
-    def marginal(self, wanted: Sequence[Any], most_cells: int = MOST_CELLS) -> MarginalEstimate:
-        """Return the marginal over attributes given by name or number, in this order."""
+    @property
+    def standard_error(self) -> list[float]:
+        """The predicted root mean squared error of a cell of each view's table."""
+        return [self._error(view, self.attributes.cells(view)) for view in self.views]
+
+    def _error(self, places: View, cells: int) -> float:
+        total = effect_errors(places, self.views, self.attributes.sizes, self.precision.tolist())
+        return float((total / cells) ** 0.5)
+
+    def interval(self, level: float = 0.95) -> tuple[list[Array], list[Array]]:
+        """Return the ends of confidence intervals of the unbiased cells of every view."""
+        found = [self._raw(view).interval(level) for view in self.views]
+        return [low for low, _ in found], [high for _, high in found]
+
+    def marginal(
+        self, wanted: Sequence[Any], raw: bool = False, most_cells: int = MOST_CELLS
+    ) -> MarginalEstimate | RawMarginal:
+        """Return the marginal over attributes given by name or number, in this order.
+
+        Parameters
+        ----------
+        wanted : sequence of str or int
+        raw : bool
+            Whether to give the unbiased estimate with intervals, from the views that contain it, instead of
+            the consistent non-negative one.
+        most_cells : int
+            A table with more cells is refused.
+
+        Raises
+        ------
+        UnknownNameError
+            For an attribute that does not exist.
+        ParameterError
+            For an attribute that stands twice, or a table with too many cells.
+        EstimationError
+            For ``raw`` when no view contains it.
+        """
         places = self.attributes.positions(wanted)
-        sizes = self.attributes.sizes
-        require_cells(places, sizes, most_cells)
-        found = reconstruct(places, self.views, self.value, sizes, most_cells)
-        contained = any(set(places) <= set(view) for view in self.views)
-        error = effect_errors(places, self.views, sizes, self.precision.tolist())
+        require_cells(places, self.attributes.sizes, most_cells)
+        return self._raw(places) if raw else self._consistent(places, most_cells)
+
+    def _names(self, places: View) -> tuple[str, ...]:
         shown = self.attributes.shown()
+        return tuple(shown[place] for place in places)
+
+    def _values(self, places: View) -> tuple[tuple[str, ...], ...]:
+        return tuple(tuple(self.attributes.labels[place].shown()) for place in places)
+
+    def _raw(self, places: View) -> RawMarginal:
+        names = tuple(", ".join(texts) for texts in product(*self._values(places)))
+        cells, views = averaged(
+            places,
+            self.views,
+            self.unbiased,
+            self.oracles,
+            self.reports,
+            self.precision,
+            names,
+            self.population,
+        )
+        return RawMarginal(self._names(places), self.attributes.shape(places), cells, views)
+
+    def _consistent(self, places: View, most_cells: int) -> MarginalEstimate:
+        found = reconstruct(places, self.views, self.value, self.attributes.sizes, most_cells)
+        contained = any(set(places) <= set(view) for view in self.views)
+        unseen = set(places) - {place for view in self.views for place in view}
+        notes: tuple[str, ...] = () if contained else (NO_FORMULA,)
+        if unseen:
+            notes += (f"nobody reported a view with {', '.join(self._names(tuple(sorted(unseen))))}: even",)
         return MarginalEstimate(
-            tuple(shown[place] for place in places),
+            self._names(places),
             found.table,
-            (error / found.table.size) ** 0.5,
+            self._error(places, found.table.size),
             contained,
             found.residual,
             self.users,
-            tuple(tuple(self.attributes.labels[place].shown()) for place in places),
-            () if contained else (NO_FORMULA,),
+            self._values(places),
+            notes,
         )
+
+    @cached_property
+    def synthetic(self) -> SyntheticModel:
+        """The distribution of synthetic rows; it says which marginals they have."""
+        return SyntheticModel.of(self.views, self.value, self.attributes.sizes)
+
+    def sample(self, rows: int, rng: Rng = None) -> Codes:
+        """Return synthetic rows as numbers of values, shape (rows, d); private, being made from reports.
+
+        Their distribution is ``synthetic``, which has the marginals of its cliques exactly, not all others.
+        """
+        return self.synthetic.sample(rows, numpy_generator(rng, "synthetic rows"))
+
+    def to_mbi(self) -> tuple[Any, list[Any]]:
+        """Return the domain and the unbiased tables as measurements of the package ``mbi``."""
+        return mbi_measurements(self.attributes, self.views, self.unbiased, self.precision)
+
+    def certificates(self) -> tuple[Certificate, ...]:
+        """Return whether the tables agree and are non-negative, with what is left."""
+        gap = residual(self.views, self.value)
+        low = min(float(found.min()) for found in self.value)
+        figures = {"residual": gap, "least": low, "mixed": self.fitted.mixed, "rounds": self.fitted.rounds}
+        return (Certificate("consistency", gap <= ROUNDING and low >= 0.0, False, figures),)
+
+    def __str__(self) -> str:
+        singles = [str(self._consistent((place,), MOST_CELLS)) for place in range(self.attributes.count)]
+        return "\n\n".join(singles)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the tables of the views as plain values."""
+        return {
+            "users": self.users,
+            "views": [list(self._names(view)) for view in self.views],
+            "reports": list(self.reports),
+            "value": self.value,
+            "standard_error": self.standard_error,
+            "certificates": [certificate.as_dict() for certificate in self.certificates()],
+        }
 
 
 def unbiased_table(oracle: Oracle, counts: Codes, users: int) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,21 @@ from mechdesign.mechanisms.labels import Labels
 from mechdesign.mechanisms.marginals.choice import Oracle
 
 VIEW, REPORT = "view", "report"
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """The reports of some users: their views, and for each distinct oracle its rows and reports.
+
+    Attributes
+    ----------
+    views : (n,) int array
+    parts : list of (int, int array, array)
+        The first view with that oracle, which of the users, and what the oracle drew.
+    """
+
+    views: NDArray[np.int64]
+    parts: list[tuple[int, NDArray[np.int64], NDArray[Any]]]
 
 
 class Layout:
@@ -46,15 +62,16 @@ class Layout:
         if beyond.any():
             row = int(rows[np.argmax(beyond)])
             raise RowError("reports", row, ": is too long for its view; use the mechanism it was made with")
-        flat = np.ascontiguousarray(table[:, : form.itemsize]).view(form.base).reshape(len(table), *form.shape)
-        return flat
+        flat = np.ascontiguousarray(table[:, : form.itemsize]).view(form.base)
+        return flat.reshape(len(table), *form.shape)
 
     def read(self, reports: Any) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
         """Return the views and the bytes of records, checked as far as all views have it in common."""
         array = np.asarray(reports)
         if array.dtype.names is None or set(array.dtype.names) != {VIEW, REPORT} or array.ndim != 1:
             raise DataError(
-                f"reports: expected records with the fields '{VIEW}' and '{REPORT}', as randomize returns them"
+                f"reports: expected records with the fields '{VIEW}' and '{REPORT}', as randomize returns "
+                "them"
             )
         form = array.dtype[REPORT]
         if form.base != np.uint8 or form.shape != (self.width,):

@@ -1,8 +1,8 @@
 """Tables that are consistent and non-negative at once: the nearest ones in weighted squares.
 
 The two demands are met in turn (Dykstra 1983): a projection on the consistent tables, and one on the
-non-negative ones that remembers what it has added. What it remembers are the multipliers of the constraints, so
-the same steps climb the dual, here with Nesterov's momentum. The even tables are consistent and positive:
+non-negative ones that remembers what it has added. What it remembers are the multipliers of the constraints,
+so the same steps climb the dual, here with Nesterov's momentum. The even tables are consistent and positive:
 after any number of rounds a mixture with them meets both demands up to rounding, and its share, which is
 told, bounds how far the answer is from what the rounds had reached.
 """

@@ -1,4 +1,4 @@
-"""Marginals that no view contains: the table of maximum entropy among those with the marginals that views have.
+"""Marginals that no view contains: the table of maximum entropy with the marginals that the views have.
 
 The views that meet the wanted attributes give marginals on their common sets; only the maximal ones matter.
 Iterative proportional fitting and Newton's method on the dual find the same table, see :func:`reconstruct`.

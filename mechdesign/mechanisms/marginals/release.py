@@ -1,16 +1,17 @@
 """The release of marginals: every user reports the cell of one view, drawn by the user's own client (CALM).
 
-Privacy. A report is the number of a view, drawn without looking at the data, and what that view's oracle makes
-of the user's cell: the ratio of its chances for two users is that of the oracle's, so the release is as private
-as the least private of its oracles, whatever the views and their shares.
+Privacy. A report is the number of a view, drawn without looking at the data, and what that view's oracle
+makes of the user's cell: the ratio of its chances for two users is that of the oracle's, so the release is as
+private as the least private of its oracles, whatever the views and their shares.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar, Self
 
@@ -21,17 +22,29 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, EstimationError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.numbers import rational
-from mechdesign.core.randomness import TOTAL, Rng
+from mechdesign.core.randomness import BITS, TOTAL, BitSource, Rng
 from mechdesign.core.types import PrivacyVerdict
 from mechdesign.core.validation import integer
 from mechdesign.mechanisms.base import CollectingMechanism, Mechanism, mechanism_types
+from mechdesign.mechanisms.intake import MISSING_CATEGORY, Intake
 from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.marginals.attributes import Attributes
-from mechdesign.mechanisms.marginals.choice import KINDS, Oracle, best_oracle, require_oracle
+from mechdesign.mechanisms.marginals.choice import (
+    KINDS,
+    Oracle,
+    best_oracle,
+    cell_variance,
+    noisiest_variance,
+    require_oracle,
+)
 from mechdesign.mechanisms.marginals.consistency import View, check_views
+from mechdesign.mechanisms.marginals.coverage import covered_order
+from mechdesign.mechanisms.marginals.errors import effect_errors
 from mechdesign.mechanisms.marginals.estimates import ReleasedMarginals
-from mechdesign.mechanisms.marginals.layout import REPORT, VIEW, Layout
+from mechdesign.mechanisms.marginals.layout import REPORT, VIEW, Drawn, Layout
 from mechdesign.mechanisms.marginals.server import MarginalAggregator
+from mechdesign.mechanisms.marginals.tables import release_operations
+from mechdesign.mechanisms.operations import Operation
 
 PIECE = 1 << 16
 """Users whose reports are drawn at a time; blocks of files are a multiple of it."""
@@ -105,27 +118,70 @@ class MarginalRelease(CollectingMechanism):
         """Return one report a user: records with the fields ``view`` and ``report`` (bytes)."""
         if not anyway:
             self.require_estimable()
-        codes, source = self.attributes.encode(values), self.source(rng)
-        limits = np.cumsum(np.array(self.shares, dtype=np.int64))[:-1]
+        codes = self.attributes.encode(values)
         records = np.zeros(len(codes), dtype=self.layout.dtype)
-        for start in range(0, len(codes), PIECE):
-            part = codes[start : start + PIECE]
-            drawn = np.searchsorted(limits, source.integers(len(part)), side="right")
-            block = records[start : start + PIECE]
-            block[VIEW] = drawn
-            cells = np.empty(len(part), dtype=np.int64)
-            order = np.argsort(drawn, kind="stable")
-            bounds = np.searchsorted(drawn[order], np.arange(len(self.views) + 1)).tolist()
-            for view, (first, last) in zip(self.views, pairwise(bounds), strict=True):
-                cells[order[first:last]] = self.attributes.cell_of(part[order[first:last]], view)
-            for number, members in self._sharing.items():
-                rows = np.flatnonzero(np.isin(drawn, members))
-                if len(rows):
-                    made = self.oracles[number].draw(cells[rows], source)
-                    block[REPORT][rows] = self.layout.packed(number, made)
+        start = 0
+        for piece in self.draw(codes, self.source(rng)):
+            block = records[start : start + len(piece.views)]
+            block[VIEW] = piece.views
+            for number, rows, reports in piece.parts:
+                block[REPORT][rows] = self.layout.packed(number, reports)
+            start += len(piece.views)
         return records
 
-    @property
+    def draw(self, codes: Codes, source: BitSource) -> Iterator[Drawn]:
+        """Yield the reports of pieces of the users, given the numbers of their values, shape (n, d)."""
+        limits = np.cumsum(np.array(self.shares, dtype=np.int64))[:-1]
+        for start in range(0, len(codes), PIECE):
+            part = codes[start : start + PIECE]
+            views = np.searchsorted(limits, source.integers(len(part)), side="right")
+            order = np.argsort(views, kind="stable")
+            bounds = np.searchsorted(views[order], np.arange(len(self.views) + 1)).tolist()
+            cells = np.empty(len(part), dtype=np.int64)
+            for view, (first, last) in zip(self.views, pairwise(bounds), strict=True):
+                rows = order[first:last]
+                cells[rows] = self.attributes.cell_of(part[rows], view)
+            drawn = []
+            for number, members in self._sharing.items():
+                rows = np.flatnonzero(np.isin(views, members))
+                if len(rows):
+                    drawn.append((number, rows, self.oracles[number].draw(cells[rows], source)))
+            yield Drawn(views, drawn)
+
+    # Tables
+
+    def operations(self) -> tuple[Operation, ...]:
+        """Return ``randomize``, ``estimate`` and ``synthesize``."""
+        return release_operations(self)
+
+    def for_data(self, intake: Intake, ranges: Sequence[tuple[float, float]] = ()) -> Self:
+        """Return the release for columns of a file, which become the attributes' names."""
+        if ranges:
+            raise ParameterError("range: a marginal release takes no numbers; leave it out")
+        self.require_missing(intake.missing)
+        if intake.columns and len(intake.columns) != self.attributes.count:
+            given, wanted = len(intake.columns), self.attributes.count
+            raise ParameterError(f"columns: {given} names for {wanted} attributes")
+        made = self
+        if intake.columns:
+            content = self.content()
+            content["attributes"]["names"] = list(intake.columns)
+            made = type(self).from_content(content)
+        made.intake = intake
+        return made
+
+    def require_missing(self, rule: str) -> None:
+        """Raise ParameterError when missing values are to be a category that no attribute has."""
+        known = any(MISSING_CATEGORY in (labels.names or ()) for labels in self.attributes.labels)
+        if rule == "category" and not known:
+            raise ParameterError(
+                f"missing: no attribute has a category '{MISSING_CATEGORY}'; build with that label, or drop "
+                "such rows"
+            )
+
+    # Assignment
+
+    @cached_property
     def _sharing(self) -> dict[int, list[int]]:
         """The views of each distinct oracle, by the first one."""
         found: dict[int, list[int]] = {}
@@ -155,15 +211,40 @@ class MarginalRelease(CollectingMechanism):
         return counter.estimate(population)
 
     def forecast(self, users: int = USERS) -> Forecast:
-        """Return the standard error of a cell of the views, the worst of them, with so many users."""
+        """Return the standard error of a cell of the view with the largest one, with so many users."""
         count = integer("users", users, 1)
-        each = [count * share / TOTAL for share in self.shares]
-        found = [oracle.forecast(max(1, round(part))) for oracle, part in zip(self.oracles, each, strict=True)]
-        if not all(forecast.possible for forecast in found):
-            worst = next(forecast for forecast in found if not forecast.possible)
-            return Forecast("marginals", count, False, reason=worst.reason)
-        worst = max(found, key=lambda forecast: forecast.largest or 0.0)
-        return Forecast("marginals", count, True, worst.largest, worst.typical, "in a cell of a view, if even")
+        found = [
+            (noisiest_variance(oracle) / share, cell_variance(oracle) / share)
+            for oracle, share in {(id(o), s): (o, s / TOTAL) for o, s in self._shared_out()}.values()
+        ]
+        largest, typical = (max(each) for each in zip(*found, strict=True))
+        cell = "in a cell of a view, if even"
+        figures = Forecast.of_shares(count, (largest / count) ** 0.5, (typical / count) ** 0.5, cell)
+        return replace(figures, quantity="marginals")
+
+    def _shared_out(self) -> list[tuple[Oracle, int]]:
+        return list(zip(self.oracles, self.shares, strict=True))
+
+    def predicted_error(self, wanted: Sequence[Any], users: int) -> float:
+        """Return the predicted root mean squared error of a cell of a marginal, at even data.
+
+        For a marginal that no view contains it is the error of the noise alone.
+
+        Parameters
+        ----------
+        wanted : sequence of str or int
+        users : int
+
+        Examples
+        --------
+        >>> release = MarginalRelease.of([2, 2, 3], [(0, 1), (1, 2)], epsilon=1.0)
+        >>> release.predicted_error([1], 10_000) < release.predicted_error([0], 10_000)  # in both views
+        True
+        """
+        places, count = self.attributes.positions(wanted), integer("users", users, 1)
+        precision = [count * share / TOTAL / cell_variance(oracle) for oracle, share in self._shared_out()]
+        total = effect_errors(places, self.views, self.attributes.sizes, precision)
+        return float((total / self.attributes.cells(places)) ** 0.5)
 
     # Certificates and file
 
@@ -174,10 +255,12 @@ class MarginalRelease(CollectingMechanism):
 
     def certificates(self) -> tuple[Certificate, ...]:
         """Return the exact certificates of privacy, of the shares of views and of the covering."""
-        figures = {"views": len(self.views), "share_sum": "2**62"}
+        order = covered_order(self.views, self.attributes.count)
+        covering = {"attributes": self.attributes.count, "views": len(self.views), "covered_order": order}
         return (
             self.audit().certificate(),
-            Certificate("assignment", sum(self.shares) == TOTAL, True, figures),
+            Certificate("normalization", sum(self.shares) == TOTAL, True, {"share_sum": f"2**{BITS}"}),
+            Certificate("covering", order >= 1, True, covering),
         )
 
     def _figures(self) -> str:
@@ -267,6 +350,6 @@ def _covering(views: list[View], attributes: Attributes) -> tuple[View, ...]:
 
 def _oracle(document: Mapping[str, Any]) -> Oracle:
     kind: type[Mechanism] | None = mechanism_types().get(document["type"])
-    if kind is None or not issubclass(kind, Oracle):  # type: ignore[arg-type]
+    if kind is None or not issubclass(kind, Oracle):
         raise CertificateError(f"oracles: '{document['type']}' is no frequency oracle")
-    return kind.from_content(document["content"])  # type: ignore[return-value]
+    return kind.from_content(document["content"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -69,7 +70,7 @@ class MarginalAggregator:
         views, table = self.mechanism.layout.read(reports)
         order = np.argsort(views, kind="stable")
         bounds = np.searchsorted(views[order], np.arange(len(self.counters) + 1)).tolist()
-        rows = [order[start:stop] for start, stop in zip(bounds[:-1], bounds[1:], strict=True)]
+        rows = [order[start:stop] for start, stop in pairwise(bounds)]
         unpacked = {
             view: self.mechanism.layout.unpacked(view, table[which], which)
             for view, which in enumerate(rows)
@@ -123,7 +124,8 @@ class MarginalAggregator:
         restored, parts = cls(mechanism), document.get("views")
         if not isinstance(parts, list) or len(parts) != len(restored.counters):
             raise DataError(
-                f"aggregator: the counts are damaged: not {len(restored.counters)} views; count the reports again"
+                f"aggregator: the counts are damaged: not {len(restored.counters)} views; count the reports "
+                "again"
             )
         if not all(isinstance(part, Mapping) for part in parts):
             raise DataError("aggregator: the counts are damaged: a view has none; count the reports again")

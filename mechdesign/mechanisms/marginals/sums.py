@@ -38,7 +38,7 @@ def score_moments(oracle: Oracle, cells: int) -> tuple[Array, Array]:
     Parameters
     ----------
     oracle : Oracle
-        One whose sums are known.
+        One whose sums are known, unless a single cell is asked for.
     cells : int
         C, how many cells are summed.
 
@@ -50,7 +50,7 @@ def score_moments(oracle: Oracle, cells: int) -> tuple[Array, Array]:
     7.365389
     """
     own, other = support_shares(oracle)
-    inside, outside = _supported(oracle, cells)
+    inside, outside = (_bernoulli(own), _bernoulli(other)) if cells == 1 else _supported(oracle, cells)
     found = [_scored(law, cells * other, own - other) for law in (inside, outside)]
     return found[0], found[1]
 

@@ -16,8 +16,8 @@ from mechdesign.core.errors import ParameterError
 from mechdesign.core.numbers import shown
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
 from mechdesign.core.validation import choice, in_range, integer, privacy_epsilon
-from mechdesign.mechanisms import Mechanism
-from mechdesign.problems.marginals.marginal_views import judging
+from mechdesign.mechanisms.marginals import MarginalRelease
+from mechdesign.problems.marginals.marginal_views import building, judging
 from mechdesign.problems.marginals.marginal_views.prediction import ORACLES
 from mechdesign.problems.marginals.marginal_views.thesis_errors import (
     largest_size,
@@ -43,7 +43,7 @@ CRITERIA = ("rule", "mean", "worst")
 
 
 @dataclass(frozen=True, repr=False)
-class MarginalViews(Problem[Mechanism]):
+class MarginalViews(Problem[MarginalRelease]):
     """Views of the attributes, and the split of the users among them, such that marginals have small errors.
 
     Every user reports the values of the attributes of one view, through a frequency oracle with the whole
@@ -266,3 +266,12 @@ class MarginalViews(Problem[Mechanism]):
     def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
         """Return the covering (exact), and optimality where a bound is known."""
         return judging.certificates(self, solution)
+
+    # From a solution to something that runs
+
+    def mechanism(self, solution: Candidate) -> MarginalRelease:
+        """Return the release that draws a view for each user, with the planned oracle of each view.
+
+        Attributes that no view has are not asked for, and the release does not know them.
+        """
+        return building.release(self, solution)

@@ -11,7 +11,8 @@ import math
 from mechdesign.core.method import Method, Outcome
 from mechdesign.problems.marginals.marginal_views.coverings import balanced, covering
 from mechdesign.problems.marginals.marginal_views.problem import MarginalViews
-from mechdesign.problems.marginals.marginal_views.rule import NOTHING, outcome, why_not
+from mechdesign.problems.marginals.marginal_views.rule import outcome, why_not
+from mechdesign.problems.marginals.marginal_views.splits import NOTHING
 
 
 def run(problem: MarginalViews) -> Outcome:

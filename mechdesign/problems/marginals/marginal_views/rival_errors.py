@@ -14,6 +14,7 @@ The oracles are the integers that the rivals of ``mechanisms.marginals.rivals`` 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mechdesign.core.errors import MechDesignError
@@ -34,7 +35,8 @@ class Case:
     @property
     def cells(self) -> int:
         """The cells of a wanted marginal."""
-        return self.size**self.order
+        cells: int = self.size**self.order
+        return cells
 
     @property
     def bits(self) -> int:
@@ -127,6 +129,15 @@ def shared_budget(case: Case) -> float:
 def _sampling(case: Case, groups: int) -> float:
     """Return (n - g) / (g (n - 1)) for groups of g = n / groups users."""
     return (groups - 1) / (case.users - 1) if case.users > 1 else 0.0
+
+
+def quantities_of_rivals(
+    sizes: Sequence[int], order: int | None, users: int, epsilon: float
+) -> dict[str, float | int]:
+    """Return :func:`rival_quantities` where there are an order and attributes of equal size, else nothing."""
+    if order is None or len(set(sizes)) > 1:
+        return {}
+    return rival_quantities(Case(len(sizes), sizes[0], order, users, epsilon))
 
 
 def rival_quantities(case: Case) -> dict[str, float | int]:

@@ -16,6 +16,7 @@ from mechdesign.problems.marginals.covering_design.bounds import lower_bound
 from mechdesign.problems.marginals.marginal_views.coverings import Wholes, balanced, covering
 from mechdesign.problems.marginals.marginal_views.judging import without_covering
 from mechdesign.problems.marginals.marginal_views.problem import MarginalViews
+from mechdesign.problems.marginals.marginal_views.splits import NOTHING
 
 
 def run(problem: MarginalViews) -> Outcome:
@@ -46,8 +47,6 @@ def run(problem: MarginalViews) -> Outcome:
     bound = min(bounds)
     return outcome(problem, views, value <= bound, bound)
 
-
-NOTHING = "with epsilon = 0 reports say nothing; give a larger epsilon"
 
 DETERMINED = "the threshold: it allows no covering, and leaves one size and number"
 

@@ -1,0 +1,39 @@
+"""``marginal-views`` as it is usually done: a view for every wanted marginal, users split evenly."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mechdesign.core.method import Method, Outcome
+from mechdesign.problems.marginals.marginal_views.problem import MarginalViews
+from mechdesign.problems.marginals.marginal_views.splits import impossible, outcome
+
+
+def run(problem: MarginalViews) -> Outcome:
+    """Split the users evenly among the given views, or else among the wanted marginals."""
+    reason = impossible(problem)
+    if reason is not None:
+        return Outcome(status="infeasible", solver="none", message=reason)
+    views = list(problem.wanted) if problem.views is None else [tuple(view) for view in problem.views]
+    return outcome(problem, views, np.full(len(views), 1.0 / len(views)), solver="none")
+
+
+def why_not(problem: MarginalViews) -> str | None:
+    """Say that it is not for the thesis's rule, or that there are too few users, if so."""
+    if problem.criterion == "rule":
+        return "it is for criterion 'mean' or 'worst', not 'rule'"
+    views = len(problem.wanted if problem.views is None else problem.views)
+    if views > problem.users:
+        return f"{views} views are more than the {problem.users} users"
+    return None
+
+
+METHOD = Method(
+    name="even",
+    problem=MarginalViews,
+    kind="heuristic",
+    preference=70,
+    summary="an even split among the given views, or among the wanted marginals",
+    run=run,
+    why_not=why_not,
+)
