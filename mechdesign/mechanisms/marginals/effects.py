@@ -92,6 +92,7 @@ class EffectSpace:
                         self.coordinates += order.size
                     numbers[(row, *where)] = starts[effect] + order
             trust[part] = np.repeat(weights[places], cells)
+        self.weights = trust
         self._index, self._scale, self._pull = index, scale, trust / scale
         self._mass = np.bincount(index, trust / scale**2, self.coordinates)
 
@@ -110,11 +111,8 @@ class EffectSpace:
 
     def project(self, vector: Array, total: float | None = None) -> Array:
         """Return the nearest consistent tables, of the given total where one is given."""
-        made = self._average(self._coefficients(vector), total)
+        made = self._average(self._turned(vector, back=False), total)
         return self._turned(made[self._index] / self._scale, back=True)
-
-    def _coefficients(self, vector: Array) -> Array:
-        return self._turned(vector, back=False)
 
     def _average(self, coefficients: Array, total: float | None) -> Array:
         """Return the averaged coordinates of the effects of the marginals."""
@@ -127,9 +125,10 @@ class EffectSpace:
         """Return the vector in the basis of effects, or back from it."""
         turned = np.empty_like(vector)
         for part, shape, places in self.groups:
-            block = vector[part].reshape(len(places), *shape)
+            block = vector[part]
             for size in reversed(shape):  # the last axis is turned and moves to the front of the others
                 basis = self._bases[size] if back else self._bases[size].T
-                block = np.moveaxis(block @ basis, -1, 1)
+                rows = (block.reshape(-1, size) @ basis).reshape(len(places), -1, size)
+                block = rows.transpose(0, 2, 1)
             turned[part] = block.ravel()
         return turned

@@ -24,7 +24,7 @@ from mechdesign.mechanisms.marginals.errors import effect_errors
 from mechdesign.mechanisms.marginals.export import mbi_measurements
 from mechdesign.mechanisms.marginals.nonnegative import NonNegative, non_negative
 from mechdesign.mechanisms.marginals.raw import RawMarginal, averaged
-from mechdesign.mechanisms.marginals.reconstruction import MOST_CELLS, reconstruct, require_cells
+from mechdesign.mechanisms.marginals.reconstruction import MOST_CELLS, reconstruct_checked, require_cells
 from mechdesign.mechanisms.marginals.synthetic import SyntheticModel
 
 Array = NDArray[np.float64]
@@ -248,7 +248,7 @@ class ReleasedMarginals:
         return RawMarginal(self._names(places), self.attributes.shape(places), cells, views)
 
     def _consistent(self, places: View, most_cells: int) -> MarginalEstimate:
-        found = reconstruct(places, self.views, self.value, self.attributes.sizes, most_cells)
+        found = reconstruct_checked(places, self.views, self.value, self.attributes.sizes, most_cells)
         contained = any(set(places) <= set(view) for view in self.views)
         unseen = set(places) - {place for view in self.views for place in view}
         notes: tuple[str, ...] = () if contained else (NO_FORMULA,)

@@ -100,20 +100,20 @@ def _nearest(space: EffectSpace, start: Array, rounds: int) -> tuple[Array, int,
     """Return the point that the rounds reach, how many there were, and the last gap."""
     multipliers = ahead = np.zeros_like(start)
     pace, done, gap = 1.0, 0, 0.0
-    vector = space.project(start, 1.0)
-    while vector.min() < -CLOSE or gap > CLOSE:
-        if done == rounds:
+    point = space.project(start, 1.0)
+    while done < rounds:
+        gap = float((space.weights * ahead * np.maximum(point, 0.0)).sum())
+        if point.min() >= -CLOSE and gap <= CLOSE:
             break
         done += 1
-        point = space.project(start + ahead, 1.0) if done > 1 else vector
         following = np.maximum(ahead - point, 0.0)
         step = following - multipliers
-        if np.dot(ahead - following, step) > 0.0:  # the momentum leads back: start it anew
-            pace, ahead, multipliers = 1.0, following, following
+        if float(((ahead - following) * step).sum()) > 0.0:  # the momentum leads back: start it anew
+            pace, ahead = 1.0, following
         else:
             quicker = 0.5 + math.sqrt(0.25 + pace**2)
-            ahead = following + (pace - 1.0) / quicker * step
-            pace, multipliers = quicker, following
-        vector = space.project(start + multipliers, 1.0)
-        gap = float(np.dot(multipliers, np.maximum(vector, 0.0)))
-    return vector, done, gap
+            ahead = np.maximum(following + (pace - 1.0) / quicker * step, 0.0)
+            pace = quicker
+        multipliers = following
+        point = space.project(start + ahead, 1.0)
+    return point, done, gap

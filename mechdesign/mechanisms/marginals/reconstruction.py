@@ -1,7 +1,7 @@
 """Marginals that no view contains: the table of maximum entropy with the marginals that the views have.
 
 The views that meet the wanted attributes give marginals on their common sets; only the maximal ones matter.
-Iterative proportional fitting and Newton's method on the dual find the same table, see :func:`reconstruct`.
+Newton's method on the dual finds it, and proportional fitting where that would need too much memory.
 """
 
 from __future__ import annotations
@@ -14,19 +14,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.validation import integer
+from mechdesign.core.validation import choice, integer
 from mechdesign.mechanisms.marginals.consistency import View, check_tables, check_views
+from mechdesign.mechanisms.marginals.entropy import (
+    CLOSE,
+    FIRST,
+    ROUNDS,
+    Target,
+    fits_newton,
+    fitted,
+    largest_miss,
+    newton,
+)
 
 Array = NDArray[np.float64]
 
 MOST_CELLS = 1 << 24
 """Tables with more cells are refused unless a limit is given: 128 MiB of doubles."""
 
-ROUNDS = 1000
-"""Rounds of proportional fitting at most."""
-
-CLOSE = 1e-10
-"""A residual below which fitting stops."""
+METHODS = ("newton", "fitting")
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +80,7 @@ def reconstruct(
     tables: Sequence[NDArray[np.floating]],
     sizes: Sequence[int],
     most_cells: int = MOST_CELLS,
+    method: str | None = None,
 ) -> Reconstruction:
     """Return the table of maximum entropy over the wanted attributes, with what it misses of its marginals.
 
@@ -88,27 +95,63 @@ def reconstruct(
     sizes : sequence of int
     most_cells : int
         A table with more cells is refused.
+    method : {None, "newton", "fitting"}
+        None fits, and takes Newton's method where that does not reach all marginals soon, unless it would
+        need too much memory.
 
     Raises
     ------
     ParameterError
         For a table that is negative or has the sum 0, or more cells than allowed.
     """
+    if method is not None:
+        choice("method", method, METHODS)
     named = check_views(views, len(sizes))
     made = check_tables(named, tables, sizes)
     for number, table in enumerate(made):
         if (table < 0.0).any() or table.sum() <= 0.0:
             raise ParameterError(f"tables: table {number} is negative somewhere, or 0 everywhere")
+    return reconstruct_checked(wanted, named, made, sizes, most_cells, method)
+
+
+def reconstruct_checked(
+    wanted: Sequence[int],
+    views: Sequence[View],
+    tables: Sequence[Array],
+    sizes: Sequence[int],
+    most_cells: int = MOST_CELLS,
+    method: str | None = None,
+) -> Reconstruction:
+    """Do the same with views and tables that are known to be right."""
     order = tuple(sorted(require_cells(wanted, sizes, most_cells)))
-    constraints = constraints_of(order, named)
-    targets = []
+    shape = tuple(sizes[attribute] for attribute in order)
+    targets: list[Target] = []
+    constraints = constraints_of(order, views)
     for common, source in constraints:
-        table = made[source] / made[source].sum()
-        dropped = tuple(axis for axis, name in enumerate(named[source]) if name not in common)
-        targets.append((common, table.sum(axis=dropped)))
-    fitted, rounds, gap = _fit(order, targets, sizes)
+        dropped = tuple(axis for axis, name in enumerate(views[source]) if name not in common)
+        marginal = tables[source].sum(axis=dropped)
+        axes = tuple(order.index(attribute) for attribute in common)
+        targets.append((axes, marginal / marginal.sum()))
+    table, miss, rounds = _solved(shape, targets, method)
     back = tuple(order.index(attribute) for attribute in wanted)
-    return Reconstruction(fitted.transpose(back), gap, rounds, tuple(common for common, _ in targets))
+    return Reconstruction(table.transpose(back), miss, rounds, tuple(common for common, _ in constraints))
+
+
+def _solved(shape: View, targets: Sequence[Target], method: str | None) -> tuple[Array, float, int]:
+    """Return the table, what it misses, and the rounds: a few of fitting first, then Newton's method."""
+    if [axes for axes, _ in targets] == [tuple(range(len(shape)))]:
+        return targets[0][1], 0.0, 0
+    small = fits_newton(shape, targets)
+    if method == "newton":
+        table, rounds = newton(shape, targets)
+        return table, largest_miss(table, targets), rounds
+    table, rounds = fitted(shape, targets, FIRST if method is None and small else ROUNDS)
+    miss = largest_miss(table, targets)
+    if method == "fitting" or not small or miss <= CLOSE:
+        return table, miss, rounds
+    other, steps = newton(shape, targets)
+    nearer = largest_miss(other, targets)
+    return (other, nearer, rounds + steps) if nearer <= miss else (table, miss, rounds + steps)
 
 
 def require_cells(wanted: Sequence[int], sizes: Sequence[int], most_cells: int = MOST_CELLS) -> View:
@@ -154,24 +197,3 @@ def constraints_of(wanted: View, views: Sequence[View]) -> list[tuple[View, int]
         found.setdefault(inside.intersection(view), number)
     maximal = [common for common in found if common and not any(common < other for other in found)]
     return sorted((tuple(sorted(common)), found[common]) for common in maximal)
-
-
-def _fit(
-    order: View, targets: Sequence[tuple[View, Array]], sizes: Sequence[int]
-) -> tuple[Array, int, float]:
-    """Scale an even table in turn until it has all marginals, or no longer comes closer."""
-    shape = tuple(sizes[attribute] for attribute in order)
-    table = np.full(shape, 1.0 / math.prod(shape))
-    gap = best = math.inf
-    stalled = rounds = 0
-    while rounds < ROUNDS and gap > CLOSE and stalled < 20:
-        rounds, gap = rounds + 1, 0.0
-        for common, target in targets:
-            dropped = tuple(axis for axis, attribute in enumerate(order) if attribute not in common)
-            now = table.sum(axis=dropped, keepdims=True)
-            goal = target.reshape(now.shape)
-            gap = max(gap, float(np.abs(now - goal).max()))
-            table = table * np.divide(goal, now, out=np.zeros_like(now), where=now > 0.0)
-        stalled = 0 if gap < 0.99 * best else stalled + 1
-        best = min(best, gap)
-    return table, rounds, gap if targets else 0.0

@@ -85,9 +85,7 @@ class MarginalAggregator:
             try:
                 counter.update(reports[view])
             except RowError as error:
-                raise RowError(
-                    f"{error.what}: view {view}", int(rows[view][error.row]), error.text
-                ) from None
+                raise RowError(f"{error.what}: view {view}", int(rows[view][error.row]), error.text) from None
         for view, counter in fresh.items():
             self.counters[view].merge(counter)  # type: ignore[arg-type]
 

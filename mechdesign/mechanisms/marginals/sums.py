@@ -79,10 +79,7 @@ def _supported(oracle: Oracle, cells: int) -> tuple[Moments, Moments]:
     def drawn(among: int, count: int) -> Moments:
         """Return the moments of how many of ``among`` cells are in a random set of ``count`` other cells."""
         return _from_factorials(
-            [
-                Fraction(_falling(among, r) * _falling(count, r), _falling(size - 1, r) or 1)
-                for r in range(5)
-            ]
+            [Fraction(_falling(among, r) * _falling(count, r), _falling(size - 1, r) or 1) for r in range(5)]
         )
 
     inside = _mixed(own, _one_more(drawn(cells - 1, oracle.size - 1)), drawn(cells - 1, oracle.size))
