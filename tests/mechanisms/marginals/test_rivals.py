@@ -196,6 +196,8 @@ def test_likelihood_never_falls_and_both_starts_meet():
     assert all(later >= earlier - slack for earlier, later in pairwise(values))
     assert values[0] < values[1] < values[2]
     other = answer.marginal((0, 1), "unbiased", 0.0, 5000)
+    by_axes = answer._through(steps[2], (0, 1))  # what larger tables are passed by
+    np.testing.assert_allclose(by_axes.ravel(), channel @ steps[2].ravel(), rtol=1e-13)
     # Gradient of the likelihood: at the optimum no cell's exceeds 1 (Kuhn and Tucker), so the gap is known.
     gap = float((channel.T @ (reported / (channel @ other.ravel()))).max()) - 1.0
     assert likelihood(steps[-1]) - likelihood(other) <= gap + slack

@@ -8,7 +8,7 @@ that the likelihood needs: an iteration costs as much as the marginal has cells,
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -34,6 +34,9 @@ from mechdesign.mechanisms.marginals.rivals.cells import Array, CellOracle, Code
 
 MOST_CELLS = 1 << 22
 """Larger marginals are refused."""
+
+SMALL = 1 << 8
+"""Up to so many cells the channel of a marginal is a matrix."""
 
 STARTS = ("unbiased", "uniform")
 
@@ -88,13 +91,25 @@ class ProductReports:
             table = np.full(reported.shape, 1.0 / cells)
         else:  # cells of 0 would stay 0
             table = 0.99 * nearest_table(self.unbiased(attributes)) + 0.01 / cells
+        through = self._channel(attributes)
         for _ in range(most_iterations):
-            ratio = reported / self._through(table, attributes)
-            updated = table * self._through(ratio, attributes)  # the channels are symmetric
+            updated = table * through(reported / through(table))  # the channels are symmetric
             change, table = float(abs(updated - table).max()), updated
             if change <= threshold:
                 break
         return table
+
+    def _channel(self, attributes: Sequence[int]) -> Callable[[Array], Array]:
+        """Return what the channels make of a table: one matrix where it is small, which is quicker."""
+        shape = [self.setting.sizes[attribute] for attribute in attributes]
+        if math.prod(shape) > SMALL:
+            return lambda table: self._through(table, attributes)
+        matrix = np.ones((1, 1))
+        for attribute in attributes:
+            oracle = self.oracles[attribute]
+            one = np.full((oracle.cells, oracle.cells), oracle.other) + oracle.gain * np.eye(oracle.cells)
+            matrix = np.kron(matrix, one)
+        return lambda table: (matrix @ table.ravel()).reshape(shape)
 
     def _reported(self, attributes: Sequence[int]) -> Array:
         wanted = self.setting.wanted(attributes)
