@@ -104,7 +104,7 @@ class ProductReports:
         shape = [self.setting.sizes[attribute] for attribute in attributes]
         if math.prod(shape) > SMALL:
             return lambda table: self._through(table, attributes)
-        matrix = np.ones((1, 1))
+        matrix: Array = np.ones((1, 1))
         for attribute in attributes:
             oracle = self.oracles[attribute]
             one = np.full((oracle.cells, oracle.cells), oracle.other) + oracle.gain * np.eye(oracle.cells)
