@@ -108,7 +108,7 @@ class ProductReports:
         for attribute in attributes:
             oracle = self.oracles[attribute]
             one = np.full((oracle.cells, oracle.cells), oracle.other) + oracle.gain * np.eye(oracle.cells)
-            matrix = np.kron(matrix, one)
+            matrix = np.asarray(np.kron(matrix, one), dtype=np.float64)
         return lambda table: (matrix @ table.ravel()).reshape(shape)
 
     def _reported(self, attributes: Sequence[int]) -> Array:
