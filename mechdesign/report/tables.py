@@ -32,15 +32,22 @@ def variable_text(value: Any) -> str:
     if hasattr(value, "as_json"):
         plain = value.as_json()
         return "\n".join(f"    {key}: {abridged(item)}" for key, item in plain.items())
+    if isinstance(value, list) and len({len(row) for row in value if isinstance(row, list)}) > 1:
+        return _shown_rows([abridged(row) for row in value[:SHOWN_ROWS]], len(value))
     array = np.asarray(value)
     if array.ndim == 0:
         return f"    {format_figure(array.item())}"
     if array.ndim == 1:
         return f"    {abridged(array.tolist())}"
-    rows = ["    " + _row(row) for row in array[:SHOWN_ROWS]]
-    if len(array) > SHOWN_ROWS:
-        rows.append(f"    ... {len(array) - SHOWN_ROWS} more rows (--json prints all)")
-    return "\n".join(rows)
+    return _shown_rows([_row(row) for row in array[:SHOWN_ROWS]], len(array))
+
+
+def _shown_rows(rows: list[str], number: int) -> str:
+    """Return the first rows, indented, and how many of so many there are besides."""
+    lines = [f"    {row}" for row in rows]
+    if number > len(rows):
+        lines.append(f"    ... {number - len(rows)} more rows (--json prints all)")
+    return "\n".join(lines)
 
 
 def _row(row: Any) -> str:

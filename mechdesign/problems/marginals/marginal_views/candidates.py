@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,9 +10,7 @@ from mechdesign.problems.marginals.marginal_views.problem import MOST_CELLS, Mar
 from mechdesign.problems.marginals.marginal_views.workload import View
 
 MOST_CANDIDATES = 4000
-"""Views that an allocation is computed over."""
-
-LEAST_LIMIT = 4
+"""Views that an allocation is computed over, besides the wanted marginals themselves."""
 
 
 @dataclass(frozen=True)
@@ -37,19 +34,17 @@ def candidates(problem: MarginalViews) -> Candidates:
     if problem.views is not None:
         return Candidates(judging.as_views(problem.views))
     numbers = reachable_cells(problem.sizes)
-    largest = max(problem.cells(one) for one in problem.wanted)
-    found = views_up_to(problem, largest, math.inf)
-    assert found is not None
-    low = next(i for i, cells in enumerate(numbers) if cells >= largest)
-    high, limit = len(numbers), low
-    while high - limit > 1:  # the largest limit with few enough candidates
-        middle = (limit + high) // 2
-        more = views_up_to(problem, numbers[middle], max(MOST_CANDIDATES, len(found)))
+    most = MOST_CANDIDATES + len(problem.wanted)
+    low, high = 0, len(numbers)  # the wanted marginals alone are few enough: no union has a single cell
+    found = sorted(problem.wanted)
+    while high - low > 1:  # the largest limit with few enough candidates
+        middle = (low + high) // 2
+        more = views_up_to(problem, numbers[middle], most)
         if more is None:
             high = middle
         else:
-            limit, found = middle, more
-    return Candidates(found, tuple(numbers[limit + 1 :]))
+            low, found = middle, more
+    return Candidates(found, tuple(numbers[low + 1 :]))
 
 
 def reachable_cells(sizes: Sequence[int]) -> list[int]:
@@ -66,8 +61,8 @@ def reachable_cells(sizes: Sequence[int]) -> list[int]:
     return sorted(found)
 
 
-def views_up_to(problem: MarginalViews, limit: int, most: float) -> list[View] | None:
-    """Return all unions of wanted marginals with at most so many cells; None for more than ``most`` of them.
+def views_up_to(problem: MarginalViews, limit: int, most: int) -> list[View] | None:
+    """Return the wanted marginals, and their unions with at most so many cells; None for more than ``most``.
 
     Parts of a union have no more cells than it, so that no union is missed by going on only from those
     within the limit.
@@ -76,8 +71,8 @@ def views_up_to(problem: MarginalViews, limit: int, most: float) -> list[View] |
         steps: list[View] = [(attribute,) for attribute in range(len(problem.sizes))]
     else:
         steps = list(problem.wanted)
-    found = {view for view in problem.wanted if problem.cells(view) <= limit}
-    waiting = sorted(found)
+    found = set(problem.wanted)
+    waiting = sorted(view for view in found if problem.cells(view) <= limit)
     while waiting:
         if len(found) > most:
             return None

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
+from mechdesign.core.errors import ParameterError
 from mechdesign.core.method import Outcome, Status
 from mechdesign.problems.marginals.marginal_views import judging
 from mechdesign.problems.marginals.marginal_views.allocation_terms import Array, Terms
@@ -16,6 +18,9 @@ from mechdesign.problems.marginals.marginal_views.problem import MarginalViews
 from mechdesign.problems.marginals.marginal_views.workload import View
 
 NOTHING = "with epsilon = 0 reports say nothing; give a larger epsilon"
+
+MOST_NOTES = 40
+"""Views and marginals that are named one by one."""
 
 LEAST_SHARE = 1e-9
 """Smaller shares are dropped, as are those of less than one user."""
@@ -49,7 +54,12 @@ def outcome(
     kept = _kept(problem, views, shares)
     chosen = [views[number] for number in kept.tolist()]
     split = shares[kept] / math.fsum(shares[kept])
-    variables = {
+    if len(chosen) > problem.users:
+        raise ParameterError(
+            f"users: {problem.users} users are fewer than the {len(chosen)} views of the split; have more "
+            "users, want fewer marginals, or give a few large views"
+        )
+    variables: dict[str, Any] = {
         "size": max(len(view) for view in chosen),
         "count": len(chosen),
         "views": [list(view) for view in chosen],
@@ -65,7 +75,24 @@ def outcome(
         bound=bound,
         bound_source=source if bound is not None else "",
         solver=solver,
+        notes=_notes(problem, chosen, variables),
     )
+
+
+def _notes(problem: MarginalViews, views: Sequence[View], variables: dict[str, Any]) -> dict[str, float]:
+    """Return the share of each view and the error of each marginal by name, where they are few."""
+    if problem.names is None or len(views) + len(problem.wanted) > MOST_NOTES:
+        return {}
+
+    def name(one: View) -> str:
+        return " x ".join(problem.shown_view(one))
+
+    shares = variables["shares"]
+    errors = judging.terms(problem, views).errors(shares) / problem.users
+    return {
+        **{f"share of {name(view)}": float(share) for view, share in zip(views, shares, strict=True)},
+        **{f"error of {name(one)}": float(error) for one, error in zip(problem.wanted, errors, strict=True)},
+    }
 
 
 def _kept(problem: MarginalViews, views: Sequence[View], shares: Array) -> np.ndarray:
