@@ -3,6 +3,7 @@
 import itertools
 import math
 
+import numpy as np
 import pytest
 
 import mechdesign as md
@@ -14,6 +15,7 @@ from mechdesign.mechanisms.marginals.rivals import (
 )
 from mechdesign.problems.marginals.marginal_views.quantities import quantities
 from mechdesign.problems.marginals.marginal_views.rival_errors import Case, rival_quantities, unit
+from mechdesign.problems.marginals.marginal_views.simulation import shoppers, simulation
 
 CASES = [
     Case(d, c, k, 100_000, epsilon)
@@ -65,3 +67,32 @@ def test_views_report_the_errors_of_the_others():
     assert found["ft_over_var0"] * unit(case) == pytest.approx(found["ft_error"], rel=1e-12)
     uneven = md.MarginalViews(attributes=[2, 3, 2], order=2, users=1 << 16, epsilon=2.0, criterion="rule")
     assert "fc_error" not in quantities(uneven, md.solve(uneven))
+
+
+def test_simulated_people_find_what_the_formulas_say():
+    """The unbiased methods' errors; the mean of 20 sums of 8 squares varies by less than half of it."""
+    problem = md.MarginalViews(attributes=8, order=3, users=20_000, epsilon=0.5, oracle="thesis")
+    solution = md.solve(problem)
+    repetitions = 25
+    found = simulation(problem, solution, 20_000, repetitions, np.random.default_rng(3))
+    stated = rival_quantities(Case(8, 2, 3, 20_000, 0.5))
+    for name in ("fc", "am", "ft"):
+        assert found[name] == pytest.approx(stated[f"{name}_error"], rel=4 * 0.5 / math.sqrt(repetitions))
+        assert found[f"{name}_nearest"] <= found[name]  # a projection on a convex set that has the truth
+    assert found["views"] < found["ft_nearest"] < found["am_nearest"]
+
+
+def test_simulation_leaves_out_what_cannot_be_done():
+    for users, left in ((1000, {"uni"}), (20_000, {"views", "uni", "am", "am_nearest", "ft", "ft_nearest"})):
+        problem = md.MarginalViews(attributes=20, order=3, users=users, epsilon=1.0)
+        found = simulation(problem, md.solve(problem), users, 1, np.random.default_rng(4))
+        assert set(found) == left  # a thousand users are one view at the threshold 0.001
+
+
+def test_shoppers_depend_on_each_other():
+    """Two items are bought together more often than if they were independent: by 0.7 x 0.3 x 0.6 x 0.42."""
+    codes = shoppers([2, 2], 200_000, np.random.default_rng(5))
+    both, each = (codes > 0).all(axis=1).mean(), (codes > 0).mean(axis=0)
+    assert both - each.prod() == pytest.approx(
+        0.21 * 0.6 * 0.6 / math.sqrt(2), abs=4 * 0.5 / math.sqrt(200_000)
+    )
