@@ -66,6 +66,15 @@ def misclassified(marginal: NDArray[np.float64], rows: int, test: People, rng: n
     return float(counts[wrong].sum() / counts.sum())
 
 
+def halved(people: People) -> People:
+    """Return attributes of two values: each cut where the two parts are most nearly of equal size."""
+    columns = []
+    for column, size in zip(people.codes.T, people.sizes, strict=True):
+        below = np.array([(column < cut).mean() for cut in range(1, size)])
+        columns.append((column > np.argmin(abs(below - 0.5))).astype(np.int64))
+    return People(np.column_stack(columns), (2,) * len(columns), people.names)
+
+
 def split(people: People, rng: np.random.Generator) -> tuple[People, People]:
     """Return four fifths of the people, and the rest."""
     order = rng.permutation(len(people.codes))
@@ -102,7 +111,8 @@ def run(people: People, name: str, copies: int, options: argparse.Namespace) -> 
                 answer = made.collect(codes, rng)[method]
                 found.setdefault(method, []).append(misclassified(answer(wanted), rows, asked, rng))
         columns.append(found)
-    print(f"\n{name}: {len(people.codes)} people x {copies}, {options.repetitions} repetitions")
+    kind = ", two values each" if options.binary else ""
+    print(f"\n{name}{kind}: {len(people.codes)} people x {copies}, {options.repetitions} repetitions")
     show(columns, [f"{epsilon:g}" for epsilon in options.epsilons], "errors")
     for reason in sorted(refusals):
         print(f"  {reason}")
@@ -116,10 +126,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--copies", type=int, nargs="+", default=[1, 4, 16])
     parser.add_argument("--epsilons", type=float, nargs="+", default=[0.2, 0.8, 1.4, 2.0])
     parser.add_argument("--repetitions", type=int, default=5)
+    parser.add_argument("--binary", action="store_true", help="cut every attribute into two values")
     parser.add_argument("--seed", type=int, default=2019)
     options = parser.parse_args(arguments)
     for name in options.data or CATEGORICAL:
         people = read(options.folder, name).first(ATTRIBUTES)
+        people = halved(people) if options.binary else people
         for copies in options.copies:
             run(people, name, copies, options)
 

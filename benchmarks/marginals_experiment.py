@@ -101,11 +101,16 @@ def fewer(people: People, order: int, repetitions: int) -> int:
     return max(2, repetitions // FEWER) if large else repetitions
 
 
+def settings(options: argparse.Namespace, every: Sequence[tuple[int, int]]) -> Sequence[tuple[int, int]]:
+    """Return the numbers of attributes and orders that are asked for: all, or one."""
+    return [tuple(options.setting)] if options.setting else every
+
+
 def figure_4(options: argparse.Namespace, rng: np.random.Generator) -> None:
     """Binary data: all methods, d in 8, 16, 32 and k in 3, 6, 8."""
     for name in options.data or BINARY:
         everybody = read(options.folder, name)
-        for attributes, order in ((8, 3), (16, 3), (32, 3), (16, 6), (32, 6), (32, 8)):
+        for attributes, order in settings(options, ((8, 3), (16, 3), (32, 3), (16, 6), (32, 6), (32, 8))):
             if attributes > len(everybody.sizes):
                 continue
             people = everybody.first(attributes).sampled(options.users, rng)
@@ -121,7 +126,7 @@ def figure_5(options: argparse.Namespace, rng: np.random.Generator) -> None:
     """Categorical data: all methods and BE."""
     for name in options.data or CATEGORICAL:
         everybody = read(options.folder, name)
-        for attributes, order in ((8, 3), (12, 3), (8, 6)):
+        for attributes, order in settings(options, ((8, 3), (12, 3), (8, 6))):
             people = everybody.first(attributes).sampled(options.users, rng)
             count = fewer(people, order, options.repetitions)
             sizes = " x ".join(str(size) for size in people.sizes)
@@ -218,6 +223,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("folder", type=Path, help="where the data are")
     parser.add_argument("--figure", choices=FIGURES, required=True)
     parser.add_argument("--data", action="append", help="a data set; all that the figure is for by default")
+    parser.add_argument("--setting", type=int, nargs=2, metavar=("D", "K"), help="one of a figure's settings")
     parser.add_argument("--users", type=int, default=1 << 18)
     parser.add_argument("--epsilons", type=float, nargs="+", default=[0.2, 0.6, 1.0, 1.4, 2.0])
     parser.add_argument("--repetitions", type=int, default=20)
