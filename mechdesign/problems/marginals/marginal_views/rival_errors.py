@@ -141,7 +141,7 @@ def quantities_of_rivals(
 
 
 def rival_quantities(case: Case) -> dict[str, float | int]:
-    """Return the errors, in units of Var_0 as well, and how much each has to collect."""
+    """Return the errors, in units of Var_0 as well, and how much each has to collect and to keep."""
     try:
         errors = {
             "fc": full_table(case),
@@ -160,5 +160,7 @@ def rival_quantities(case: Case) -> dict[str, float | int]:
         "am_count": case.tables,
         "ft_count": case.needed,
         "ft_literal_count": case.counted,
+        "am_cells": case.tables * case.cells,
+        "ft_report_bits": 1 + (case.needed - 1).bit_length(),
     }
     return found
