@@ -68,20 +68,34 @@ def views_up_to(problem: MarginalViews, limit: int, most: int) -> list[View] | N
     within the limit.
     """
     if problem.order is not None:  # unions of all sets of one size: all sets of at least that size
-        steps: list[View] = [(attribute,) for attribute in range(len(problem.sizes))]
+        steps = [1 << attribute for attribute in range(len(problem.sizes))]
     else:
-        steps = list(problem.wanted)
-    found = set(problem.wanted)
-    waiting = sorted(view for view in found if problem.cells(view) <= limit)
+        steps = [_bits(one) for one in problem.wanted]
+    cells = {_bits(one): problem.cells(one) for one in problem.wanted}
+    added: dict[int, int] = {}  # by how much attributes multiply the cells
+    waiting = [one for one, size in cells.items() if size <= limit]
     while waiting:
-        if len(found) > most:
+        if len(cells) > most:
             return None
         view = waiting.pop()
         for step in steps:
-            union = tuple(sorted({*view, *step}))
-            if union not in found and problem.cells(union) <= limit:
-                found.add(union)
+            union = view | step
+            if union in cells:
+                continue
+            more = step & ~view
+            if more not in added:
+                added[more] = problem.cells(_attributes(more))
+            if cells[view] * added[more] <= limit:
+                cells[union] = cells[view] * added[more]
                 waiting.append(union)
-    if len(found) > most:
+    if len(cells) > most:
         return None
-    return sorted(found, key=lambda view: (len(view), view))
+    return sorted(map(_attributes, cells), key=lambda view: (len(view), view))
+
+
+def _bits(view: View) -> int:
+    return sum(1 << attribute for attribute in view)
+
+
+def _attributes(bits: int) -> View:
+    return tuple(place for place in range(bits.bit_length()) if bits >> place & 1)

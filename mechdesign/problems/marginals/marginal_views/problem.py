@@ -15,6 +15,7 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.numbers import shown
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
+from mechdesign.core.text import abridged
 from mechdesign.core.validation import choice, in_range, integer, privacy_epsilon
 from mechdesign.mechanisms.marginals import MarginalRelease
 from mechdesign.problems.marginals.marginal_views import building, judging
@@ -133,6 +134,15 @@ class MarginalViews(Problem[MarginalRelease]):
         self._set("oracle", choice("oracle", self.oracle, ORACLES))
         self._check_labels()
         self._check_sizes()
+
+    def __repr__(self) -> str:
+        """Return the parameters in short: how many marginals are wanted instead of all of them."""
+        wanted = f"order={self.order}" if self.workload is None else f"workload of {len(self.workload)}"
+        views = "" if self.views is None else f", {len(self.views)} views"
+        return (
+            f"{type(self).__name__}(attributes={abridged(self.attributes)}, {wanted}, users={self.users}, "
+            f"epsilon={self.epsilon:g}, criterion='{self.criterion}'{views})"
+        )
 
     def _set(self, field: str, value: Any) -> None:
         object.__setattr__(self, field, value)

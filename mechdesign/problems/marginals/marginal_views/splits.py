@@ -22,8 +22,8 @@ NOTHING = "with epsilon = 0 reports say nothing; give a larger epsilon"
 MOST_NOTES = 40
 """Views and marginals that are named one by one."""
 
-LEAST_SHARE = 1e-9
-"""Smaller shares are dropped, as are those of less than one user."""
+SPARED = 5e-7
+"""The smallest shares are dropped while they raise the value by less than this part of it."""
 
 
 def impossible(problem: MarginalViews) -> str | None:
@@ -51,9 +51,9 @@ def outcome(
 
     ``bound`` is for all users, as the value is.
     """
-    kept = _kept(problem, views, shares)
-    chosen = [views[number] for number in kept.tolist()]
-    split = shares[kept] / math.fsum(shares[kept])
+    kept = _kept(problem, views, shares, bound)
+    chosen = [view for view, share in zip(views, kept, strict=True) if share > 0.0]
+    split = kept[kept > 0.0] / math.fsum(kept)
     if len(chosen) > problem.users:
         raise ParameterError(
             f"users: {problem.users} users are fewer than the {len(chosen)} views of the split; have more "
@@ -95,33 +95,55 @@ def _notes(problem: MarginalViews, views: Sequence[View], variables: dict[str, A
     }
 
 
-def _kept(problem: MarginalViews, views: Sequence[View], shares: Array) -> np.ndarray:
-    """Return the views with more than a user, unless a marginal would be lost: then those with any share."""
-    for least in (max(LEAST_SHARE, 1.0 / problem.users), LEAST_SHARE, 0.0):
-        kept = np.flatnonzero(shares >= least) if least else np.flatnonzero(shares > 0.0)
-        if kept.size and not judging.uncovered(problem, [views[number] for number in kept.tolist()])[0]:
-            return kept
-    return np.flatnonzero(shares > 0.0)
+def _kept(problem: MarginalViews, views: Sequence[View], shares: Array, bound: float | None) -> Array:
+    """Return the shares without the smallest: as many are dropped as hardly raise the value.
+
+    What an interior method leaves to views that do not matter would be collected from a handful of people.
+    """
+    terms = judging.terms(problem, views)
+
+    def value(least: int) -> float:
+        """Return the value when so many of the smallest shares are dropped."""
+        left = shares.copy()
+        left[order[:least]] = 0.0
+        left /= left.sum()
+        return terms.mean(left) if problem.criterion == "mean" else terms.worst(left)
+
+    order = np.argsort(shares, kind="stable")
+    reference = value(0) if bound is None else max(value(0), bound * problem.users)
+    allowed = reference * (1.0 + SPARED)
+    low, high = 0, len(shares)  # dropping none is fine, dropping all is not
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if value(middle) <= allowed else (low, middle)
+    kept = np.zeros(len(shares))
+    kept[order[low:]] = shares[order[low:]]
+    return kept
 
 
 def price_left_out(problem: MarginalViews, found: Candidates, terms: Terms, shares: Array) -> float:
-    """Return what a view that is no candidate can be worth at most: all marginals at the least error.
+    """Return what a view that is no candidate can be worth at most.
 
-    The price of a view v is the sum over the marginals A in it of g_A / a_vA, with g_A = c_A f_A^2.
+    The price of a view v is the sum over the marginals A in it of g_A / a_vA, with g_A = c_A f_A^2. A view of
+    L cells has at most l attributes, where the l smallest sizes multiply to at most L; so it contains at most
+    C(l, j) marginals of j attributes, and at best those of the largest terms.
     """
-    if not found.left_out:
-        return 0.0
     gains = terms.weights * terms.errors(shares) ** 2
     cells = np.array([problem.cells(one) for one in problem.wanted])
-    total = 0.0
-    for small in np.unique(cells).tolist():
-        least = min(
-            (
-                one_report(planned(large, problem.epsilon, problem.oracle), small)
-                for large in found.left_out
-                if large % small == 0
-            ),
-            default=math.inf,
-        )
-        total += float(gains[cells == small].sum()) / least
-    return total
+    lengths = np.array([len(one) for one in problem.wanted])
+    products = np.cumprod(np.sort(np.array(problem.sizes, dtype=np.float64)))
+    worth = 0.0
+    for large in found.left_out:
+        most = int((products <= large).sum())
+        plan = planned(large, problem.epsilon, problem.oracle)
+        costs = {
+            small: one_report(plan, small) if large % small == 0 else math.inf
+            for small in np.unique(cells).tolist()
+        }
+        each = gains / np.array([costs[small] for small in cells.tolist()])
+        total = 0.0
+        for length in np.unique(lengths).tolist():
+            of_length = np.sort(each[lengths == length])[::-1]
+            total += float(of_length[: math.comb(most, length)].sum())
+        worth = max(worth, total)
+    return worth
