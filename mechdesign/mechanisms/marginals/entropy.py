@@ -35,6 +35,8 @@ PRICES = (1e-2, 1e-4, 1e-6, 1e-8, 1e-10)
 STEPS = 60
 """Newton steps at most for each price."""
 
+STEPS_AT_MOST = STEPS * len(PRICES)
+
 FLAT = 1e-13
 ROUNDING = 1e-15
 """A slope, and a rise of the dual, that are nothing but rounding."""

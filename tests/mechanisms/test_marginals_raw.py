@@ -1,0 +1,155 @@
+"""Scores of sums of cells against enumeration, coverage of raw intervals, predicted against measured errors."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import combinations, product
+from math import comb
+
+import numpy as np
+import pytest
+
+from mechdesign.core.randomness import TOTAL
+from mechdesign.mechanisms.kary import KaryChannel, KaryResponse
+from mechdesign.mechanisms.marginals import Attributes, MarginalRelease
+from mechdesign.mechanisms.marginals.choice import support_shares
+from mechdesign.mechanisms.marginals.sums import score_moments
+from mechdesign.mechanisms.oracles import HadamardResponse, LocalHashing, SubsetSelection, UnaryEncoding
+from tests.support.statistics import binomial_limits
+
+REPETITIONS = 200
+ENOUGH = binomial_limits(REPETITIONS, 0.93, 2e-6)[0]
+"""As many hits as a count with chance 0.93 has at least, with error 1e-6."""
+
+CELLS = 5
+
+
+def supported_sets(oracle, own: int) -> dict[tuple[int, ...], Fraction]:
+    """Return the chance of every set of supported cells for a user in the cell ``own``."""
+    if isinstance(oracle, KaryResponse):
+        high, low = oracle.weights.own + oracle.weights.high, oracle.weights.low
+        return {(cell,): Fraction(high if cell == own else low, TOTAL) for cell in range(CELLS)}
+    if isinstance(oracle, SubsetSelection):
+        include, size = Fraction(oracle.include, TOTAL), oracle.size
+        inside, outside = comb(CELLS - 1, size - 1), comb(CELLS - 1, size)
+        return {
+            chosen: include / inside if own in chosen else (1 - include) / outside
+            for chosen in combinations(range(CELLS), size)
+        }
+    found = {}
+    for bits in product((0, 1), repeat=CELLS):
+        chance = Fraction(1)
+        for cell, bit in enumerate(bits):
+            one = Fraction(oracle.keep if cell == own else oracle.add, TOTAL)
+            chance *= one if bit else 1 - one
+        found[tuple(cell for cell, bit in enumerate(bits) if bit)] = chance
+    return found
+
+
+@pytest.mark.parametrize("summed", [1, 2, 4])
+@pytest.mark.parametrize(
+    "oracle",
+    [
+        KaryResponse.from_channel(KaryChannel(CELLS, np.arange(CELLS), 1.0)),
+        UnaryEncoding.optimised(CELLS, 1.0),
+        UnaryEncoding.symmetric(CELLS, 2.0),
+        SubsetSelection.of(CELLS, 1.0, 2),
+        SubsetSelection.of(CELLS, 0.5, 3),
+    ],
+    ids=["kary", "optimised", "symmetric", "two", "three"],
+)
+def test_moments_of_sums_are_those_of_all_reports(oracle, summed):
+    """Equal to the last bit: both are fractions, rounded once."""
+    own, other = support_shares(oracle)
+    for user, found in zip((0, CELLS - 1), score_moments(oracle, summed), strict=True):
+        moments = []
+        for power in (1, 2, 3, 4):
+            terms = [
+                chance * ((sum(cell < summed for cell in chosen) - summed * other) / (own - other)) ** power
+                for chosen, chance in supported_sets(oracle, user).items()
+            ]
+            moments.append(sum(terms))
+        assert moments[0] == (1 if user < summed else 0)
+        assert found.tolist() == [float(moment) for moment in moments[1:]]
+
+
+def releases():
+    """Return releases whose marginal (0,) is a view, a sum of one view, and an average of several."""
+    yield "view", MarginalRelease.of([3, 2, 2], [(0,), (1, 2)], 2.0)
+    yield "sum", MarginalRelease.of([3, 2, 2], [(0, 1), (1, 2)], 2.0, kinds=["unary-encoding"])
+    yield "subset", MarginalRelease.of([3, 4, 2], [(0, 1), (1, 2)], 0.7, kinds=["subset-selection"])
+    yield "average", MarginalRelease.of([3, 2, 2], [(0, 1), (0, 2), (1, 2)], 3.0, shares=[1, 4, 1])
+    for kind, oracle in (("hashing", LocalHashing.of(6, 1.0, 3)), ("hadamard", HadamardResponse.of(6, 1.0))):
+        yield kind, MarginalRelease(Attributes([3, 2]), [(0, 1), (0,)], [oracle, UnaryEncoding.optimised(3, 1.0)])
+
+
+RELEASES = dict(releases())
+
+
+@pytest.mark.parametrize("population", [False, True])
+@pytest.mark.parametrize("users", [300, 3000])
+@pytest.mark.parametrize("name", RELEASES)
+def test_raw_intervals_cover(name, users, population):
+    """95 % intervals of a share that is 0, rare and common, each in 200 repetitions with a fixed seed."""
+    release = RELEASES[name]
+    rng = np.random.default_rng(17)
+    shares, hits = np.array([0.9, 0.1, 0.0]), np.zeros(3, dtype=int)
+    fixed = np.repeat(np.arange(3), (shares * users).astype(int))
+    for _ in range(REPETITIONS):
+        first = rng.choice(3, users, p=shares) if population else fixed
+        rest = [rng.integers(0, size, users) for size in release.attributes.sizes[1:]]
+        reports = release.randomize(np.stack([first, *rest], axis=1), rng=rng)
+        low, high = release.estimate(reports, population).marginal([0], raw=True).interval()
+        hits += (low - 1e-12 <= shares) & (shares <= high + 1e-12)
+    assert (hits >= ENOUGH).all(), hits
+
+
+def test_a_single_view_has_the_intervals_of_its_oracle():
+    """One view, no sum: the numbers must be those that the oracle's own server gives."""
+    release = MarginalRelease.of([4], [(0,)], 1.0, kinds=["unary-encoding"])
+    reports = release.randomize(np.repeat(np.arange(4), 200)[:, None], rng=1)
+    oracle = release.oracles[0]
+    alone = oracle.estimate(np.ascontiguousarray(reports["report"]))
+    raw = release.estimate(reports).marginal([0], raw=True)
+    assert raw.value == pytest.approx(alone.value, rel=1e-12)
+    assert raw.standard_error == pytest.approx(alone.standard_error, rel=1e-9)
+    for one, other in zip(raw.interval(0.99), alone.interval(0.99), strict=True):
+        assert one == pytest.approx(other, rel=1e-6)
+
+
+def test_the_predicted_error_is_the_measured_one():
+    """Even data, 400 repetitions: the mean of squared errors of the consistent tables without the constraint
+    of signs, within 5 standard errors of the prediction; with it no larger."""
+    release = MarginalRelease.of([2, 3, 2], [(0, 1), (1, 2)], 2.0, kinds=["unary-encoding"])
+    from mechdesign.mechanisms.marginals import make_consistent
+
+    rng, users, sizes = np.random.default_rng(3), 3000, [2, 3, 2]
+    signed, positive, predicted = [], [], 0.0
+    for _ in range(400):
+        data = np.stack([rng.integers(0, size, users) for size in sizes], axis=1)
+        found = release.estimate(release.randomize(data, rng=rng), population=True)
+        tables = make_consistent(found.views, found.unbiased, sizes, found.precision.tolist(), 1.0)
+        signed.append(float(((tables[0] - 1 / 6) ** 2).sum()))
+        estimate = found.marginal([0, 1])
+        predicted += estimate.total_squared_error / 400
+        positive.append(float(((estimate.value - 1 / 6) ** 2).sum()))
+    error = np.std(signed) / 20
+    assert abs(np.mean(signed) - predicted) <= 5 * error
+    assert np.mean(positive) <= predicted + 5 * error
+    assert release.predicted_error([0, 1], users) ** 2 * 6 == pytest.approx(predicted, rel=0.02)
+
+
+def test_several_views_are_more_precise_than_one():
+    release = RELEASES["average"]
+    data = np.zeros((3000, 3), dtype=int)
+    raw = release.estimate(release.randomize(data, rng=2)).marginal([0], raw=True)
+    assert raw.views == (0, 1)
+    assert "unbiased, from 2 view(s)" in str(raw)
+    assert raw.as_json()["shape"] == [3]
+
+
+def test_bounded_intervals_say_so():
+    release = RELEASES["hashing"]
+    found = release.estimate(release.randomize(np.zeros((3000, 2), dtype=int), rng=2))
+    assert "use a bound of the variance" in str(found.marginal([0], raw=True))
+    assert "use a bound" not in str(found.marginal([0, 1], raw=True))
