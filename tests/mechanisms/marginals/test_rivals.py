@@ -332,3 +332,17 @@ def test_the_curator_is_closer_than_local_views_with_the_same_views():
             )
     assert totals[0] * 10 < totals[1]
     assert not curator.certificates()[0].exact
+
+
+def test_marginals_that_are_too_large_are_refused_when_asked_for():
+    codes = np.zeros((50, 24), dtype=int)
+    answer = ExpectationMaximization([2] * 24, 8.0, 2).release(codes, rng=1)
+    with pytest.raises(ParameterError, match=r"16 777 216 cells, 0\.12 GiB; at most 4 194 304 are held"):
+        answer.marginal(range(24))
+    encoded = BinaryEncoded([5] * 6, 8.0, 2, views=[tuple(range(9)), tuple(range(9, 18))])
+    released = encoded.release(codes[:, :6], rng=1)
+    assert released.marginal((0, 1)).shape == (5, 5)
+    with pytest.raises(ParameterError, match="262 144 cells"):
+        released.marginal(range(6))
+    with pytest.raises(ParameterError, match=r"PriView: the views have 33 554 432 cells, 0\.25 GiB"):
+        PriView([2] * 30, 1.0, 2, views=[range(25)])
