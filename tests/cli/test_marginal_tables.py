@@ -1,4 +1,4 @@
-"""Releases of marginals from the shell: randomize, estimate, synthesize; what is refused, and leaves nothing."""
+"""Releases of marginals from the shell: randomize, estimate, synthesize; what is refused leaves nothing."""
 
 from __future__ import annotations
 
@@ -81,7 +81,10 @@ def test_without_a_marginal_every_attribute_is_estimated(folder, capsys):
 
 
 REFUSED = {
-    "an unknown attribute": (["estimate", "m.json", "r.csv", "--marginal", "age,incom"], "did you mean 'income'"),
+    "an unknown attribute": (
+        ["estimate", "m.json", "r.csv", "--marginal", "age,incom"],
+        "did you mean 'income'",
+    ),
     "an attribute twice": (["estimate", "m.json", "r.csv", "--marginal", "age,age"], "'age' stands twice"),
     "raw without a view": (
         ["estimate", "m.json", "r.csv", "--marginal", "age,smokes", "--raw"],
@@ -96,10 +99,16 @@ REFUSED = {
     "an impossible report": (["estimate", "m.json", "report.csv"], "view 0: row 2"),
     "fewer users than views": (["estimate", "m.json", "few.csv"], "1 users are fewer than the 2 views"),
     "no view column": (["estimate", "m.json", "people.csv"], "no column 'view'"),
-    "a value outside": (["randomize", "m.json", "outside.csv", "-o", "new.csv"], "column 'age': values: row 2"),
+    "a value outside": (
+        ["randomize", "m.json", "outside.csv", "-o", "new.csv"],
+        "column 'age': values: row 2",
+    ),
     "a missing column": (["randomize", "m.json", "columns.csv", "-o", "new.csv"], "no column 'smokes'"),
     "reports again": (["randomize", "m.json", "r.csv", "-o", "new.csv"], "no column 'age'"),
-    "no rows": (["run", "m.json", "synthesize", "r.csv", "-o", "new.csv", "--rows", "-1"], "--rows: -1 is not"),
+    "no rows": (
+        ["run", "m.json", "synthesize", "r.csv", "-o", "new.csv", "--rows", "-1"],
+        "--rows: -1 is not",
+    ),
     "no frequencies": (["estimate", "m.json", "r.csv", "--simplex"], "--simplex: is no option"),
 }
 

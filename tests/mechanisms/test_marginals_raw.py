@@ -1,4 +1,4 @@
-"""Scores of sums of cells against enumeration, coverage of raw intervals, predicted against measured errors."""
+"""Scores of sums of cells against enumeration, coverage of raw intervals, predicted and measured errors."""
 
 from __future__ import annotations
 
@@ -80,7 +80,8 @@ def releases():
     yield "subset", MarginalRelease.of([3, 4, 2], [(0, 1), (1, 2)], 0.7, kinds=["subset-selection"])
     yield "average", MarginalRelease.of([3, 2, 2], [(0, 1), (0, 2), (1, 2)], 3.0, shares=[1, 4, 1])
     for kind, oracle in (("hashing", LocalHashing.of(6, 1.0, 3)), ("hadamard", HadamardResponse.of(6, 1.0))):
-        yield kind, MarginalRelease(Attributes([3, 2]), [(0, 1), (0,)], [oracle, UnaryEncoding.optimised(3, 1.0)])
+        alone = UnaryEncoding.optimised(3, 1.0)
+        yield kind, MarginalRelease(Attributes([3, 2]), [(0, 1), (0,)], [oracle, alone])
 
 
 RELEASES = dict(releases())

@@ -40,7 +40,7 @@ NAMES = ["age", "income", "region", "smokes"]
 
 def mixed_release() -> MarginalRelease:
     """Return a release with an oracle of every kind, one of them shared."""
-    attributes = Attributes([2, 4, 4, 2, 5], NAMES + ["car"])
+    attributes = Attributes([2, 4, 4, 2, 5], [*NAMES, "car"])
     shared = UnaryEncoding.optimised(8, 1.0)
     oracles = [
         shared,
