@@ -18,7 +18,7 @@ from mechdesign.core.text import listed, table
 from mechdesign.mechanisms.kary import KaryResponse
 from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.marginals.attributes import Attributes
-from mechdesign.mechanisms.marginals.choice import Oracle, cell_variance, support_shares
+from mechdesign.mechanisms.marginals.choice import Oracle, effect_variance, support_shares
 from mechdesign.mechanisms.marginals.consistency import residual
 from mechdesign.mechanisms.marginals.errors import effect_errors
 from mechdesign.mechanisms.marginals.export import mbi_measurements
@@ -156,7 +156,7 @@ class ReleasedMarginals:
             )
             for place in used
         ]
-        precision = [reports[place] / cell_variance(mechanism.oracles[place]) for place in used]
+        precision = [reports[place] / effect_variance(mechanism.oracles[place]) for place in used]
         return cls(
             attributes,
             tuple(mechanism.views[place] for place in used),
