@@ -89,4 +89,4 @@ def run(quick: bool) -> None:
         spread = sorted({*drawn, *neighbours})
         rows += case(32, 6, users, spread, rival=False)
     print(table(["setting", "step", "seconds", "squared error"], rows))
-    print("mbi computes with junction trees: views of 32 attributes that overlap in circles are beyond them")
+    print("mbi is compared where its junction trees are small; its approximations are not measured")
