@@ -23,7 +23,7 @@ from mechdesign.mechanisms.marginals.consistency import residual
 from mechdesign.mechanisms.marginals.errors import effect_errors
 from mechdesign.mechanisms.marginals.export import mbi_measurements
 from mechdesign.mechanisms.marginals.nonnegative import NonNegative, non_negative
-from mechdesign.mechanisms.marginals.raw import RawMarginal, averaged
+from mechdesign.mechanisms.marginals.raw import RawMarginal, averaged, containing
 from mechdesign.mechanisms.marginals.reconstruction import MOST_CELLS, reconstruct_checked, require_cells
 from mechdesign.mechanisms.marginals.synthetic import SyntheticModel
 
@@ -234,6 +234,7 @@ class ReleasedMarginals:
         return tuple(tuple(self.attributes.labels[place].shown()) for place in places)
 
     def _raw(self, places: View) -> RawMarginal:
+        containing(places, self.views)  # before names are made of what may be many cells
         names = tuple(", ".join(texts) for texts in product(*self._values(places)))
         cells, views = averaged(
             places,
