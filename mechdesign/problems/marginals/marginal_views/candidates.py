@@ -1,13 +1,24 @@
-"""The views that may be taken: all that are unions of wanted marginals, from few cells to many."""
+"""The views that may be taken: unions of wanted marginals that no mixture of smaller views dominates.
+
+A view v is dominated where, for some chances of dropping one of its attributes, the views that are left tell
+at least as much of every wanted marginal in it on average. With rho_i >= a(L / c_i, A) / a(L, A) for all L
+and A, chances proportional to rho_i do it where |v| - |A| >= the sum of rho_i over v. So only views with the
+sum of 1 - rho_i below the largest |A| are of use, and so are all their parts.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mechdesign.problems.marginals.marginal_views import judging
+from mechdesign.problems.marginals.marginal_views.prediction import one_report, planned
 from mechdesign.problems.marginals.marginal_views.problem import MOST_CELLS, MarginalViews
 from mechdesign.problems.marginals.marginal_views.workload import View
+
+ROUNDING = 1e-9
+"""Sums that close count as equal; the view is kept."""
 
 MOST_CANDIDATES = 4000
 """Views that an allocation is computed over, besides the wanted marginals themselves."""
@@ -34,16 +45,20 @@ def candidates(problem: MarginalViews) -> Candidates:
     if problem.views is not None:
         return Candidates(judging.as_views(problem.views))
     numbers = reachable_cells(problem.sizes)
+    kept = retained(problem, numbers)
+    spared = [max(0.0, 1.0 - part) for part in kept]
     most = MOST_CANDIDATES + len(problem.wanted)
     low, high = 0, len(numbers)  # the wanted marginals alone are few enough: no union has a single cell
     found = sorted(problem.wanted)
     while high - low > 1:  # the largest limit with few enough candidates
         middle = (low + high) // 2
-        more = views_up_to(problem, numbers[middle], most)
+        more = views_up_to(problem, numbers[middle], most, spared)
         if more is None:
             high = middle
         else:
             low, found = middle, more
+    if max(kept) > 1.0:  # a view with an attribute more tells more: then nothing is excluded
+        return Candidates(found, tuple(numbers))
     return Candidates(found, tuple(numbers[low + 1 :]))
 
 
@@ -61,16 +76,41 @@ def reachable_cells(sizes: Sequence[int]) -> list[int]:
     return sorted(found)
 
 
-def views_up_to(problem: MarginalViews, limit: int, most: int) -> list[View] | None:
+def retained(problem: MarginalViews, numbers: Sequence[int]) -> list[float]:
+    """Return for each attribute the largest part of an error that is left when a view drops it.
+
+    At most 1: that fewer cells never tell less is checked here, for all numbers of cells that may occur.
+    """
+    small = sorted({problem.cells(one) for one in problem.wanted})
+    largest = {}
+    for size in set(problem.sizes):
+        parts = [0.0]
+        for cells in numbers:
+            if cells % size == 0 and cells // size >= small[0]:
+                wide = planned(cells, problem.epsilon, problem.oracle)
+                narrow = planned(cells // size, problem.epsilon, problem.oracle)
+                parts += [
+                    one_report(narrow, one) / one_report(wide, one)
+                    for one in small
+                    if narrow.cells % one == 0
+                ]
+        largest[size] = max(parts)
+    return [largest[size] for size in problem.sizes]
+
+
+def views_up_to(problem: MarginalViews, limit: int, most: int, spared: Sequence[float]) -> list[View] | None:
     """Return the wanted marginals, and their unions with at most so many cells; None for more than ``most``.
 
-    Parts of a union have no more cells than it, so that no union is missed by going on only from those
-    within the limit.
+    Only unions that may be undominated: the sum of ``spared`` over the attributes is below the largest order.
+    Parts of a union have no more cells than it, and no larger sum, so that none is missed by going on only
+    from those within both limits.
     """
     if problem.order is not None:  # unions of all sets of one size: all sets of at least that size
         steps = [1 << attribute for attribute in range(len(problem.sizes))]
     else:
         steps = [_bits(one) for one in problem.wanted]
+    order = max(map(len, problem.wanted)) + ROUNDING
+    sums = {_bits(one): math.fsum(spared[i] for i in one) for one in problem.wanted}
     cells = {_bits(one): problem.cells(one) for one in problem.wanted}
     added: dict[int, int] = {}  # by how much attributes multiply the cells
     waiting = [one for one, size in cells.items() if size <= limit]
@@ -85,7 +125,9 @@ def views_up_to(problem: MarginalViews, limit: int, most: int) -> list[View] | N
             more = step & ~view
             if more not in added:
                 added[more] = problem.cells(_attributes(more))
-            if cells[view] * added[more] <= limit:
+            total = sums[view] + math.fsum(spared[i] for i in _attributes(more))
+            if cells[view] * added[more] <= limit and total < order:
+                sums[union] = total
                 cells[union] = cells[view] * added[more]
                 waiting.append(union)
     if len(cells) > most:

@@ -134,6 +134,8 @@ def price_left_out(problem: MarginalViews, found: Candidates, terms: Terms, shar
     products = np.cumprod(np.sort(np.array(problem.sizes, dtype=np.float64)))
     worth = 0.0
     for large in found.left_out:
+        if large == 1:
+            continue
         most = int((products <= large).sum())
         plan = planned(large, problem.epsilon, problem.oracle)
         costs = {
