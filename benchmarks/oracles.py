@@ -12,7 +12,12 @@ from numpy.typing import NDArray
 
 import mechdesign as md
 from benchmarks.measure import best_of, shown_mib, weighed
-from benchmarks.rivals import RivalUnavailable, multi_freq_ldpy_oracle, pure_ldp_oracle
+from benchmarks.rivals import (
+    RivalUnavailable,
+    ldp_toolbox_oracle,
+    multi_freq_ldpy_oracle,
+    pure_ldp_oracle,
+)
 from mechdesign.core.text import table
 from mechdesign.mechanisms import KaryResponse
 from mechdesign.mechanisms.oracles import SupportOracle
@@ -47,6 +52,10 @@ RIVALS: tuple[tuple[str, Callable[..., Any], str, int], ...] = (
     ("multi-freq-ldpy", multi_freq_ldpy_oracle, "subset", 64),
     ("multi-freq-ldpy", multi_freq_ldpy_oracle, "hashing", 64),
     ("multi-freq-ldpy", multi_freq_ldpy_oracle, "hashing", 1024),
+    ("ldp-toolbox", ldp_toolbox_oracle, "unary", 64),
+    ("ldp-toolbox", ldp_toolbox_oracle, "subset", 64),
+    ("ldp-toolbox", ldp_toolbox_oracle, "hashing", 64),
+    ("ldp-toolbox", ldp_toolbox_oracle, "unary", 1024),
 )
 
 

@@ -11,7 +11,9 @@ slow: pass a sample, and compare ``values_per_second``.
 
 The ``benchmarks`` extra installs the rivals beside the toolkit. Two of them need help from outside their
 own declared dependencies: pure-ldp 1.2 imports statsmodels without declaring it, and diffprivlib 0.6
-imports names that scikit-learn 1.9 removed, so it needs ``scikit-learn<1.9``.
+imports names that scikit-learn 1.9 removed, so it needs ``scikit-learn<1.9``. ldp-toolbox 0.1 declares a web
+server and a cluster scheduler, which its oracles do not use: ``pip install --no-deps ldp-toolbox numba
+xxhash joblib`` is enough to measure it. None of the libraries releases marginals of several attributes.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.integer[Any]]
 Result = TypeVar("Result")
 
-RIVALS = ("qif", "pure-ldp", "multi-freq-ldpy", "diffprivlib", "opendp")
+RIVALS = ("qif", "pure-ldp", "multi-freq-ldpy", "ldp-toolbox", "diffprivlib", "opendp")
 
 
 class RivalUnavailable(RuntimeError):  # noqa: N818 - it names a state of the table, not a mistake
@@ -224,6 +226,32 @@ def multi_freq_ldpy_oracle(
         return np.asarray(estimates, dtype=np.float64)
 
     return _timed("multi-freq-ldpy", run, len(answers))
+
+
+def ldp_toolbox_oracle(
+    values: Integers, k: int, epsilon: float, kind: Literal["unary", "hashing", "subset"]
+) -> EstimateRun:
+    """A frequency oracle of ldp-toolbox: one compiled client call an answer.
+
+    Optimised unary encoding, optimised local hashing, or subset selection. ``values`` holds symbols 0..k-1.
+    The library clips negative estimates and rescales, so they are biased.
+    """
+    names = {
+        "unary": ("ue", "UnaryEncoding"),
+        "hashing": ("lh", "LocalHashing"),
+        "subset": ("ss", "SubsetSelection"),
+    }
+    short, title = names[kind]
+    module = _load("ldp-toolbox", f"ldp_toolbox.protocols.frequency.{short}")
+    oracle = getattr(module, title)(k, epsilon)
+    answers = values.tolist()
+    _attempt("ldp-toolbox", lambda: oracle.obfuscate(0))  # compiles
+
+    def run() -> Floats:
+        reports = [oracle.obfuscate(answer) for answer in answers]
+        return np.asarray(oracle.estimate(reports), dtype=np.float64)
+
+    return _timed("ldp-toolbox", run, len(answers))
 
 
 def diffprivlib_laplace_mean(values: Floats, low: float, high: float, epsilon: float) -> EstimateRun:

@@ -8,7 +8,6 @@ import pytest
 from mechdesign.core.errors import ParameterError
 from mechdesign.mechanisms.marginals import MarginalRelease
 from mechdesign.mechanisms.marginals.synthetic import SyntheticModel
-from tests.support.statistics import binomial_limits
 
 SIZES = [2, 3, 2, 2, 3]
 VIEWS = [(0, 1, 2), (1, 2, 3), (0, 3), (3, 4), (0, 4)]
@@ -60,7 +59,7 @@ def test_each_link_is_given_part_of_one_earlier_clique():
 
 
 def test_a_chain_is_kept_whole():
-    """Where the views are a chain, the rows follow the Markov chain itself."""
+    """Where the views are a chain, the rows follow it: counts within 5.5 deviations, with a fixed seed."""
     rng = np.random.default_rng(5)
     first, second = rng.dirichlet(np.ones(4)).reshape(2, 2), rng.dirichlet(np.ones(2), size=2)
     pair = first.sum(axis=0)[:, None] * second
@@ -69,8 +68,7 @@ def test_a_chain_is_kept_whole():
     counts = np.bincount(rows @ [4, 2, 1], minlength=8)
     chances = (first[:, :, None] * second[None]).ravel()
     for count, chance in zip(counts, chances, strict=True):
-        low, high = binomial_limits(50_000, float(chance), 1e-6)
-        assert low <= count <= high
+        assert abs(count - 50_000 * chance) <= 5.5 * (50_000 * chance * (1 - chance)) ** 0.5
 
 
 def test_the_release_samples_labels_by_a_seed():

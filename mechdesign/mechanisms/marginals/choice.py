@@ -76,6 +76,20 @@ def cell_variance(oracle: Oracle) -> float:
     return float(mixed * (1 - mixed) / (own - other) ** 2)
 
 
+def effect_variance(oracle: Oracle) -> float:
+    """Return users times the variance of a table's coordinates other than its sum, the cells being even.
+
+    All cells being alike, it is variance less covariance. The scores of the k-ary response and of subsets
+    sum to 1, so the covariance is -v/(D - 1); those of two independent bits, a draw of users apart, have
+    none, and the draw gives -1/D^2, which stands for the other oracles too, whose supports are pairwise
+    nearly independent.
+    """
+    variance, cells = cell_variance(oracle), oracle.labels.size
+    if isinstance(oracle, (KaryResponse, SubsetSelection)):
+        return variance * cells / (cells - 1)
+    return variance + 1.0 / cells**2
+
+
 def noisiest_variance(oracle: Oracle) -> float:
     """Return users times the largest variance that the estimated share of a cell can have."""
     own, other = support_shares(oracle)

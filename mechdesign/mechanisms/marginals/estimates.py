@@ -18,12 +18,12 @@ from mechdesign.core.text import listed, table
 from mechdesign.mechanisms.kary import KaryResponse
 from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.marginals.attributes import Attributes
-from mechdesign.mechanisms.marginals.choice import Oracle, cell_variance, support_shares
+from mechdesign.mechanisms.marginals.choice import Oracle, effect_variance, support_shares
 from mechdesign.mechanisms.marginals.consistency import residual
 from mechdesign.mechanisms.marginals.errors import effect_errors
 from mechdesign.mechanisms.marginals.export import mbi_measurements
 from mechdesign.mechanisms.marginals.nonnegative import NonNegative, non_negative
-from mechdesign.mechanisms.marginals.raw import RawMarginal, averaged
+from mechdesign.mechanisms.marginals.raw import RawMarginal, averaged, containing
 from mechdesign.mechanisms.marginals.reconstruction import MOST_CELLS, reconstruct_checked, require_cells
 from mechdesign.mechanisms.marginals.synthetic import SyntheticModel
 
@@ -156,7 +156,7 @@ class ReleasedMarginals:
             )
             for place in used
         ]
-        precision = [reports[place] / cell_variance(mechanism.oracles[place]) for place in used]
+        precision = [reports[place] / effect_variance(mechanism.oracles[place]) for place in used]
         return cls(
             attributes,
             tuple(mechanism.views[place] for place in used),
@@ -234,6 +234,7 @@ class ReleasedMarginals:
         return tuple(tuple(self.attributes.labels[place].shown()) for place in places)
 
     def _raw(self, places: View) -> RawMarginal:
+        containing(places, self.views)  # before names are made of what may be many cells
         names = tuple(", ".join(texts) for texts in product(*self._values(places)))
         cells, views = averaged(
             places,

@@ -157,6 +157,23 @@ class RawMarginal:
         return {"attributes": list(self.attributes), "shape": list(self.shape), **self.cells.as_json()}
 
 
+def containing(wanted: View, views: Sequence[View]) -> tuple[int, ...]:
+    """Return the numbers of the views that contain all wanted attributes.
+
+    Raises
+    ------
+    EstimationError
+        When no view does.
+    """
+    members = tuple(place for place, view in enumerate(views) if set(wanted) <= set(view))
+    if not members:
+        raise EstimationError(
+            "marginal: no view contains it, so there is no unbiased estimate; leave out raw for the "
+            "reconstruction by maximum entropy"
+        )
+    return members
+
+
 def averaged(
     wanted: View,
     views: Sequence[View],
@@ -167,19 +184,8 @@ def averaged(
     names: tuple[str, ...],
     population: bool,
 ) -> tuple[FrequencyEstimate, tuple[int, ...]]:
-    """Return the weighted average of the views' marginals, flat, and which views have it.
-
-    Raises
-    ------
-    EstimationError
-        When no view contains the wanted attributes.
-    """
-    members = tuple(place for place, view in enumerate(views) if set(wanted) <= set(view))
-    if not members:
-        raise EstimationError(
-            "marginal: no view contains it, so there is no unbiased estimate; leave out raw for the "
-            "reconstruction by maximum entropy"
-        )
+    """Return the weighted average of the views' marginals, flat, and which views have it."""
+    members = containing(wanted, views)
     flat = [_marginal(tables[place], views[place], wanted) for place in members]
     cells = [tables[place].size // flat[0].size for place in members]
     weights = np.array([precision[place] / count for place, count in zip(members, cells, strict=True)])

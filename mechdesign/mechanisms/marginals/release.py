@@ -34,6 +34,7 @@ from mechdesign.mechanisms.marginals.choice import (
     Oracle,
     best_oracle,
     cell_variance,
+    effect_variance,
     noisiest_variance,
     require_oracle,
 )
@@ -242,7 +243,7 @@ class MarginalRelease(CollectingMechanism):
         True
         """
         places, count = self.attributes.positions(wanted), integer("users", users, 1)
-        precision = [count * share / TOTAL / cell_variance(oracle) for oracle, share in self._shared_out()]
+        precision = [count * share / TOTAL / effect_variance(oracle) for oracle, share in self._shared_out()]
         total = effect_errors(places, self.views, self.attributes.sizes, precision)
         return float((total / self.attributes.cells(places)) ** 0.5)
 

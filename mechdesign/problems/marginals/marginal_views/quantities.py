@@ -10,6 +10,7 @@ import numpy as np
 from mechdesign.core.problem import Candidate
 from mechdesign.problems.marginals.marginal_views import judging
 from mechdesign.problems.marginals.marginal_views.problem import MarginalViews
+from mechdesign.problems.marginals.marginal_views.rival_errors import quantities_of_rivals
 from mechdesign.problems.marginals.marginal_views.workload import MOST_MARGINALS
 
 
@@ -21,13 +22,15 @@ def quantities(problem: MarginalViews, solution: Candidate) -> dict[str, Any]:
     ``predicted_error`` is the expected squared error of each wanted marginal, in the problem's order, summed
     over its cells; infinite where no view contains it. ``mean_error`` and ``worst_error`` are over those that
     a view contains, ``gain_over_even`` is the mean error with an even split over that with the shares. All
-    are left out where the marginals are too many, or no view has as many attributes as they have.
+    are left out where the marginals are too many, or no view has as many attributes as they have. For an
+    order and attributes of equal size there are the errors of other methods too: see ``rival_errors``.
     """
     count = int(solution.variables["count"])
     found: dict[str, Any] = {
         "size_and_count": [int(solution.variables["size"]), count],
         "sampling_error": count / problem.users,
     }
+    found |= quantities_of_rivals(problem.sizes, problem.order, problem.users, problem.epsilon)
     if problem.order is not None:
         for size in range(1, len(problem.sizes) + 1):
             found[f"noise_of_size_{size}"] = problem.errors_by_rule(size, 1)[1]

@@ -1,0 +1,113 @@
+"""BE: the release by views (CALM) on attributes that are encoded as bits (Zhang 2019, section 3.4.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+from numpy.typing import NDArray
+
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.errors import ParameterError
+from mechdesign.core.randomness import Rng
+from mechdesign.mechanisms.marginals.choice import KINDS
+from mechdesign.mechanisms.marginals.estimates import ReleasedMarginals
+from mechdesign.mechanisms.marginals.release import MarginalRelease
+from mechdesign.mechanisms.marginals.rivals.base import Rival, Setting, gibibytes, nearest_table, spaced
+from mechdesign.mechanisms.marginals.rivals.cells import Array
+from mechdesign.mechanisms.marginals.rivals.encoding import BinaryEncoding
+
+MOST_CELLS = 1 << 16
+"""Marginals of bits with more cells are refused."""
+
+
+@dataclass(frozen=True, eq=False)
+class DecodedMarginals:
+    """Marginals of attributes from those of their bits."""
+
+    setting: Setting
+    encoding: BinaryEncoding
+    released: ReleasedMarginals
+
+    def marginal(self, attributes: Sequence[int]) -> Array:
+        """Return the marginal: of its bits, without the cells that no value has, as shares again."""
+        wanted = self.setting.wanted(attributes)
+        cells = 1 << sum(self.encoding.bits[attribute] for attribute in wanted)
+        if cells > MOST_CELLS:
+            raise ParameterError(
+                f"attributes: their bits have a table of {spaced(cells)} cells, {gibibytes(cells)}; at most "
+                f"{spaced(MOST_CELLS)} are reconstructed: name fewer attributes, or release them unencoded"
+            )
+        table = self.released.marginal(self.encoding.places_of(wanted)).value
+        return nearest_table(self.encoding.decode(table, wanted))
+
+
+class BinaryEncoded(Rival):
+    """BE: views of bits instead of attributes.
+
+    Parameters
+    ----------
+    sizes, epsilon, order
+        See :class:`~mechdesign.mechanisms.marginals.rivals.base.Setting`.
+    views : sequence of sequences of int
+        Sets of bits, by their numbers in the encoding.
+    kinds : sequence of str
+        The oracles to choose from, as for ``MarginalRelease.of``.
+
+    Examples
+    --------
+    >>> rival = BinaryEncoded([3, 2], 1.0, 1, views=[(0, 1), (1, 2)])
+    >>> rival.release([[2, 1]] * 4000, rng=1).marginal((0,)).argmax()
+    np.int64(2)
+    """
+
+    name: ClassVar[str] = "BE"
+
+    def __init__(
+        self,
+        sizes: Sequence[int],
+        epsilon: float,
+        order: int,
+        views: Sequence[Sequence[int]],
+        kinds: Sequence[str] = KINDS,
+    ) -> None:
+        super().__init__(sizes, epsilon, order)
+        bits = [2] * sum(self.encoding.bits)
+        self.views_of_bits = MarginalRelease.of(bits, views, self.setting.epsilon, kinds=kinds)
+
+    @cached_property
+    def encoding(self) -> BinaryEncoding:
+        """The bits of the attributes."""
+        return BinaryEncoding(self.setting.sizes)
+
+    def why_not(self) -> str | None:
+        """Say how large a wanted marginal of bits would be."""
+        cells = 1 << sum(sorted(self.encoding.bits)[-self.setting.order :])
+        if cells <= MOST_CELLS:
+            return None
+        return (
+            f"the bits of {self.setting.order} attributes have a table of {spaced(cells)} cells, "
+            f"{gibibytes(cells)}; at most {spaced(MOST_CELLS)} are reconstructed: ask for a lower order, or "
+            "release the attributes unencoded (MarginalRelease)"
+        )
+
+    def certificates(self) -> tuple[Certificate, ...]:
+        """Return the exact certificates of the release of bits."""
+        return self.views_of_bits.certificates()
+
+    def randomize(self, codes: Any, rng: Rng = None) -> NDArray[Any]:
+        """Return one report a person, about a view of bits."""
+        bits = self.encoding.encode(self.setting.people(codes))
+        return self.views_of_bits.randomize(bits, rng=rng)
+
+    def estimate(self, reports: NDArray[Any]) -> DecodedMarginals:
+        """Return the answers."""
+        return DecodedMarginals(self.setting, self.encoding, self.views_of_bits.estimate(reports))
+
+    def predicted_error(self, attributes: Sequence[int], users: int, table: Array | None = None) -> float:
+        """Refuse: what consistency saves and reconstruction costs has no formula."""
+        raise ParameterError(
+            "BE: the error of a reconstructed marginal has no formula; simulate it with release"
+        )

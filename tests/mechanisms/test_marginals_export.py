@@ -1,0 +1,44 @@
+"""Export of noisy views to mbi: the module is imported when it is asked for, and need not be installed."""
+
+from __future__ import annotations
+
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from mechdesign.core.errors import MissingPackageError
+from mechdesign.mechanisms.marginals import MarginalRelease
+from mechdesign.mechanisms.marginals.export import plain_measurements
+
+
+@pytest.fixture
+def found():
+    release = MarginalRelease.of([2, 3], [(0, 1), (1,)], 2.0, names=["a", "b"])
+    return release.estimate(release.randomize([[0, 2], [1, 1]] * 500, rng=1))
+
+
+def test_measurements_are_the_unbiased_views_with_their_deviation(found, monkeypatch):
+    made = SimpleNamespace(
+        Domain=lambda names, sizes: (names, sizes),
+        LinearMeasurement=lambda values, clique, stddev: (values, clique, stddev),
+    )
+    monkeypatch.setitem(sys.modules, "mbi", made)
+    domain, measurements = found.to_mbi()
+    assert domain == (["a", "b"], [2, 3])
+    assert [clique for _, clique, _ in measurements] == [("a", "b"), ("b",)]
+    old = plain_measurements(found.attributes, found.views, found.unbiased, found.precision)
+    for (values, clique, deviation), (query, same, sigma, members), table, certain in zip(
+        measurements, old, found.unbiased, found.precision, strict=True
+    ):
+        assert values.tolist() == same.tolist() == table.ravel().tolist()
+        assert deviation == sigma == certain**-0.5
+        assert clique == members
+        assert (query == np.eye(len(values))).all()
+
+
+def test_without_mbi_the_message_says_what_to_install(found, monkeypatch):
+    monkeypatch.setitem(sys.modules, "mbi", None)
+    with pytest.raises(MissingPackageError, match="pip install mbi"):
+        found.to_mbi()
