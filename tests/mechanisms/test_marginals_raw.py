@@ -12,7 +12,7 @@ import pytest
 from mechdesign.core.randomness import TOTAL
 from mechdesign.mechanisms.kary import KaryChannel, KaryResponse
 from mechdesign.mechanisms.marginals import Attributes, MarginalRelease, make_consistent
-from mechdesign.mechanisms.marginals.choice import KINDS, support_shares
+from mechdesign.mechanisms.marginals.choice import KINDS, effect_variance, support_shares
 from mechdesign.mechanisms.marginals.sums import score_moments
 from mechdesign.mechanisms.oracles import HadamardResponse, LocalHashing, SubsetSelection, UnaryEncoding
 from tests.support.statistics import binomial_limits
@@ -46,18 +46,30 @@ def supported_sets(oracle, own: int) -> dict[tuple[int, ...], Fraction]:
     return found
 
 
+ORACLES = {
+    "kary": KaryResponse.from_channel(KaryChannel(CELLS, np.arange(CELLS), 1.0)),
+    "optimised": UnaryEncoding.optimised(CELLS, 1.0),
+    "symmetric": UnaryEncoding.symmetric(CELLS, 2.0),
+    "two": SubsetSelection.of(CELLS, 1.0, 2),
+    "three": SubsetSelection.of(CELLS, 0.5, 3),
+}
+
+
+@pytest.mark.parametrize("oracle", ORACLES.values(), ids=ORACLES)
+def test_the_variance_of_effects_is_variance_less_covariance(oracle):
+    """Of the scores of two cells, over all reports of users spread evenly; as fractions until the end."""
+    own, other = support_shares(oracle)
+    square = mixed = Fraction(0)
+    for user in range(CELLS):
+        for chosen, chance in supported_sets(oracle, user).items():
+            first, second = (((cell in chosen) - other) / (own - other) for cell in (0, 1))
+            square += chance * first**2 / CELLS
+            mixed += chance * first * second / CELLS
+    assert effect_variance(oracle) == pytest.approx(float(square - mixed), rel=1e-12)
+
+
 @pytest.mark.parametrize("summed", [1, 2, 4])
-@pytest.mark.parametrize(
-    "oracle",
-    [
-        KaryResponse.from_channel(KaryChannel(CELLS, np.arange(CELLS), 1.0)),
-        UnaryEncoding.optimised(CELLS, 1.0),
-        UnaryEncoding.symmetric(CELLS, 2.0),
-        SubsetSelection.of(CELLS, 1.0, 2),
-        SubsetSelection.of(CELLS, 0.5, 3),
-    ],
-    ids=["kary", "optimised", "symmetric", "two", "three"],
-)
+@pytest.mark.parametrize("oracle", ORACLES.values(), ids=ORACLES)
 def test_moments_of_sums_are_those_of_all_reports(oracle, summed):
     """Equal to the last bit: both are fractions, rounded once."""
     own, other = support_shares(oracle)
@@ -146,6 +158,16 @@ def test_several_views_are_more_precise_than_one():
     assert raw.views == (0, 1)
     assert "unbiased, from 2 view(s)" in str(raw)
     assert raw.as_json()["shape"] == [3]
+
+
+def test_views_are_weighed_by_precision_and_cells():
+    release = MarginalRelease.of([3, 2, 4], [(0, 1), (0, 2)], 1.0, shares=[1, 2], kinds=["unary-encoding"])
+    data = np.stack([np.arange(6000) % size for size in (3, 2, 4)], axis=1)
+    found = release.estimate(release.randomize(data, rng=2))
+    weights = np.array([found.precision[0] / 2, found.precision[1] / 4])
+    parts = [table.sum(axis=1) for table in found.unbiased]
+    expected = (weights[0] * parts[0] + weights[1] * parts[1]) / weights.sum()
+    assert found.marginal([0], raw=True).value == pytest.approx(expected, rel=1e-12)
 
 
 def test_bounded_intervals_say_so():

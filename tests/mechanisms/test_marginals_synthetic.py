@@ -58,6 +58,25 @@ def test_each_link_is_given_part_of_one_earlier_clique():
         assert any(set(link.clique) <= set(view) for view in VIEWS)
 
 
+def test_a_view_that_closes_a_circle_is_linked_to_one_clique():
+    """0 - 1 - 2 are tied closely, 3 is alone: the last view meets two cliques in 0 and in 2, not in one."""
+    tie = np.array([[0.45, 0.05], [0.05, 0.45]])
+    joint = np.einsum("ab,bc,d->abcd", tie, tie * 2, [0.3, 0.7])
+    joint[0, :, 0, 0] *= 1.2
+    joint /= joint.sum()
+    views = [(0, 1), (1, 2), (0, 2, 3)]
+    tables = [joint.sum(axis=tuple(a for a in range(4) if a not in view)) for view in views]
+    model = SyntheticModel.of(views, tables, [2, 2, 2, 2])
+    assert len(model.links) == 3
+    assert len(model.links[-1].given) == 1
+    rows = model.sample(100_000, np.random.default_rng(2))
+    for clique in model.cliques:
+        chances = joint.sum(axis=tuple(a for a in range(4) if a not in clique)).ravel()
+        cells = np.ravel_multi_index(rows[:, clique].T, [2] * len(clique))
+        counts = np.bincount(cells, minlength=len(chances))
+        assert (np.abs(counts - 1e5 * chances) <= 5.5 * (1e5 * chances * (1 - chances)) ** 0.5).all()
+
+
 def test_a_chain_is_kept_whole():
     """Where the views are a chain, the rows follow it: counts within 5.5 deviations, with a fixed seed."""
     rng = np.random.default_rng(5)
