@@ -35,8 +35,9 @@ def assert_can_fail(claim: Claim, found: Any) -> None:
 def _assert_trend_can_fail(claim: Claim, found: Series) -> None:
     top = max(range(len(found.numbers)), key=lambda number: found.numbers[number])
     place = replace(claim, relation="largest-at", value=found.points[top], tolerance=0.0)
-    assert judge(place, found) == "holds", "the largest is where it was found"
-    assert {judge(replace(place, value=point), found) for point in found.points} == {"holds", "refuted"}
+    if found.numbers.count(found.numbers[top]) == 1:  # of equal largest ones none is the largest
+        assert judge(place, found) == "holds", "the largest is where it was found"
+        assert {judge(replace(place, value=point), found) for point in found.points} == {"holds", "refuted"}
     if claim.relation in PLACES:
         others = [judge(replace(claim, value=point), found) for point in found.points]
         assert others.count("holds") <= 1
