@@ -131,6 +131,17 @@ def award(slot: Slot) -> Award:
     )
 
 
+def paid(slot: Slot, user: int) -> int | None:
+    """Return what :func:`award` pays one user; None if it does not win."""
+    ahead = preselected(slot)
+    weights = competing(slot, ahead)
+    stages = covered(Covering(slot, remaining(slot, ahead), weights.copy()))
+    place = {stage.user: number for number, stage in enumerate(stages)}
+    if user not in place and user not in ahead:
+        return None
+    return _payment(slot, user, place.get(user), ahead, stages, weights)
+
+
 def preselected(slot: Slot) -> tuple[int, ...]:
     """Return who wins before phase 2: those who are forced, and those without a positive weight."""
     weights, forced = slot.weights, slot.forced

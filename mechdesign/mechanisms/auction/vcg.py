@@ -1,13 +1,14 @@
-"""The best set of winners of a slot by integer programming, with Vickrey-Clarke-Groves payments.
+"""The best set of winners of a slot, with Vickrey-Clarke-Groves payments.
 
 A winner is paid the largest price at which the best set would still have it: what the others' best value
 without it exceeds the others' value with it, counted back into money. Weights are summed in whole numbers, so a
-payment is exact for the sets that the solver found; whether those are the best ones is the solver's word.
+payment is exact for the sets that were found. By integer programming it is the solver's word that those are the
+best ones; by dynamic programming, for small slots, it is proven.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,17 +58,55 @@ def best_cover(slot: Slot, needs: Sequence[int], candidates: Sequence[int]) -> B
     return Best(users, sum(slot.weights[user] for user in users))
 
 
+MOST_STATES = 100_000
+"""Steps of dynamic programming: users times states of what is still needed."""
+
+
+def states(slot: Slot) -> int:
+    """Return how many steps dynamic programming would take."""
+    found = slot.users
+    for need in slot.requirements.tolist():
+        found *= need + 1
+    return found
+
+
+def best_cover_exactly(slot: Slot, needs: Sequence[int], candidates: Sequence[int]) -> Best | None:
+    """Return the same as :func:`best_cover` by dynamic programming over what is still needed, proven.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from mechdesign.mechanisms.auction.slot import slot_of
+    >>> able = np.array([[True, True], [True, False], [False, True]])
+    >>> slot = slot_of([5, 2, 2], able, np.array([1, 1]), 1.0, [Fraction(0)] * 3)
+    >>> best_cover_exactly(slot, [1, 1], [0, 1, 2]) == Best((1, 2), slot.weights[1] + slot.weights[2])
+    True
+    """
+    best: dict[tuple[int, ...], tuple[int, tuple[int, ...]]] = {tuple(needs): (0, ())}
+    for user in candidates:
+        weight, tasks = slot.weights[user], slot.able[user].tolist()
+        for state, (total, users) in list(best.items()):
+            left = tuple(max(0, need - able) for need, able in zip(state, tasks, strict=True))
+            if left != state and (left not in best or total + weight < best[left][0]):
+                best[left] = (total + weight, (*users, user))
+    found = best.get((0,) * len(needs))
+    return None if found is None else Best(found[1], found[0])
+
+
+Cover = Callable[[Slot, Sequence[int], Sequence[int]], Best | None]
+
+
 class Auctioneer:
     """The best sets of a slot with and without each winner, each solved once."""
 
-    def __init__(self, slot: Slot) -> None:
-        self.slot = slot
+    def __init__(self, slot: Slot, cover: Cover = best_cover) -> None:
+        self.slot, self.cover = slot, cover
         self.ahead = preselected(slot)
         self.needs = remaining(slot, self.ahead)
         ahead = set(self.ahead)
         self.candidates = [user for user in slot.admitted.nonzero()[0].tolist() if user not in ahead]
         self._without: dict[int, Best | None] = {}
-        found = best_cover(slot, self.needs, self.candidates)
+        found = cover(slot, self.needs, self.candidates)
         if found is None:
             raise MethodError("integer program of a slot: nobody is left for an open task; find more users first")
         self.best = found
@@ -77,7 +116,7 @@ class Auctioneer:
         if user not in self._without:
             needs = remaining(self.slot, (other for other in self.ahead if other != user))
             left = [other for other in self.candidates if other != user]
-            self._without[user] = best_cover(self.slot, needs, left)
+            self._without[user] = self.cover(self.slot, needs, left)
         return self._without[user]
 
     def improve(self) -> None:
@@ -107,6 +146,16 @@ class Auctioneer:
         self.improve()
         winners = (*self.ahead, *self.best.users)
         return Award(winners, tuple(self.price(user) for user in winners))
+
+
+    def paid(self, user: int) -> int | None:
+        """Return what a user is paid; None if it does not win."""
+        return self.price(user) if user in (*self.ahead, *self.best.users) else None
+
+
+def award_exactly(slot: Slot) -> Award:
+    """Return the best winners of a small slot, proven by dynamic programming, and their payments."""
+    return Auctioneer(slot, best_cover_exactly).award()
 
 
 def award(slot: Slot) -> Award:

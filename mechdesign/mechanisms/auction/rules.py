@@ -1,0 +1,156 @@
+"""The rules that decide a slot, by name, and the proof each one's truthfulness rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mechdesign.audit.auctions import Asked, Money, Report, Search, search_misreports, subsets
+from mechdesign.mechanisms.auction import greedy, published, vcg
+from mechdesign.mechanisms.auction.slot import Slot
+
+Decided = greedy.Award | published.PublishedAward
+
+MOST_EXHAUSTIVE = 8
+"""With more users than this, misreports are drawn."""
+
+SAMPLED, SLOW = (20, 12), (3, 3)
+"""Users whose misreports are drawn, and how many each; fewer where each question is an integer program."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule for one slot.
+
+    Attributes
+    ----------
+    name : str
+    award : callable
+        Winners and payments of a slot without obstacle; None where the rule has no answer.
+    argument : str
+        Why no misreport gains; empty where some do.
+    paid : callable
+        What one user is paid; None if it does not win.
+    slow : callable
+        Whether every question about this slot is an integer program.
+    """
+
+    name: str
+    award: Callable[[Slot], Decided | None]
+    argument: str
+    paid: Callable[[Slot, int], Money | None]
+    slow: Callable[[Slot], bool] = lambda slot: False
+
+    def asked(self, slot: Slot) -> Asked:
+        """Return the rule as the audit asks it: what a user gets for a report while the others stay."""
+
+        def paid(user: int, report: Report) -> Money | None:
+            changed = reported(slot, user, report)
+            return None if changed.obstacle() else self.paid(changed, user)
+
+        return paid
+
+
+def _published_paid(slot: Slot, user: int) -> Money | None:
+    chosen = published.selected(slot)
+    if chosen is None or user not in [winner for winner, _ in chosen]:
+        return None
+    return published.payment(slot, user)
+
+
+def _vcg_paid(slot: Slot, user: int) -> Money | None:
+    cover = vcg.best_cover if _is_large(slot) else vcg.best_cover_exactly
+    return vcg.Auctioneer(slot, cover).paid(user)
+
+
+def _is_large(slot: Slot) -> bool:
+    return vcg.states(slot) > vcg.MOST_STATES
+
+
+RULES = {
+    "greedy": Rule(
+        "greedy",
+        greedy.award,
+        "whoever wins also wins with a lower price or more tasks, and is paid the largest price that wins",
+        greedy.paid,
+    ),
+    "exact": Rule(
+        "exact",
+        vcg.award_exactly,
+        "a winner is paid what its absence costs the others, and the best sets are proven",
+        _vcg_paid,
+    ),
+    "milp": Rule("milp", vcg.award, "", _vcg_paid, _is_large),
+    "published": Rule("published", published.award, "", _published_paid),
+}
+
+
+def reported(slot: Slot, user: int, report: Report) -> Slot:
+    """Return the slot with another report of one user.
+
+    Examples
+    --------
+    >>> from mechdesign.mechanisms.auction.slot import slot_of
+    >>> from fractions import Fraction
+    >>> slot = slot_of([3], np.array([[True, True]]), np.array([1, 1]), 1.0, [Fraction(0)])
+    >>> reported(slot, 0, (5, (1,))).prices, reported(slot, 0, (5, (1,))).able.tolist()
+    ((5,), [[False, True]])
+    """
+    price, tasks = report
+    able = slot.able.copy()
+    able[user] = False
+    able[user, list(tasks)] = True
+    prices = (*slot.prices[:user], price, *slot.prices[user + 1 :])
+    return replace(slot, prices=prices, able=able)
+
+
+def misreports(rule: Rule, slot: Slot) -> Search:
+    """Look for a profitable misreport of bid or tasks.
+
+    With few users and tasks every report is tried at which the greedy rules can answer differently: all sets of
+    tasks, and around every price at which the user's ratio meets another one's. With many, users and
+    reports are drawn.
+    """
+    truths = [(price, tasks) for price, tasks in zip(slot.prices, slot.tasks, strict=True)]
+    small = slot.users <= MOST_EXHAUSTIVE and slot.able.shape[1] <= 4 and not rule.slow(slot)
+    if small:
+        users = range(slot.users)
+        return search_misreports(
+            rule.asked(slot), truths, lambda user: _all_reports(slot, user), users, exhaustive=True
+        )
+    rng = np.random.default_rng(slot.users)
+    count, each = SLOW if rule.slow(slot) else SAMPLED
+    some = rng.permutation(slot.users)[:count].tolist()
+    return search_misreports(
+        rule.asked(slot), truths, lambda user: _some_reports(slot, user, each, rng), some, exhaustive=False
+    )
+
+
+def _all_reports(slot: Slot, user: int) -> Iterator[Report]:
+    """Yield all sets of tasks with a price on either side of every price where an order of ratios changes."""
+    most = int(slot.able.shape[1])
+    slope, offset = slot.slope, slot.offsets[user]
+    meeting = {0, offset // slope}
+    for other in range(slot.users):
+        if other != user:
+            for own in range(1, most + 1):
+                for gain in range(1, most + 1):
+                    meeting.add((slot.weights[other] * own // gain + offset) // slope)
+    if slot.reserve is not None:
+        meeting.add(slot.reserve)
+    prices = sorted({price for near in meeting for price in (near - 1, near, near + 1) if price >= 0})
+    for tasks in subsets(slot.tasks[user]):
+        for price in prices:
+            yield price, tasks
+
+
+def _some_reports(slot: Slot, user: int, count: int, rng: np.random.Generator) -> Iterator[Report]:
+    """Yield prices up to twice the own one, and prices of others, with all or some of the tasks."""
+    own, tasks = slot.prices[user], slot.tasks[user]
+    chosen = list(subsets(tasks, rng))
+    for number in range(count):
+        other = slot.prices[int(rng.integers(slot.users))]
+        price = (own, other, int(own * rng.uniform(0.0, 2.0)))[number % 3]
+        yield price, chosen[int(rng.integers(len(chosen))) if number % 3 == 0 else 0]
