@@ -124,11 +124,18 @@ def award(slot: Slot) -> Award:
     ahead = preselected(slot)
     weights = competing(slot, ahead)
     stages = covered(Covering(slot, remaining(slot, ahead), weights.copy()))
-    winners = (*ahead, *(stage.user for stage in stages))
+    chosen = (*ahead, *(stage.user for stage in stages))
     place = {stage.user: number for number, stage in enumerate(stages)}
     return Award(
-        winners, tuple(_payment(slot, user, place.get(user), ahead, stages, weights) for user in winners)
+        chosen, tuple(_payment(slot, user, place.get(user), ahead, stages, weights) for user in chosen)
     )
+
+
+def winners(slot: Slot) -> tuple[int, ...]:
+    """Return who wins, without computing what they are paid."""
+    ahead = preselected(slot)
+    stages = covered(Covering(slot, remaining(slot, ahead), competing(slot, ahead)))
+    return (*ahead, *(stage.user for stage in stages))
 
 
 def paid(slot: Slot, user: int) -> int | None:

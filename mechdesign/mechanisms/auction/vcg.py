@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mechdesign.core.errors import MethodError
 from mechdesign.mechanisms.auction.greedy import Award, preselected, remaining
 from mechdesign.mechanisms.auction.slot import MOST_UNITS, Slot
+from mechdesign.solvers.integer import BinaryProgram, solve_binary
 
 
 @dataclass(frozen=True)
@@ -35,22 +35,11 @@ def best_cover(slot: Slot, needs: Sequence[int], candidates: Sequence[int]) -> B
     MethodError
         When the solver ends without an answer.
     """
-    from scipy.sparse import csr_array
-
-    from mechdesign.solvers.integer import BinaryProgram, solve_binary
-
-    limits = np.asarray(needs, dtype=np.float64)
-    wanted = limits > 0
-    if not wanted.any():
+    if not any(needs):
         return Best((), 0)
-    useful = [user for user in candidates if slot.able[user, wanted].any()]
-    rows = slot.able[useful][:, wanted].T
-    if (rows.sum(axis=1) < limits[wanted]).any():
+    program, useful = program_of(slot, needs, candidates)
+    if (program.rows.sum(axis=1) < program.limits).any():
         return None
-    costs = np.array([slot.weights[user] / slot.scale for user in useful])
-    program = BinaryProgram(
-        costs, csr_array(rows.astype(np.float64)), limits[wanted], np.zeros(len(useful), dtype=np.bool_)
-    )
     result = solve_binary(program)
     if result.status not in ("optimal", "feasible"):
         raise MethodError(f"integer program of a slot: {result.message}")
@@ -173,40 +162,42 @@ def award(slot: Slot) -> Award:
     return Auctioneer(slot).award()
 
 
-def relaxation(slot: Slot) -> float:
-    """Return a proven lower bound of the objective of a slot, from the linear relaxation.
-
-    Users without a positive weight are in some best set; the rest is a covering program over [0, 1].
-    """
+def program_of(slot: Slot, needs: Sequence[int], candidates: Sequence[int]) -> tuple[BinaryProgram, list[int]]:
+    """Return the covering program of what is needed, and the users that its variables stand for."""
     from scipy.sparse import csr_array
 
-    from mechdesign.solvers.linear import LinearProgram, solve_linear
+    limits = np.asarray(needs, dtype=np.float64)
+    wanted = limits > 0
+    useful = [user for user in candidates if slot.able[user, wanted].any()]
+    rows = csr_array(slot.able[useful][:, wanted].T.astype(np.float64))
+    costs = np.array([slot.weights[user] / slot.scale for user in useful])
+    return BinaryProgram(costs, rows, limits[wanted], np.zeros(len(useful), dtype=np.bool_)), useful
+
+
+def lower_bound(slot: Slot, winners: Iterable[int], nodes: int = 1) -> float:
+    """Return a proven lower bound of the objective: the linear relaxation, or better with more nodes.
+
+    Users without a positive weight are in some best set; the rest is a covering program.
+
+    Parameters
+    ----------
+    slot : Slot
+    winners : iterable of int
+        Users who cover everything.
+    nodes : int
+        Linear programs that may be solved.
+    """
+    from mechdesign.solvers.branch import branch
 
     ahead = preselected(slot)
+    taken = set(ahead)
     base = sum(slot.weights[user] for user in ahead) / slot.scale
-    needs = np.asarray(remaining(slot, ahead), dtype=np.float64)
-    left = _left(slot, ahead)
-    if not needs.any():
+    needs = remaining(slot, ahead)
+    left = [user for user in slot.admitted.nonzero()[0].tolist() if user not in taken]
+    if not any(needs):
         return float(np.nextafter(base, -np.inf))
-    rows = csr_array(-slot.able[left][:, needs > 0].T.astype(np.float64))
-    weights = np.array([slot.weights[user] / slot.scale for user in left])
-    program = LinearProgram(
-        -weights,
-        rows,
-        -needs[needs > 0],
-        csr_array((0, len(left))),
-        np.zeros(0),
-        np.zeros(len(left)),
-        np.ones(len(left)),
-    )
-    result = solve_linear(program)
-    if result.bound is None:
-        raise MethodError(f"linear relaxation of a slot: {result.message}")
-    return float(np.nextafter(base - result.bound, -np.inf))
-
-
-def _left(slot: Slot, ahead: Iterable[int]) -> NDArray[np.int64]:
-    competing = slot.admitted.copy()
-    competing[list(ahead)] = False
-    found: NDArray[np.int64] = competing.nonzero()[0]
-    return found
+    program, useful = program_of(slot, needs, left)
+    chosen = set(winners)
+    incumbent = np.array([user in chosen for user in useful], dtype=np.bool_)
+    bound = base + branch(program, incumbent, nodes).bound
+    return bound - 4 * np.spacing(abs(base) + abs(bound))
