@@ -123,9 +123,7 @@ def _require_different(paths: Sequence[str]) -> None:
                 raise ParameterError(f"{path}: is the same file as {other}; name it once")
 
 
-def _written(
-    options: argparse.Namespace, blocks: Iterator[Block], digest: str, kept: Sequence[str]
-) -> str:
+def _written(options: argparse.Namespace, blocks: Iterator[Block], digest: str, kept: Sequence[str]) -> str:
     """Write the blocks of an operation; over an existing file only by the same command, or by force."""
     inputs = [options.mechanism, *options.inputs, *kept]
     require_output(options.output, inputs, options.force, lambda: is_from(options.output, digest))

@@ -152,9 +152,7 @@ def paid(slot: Slot, user: int) -> int | None:
 def preselected(slot: Slot) -> tuple[int, ...]:
     """Return who wins before phase 2: those who are forced, and those without a positive weight."""
     weights, forced = slot.weights, slot.forced
-    return tuple(
-        user for user in slot.admitted.nonzero()[0].tolist() if weights[user] <= 0 or user in forced
-    )
+    return tuple(user for user in slot.admitted.nonzero()[0].tolist() if weights[user] <= 0 or user in forced)
 
 
 def competing(slot: Slot, ahead: Iterable[int]) -> Doubles:

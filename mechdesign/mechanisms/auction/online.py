@@ -294,7 +294,9 @@ class OnlineAuction(Mechanism):
         bids = checked_bids(rng.uniform(0.2, 1.0, (users, 2)) * min(top, 4.0) / (1.0 + self.epsilon))
         prices = prices_of(bids, self._exact_epsilon)
         gamma = rational("tradeoff", self.tradeoff)
-        backlog = [gamma * price * UNIT * share for price, share in zip(prices, (0, 2, 0, 1, 0, 0), strict=True)]
+        backlog = [
+            gamma * price * UNIT * share for price, share in zip(prices, (0, 2, 0, 1, 0, 0), strict=True)
+        ]
         if self.policy != "online":
             backlog = [Fraction(0)] * users
         return slot_of(prices, able, needs, self.tradeoff, backlog, self.reserve)
@@ -362,6 +364,9 @@ def _names(tasks: Sequence[str]) -> tuple[str, ...]:
 
 def _digest(names: Sequence[str], bids: Mapping[str, Bid], needs: Sequence[int]) -> str:
     """Return what tells the bids of a slot, and what was asked for, from others."""
-    rows = [[name, float(bids[name].sensing), float(bids[name].privacy), sorted(bids[name].tasks)] for name in names]
+    rows = [
+        [name, float(bids[name].sensing), float(bids[name].privacy), sorted(bids[name].tasks)]
+        for name in names
+    ]
     text = json.dumps([rows, list(needs)])
     return sha256(text.encode()).hexdigest()

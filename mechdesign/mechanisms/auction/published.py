@@ -37,7 +37,9 @@ def selected(slot: Slot, without: int | None = None) -> list[tuple[int, tuple[bo
     chosen = []
     while needs.any():
         wanted = needs > 0
-        ratios = [(Fraction(slot.weights[user], gain), user) for user in left if (gain := _gain(slot, user, wanted))]
+        ratios = [
+            (Fraction(slot.weights[user], gain), user) for user in left if (gain := _gain(slot, user, wanted))
+        ]
         if not ratios:
             return None
         user = min(ratios)[1]

@@ -103,7 +103,9 @@ class Decision:
 
     def as_json(self) -> dict[str, Any]:
         """Return the decision as plain values."""
-        return {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
+        return {
+            key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()
+        }
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Decision:

@@ -92,9 +92,7 @@ class Slot:
         users, numbers = self.able.nonzero()
         ends = np.cumsum(np.bincount(users, minlength=self.users)).tolist()
         plain = numbers.tolist()
-        return tuple(
-            tuple(plain[start:end]) for start, end in zip([0, *ends[:-1]], ends, strict=True)
-        )
+        return tuple(tuple(plain[start:end]) for start, end in zip([0, *ends[:-1]], ends, strict=True))
 
     @cached_property
     def admitted(self) -> Flags:

@@ -123,7 +123,9 @@ def _bids(source: Source) -> dict[str, Bid]:
                 wrong = ~((amounts[column] >= 0.0) & np.isfinite(amounts[column]))
                 if wrong.any():
                     row = int(np.argmax(wrong))
-                    raise RowError("bids", row, f": {amounts[column][row]:g} is no finite cost >= 0; correct it")
+                    raise RowError(
+                        "bids", row, f": {amounts[column][row]:g} is no finite cost >= 0; correct it"
+                    )
         lists = [_words(text) for text in np.asarray(block[TASKS]).tolist()]
         with located(source, USER):
             for row, name in enumerate(names):

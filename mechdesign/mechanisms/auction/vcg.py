@@ -97,7 +97,9 @@ class Auctioneer:
         self._without: dict[int, Best | None] = {}
         found = cover(slot, self.needs, self.candidates)
         if found is None:
-            raise MethodError("integer program of a slot: nobody is left for an open task; find more users first")
+            raise MethodError(
+                "integer program of a slot: nobody is left for an open task; find more users first"
+            )
         self.best = found
 
     def without(self, user: int) -> Best | None:
@@ -136,7 +138,6 @@ class Auctioneer:
         winners = (*self.ahead, *self.best.users)
         return Award(winners, tuple(self.price(user) for user in winners))
 
-
     def paid(self, user: int) -> int | None:
         """Return what a user is paid; None if it does not win."""
         return self.price(user) if user in (*self.ahead, *self.best.users) else None
@@ -162,7 +163,9 @@ def award(slot: Slot) -> Award:
     return Auctioneer(slot).award()
 
 
-def program_of(slot: Slot, needs: Sequence[int], candidates: Sequence[int]) -> tuple[BinaryProgram, list[int]]:
+def program_of(
+    slot: Slot, needs: Sequence[int], candidates: Sequence[int]
+) -> tuple[BinaryProgram, list[int]]:
     """Return the covering program of what is needed, and the users that its variables stand for."""
     from scipy.sparse import csr_array
 

@@ -23,7 +23,9 @@ def uniform_bids(users: int, low: float = 1.0, high: float = 2.0, seed: int = 0)
     return rng.uniform(least, most, (count, 2))
 
 
-def random_tasks(users: int, tasks: int, least: int = 1, most: int | None = None, seed: int = 0) -> list[list[int]]:
+def random_tasks(
+    users: int, tasks: int, least: int = 1, most: int | None = None, seed: int = 0
+) -> list[list[int]]:
     """Return for each user a number of tasks, uniform from least to most, and that many random tasks."""
     count = integer("tasks: users", users, 1, MOST_DRAWN)
     kinds = integer("tasks: tasks", tasks, 1, 10_000)

@@ -53,6 +53,8 @@ def drawn(
         bids[:], able[:] = bids[0], able[0]
     rng = np.random.default_rng([seed, 2])
     goals = np.array([accuracies(tasks, ALPHA, DELTA, rng) for _ in range(slots)])
-    wanted = [[needed(epsilon, alpha, delta, value_range) for alpha, delta in slot] for slot in goals.tolist()]
+    wanted = [
+        [needed(epsilon, alpha, delta, value_range) for alpha, delta in slot] for slot in goals.tolist()
+    ]
     needs = np.minimum(np.array(wanted, dtype=np.int64), able.sum(axis=1))
     return Instance(bids, bids[:, :, 0] + bids[:, :, 1] * epsilon, able, needs, goals)

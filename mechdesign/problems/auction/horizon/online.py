@@ -6,10 +6,7 @@ wins whatever it costs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
-from numpy.typing import NDArray
 
 from mechdesign.core.method import Method, Outcome
 from mechdesign.problems.auction.horizon.play import play
@@ -17,14 +14,8 @@ from mechdesign.problems.auction.horizon.problem import AuctionHorizon
 
 
 def run(problem: AuctionHorizon) -> Outcome:
-    """Play all slots; the bound is none, since it knows nothing of the optimum."""
-
-    def due(slot: int, selected: NDArray[np.bool_], idle: NDArray[np.int64]) -> Iterable[int]:
-        lacking = problem.wins - selected.sum(axis=0)
-        found: list[int] = np.flatnonzero(lacking >= problem.slots - slot).tolist()
-        return found
-
-    played = play(problem, "online", forced=due, paying=False)
+    """Play all slots; there is no bound, since it knows nothing of the optimum."""
+    played = play(problem, "deadline", paying=False)
     return Outcome(
         status="feasible",
         variables={"selected": played.selected.astype(np.int64)},

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -17,8 +16,9 @@ from mechdesign.mechanisms.auction.slot import UNIT, prices_of, slot_of
 from mechdesign.problems.auction.horizon.problem import AuctionHorizon
 
 Wholes = NDArray[np.int64]
-Forced = Callable[[int, NDArray[np.bool_], Wholes], Iterable[int]]
-"""``forced(slot, selected so far, idle slots of each user)`` names users who win whatever they ask."""
+
+QUEUED = ("online", "deadline")
+"""The policies that look at backlogs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,6 @@ def play(
     problem: AuctionHorizon,
     policy: str,
     patience: int | None = None,
-    forced: Forced | None = None,
     paying: bool = True,
 ) -> Played:
     """Decide one slot after the other by the two-phase greedy rule.
@@ -58,11 +57,10 @@ def play(
     Parameters
     ----------
     problem : AuctionHorizon
-    policy : {"online", "static", "forced"}
+    policy : {"online", "static", "forced", "deadline"}
+        ``deadline`` is the online one, but who can no longer afford to lose a slot wins whatever it asks.
     patience : int, optional
         A user who loses so many slots in a row leaves.
-    forced : callable, optional
-        Further users who win in any case.
     paying : bool
         Whether payments are computed.
     """
@@ -78,7 +76,8 @@ def play(
     wait = math.ceil(1 / share) - 1 if share else slots
     for number in progress(range(slots), slots, policy):
         must = set(np.flatnonzero(idle >= wait).tolist()) if policy == "forced" else set()
-        must |= set() if forced is None else set(forced(number, selected, idle))
+        if policy == "deadline":
+            must = set(np.flatnonzero(problem.wins - selected.sum(axis=0) >= slots - number).tolist())
         able = instance.able[number, here]
         needs = np.minimum(instance.needs[number], able.sum(axis=0))
         missing += int((instance.needs[number] - needs).sum())
@@ -87,7 +86,7 @@ def play(
             able,
             needs,
             problem.tradeoff,
-            [backlog[user] if policy == "online" else Fraction(0) for user in here.tolist()],
+            [backlog[user] if policy in QUEUED else Fraction(0) for user in here.tolist()],
             problem.reserve,
             frozenset(place for place, user in enumerate(here.tolist()) if user in must),
         )

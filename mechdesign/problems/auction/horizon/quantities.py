@@ -18,7 +18,8 @@ def quantities(problem: AuctionHorizon, solution: Candidate) -> dict[str, Any]:
     ``*_cost`` is per slot and with all users there; ``*_left`` is the share of users who are still there at the
     end when losing 20 slots in a row makes one leave. ``backlog_bound`` is gamma times the largest cost plus D,
     and ``share_bound`` what follows for everybody's share of the slots. ``drift_bound`` is n (1 + D^2) / (2
-    gamma), by which a best online decision in each slot costs more than the best on average.
+    gamma), by which a best online decision in each slot costs more than the best on average. Where a method has a bound, ``price_of_not_knowing`` is what the online rule costs, with everybody's
+    share made sure of by the end, over that bound of the best cost.
     """
     online = play(problem, "online", paying=False)
     static = play(problem, "static", paying=False)
@@ -39,7 +40,9 @@ def quantities(problem: AuctionHorizon, solution: Candidate) -> dict[str, Any]:
         found["forced_cost"] = _average(play(problem, "forced", paying=False))
         found["saved"] = 1.0 - found["online_cost"] / found["forced_cost"]
     if solution.bound is not None:
-        found["price_of_not_knowing"] = found["online_cost"] * slots / solution.bound
+        deadline = play(problem, "deadline", paying=False)
+        found["offline_cost"] = solution.value / slots
+        found["price_of_not_knowing"] = float(deadline.costs.sum()) / solution.bound
     return found
 
 
