@@ -91,7 +91,7 @@ def individual_rationality(
     won = set(winners)
     least: tuple[Money, int] | None = None
     for user, (cost, payment) in enumerate(zip(costs, payments, strict=True)):
-        utility = payment - cost if user in won else -abs(payment)
+        utility: Money = payment - cost if user in won else -max(payment, -payment)
         if (user in won or payment != 0) and (least is None or utility < least[0]):
             least = (utility, user)
     if least is None:
@@ -141,7 +141,7 @@ def _utility(payment: Money | None, cost: Money) -> Money:
 
 
 def subsets(tasks: tuple[int, ...], rng: np.random.Generator | None = None) -> Iterator[tuple[int, ...]]:
-    """Yield the subsets of a user's tasks that are not empty, itself first; some of them where there are many.
+    """Yield the subsets of a user's tasks that are not empty, itself first; some where there are many.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """Lower bounds of covering programs over zero-one variables by branching, each node's proven by weak duality.
 
-An integer solver's word "optimal" rests on a tree that nobody sees. Here the tree is our own: a node's bound is
-that of :func:`mechdesign.solvers.linear.solve_linear`, which does not trust its solver, and a node is empty only
-where all its free variables together do not cover.
+An integer solver's word "optimal" rests on a tree that nobody sees. Here the tree is our own: a node's
+bound is that of :func:`mechdesign.solvers.linear.solve_linear`, which does not trust its solver, and a node
+is empty only where all its free variables together do not cover.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The two-phase greedy rule of one slot, with critical payments, all in whole numbers.
 
-Phase 1: who has no positive weight wins. Phase 2: while tasks are open, the user with the least weight per open
-task of its own wins, the first one of equals. A winner is paid the largest price that would still have won.
+Phase 1: who has no positive weight wins. Phase 2: while tasks are open, the user with the least weight per
+open task of its own wins, the first one of equals. A winner is paid the largest price that would still have
+won.
 
 How many open tasks a user has changes only when a task is closed. So ratios are divided anew at most once a
 task, not once a winner; and the run without a winner, which its payment comes from, starts where the winner

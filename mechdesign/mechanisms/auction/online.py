@@ -17,7 +17,7 @@ from mechdesign.core.errors import DataError, MethodError, ParameterError, sugge
 from mechdesign.core.forecast import Forecast
 from mechdesign.core.numbers import rational, shown
 from mechdesign.core.validation import choice, in_range, integer
-from mechdesign.mechanisms.auction.rules import RULES, misreports
+from mechdesign.mechanisms.auction.rules import RULES, amounts, misreports
 from mechdesign.mechanisms.auction.season import Bid, Decision, Season
 from mechdesign.mechanisms.auction.slot import (
     UNIT,
@@ -42,9 +42,9 @@ POLICIES = ("online", "static", "forced")
 def needed(epsilon: float, alpha: float, delta: float, value_range: float = 1.0) -> int:
     """Return how many users make the average of a task accurate, by Chebyshev's inequality.
 
-    Laplace noise for values in an interval of length zeta has variance 2 zeta^2 / epsilon^2. So the average of r
-    reports is within alpha of that of the values with probability at least 1 - delta once
-    r >= 2 zeta^2 / (epsilon^2 alpha^2 delta) (Zhang 2019, lemma 5.3.1, which prints zeta for zeta^2).
+    Laplace noise for values in an interval of length zeta has variance 2 zeta^2 / epsilon^2. So the average
+    of r reports is within alpha of that of the values with probability at least 1 - delta once r >= 2
+    zeta^2 / (epsilon^2 alpha^2 delta) (Zhang 2019, lemma 5.3.1, which prints zeta for zeta^2).
 
     Examples
     --------
@@ -82,8 +82,8 @@ class OnlineAuction(Mechanism):
         A task asks for data in every so-manieth slot only; 1 by default.
     rule : {"greedy", "milp", "published"}
     policy : {"online", "static", "forced"}
-        ``static`` ignores backlogs; ``forced`` too, but who would idle for 1/participation slots wins whatever
-        it asks, and is paid the reserve price.
+        ``static`` ignores backlogs; ``forced`` too, but who would idle for 1/participation slots wins
+        whatever it asks, and is paid the reserve price.
 
     Raises
     ------
@@ -160,8 +160,8 @@ class OnlineAuction(Mechanism):
         season : Season
         bids : mapping of str to Bid
         slot : int, optional
-            Its number, from 1; by default the next one. A slot that was decided already with the same bids has
-            the same decision, and changes nothing.
+            Its number, from 1; by default the next one. A slot that was decided already with the same bids
+            has the same decision, and changes nothing.
         requested : iterable of str, optional
             The tasks that ask for data; by default by their periods.
         requirements : sequence of int, optional
@@ -209,7 +209,7 @@ class OnlineAuction(Mechanism):
         award = self.rule.award(slot)
         if award is None:
             raise MethodError(f"rule '{self.rule.name}': has no answer for this slot; take another rule")
-        pairs = sorted(zip(award.winners, award.payments, strict=True))
+        pairs = sorted(zip(award.winners, amounts(award), strict=True))
         winners = [user for user, _ in pairs]
         has = slot.able[winners].sum(axis=0)
         return Decision(
@@ -256,7 +256,7 @@ class OnlineAuction(Mechanism):
     # What it promises
 
     def audit_slot(self, season: Season, bids: Mapping[str, Bid]) -> tuple[Certificate, ...]:
-        """Return coverage, individual rationality and truthfulness of the next slot with these bids, undecided."""
+        """Return coverage, individual rationality and truthfulness of the next slot, without deciding it."""
         names = sorted(bids)
         slot = self.slot(season, names, bids, self._needs(season.slot + 1, None, None))
         return slot_certificates(slot, self.rule.name)
@@ -340,8 +340,8 @@ def slot_certificates(slot: Slot, rule: str) -> tuple[Certificate, ...]:
     award = used.award(slot)
     if award is None:
         raise MethodError(f"rule '{rule}': has no answer for this slot; take another rule")
-    payments = dict(zip(award.winners, award.payments, strict=True))
-    paid = [Fraction(payments.get(user, 0)) * UNIT for user in range(slot.users)]
+    payments = dict(zip(award.winners, amounts(award), strict=True))
+    paid = [payments.get(user, Fraction(0)) * UNIT for user in range(slot.users)]
     costs = [price * UNIT for price in slot.prices]
     return (
         coverage(slot.able, slot.requirements, award.winners),

@@ -1,8 +1,9 @@
 """Algorithms 5.2 and 5.3 as printed, in rational arithmetic: kept to be refuted.
 
-Two things go wrong. At a stage where the winner's own tasks are closed already, the printed payment is its backlog
-over gamma, at which it would not win there. And as soon as some weight is negative, more tasks make its
-ratio less attractive, so that it may pay to hide some. ("argmax" in line 3 of algorithm 5.2 is a misprint of argmin.)
+Two things go wrong. At a stage where the winner's own tasks are closed already, the printed payment is its
+backlog over gamma, at which it would not win there. And as soon as some weight is negative, more tasks make
+its ratio less attractive, so that it may pay to hide some. ("argmax" in line 3 of algorithm 5.2 is a
+misprint of argmin.)
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ class PublishedAward:
 
 
 def selected(slot: Slot, without: int | None = None) -> list[tuple[int, tuple[bool, ...]]] | None:
-    """Return the users chosen by algorithm 5.2 with the tasks open before each choice; None where it is stuck.
+    """Return the users chosen by algorithm 5.2, and the tasks open before each; None where it is stuck.
 
     Parameters
     ----------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 
@@ -18,6 +19,11 @@ MOST_EXHAUSTIVE = 8
 
 SAMPLED, SLOW = (20, 12), (3, 3)
 """Users whose misreports are drawn, and how many each; fewer where each question is an integer program."""
+
+
+def amounts(award: Decided) -> list[Fraction]:
+    """Return the payments of the winners, in units."""
+    return [Fraction(payment) for payment in award.payments]
 
 
 @dataclass(frozen=True)
@@ -109,9 +115,9 @@ def reported(slot: Slot, user: int, report: Report) -> Slot:
 def misreports(rule: Rule, slot: Slot) -> Search:
     """Look for a profitable misreport of bid or tasks.
 
-    With few users and tasks every report is tried at which the greedy rules can answer differently: all sets of
-    tasks, and around every price at which the user's ratio meets another one's. With many, users and
-    reports are drawn.
+    With few users and tasks every report is tried at which the greedy rules can answer differently: all
+    sets of tasks, and around every price at which the user's ratio meets another one's. With many, users
+    and reports are drawn.
     """
     truths = [(price, tasks) for price, tasks in zip(slot.prices, slot.tasks, strict=True)]
     small = slot.users <= MOST_EXHAUSTIVE and slot.able.shape[1] <= 4 and not rule.slow(slot)

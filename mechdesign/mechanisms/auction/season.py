@@ -1,8 +1,8 @@
 """A season of an online auction: who is there, what is owed to whom in selections, and all decisions so far.
 
-A file holds it. What a slot decided is on the disk before anybody learns of it, in one file that is replaced as a
-whole; so a process that is killed at any moment has decided a slot or has not, and a decided slot is answered
-from the file, never decided again.
+A file holds it. What a slot decided is on the disk before anybody learns of it, in one file that is
+replaced as a whole; so a process that is killed at any moment has decided a slot or has not, and a decided
+slot is answered from the file, never decided again.
 """
 
 from __future__ import annotations
@@ -110,7 +110,9 @@ class Decision:
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Decision:
         """Return the decision that :meth:`as_json` gave."""
-        plain = {key: tuple(value) if isinstance(value, list) else value for key, value in document.items()}
+        plain: dict[str, Any] = {
+            key: tuple(value) if isinstance(value, list) else value for key, value in document.items()
+        }
         return cls(**plain)
 
 
@@ -187,7 +189,7 @@ class Season:
         return None
 
     def participation(self) -> Certificate:
-        """Certify sum x >= D * slots - backlog for all who are there: an identity of the queues, checked anew."""
+        """Certify sum x >= D * slots - backlog for all who are there, which follows from the queues."""
         worst: tuple[Fraction, str] | None = None
         short = Fraction(0)
         for name, member in self.members.items():

@@ -1,9 +1,9 @@
 """One slot of a reverse auction in whole numbers: what users cost, what they can do, what is wanted.
 
-Money is counted in units of 2^-30. A user's cost, sensing + privacy * epsilon, counts as the next whole number
-of units; a payment is a whole number of units. So a rule that a user wins exactly up to some whole number of
-units, and that pays this number, is truthful and individually rational for the very bids, with no rounding
-left to argue about: cost <= payment if and only if the counted cost is.
+Money is counted in units of 2^-30. A user's cost, sensing + privacy * epsilon, counts as the next whole
+number of units; a payment is a whole number of units. So a rule that a user wins exactly up to some whole
+number of units, and that pays this number, is truthful and individually rational for the very bids, with no
+rounding left to argue about: cost <= payment if and only if the counted cost is.
 """
 
 from __future__ import annotations
@@ -145,8 +145,8 @@ class Slot:
             task = int(np.argmax(tight))
             what = f"task {task if names is None else names[task]}"
             return (
-                f"{what}: every one of its {int(self.supply[task])} able users is essential and could ask any "
-                "price; 1 more user is missing, or give a reserve price"
+                f"{what}: every one of its {int(self.supply[task])} able users is essential and could ask "
+                "any price; 1 more user is missing, or give a reserve price"
             )
         if self.reserve is None and self.forced:
             return "users who win whatever they ask could ask any price; give a reserve price"
@@ -203,7 +203,8 @@ def checked_bids(value: Any) -> NDArray[np.float64]:
     if (bids > MOST_MONEY).any():
         user = int(np.argmax((bids > MOST_MONEY).any(axis=1)))
         raise ParameterError(
-            f"bids: that of user {user} is above {MOST_MONEY} ({bids[user].tolist()}); use a larger unit of money"
+            f"bids: that of user {user} is above {MOST_MONEY} ({bids[user].tolist()}); use a larger unit of "
+            "money"
         )
     return bids
 

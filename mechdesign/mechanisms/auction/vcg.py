@@ -1,9 +1,9 @@
 """The best set of winners of a slot, with Vickrey-Clarke-Groves payments.
 
 A winner is paid the largest price at which the best set would still have it: what the others' best value
-without it exceeds the others' value with it, counted back into money. Weights are summed in whole numbers, so a
-payment is exact for the sets that were found. By integer programming it is the solver's word that those are the
-best ones; by dynamic programming, for small slots, it is proven.
+without it exceeds the others' value with it, counted back into money. Weights are summed in whole numbers,
+so a payment is exact for the sets that were found. By integer programming it is the solver's word that
+those are the best ones; by dynamic programming, for small slots, it is proven.
 """
 
 from __future__ import annotations
@@ -203,4 +203,4 @@ def lower_bound(slot: Slot, winners: Iterable[int], nodes: int = 1) -> float:
     chosen = set(winners)
     incumbent = np.array([user in chosen for user in useful], dtype=np.bool_)
     bound = base + branch(program, incumbent, nodes).bound
-    return bound - 4 * np.spacing(abs(base) + abs(bound))
+    return bound - 4.0 * float(np.spacing(abs(base) + abs(bound)))

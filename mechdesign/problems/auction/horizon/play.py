@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mechdesign.core.numbers import rational
 from mechdesign.core.text import progress
 from mechdesign.mechanisms.auction import greedy
-from mechdesign.mechanisms.auction.slot import UNIT, prices_of, slot_of
+from mechdesign.mechanisms.auction.slot import UNIT, Slot, prices_of, slot_of
 from mechdesign.problems.auction.horizon.problem import AuctionHorizon
 
 Wholes = NDArray[np.int64]
@@ -107,5 +107,5 @@ def play(
     return Played(selected, costs, payments, left, longest, missing)
 
 
-def _winners(slot: greedy.Slot, paying: bool) -> greedy.Award:
+def _winners(slot: Slot, paying: bool) -> greedy.Award:
     return greedy.award(slot) if paying else greedy.Award(greedy.winners(slot), ())

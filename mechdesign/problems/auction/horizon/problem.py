@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
@@ -33,10 +32,10 @@ class AuctionHorizon(Problem[OnlineAuction]):
         subject to  sum_i y_ij(t) x_i(t) >= r_j(t)           for all tasks j and slots t
                     (1 / slots) sum_t x_i(t) >= participation   for all users i,   x in {0, 1}
 
-    Users, costs and requirements are drawn as in table 5.2 of the source: sensing and privacy cost uniform in [1,
-    2], from half of the tasks up to all of them, and a task needs 2 range^2 / (epsilon^2 alpha^2 delta) users,
-    rounded up, with alpha uniform in [1, 2] and delta in [0.1, 0.2], drawn anew in each slot. What more than
-    the able users would be needed for is lowered to their number.
+    Users, costs and requirements are drawn as in table 5.2 of the source: sensing and privacy cost uniform
+    in [1, 2], from half of the tasks up to all of them, and a task needs 2 range^2 / (epsilon^2 alpha^2
+    delta) users, rounded up, with alpha uniform in [1, 2] and delta in [0.1, 0.2], drawn anew in each slot.
+    What more than the able users would be needed for is lowered to their number.
 
     Parameters
     ----------
@@ -154,7 +153,7 @@ class AuctionHorizon(Problem[OnlineAuction]):
         return (*found, Certificate("optimality", holds, False, figures, {}, note))
 
     def mechanism(self, solution: Candidate) -> OnlineAuction:
-        """Return the auction that decides such slots one after the other, with the first one's requirements."""
+        """Return the auction that decides such slots one after the other; it needs what the first one did."""
         return OnlineAuction(
             [str(task) for task in range(self.tasks)],
             self.instance.needs[0].tolist(),

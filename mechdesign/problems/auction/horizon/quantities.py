@@ -15,10 +15,11 @@ PATIENCE = 20
 def quantities(problem: AuctionHorizon, solution: Candidate) -> dict[str, Any]:
     """Return costs, shares, backlogs and who stays, for the online, the static and the forced policy.
 
-    ``*_cost`` is per slot and with all users there; ``*_left`` is the share of users who are still there at the
-    end when losing 20 slots in a row makes one leave. ``backlog_bound`` is gamma times the largest cost plus D,
-    and ``share_bound`` what follows for everybody's share of the slots. ``drift_bound`` is n (1 + D^2) / (2
-    gamma), by which a best online decision in each slot costs more than the best on average. Where a method has a bound, ``price_of_not_knowing`` is what the online rule costs, with everybody's
+    ``*_cost`` is per slot and with all users there; ``*_left`` is the share of users who are still there at
+    the end when losing 20 slots in a row makes one leave. ``backlog_bound`` is gamma times the largest cost
+    plus D, and ``share_bound`` what follows for everybody's share of the slots. ``drift_bound`` is n (1 +
+    D^2) / (2 gamma), by which a best online decision in each slot costs more than the best on average.
+    Where a method has a bound, ``price_of_not_knowing`` is what the online rule costs, with everybody's
     share made sure of by the end, over that bound of the best cost.
     """
     online = play(problem, "online", paying=False)

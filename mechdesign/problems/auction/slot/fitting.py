@@ -1,8 +1,8 @@
 """A lower bound from the greedy rule itself, by dual fitting: no linear program is solved.
 
-With multipliers y >= 0 of the tasks, every set that covers what is needed weighs at least
-y.r + sum_i min(0, w_i - sum_{j of i} y_j). The greedy rule suggests y_j: the ratio at which task j was closed,
-divided by the harmonic number of the largest number of open tasks that a user has.
+With multipliers y >= 0 of the tasks, every set that covers what is needed weighs at least y.r + sum_i
+min(0, w_i - sum_{j of i} y_j). The greedy rule suggests y_j: the ratio at which task j was closed, divided
+by the harmonic number of the largest number of open tasks that a user has.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from mechdesign.core.problem import Candidate, Problem, Sense, Variables
 from mechdesign.core.types import Matrix, Vector
 from mechdesign.core.validation import finite_array, in_range
 from mechdesign.mechanisms.auction import OnlineAuction
-from mechdesign.mechanisms.auction.rules import RULES, Decided, misreports
+from mechdesign.mechanisms.auction.rules import RULES, Decided, amounts, misreports
 from mechdesign.mechanisms.auction.slot import (
     UNIT,
     Slot,
@@ -56,8 +56,8 @@ class AuctionSlot(Problem[OnlineAuction]):
     Parameters
     ----------
     bids : (n, 2) array
-        Rows (sensing, privacy), >= 0: what taking part costs, and what a unit of epsilon costs. A cost counts as
-        the next multiple of 2^-30.
+        Rows (sensing, privacy), >= 0: what taking part costs, and what a unit of epsilon costs. A cost
+        counts as the next multiple of 2^-30.
     epsilon : number > 0
         The announced privacy level of every report.
     tasks : n lists of task numbers
@@ -255,7 +255,7 @@ def outcome(
     bound : (number, text), optional
         A proven lower bound, and how it is proven.
     """
-    pairs = sorted(zip(award.winners, award.payments, strict=True))
+    pairs = sorted(zip(award.winners, amounts(award), strict=True))
     winners = np.array([user for user, _ in pairs], dtype=np.int64)
     payments = np.array([float(units_above(payment * UNIT) * UNIT) for _, payment in pairs])
     value = float(problem.slot.value(winners.tolist()))
