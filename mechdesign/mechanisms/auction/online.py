@@ -33,6 +33,8 @@ from mechdesign.mechanisms.auction.slot import (
 )
 from mechdesign.mechanisms.auction.tables import auction_operations
 from mechdesign.mechanisms.base import Mechanism
+from mechdesign.mechanisms.mean import MeanMechanism
+from mechdesign.mechanisms.noise import randomizer
 from mechdesign.mechanisms.operations import Operation
 
 POLICIES = ("online", "static", "forced")
@@ -248,6 +250,27 @@ class OnlineAuction(Mechanism):
         if len(set(tasks)) != len(tasks):
             raise DataError(f"tasks: {who} names a task twice; name it once")
         return [self._place[name] for name in tasks]
+
+    def randomizer(self, low: float, high: float, noise: str = "laplace") -> MeanMechanism:
+        """Return what a winner's device does with its value for one task, and the server with the reports.
+
+        Each report spends epsilon: a winner that reports on several tasks spends it for each of them.
+
+        Parameters
+        ----------
+        low, high : float
+            The interval of the values; its length is the zeta of :func:`needed`.
+        noise : {"laplace", "duchi", "piecewise"}
+
+        Examples
+        --------
+        >>> auction = OnlineAuction(["noise"], [8], epsilon=1.0)
+        >>> device = auction.randomizer(0.0, 1.0)
+        >>> estimate = device.estimate(device.randomize([0.5] * 8, rng=1))
+        >>> abs(estimate.value - 0.5) < 1.5
+        True
+        """
+        return randomizer(noise, self.epsilon, low, high)
 
     def operations(self) -> tuple[Operation, ...]:
         """Return ``step``: the bids of a slot in, winners and payments out."""

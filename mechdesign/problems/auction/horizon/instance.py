@@ -24,8 +24,10 @@ class Instance:
     costs : (slots, users) array
         sensing + privacy * epsilon.
     able : (slots, users, tasks) array of bool
+    wanted : (slots, tasks) int array
+        What the accuracy of each task takes.
     needs : (slots, tasks) int array
-        Never more than the able users.
+        The same, but never more than the able users.
     goals : (slots, tasks, 2) array
         alpha and delta of each task.
     """
@@ -33,6 +35,7 @@ class Instance:
     bids: NDArray[np.float64]
     costs: NDArray[np.float64]
     able: NDArray[np.bool_]
+    wanted: NDArray[np.int64]
     needs: NDArray[np.int64]
     goals: NDArray[np.float64]
 
@@ -53,8 +56,8 @@ def drawn(
         bids[:], able[:] = bids[0], able[0]
     rng = np.random.default_rng([seed, 2])
     goals = np.array([accuracies(tasks, ALPHA, DELTA, rng) for _ in range(slots)])
-    wanted = [
-        [needed(epsilon, alpha, delta, value_range) for alpha, delta in slot] for slot in goals.tolist()
-    ]
-    needs = np.minimum(np.array(wanted, dtype=np.int64), able.sum(axis=1))
-    return Instance(bids, bids[:, :, 0] + bids[:, :, 1] * epsilon, able, needs, goals)
+    rows = [[needed(epsilon, alpha, delta, value_range) for alpha, delta in slot] for slot in goals.tolist()]
+    wanted = np.array(rows, dtype=np.int64)
+    needs = np.minimum(wanted, able.sum(axis=1))
+    costs = bids[:, :, 0] + bids[:, :, 1] * epsilon
+    return Instance(bids, costs, able, wanted, needs, goals)
