@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from functools import cached_property
 from hashlib import sha256
 from typing import Any, ClassVar, Self
 
@@ -303,7 +304,11 @@ class OnlineAuction(Mechanism):
         return math.ceil(rational("tradeoff", self.tradeoff) * money / share)
 
     def certificates(self) -> tuple[Certificate, ...]:
-        """Return what the rule does on drawn slots with these very settings: coverage, IR, truthfulness."""
+        """Return what the rule does on a drawn slot with these very settings: coverage, IR, truthfulness."""
+        return self._certificates
+
+    @cached_property
+    def _certificates(self) -> tuple[Certificate, ...]:
         return slot_certificates(self._trial(), self.rule.name)
 
     def _trial(self) -> Slot:
