@@ -136,8 +136,16 @@ def test_bad_slots_and_states(folder, capsys):
         ("[1.0, 0.5]", "[nan, 0.5]", "bids: has NaN at index 0, 0"),
         ("[1.0, 0.5]", "[1.0]", "bids: expected a matrix"),
         ("[0, 1], [0], [0, 1], [1]", "[0, 1], [], [0, 1], [1]", "tasks: user 1 has none"),
-        ("[0, 1], [0], [0, 1], [1]", "[0, 1], [2], [0, 1], [1]", "tasks: user 1 names task 2, which is unknown"),
-        ("[0, 1], [0], [0, 1], [1]", "[0, 1], [0], [0, 1]", "tasks: expected a list of task numbers for each of 4"),
+        (
+            "[0, 1], [0], [0, 1], [1]",
+            "[0, 1], [2], [0, 1], [1]",
+            "tasks: user 1 names task 2, which is unknown",
+        ),
+        (
+            "[0, 1], [0], [0, 1], [1]",
+            "[0, 1], [0], [0, 1]",
+            "tasks: expected a list of task numbers for each of 4",
+        ),
         ("requirements = [2, 1]", "requirements = [2, -1]", "requirements: that of task 1 is negative"),
         ("epsilon = 1.0", "epsilon = 0.0", "epsilon: 0 is outside (0, inf)"),
         ("reserve = 5.0", "tradeoff = 0.0", "tradeoff: 0 is outside (0, inf)"),

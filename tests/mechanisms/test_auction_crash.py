@@ -19,7 +19,7 @@ from mechdesign.mechanisms.auction import OnlineAuction
 from mechdesign.mechanisms.auction.season import Season
 from mechdesign.mechanisms.operations import Settings
 
-SLOTS, KILLS = 400, 10
+SLOTS, KILLS = 400, 7
 
 AUCTION = OnlineAuction(["noise", "air"], [3, 2], 1.0, 0.2, reserve=5.0)
 
