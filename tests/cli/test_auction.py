@@ -101,8 +101,8 @@ def test_bad_bids(folder, capsys, line, said):
 def test_a_slot_without_enough_users(folder, capsys):
     Path("bids.csv").write_text("user,sensing,privacy,tasks\nann,1,1,noise\ndan,1,1,air\n")
     assert refused(capsys, "one.csv", 1) == (
-        "mechdesign: bids.csv: slot 1: task noise: needs 2 users and 1 are able to do it; 1 missing, find them "
-        "or lower its requirement\n"
+        "mechdesign: bids.csv: slot 1: task noise: needs 2 users and 1 are able to do it; 1 missing, find "
+        "them or lower its requirement\n"
     )
 
 

@@ -98,10 +98,8 @@ def test_killed_at_random_moments_it_decides_as_if_never_killed(folder):
     assert reached == sorted(reached)
     last = reached[-1]
     assert last > KILLS
-    code = main(
-        ["run", "auction.json", "step", f"bids-{last % 3}.csv", "-o", f"out-{last}.csv"]
-        + ["--state", "season.json", "--slot", str(last)]
-    )
+    again = ["step", f"bids-{last % 3}.csv", "-o", f"out-{last}.csv", "--state", "season.json"]
+    code = main(["run", "auction.json", *again, "--slot", str(last)])
     assert code == 0
     assert written(last) == expected(state(), last)
     reference = AUCTION.season()

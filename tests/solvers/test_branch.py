@@ -13,9 +13,13 @@ from mechdesign.solvers.integer import BinaryProgram
 
 
 def drawn(rng: np.random.Generator) -> BinaryProgram:
-    users, rows = int(rng.integers(4, 9)), int(rng.integers(1, 9))
+    users, rows = int(rng.integers(4, 9)), int(rng.integers(1, 11))
     able = (rng.random((rows, users)) < 0.5).astype(np.float64)
-    limits = np.minimum(rng.integers(0, 4, rows), able.sum(axis=1))
+    if rng.random() < 0.5:  # edges of a graph: odd circles are where the relaxation is loose
+        able = np.zeros((rows, users))
+        for row in able:
+            row[rng.permutation(users)[:2]] = 1.0
+    limits = np.minimum(rng.integers(1, 3, rows), able.sum(axis=1) - 1).clip(0)
     costs = rng.uniform(0.1, 2.0, users) if rng.random() < 0.7 else rng.integers(1, 4, users).astype(float)
     return BinaryProgram(costs, csr_array(able), limits, rng.random(users) < 0.1)
 

@@ -1,4 +1,4 @@
-"""``auction-slot``: bounds, certificates that can fail, statuses with a reason, and speed that does not rot."""
+"""``auction-slot``: bounds, certificates that can fail, statuses with a reason, and how much work it is."""
 
 from __future__ import annotations
 
