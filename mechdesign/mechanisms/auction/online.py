@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from hashlib import sha256
@@ -309,7 +310,11 @@ class OnlineAuction(Mechanism):
 
     @cached_property
     def _certificates(self) -> tuple[Certificate, ...]:
-        return slot_certificates(self._trial(), self.rule.name)
+        drawn = slot_certificates(self._trial(), self.rule.name)
+        return tuple(
+            replace(item, note="; ".join(part for part in ("tried on a drawn slot", item.note) if part))
+            for item in drawn
+        )
 
     def _trial(self) -> Slot:
         """Return a small slot, always the same, with backlogs that let weights be of both signs."""
