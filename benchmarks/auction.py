@@ -68,6 +68,6 @@ def _program_line(users: int) -> list[str]:
 
 
 def _season_line(slots: int, paying: bool) -> list[str]:
-    problem = md.AuctionHorizon(100, 10, slots)
+    problem = md.AuctionHorizon(100, 10, slots, epsilon=1.0)
     _, seconds = best_of(lambda: play(problem, "online", paying=paying), repeats=1)
     return [str(slots), "yes" if paying else "no", shown_seconds(seconds)]

@@ -7,7 +7,7 @@ import numpy as np
 
 from mechdesign.mechanisms.auction import Bid, OnlineAuction, Season, needed
 
-# An average noise level within 12 dB of the truth with probability 0.85, from values in [40, 90] at epsilon = 2.
+# An average noise level within 12 dB with probability 0.85, from values in [40, 90] at epsilon = 2.
 count = needed(epsilon=2.0, alpha=12.0, delta=0.15, value_range=50.0)
 auction = OnlineAuction(["noise"], [count], epsilon=2.0, participation=0.3, tradeoff=0.5, reserve=6.0)
 print(auction)

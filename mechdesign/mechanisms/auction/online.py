@@ -13,13 +13,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from mechdesign.audit.auctions import coverage, individual_rationality, truthfulness
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import DataError, MethodError, ParameterError, suggestion
 from mechdesign.core.forecast import Forecast
 from mechdesign.core.numbers import rational, shown
 from mechdesign.core.validation import choice, in_range, integer
-from mechdesign.mechanisms.auction.rules import RULES, amounts, misreports
+from mechdesign.mechanisms.auction.rules import RULES, amounts
 from mechdesign.mechanisms.auction.season import Bid, Decision, Season
 from mechdesign.mechanisms.auction.slot import (
     UNIT,
@@ -34,6 +33,7 @@ from mechdesign.mechanisms.auction.slot import (
     units_above,
 )
 from mechdesign.mechanisms.auction.tables import auction_operations
+from mechdesign.mechanisms.auction.trial import slot_certificates, trial_slot
 from mechdesign.mechanisms.base import Mechanism
 from mechdesign.mechanisms.mean import MeanMechanism
 from mechdesign.mechanisms.noise import randomizer
@@ -41,27 +41,6 @@ from mechdesign.mechanisms.operations import Operation
 
 POLICIES = ("online", "static", "forced")
 """With backlogs; without; and without, but who would idle for 1/participation slots wins whatever it asks."""
-
-
-def needed(epsilon: float, alpha: float, delta: float, value_range: float = 1.0) -> int:
-    """Return how many users make the average of a task accurate, by Chebyshev's inequality.
-
-    Laplace noise for values in an interval of length zeta has variance 2 zeta^2 / epsilon^2. So the average
-    of r reports is within alpha of that of the values with probability at least 1 - delta once r >= 2
-    zeta^2 / (epsilon^2 alpha^2 delta) (Zhang 2019, lemma 5.3.1, which prints zeta for zeta^2).
-
-    Examples
-    --------
-    >>> needed(epsilon=1.0, alpha=1.5, delta=0.125)
-    8
-    """
-    parts = {"epsilon": epsilon, "alpha": alpha, "value_range": value_range}
-    for field, value in parts.items():
-        in_range(field, value, 0.0, math.inf, low_open=True, high_open=True)
-    in_range("delta", delta, 0.0, 1.0, low_open=True)
-    exact = {field: rational(field, value) for field, value in parts.items()}
-    share = rational("delta", delta)
-    return math.ceil(2 * (exact["value_range"] / exact["epsilon"] / exact["alpha"]) ** 2 / share)
 
 
 class OnlineAuction(Mechanism):
@@ -261,7 +240,8 @@ class OnlineAuction(Mechanism):
         Parameters
         ----------
         low, high : float
-            The interval of the values; its length is the zeta of :func:`needed`.
+            The interval of the values; its length is the zeta of
+            :func:`~mechdesign.mechanisms.auction.accuracy.needed`.
         noise : {"laplace", "duchi", "piecewise"}
 
         Examples
@@ -310,29 +290,11 @@ class OnlineAuction(Mechanism):
 
     @cached_property
     def _certificates(self) -> tuple[Certificate, ...]:
-        drawn = slot_certificates(self._trial(), self.rule.name)
+        drawn = slot_certificates(trial_slot(self), self.rule.name)
         return tuple(
             replace(item, note="; ".join(part for part in ("tried on a drawn slot", item.note) if part))
             for item in drawn
         )
-
-    def _trial(self) -> Slot:
-        """Return a small slot, always the same, with backlogs that let weights be of both signs."""
-        rng = np.random.default_rng(5)
-        users, count = 6, min(3, len(self.tasks))
-        able = rng.random((users, count)) < 0.6
-        able[np.arange(users), rng.integers(0, count, users)] = True
-        needs = np.minimum(1 + np.arange(count) % 2, able.sum(axis=0) - 1).astype(np.int64)
-        top = 4.0 if self.reserve is None else self.reserve / (1.0 + self.epsilon)
-        bids = checked_bids(rng.uniform(0.2, 1.0, (users, 2)) * min(top, 4.0) / (1.0 + self.epsilon))
-        prices = prices_of(bids, self._exact_epsilon)
-        gamma = rational("tradeoff", self.tradeoff)
-        backlog = [
-            gamma * price * UNIT * share for price, share in zip(prices, (0, 2, 0, 1, 0, 0), strict=True)
-        ]
-        if self.policy != "online":
-            backlog = [Fraction(0)] * users
-        return slot_of(prices, able, needs, self.tradeoff, backlog, self.reserve)
 
     def forecast(self, users: int | None = None) -> Forecast | None:
         """Return None: how accurate the averages are is what the requirements say."""
@@ -365,22 +327,6 @@ class OnlineAuction(Mechanism):
     def from_content(cls, content: Mapping[str, Any]) -> Self:
         """Build it from :meth:`content`."""
         return cls(**content)
-
-
-def slot_certificates(slot: Slot, rule: str) -> tuple[Certificate, ...]:
-    """Return coverage, individual rationality and truthfulness of a rule on a slot without obstacle."""
-    used = RULES[rule]
-    award = used.award(slot)
-    if award is None:
-        raise MethodError(f"rule '{rule}': has no answer for this slot; take another rule")
-    payments = dict(zip(award.winners, amounts(award), strict=True))
-    paid = [payments.get(user, Fraction(0)) * UNIT for user in range(slot.users)]
-    costs = [price * UNIT for price in slot.prices]
-    return (
-        coverage(slot.able, slot.requirements, award.winners),
-        individual_rationality(costs, paid, award.winners),
-        truthfulness(misreports(used, slot), used.argument, UNIT),
-    )
 
 
 def _names(tasks: Sequence[str]) -> tuple[str, ...]:

@@ -40,11 +40,12 @@ class AuctionHorizon(Problem[OnlineAuction]):
     Parameters
     ----------
     users, tasks, slots : int
+    epsilon : number > 0
+        The announced privacy level; a user costs sensing + privacy * epsilon.
     participation : number in [0, 1)
         D.
     tradeoff : number > 0
         gamma of the online rule; the offline optimum does not depend on it.
-    epsilon : number > 0
     generator : {"fixed", "redrawn"}
         Whether a user keeps its costs and tasks, or draws them anew in each slot.
     seed : int
@@ -76,9 +77,9 @@ class AuctionHorizon(Problem[OnlineAuction]):
     users: int
     tasks: int
     slots: int
+    epsilon: float
     participation: float = 0.2
     tradeoff: float = 1.0
-    epsilon: float = 1.0
     generator: Literal["fixed", "redrawn"] = "fixed"
     seed: int = 0
     value_range: float = 1.0
