@@ -197,6 +197,7 @@ def test_settings_are_checked_and_survive_the_file(tmp_path):
         "periods": {"periods": [1, 0]},
         "reserve": {"reserve": 0.0},
         "rule": {"rule": "greed"},
+        "rule: 'published' is not truthful with queues": {"rule": "published", "participation": 0.1},
         "tasks": {"tasks": ["a b", "c"]},
     }
     good = {"tasks": ["noise", "air"], "requirements": [2, 1], "epsilon": 1.0}

@@ -63,7 +63,8 @@ class OnlineAuction(Mechanism):
         essential is not decided.
     periods : sequence of int, optional
         A task asks for data in every so-manieth slot only; 1 by default.
-    rule : {"greedy", "milp", "published"}
+    rule : {"greedy", "milp", "exact", "published"}
+        How a slot is decided. The published one is truthful without queues only, and refused with them.
     policy : {"online", "static", "forced"}
         ``static`` ignores backlogs; ``forced`` too, but who would idle for 1/participation slots wins
         whatever it asks, and is paid the reserve price.
@@ -78,11 +79,8 @@ class OnlineAuction(Mechanism):
     >>> auction = OnlineAuction(["noise"], [1], epsilon=1.0, participation=0.25)
     >>> season = auction.season()
     >>> bids = {"ann": Bid(1.0, 0.5, ("noise",)), "bob": Bid(1.0, 1.0, ("noise",))}
-    >>> for slot in range(4): print(auction.step(season, bids).winners)
-    ('ann',)
-    ('ann',)
-    ('ann',)
-    ('bob',)
+    >>> [auction.step(season, bids).winners for slot in range(5)]
+    [('ann',), ('ann',), ('ann',), ('ann',), ('bob',)]
     """
 
     type: ClassVar[str] = "online-auction"
@@ -117,6 +115,8 @@ class OnlineAuction(Mechanism):
         self.policy = choice("policy", policy, POLICIES)
         if self.policy == "forced" and (self.reserve is None or self.participation == 0):
             raise ParameterError("policy: 'forced' needs a participation and a reserve price; give both")
+        if self.rule.name == "published" and self.policy == "online" and self.participation > 0:
+            raise ParameterError("rule: 'published' is not truthful with queues; take 'greedy'")
         self._place = {name: number for number, name in enumerate(self.tasks)}
         self._exact_epsilon = rational("epsilon", self.epsilon)
 
@@ -199,7 +199,7 @@ class OnlineAuction(Mechanism):
             number,
             "decided",
             tuple(names[user] for user in winners),
-            tuple(float(payment * UNIT) for _, payment in pairs),
+            tuple(float(units_above(payment * UNIT) * UNIT) for _, payment in pairs),
             float(slot.value(winners)),
             float(slot.cost(winners)),
             tuple(name for name, need in zip(self.tasks, needs, strict=True) if need),

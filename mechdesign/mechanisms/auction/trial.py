@@ -20,6 +20,7 @@ class Settings(Protocol):
 
     tasks: tuple[str, ...]
     epsilon: float
+    participation: float
     tradeoff: float
     reserve: float | None
     policy: str
@@ -53,6 +54,7 @@ def trial_slot(auction: Settings) -> Slot:
     bids = checked_bids(rng.uniform(0.2, 1.0, (users, 2)) * top / (1.0 + auction.epsilon))
     prices = prices_of(bids, epsilon)
     money = rational("tradeoff", auction.tradeoff) * UNIT
-    shares = (0, 2, 0, 1, 0, 0) if auction.policy == "online" else (0,) * users
+    queues = auction.policy == "online" and auction.participation > 0
+    shares = (0, 2, 0, 1, 0, 0) if queues else (0,) * users
     backlog = [money * price * share for price, share in zip(prices, shares, strict=True)]
     return slot_of(prices, able, needs, auction.tradeoff, backlog, auction.reserve)

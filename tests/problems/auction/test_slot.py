@@ -91,6 +91,17 @@ def test_a_slot_that_cannot_be_decided_is_a_status_for_every_method():
         essential.mechanism()
 
 
+def test_backlogs_of_any_size_are_exact():
+    """Denominators beyond the range of doubles: whole numbers do not overflow."""
+    problem = md.AuctionSlot(
+        [[1, 1], [1, 1], [2, 1]], 1.0, [[0], [0], [0]], [1], backlog=[5e-324, 0.0, 1e-200], tradeoff=1e9
+    )
+    solution = md.solve(problem)
+    assert solution.variables["winners"].tolist() == [0]
+    assert solution.bound <= solution.value
+    assert md.solve(problem, "exact").variables["winners"].tolist() == [0]
+
+
 def test_a_requirement_of_nothing_buys_nothing():
     solution = md.solve(md.AuctionSlot([[1, 1], [0, 0]], 1.0, [[0], [0]], [0]))
     assert solution.variables["winners"].tolist() == [1], "who costs nothing is welcome"

@@ -7,12 +7,15 @@ by the harmonic number of the largest number of open tasks that a user has.
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
 
 from mechdesign.mechanisms.auction import greedy
 from mechdesign.mechanisms.auction.slot import Slot
+
+FINE = 1 << 30
 
 
 def harmonic(count: int) -> float:
@@ -35,17 +38,17 @@ def largest_gain(slot: Slot) -> int:
 def fitted_bound(slot: Slot) -> float:
     """Return a proven lower bound of the objective, at least the part 1/H of phase 2's value.
 
-    The multipliers are floats, and what follows from them is summed exactly.
+    All sums are of whole numbers.
     """
     ahead = greedy.preselected(slot)
     needs = greedy.remaining(slot, ahead)
     covering = greedy.Covering(slot, needs, greedy.competing(slot, ahead))
-    share = harmonic(largest_gain(slot)) or 1.0
+    divisor = math.ceil(max(1.0, harmonic(largest_gain(slot))) * FINE)
     prices = [0] * len(needs)
     for stage in greedy.covered(covering):
         for task in slot.tasks[stage.user]:
             if stage.needs[task] > 0:
-                prices[task] = int(slot.weights[stage.user] / stage.gain / share)
+                prices[task] = slot.weights[stage.user] * FINE // (stage.gain * divisor)
     total = sum(price * need for price, need in zip(prices, needs, strict=True))
     outside = set(ahead)
     for user in slot.admitted.nonzero()[0].tolist():
