@@ -6,7 +6,8 @@ won.
 
 How many open tasks a user has changes only when a task is closed. So ratios are divided anew at most once a
 task, not once a winner; and the run without a winner, which its payment comes from, starts where the winner
-entered: before that the two runs are the same.
+entered: before that the two runs are the same, and the user lost at its own price, so those stages do not
+decide.
 """
 
 from __future__ import annotations
@@ -194,11 +195,11 @@ def _payment(
     weights = weights.copy()
     weights[user] = np.inf
     if place is None:
-        needs, gains, before = remaining(slot, (other for other in ahead if other != user)), None, []
+        needs, gains = remaining(slot, (other for other in ahead if other != user)), None
     else:
-        needs, gains, before = list(stages[place].needs), stages[place].gains, stages[:place]
-        weights[[stage.user for stage in before]] = np.inf
-    return min(limit, critical_price(slot, user, before + covered(Covering(slot, needs, weights, gains))))
+        needs, gains = list(stages[place].needs), stages[place].gains
+        weights[[stage.user for stage in stages[:place]]] = np.inf
+    return min(limit, critical_price(slot, user, covered(Covering(slot, needs, weights, gains))))
 
 
 def critical_price(slot: Slot, user: int, stages: list[Stage]) -> int:
