@@ -17,8 +17,11 @@ Decided = greedy.Award | published.PublishedAward
 MOST_EXHAUSTIVE = 8
 """With more users than this, misreports are drawn."""
 
-SAMPLED, SLOW = (20, 12), (3, 3)
-"""Users whose misreports are drawn, and how many each; fewer where each question is an integer program."""
+SAMPLED, SLOW = (20, 12), (5, 3)
+"""Users whose misreports are drawn, and how many each; fewer where each question takes its time: in slots
+with more than ``LARGE`` users times tasks, or where it is an integer program."""
+
+LARGE = 50_000
 
 
 def amounts(award: Decided) -> list[Fraction]:
@@ -41,6 +44,8 @@ class Rule:
         What one user is paid; None if it does not win.
     slow : callable
         Whether every question about this slot is an integer program.
+    by_ratio : bool
+        Whether it compares weights per task only, so that answers change where two ratios meet.
     """
 
     name: str
@@ -48,6 +53,7 @@ class Rule:
     argument: str
     paid: Callable[[Slot, int], Money | None]
     slow: Callable[[Slot], bool] = lambda slot: False
+    by_ratio: bool = False
 
     def asked(self, slot: Slot) -> Asked:
         """Return the rule as the audit asks it: what a user gets for a report while the others stay."""
@@ -81,6 +87,7 @@ RULES = {
         greedy.award,
         "whoever wins also wins with a lower price or more tasks, and is paid the largest price that wins",
         greedy.paid,
+        by_ratio=True,
     ),
     "exact": Rule(
         "exact",
@@ -89,7 +96,7 @@ RULES = {
         _vcg_paid,
     ),
     "milp": Rule("milp", vcg.award, "", _vcg_paid, _is_large),
-    "published": Rule("published", published.award, "", _published_paid),
+    "published": Rule("published", published.award, "", _published_paid, by_ratio=True),
 }
 
 
@@ -115,22 +122,30 @@ def reported(slot: Slot, user: int, report: Report) -> Slot:
 def misreports(rule: Rule, slot: Slot) -> Search:
     """Look for a profitable misreport of bid or tasks.
 
-    With few users and tasks every report is tried at which the greedy rules can answer differently: all
+    With few users and tasks every report is tried at which a rule by ratios can answer differently: all
     sets of tasks, and around every price at which the user's ratio meets another one's. With many, users
-    and reports are drawn.
+    and reports are drawn, half of the users from the winners and many prices close to payments.
     """
     truths = [(price, tasks) for price, tasks in zip(slot.prices, slot.tasks, strict=True)]
     small = slot.users <= MOST_EXHAUSTIVE and slot.able.shape[1] <= 4 and not rule.slow(slot)
     if small:
         users = range(slot.users)
         return search_misreports(
-            rule.asked(slot), truths, lambda user: _all_reports(slot, user), users, exhaustive=True
+            rule.asked(slot), truths, lambda user: _all_reports(slot, user), users, exhaustive=rule.by_ratio
         )
     rng = np.random.default_rng(slot.users)
-    count, each = SLOW if rule.slow(slot) else SAMPLED
-    some = rng.permutation(slot.users)[:count].tolist()
+    count, each = SLOW if rule.slow(slot) or slot.able.size > LARGE else SAMPLED
+    award = rule.award(slot)
+    winners = [] if award is None else rng.permutation(np.array(award.winners))[: (count + 1) // 2].tolist()
+    others = [user for user in rng.permutation(slot.users).tolist() if user not in winners]
+    some = [*winners, *others[: count - len(winners)]]
+    near = list(slot.prices[:1]) if award is None else [int(amount) for amount in amounts(award)]
     return search_misreports(
-        rule.asked(slot), truths, lambda user: _some_reports(slot, user, each, rng), some, exhaustive=False
+        rule.asked(slot),
+        truths,
+        lambda user: _some_reports(slot, user, each, near or [0], rng),
+        some,
+        exhaustive=False,
     )
 
 
@@ -152,11 +167,13 @@ def _all_reports(slot: Slot, user: int) -> Iterator[Report]:
             yield price, tasks
 
 
-def _some_reports(slot: Slot, user: int, count: int, rng: np.random.Generator) -> Iterator[Report]:
-    """Yield prices up to twice the own one, and prices of others, with all or some of the tasks."""
+def _some_reports(
+    slot: Slot, user: int, count: int, near: list[int], rng: np.random.Generator
+) -> Iterator[Report]:
+    """Yield the own price with some of the tasks, and other prices, many close to payments, with all."""
     own, tasks = slot.prices[user], slot.tasks[user]
     chosen = list(subsets(tasks, rng))
     for number in range(count):
-        other = slot.prices[int(rng.integers(slot.users))]
-        price = (own, other, int(own * rng.uniform(0.0, 2.0)))[number % 3]
-        yield price, chosen[int(rng.integers(len(chosen))) if number % 3 == 0 else 0]
+        close = near[int(rng.integers(len(near)))] + int(rng.integers(-1, 2))
+        price = (own, close, int(own * rng.uniform(0.0, 2.0)))[number % 3]
+        yield max(0, price), chosen[int(rng.integers(len(chosen))) if number % 3 == 0 else 0]
