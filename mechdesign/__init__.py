@@ -36,6 +36,7 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares these with w
     from mechdesign.core.solution import Solution
     from mechdesign.core.solve import methods_of, solve
     from mechdesign.mechanisms import Mechanism, load_mechanism
+    from mechdesign.problems.auction import AuctionHorizon, AuctionSlot
     from mechdesign.problems.contract import PrivacyContract, PrivacyContractContinuous
     from mechdesign.problems.marginals import CoveringDesign, FrequencyOracle, MarginalViews
     from mechdesign.problems.mean import MeanChannel, MeanInterval, choose
@@ -47,6 +48,8 @@ except PackageNotFoundError:  # a checkout that was never installed
     __version__ = "0.0.0"
 
 __all__ = [
+    "AuctionHorizon",
+    "AuctionSlot",
     "Certificate",
     "Comparison",
     "CoveringDesign",

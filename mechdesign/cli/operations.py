@@ -17,7 +17,7 @@ from mechdesign.mechanisms.collecting import as_options
 from mechdesign.mechanisms.operations import Option, operation_of
 from mechdesign.report.files import open_table
 from mechdesign.report.missing import MissingRule
-from mechdesign.report.outputs import command_digest, is_from, remember, require_output, same_file
+from mechdesign.report.outputs import command_digest, is_from, require_output, same_file
 from mechdesign.report.writing import write_blocks
 
 
@@ -72,8 +72,9 @@ def _add(parser: argparse.ArgumentParser, option: Option) -> None:
     elif option.kind == "texts":
         parser.add_argument(name, action="append", help=text, dest=option.name)
     else:
-        kinds = {"whole number": int, "number": float, "text": str}
-        parser.add_argument(name, type=kinds[option.kind], help=text, dest=option.name)
+        kinds = {"whole number": int, "number": float, "text": str, "path": str}
+        metavar = "FILE" if option.kind == "path" else None
+        parser.add_argument(name, type=kinds[option.kind], help=text, dest=option.name, metavar=metavar)
 
 
 def execute(
@@ -83,6 +84,8 @@ def execute(
     loaded = load_mechanism(options.mechanism) if mechanism is None else mechanism
     operation = operation_of(loaded.operations(), name, options.mechanism)
     settings = operation.settings({option: getattr(options, option) for option in names})
+    kept = [settings[option.name] for option in operation.options if option.kind == "path"]
+    kept = [path for path in kept if path is not None]
     rule = options.missing or loaded.intake.missing
     loaded.require_missing(rule)
     missing = MissingRule(rule, tuple(options.missing_code), _takes_missing(loaded))
@@ -92,9 +95,9 @@ def execute(
         made = operation.run(sources, settings)
         words = [name, loaded.fingerprint, repr(sorted(settings.options.items()))]
         digest = command_digest(words, options.inputs)
-        said = _written(options, made, digest) if operation.gives else _printed(options, made)
+        said = _written(options, made, digest, kept) if operation.gives else _printed(options, made)
     except MechDesignError as error:
-        if str(error).startswith((*options.inputs, str(getattr(options, "output", "-o ")), "-o ")):
+        if str(error).startswith((*options.inputs, *kept, str(getattr(options, "output", "-o ")), "-o ")):
             raise
         raise type(error)(f"{options.mechanism}: {as_options(str(error))}") from None
     notes = [missing.said(), *(f"{number} {what}" for what, number in settings.counts.items())]
@@ -120,13 +123,12 @@ def _require_different(paths: Sequence[str]) -> None:
                 raise ParameterError(f"{path}: is the same file as {other}; name it once")
 
 
-def _written(options: argparse.Namespace, blocks: Iterator[Block], digest: str) -> str:
+def _written(options: argparse.Namespace, blocks: Iterator[Block], digest: str, kept: Sequence[str]) -> str:
     """Write the blocks of an operation; over an existing file only by the same command, or by force."""
-    inputs = [options.mechanism, *options.inputs]
+    inputs = [options.mechanism, *options.inputs, *kept]
     require_output(options.output, inputs, options.force, lambda: is_from(options.output, digest))
     first = next(blocks)
-    rows = write_blocks(options.output, chain([first], blocks))
-    remember(options.output, digest)
+    rows = write_blocks(options.output, chain([first], blocks), digest)
     return f"{options.output}: {rows} rows of {', '.join(map(repr, first))}"
 
 

@@ -49,10 +49,13 @@ def read_text(path: str | os.PathLike[str], most: int, error_class: type[MechDes
 
 
 @contextmanager
-def whole_file(path: str | os.PathLike[str], error_class: type[MechDesignError]) -> Iterator[Path]:
+def whole_file(
+    path: str | os.PathLike[str], error_class: type[MechDesignError], durable: bool = False
+) -> Iterator[Path]:
     """Give a temporary path to write to, and move it to its place only when all was written.
 
-    A link is followed. Anything that exists and is no regular file (a folder, a pipe, a device) is
+    With ``durable``, it is on the disk before this returns: a loss of power takes nothing of it back. A link
+    is followed. Anything that exists and is no regular file (a folder, a pipe, a device) is
     refused rather than replaced.
 
     Raises
@@ -84,7 +87,11 @@ def whole_file(path: str | os.PathLike[str], error_class: type[MechDesignError])
     try:
         yield Path(name)
         os.chmod(name, place.stat().st_mode & 0o7777 if place.exists() else 0o666 & ~_umask())
+        if durable:
+            _flush(name)
         os.replace(name, place)
+        if durable:
+            _flush(place.parent)
     except OSError as error:
         raise error_class(f"{path}: cannot be written ({error.strerror}); name another place") from None
     finally:
@@ -101,6 +108,41 @@ def _remove_abandoned(folder: Path, prefix: str) -> None:
         with suppress(OSError), rest.open("rb") as stream:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
             rest.unlink()
+
+
+def _flush(path: str | os.PathLike[str]) -> None:
+    """Wait until a file, or the names in a folder, are on the disk."""
+    if os.path.isdir(path) and not hasattr(os, "O_DIRECTORY"):
+        return  # Windows opens no folders
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def one_at_a_time(path: str | os.PathLike[str], error_class: type[MechDesignError]) -> Iterator[None]:
+    """Let one process after the other work on a file; a killed one holds up nobody.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with one_at_a_time(Path(tempfile.mkdtemp()) / "state.json", MechDesignError):
+    ...     pass
+    """
+    if fcntl is None:
+        yield
+        return
+    place = Path(os.path.realpath(path))
+    try:
+        stream = open(place.parent / f".{place.name[:100]}.lock", "w")  # noqa: SIM115 - closed below
+    except OSError as error:
+        raise error_class(f"{path}: cannot be written ({error.strerror}); name another place") from None
+    with stream:
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(stream, fcntl.LOCK_EX)
+        yield
 
 
 def _lock(handle: int) -> None:

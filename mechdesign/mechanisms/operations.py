@@ -12,7 +12,7 @@ from typing import Any, Literal
 from mechdesign.core.errors import ParameterError, UnknownNameError, suggestion
 from mechdesign.core.tables import Source
 
-OptionKind = Literal["flag", "whole number", "number", "text", "texts"]
+OptionKind = Literal["flag", "whole number", "number", "text", "texts", "path"]
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,10 @@ class Column:
 
 @dataclass(frozen=True)
 class Option:
-    """An option of an operation; from a shell ``--name``."""
+    """An option of an operation; from a shell ``--name``.
+
+    A ``path`` names a file that the operation keeps for itself: no output may take its place.
+    """
 
     name: str
     kind: OptionKind

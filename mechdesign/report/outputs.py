@@ -34,7 +34,7 @@ def command_digest(words: Sequence[str], inputs: Iterable[str]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def remember(path: str, digest: str) -> None:
+def remember(path: str | os.PathLike[str], digest: str) -> None:
     """Leave the digest of the command with the file it has written, where the file system can."""
     with suppress(OSError, AttributeError):
         os.setxattr(path, ATTRIBUTE, digest.encode())

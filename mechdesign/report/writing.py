@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from mechdesign.core.errors import DataError
 from mechdesign.core.files import whole_file
 from mechdesign.core.tables import Block, Coded, Values, length
+from mechdesign.report.outputs import remember
 from mechdesign.report.reading import pyarrow_module
 
 PARQUET = (".parquet", ".pq")
@@ -24,8 +25,10 @@ GROUP = 1 << 20
 """Rows of a row group of Parquet files: small groups make large files."""
 
 
-def write_blocks(path: str | os.PathLike[str], blocks: Iterable[Block]) -> int:
+def write_blocks(path: str | os.PathLike[str], blocks: Iterable[Block], command: str = "") -> int:
     """Write blocks to a CSV or Parquet file and return the number of rows.
+
+    The digest of the command that writes it is left with the file before it appears.
 
     Raises
     ------
@@ -40,7 +43,10 @@ def write_blocks(path: str | os.PathLike[str], blocks: Iterable[Block]) -> int:
     else:
         write = _write_csv
     with whole_file(path, DataError) as temporary:
-        return write(temporary, blocks)
+        rows = write(temporary, blocks)
+        if command:
+            remember(temporary, command)
+        return rows
 
 
 def write_columns(path: str | os.PathLike[str], columns: Mapping[str, Sequence[Any] | NDArray[Any]]) -> None:

@@ -13,6 +13,7 @@ from mechdesign.catalog import check_model, load_model, models, sweep_points
 from mechdesign.core.errors import MechDesignError, MethodError
 from mechdesign.core.parameters import parameters_of, problem_from, replace_parameters
 from mechdesign.core.problem import Problem
+from mechdesign.core.solution import Solution
 from mechdesign.mechanisms import Mechanism, load_mechanism
 from tests.support.claims import assert_can_fail
 
@@ -24,6 +25,16 @@ def check_of(slug: str):
     if slug not in CHECKS:
         CHECKS[slug] = check_model(load_model(slug))
     return CHECKS[slug]
+
+
+HEURISTIC_BY_DEFAULT = ("greedy", "online")
+"""Methods that are preferred and claim no optimum: rules that people bid under, and that must not change
+with the size of a slot, and a rule that does not know the future."""
+
+
+def settles_for_less(run: Solution) -> bool:
+    """Whether a run is of such a rule, claims nothing, and keeps every constraint."""
+    return run.method in HEURISTIC_BY_DEFAULT and run.kind == "heuristic" and not run.claims_optimality
 
 
 @pytest.mark.parametrize("slug", models())
@@ -41,6 +52,8 @@ class TestModel:
     def test_an_optimum_is_claimed_by_default(self, slug):
         """Not by a run that only came near: that would have no optimality certificate to fail."""
         preferred = next(run for run in check_of(slug).comparison.runs if run.kind != "published")
+        if settles_for_less(preferred):
+            return
         assert preferred.claims_optimality
         assert "optimality" in {certificate.property for certificate in preferred.certificates}
 
@@ -107,7 +120,7 @@ class TestModel:
         points = sweep_points(model) if model.sweep else []
         for point in points[:1] + points[-1:]:
             solution = md.solve(replace_parameters(model.problem, point))
-            assert solution.claims_optimality
+            assert solution.claims_optimality or settles_for_less(solution)
             assert all(certificate.holds for certificate in solution.certificates)
 
 

@@ -10,6 +10,7 @@ import pytest
 import mechdesign as md
 from mechdesign.catalog import load_model, models
 from mechdesign.mechanisms import FiniteChannel
+from mechdesign.mechanisms.auction import OnlineAuction
 from mechdesign.mechanisms.base import Mechanism, mechanism_types
 from mechdesign.mechanisms.marginals import MarginalRelease
 from mechdesign.mechanisms.mean import (
@@ -48,6 +49,10 @@ MECHANISMS = {
     "contract-menu": (
         lambda: md.solve(MENU).mechanism(),
         "ContractMenu(3 items, epsilon 0.974007 to 1.66553, payments 3.79435 at most, laplace noise)",
+    ),
+    "online-auction": (
+        lambda: OnlineAuction(["noise", "air"], [2, 1], 1.0, 0.2, reserve=5.0),
+        "OnlineAuction(2 tasks, epsilon=1, participation=0.2, tradeoff=1, reserve 5, online, greedy)",
     ),
     "hadamard-response": (
         lambda: HadamardResponse.of(9, 1.0),

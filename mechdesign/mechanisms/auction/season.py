@@ -1,0 +1,260 @@
+"""A season of an online auction: who is there, what is owed to whom in selections, and all decisions so far.
+
+A file holds it. What a slot decided is on the disk before anybody learns of it, in one file that is
+replaced as a whole; so a process that is killed at any moment has decided a slot or has not, and a decided
+slot is answered from the file, never decided again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from fractions import Fraction
+from hashlib import sha256
+from typing import Any
+
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.errors import DataError, ModelFileError
+from mechdesign.core.files import read_text, whole_file
+
+FORMAT, VERSION = "mechdesign-season", 1
+
+LARGEST = 1 << 30
+
+
+@dataclass(frozen=True)
+class Bid:
+    """What a user asks in a slot: a cost of sensing, a cost of a unit of epsilon, and what it can do."""
+
+    sensing: float
+    privacy: float
+    tasks: tuple[str, ...]
+
+
+@dataclass
+class Member:
+    """A user of the season.
+
+    Attributes
+    ----------
+    backlog : int
+        The virtual queue, in parts of the season's denominator.
+    idle : int
+        Slots since it last won.
+    slots, won : int
+        How many slots it took part in, and how many of them it won.
+    """
+
+    backlog: int = 0
+    idle: int = 0
+    slots: int = 0
+    won: int = 0
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What a slot decided.
+
+    Attributes
+    ----------
+    slot : int
+        From 1.
+    status : {"decided", "infeasible"}
+        An infeasible slot changes nothing.
+    winners : tuple of str
+    payments : tuple of float
+        What each winner is paid; exact.
+    value : float
+        The adjusted objective: the sum over the winners of tradeoff * cost - backlog.
+    cost : float
+        What the winners cost, by their bids.
+    requested : tuple of str
+        The tasks that were open.
+    covered : tuple of int
+        How many winners each of them has.
+    bids : str
+        A digest of the bids and the open tasks.
+    message : str
+        Why a slot is infeasible, and what is missing.
+    """
+
+    slot: int
+    status: str
+    winners: tuple[str, ...] = ()
+    payments: tuple[float, ...] = ()
+    value: float = 0.0
+    cost: float = 0.0
+    requested: tuple[str, ...] = ()
+    covered: tuple[int, ...] = ()
+    bids: str = ""
+    message: str = ""
+
+    @property
+    def paid(self) -> float:
+        """What the winners are paid together."""
+        return sum(self.payments)
+
+    def __str__(self) -> str:
+        if self.status != "decided":
+            return f"slot {self.slot}: {self.status}: {self.message}"
+        return f"slot {self.slot}: {len(self.winners)} winners, paid {self.paid:.6g}, cost {self.cost:.6g}"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the decision as plain values."""
+        return {
+            key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()
+        }
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> Decision:
+        """Return the decision that :meth:`as_json` gave."""
+        plain: dict[str, Any] = {
+            key: tuple(value) if isinstance(value, list) else value for key, value in document.items()
+        }
+        return cls(**plain)
+
+
+@dataclass
+class Season:
+    """The state of an online auction between slots.
+
+    Attributes
+    ----------
+    auction : str
+        The fingerprint of the auction it belongs to.
+    share : Fraction
+        The participation that is promised; backlogs are counted in parts of its denominator.
+    members : dict of str to Member
+        Those who took part in the last slot.
+    decisions : list of Decision
+        One for each slot.
+    """
+
+    auction: str
+    share: Fraction
+    members: dict[str, Member] = field(default_factory=dict)
+    decisions: list[Decision] = field(default_factory=list)
+
+    @property
+    def slot(self) -> int:
+        """How many slots have been decided."""
+        return len(self.decisions)
+
+    def backlog(self, name: str) -> Fraction:
+        """Return the virtual queue of a user; 0 for one who is not there."""
+        member = self.members.get(name)
+        return Fraction(0) if member is None else Fraction(member.backlog, self.share.denominator)
+
+    def idle(self, name: str) -> int:
+        """Return for how many slots a user has not won; 0 for one who is not there."""
+        member = self.members.get(name)
+        return 0 if member is None else member.idle
+
+    def record(self, decision: Decision, online: Sequence[str]) -> None:
+        """Take up a decision: q <- max(q - x, 0) + D for all who took part; the others have left."""
+        one, share = self.share.denominator, self.share.numerator
+        winners = set(decision.winners)
+        members = {}
+        for name in online:
+            member = self.members.get(name, Member())
+            won = name in winners
+            members[name] = Member(
+                max(member.backlog - one * won, 0) + share,
+                0 if won else member.idle + 1,
+                member.slots + 1,
+                member.won + won,
+            )
+        self.members = members
+        self.decisions.append(decision)
+
+    def decided(self, slot: int, bids: str) -> Decision | None:
+        """Return the decision of a slot that has one; None for the next slot.
+
+        Raises
+        ------
+        DataError
+            When the slot was decided with other bids, or is not the next one.
+        """
+        if 1 <= slot <= self.slot:
+            found = self.decisions[slot - 1]
+            if found.bids != bids:
+                raise DataError(
+                    f"slot {slot}: was decided already, with other bids; the next slot is {self.slot + 1}"
+                )
+            return found
+        if slot != self.slot + 1:
+            raise DataError(f"slot {slot}: is not the next one; {self.slot + 1} is")
+        return None
+
+    def participation(self) -> Certificate:
+        """Certify sum x >= D * slots - backlog for all who are there, which follows from the queues."""
+        worst: tuple[Fraction, str] | None = None
+        short = Fraction(0)
+        for name, member in self.members.items():
+            slack = member.won - self.share * member.slots + self.backlog(name)
+            short = max(short, self.share * member.slots - member.won)
+            if worst is None or slack < worst[0]:
+                worst = (slack, name)
+        figures = {
+            "participation": float(self.share),
+            "largest_backlog": max((float(self.backlog(name)) for name in self.members), default=0.0),
+            "largest_shortfall": float(short),
+        }
+        if worst is None:
+            return Certificate("participation", True, True, figures, {}, "nobody is there")
+        return Certificate("participation", worst[0] >= 0, True, figures, {"user": worst[1]})
+
+    # The file
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the state as plain values."""
+        return {
+            "auction": self.auction,
+            "share": [self.share.numerator, self.share.denominator],
+            "members": {name: list(asdict(member).values()) for name, member in self.members.items()},
+            "decisions": [decision.as_json() for decision in self.decisions],
+        }
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the state; it is on the disk, whole, when this returns."""
+        content = self.as_json()
+        document = {"format": FORMAT, "version": VERSION, "content": content, "sha256": _digest(content)}
+        with whole_file(path, ModelFileError, durable=True) as temporary:
+            temporary.write_text(json.dumps(document, allow_nan=False) + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], auction: str, share: Fraction) -> Season:
+        """Read the state of a season of this auction.
+
+        Raises
+        ------
+        ModelFileError
+            When it cannot be read, was changed, or belongs to another auction.
+        """
+        try:
+            document = json.loads(read_text(path, LARGEST, ModelFileError))
+            content = document["content"]
+            if document["format"] != FORMAT or document["version"] != VERSION:
+                raise ModelFileError(f"{path}: is not a season of this release; name another file")
+            if document["sha256"] != _digest(content):
+                raise ModelFileError(
+                    f"{path}: was changed after it was written (sha256 differs); restore it from a copy"
+                )
+            if content["auction"] != auction or content["share"] != [share.numerator, share.denominator]:
+                raise ModelFileError(f"{path}: is a season of another auction; name its own state file")
+            members = {name: Member(*figures) for name, figures in content["members"].items()}
+            decisions = [Decision.from_json(entry) for entry in content["decisions"]]
+        except ModelFileError:
+            raise
+        except OSError as error:
+            raise ModelFileError(f"{path}: cannot be read ({error.strerror}); name the state file") from None
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            raise ModelFileError(f"{path}: is no state file of a season; name another file") from None
+        return cls(auction, share, members, decisions)
+
+
+def _digest(content: Mapping[str, Any]) -> str:
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return sha256(text.encode()).hexdigest()

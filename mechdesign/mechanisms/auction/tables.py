@@ -1,0 +1,141 @@
+"""Tables of an online auction: the bids of a slot in, its winners and their payments out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from mechdesign.core.errors import DataError, ParameterError, RowError
+from mechdesign.core.files import one_at_a_time
+from mechdesign.core.numbers import rational
+from mechdesign.core.tables import Block, Source
+from mechdesign.mechanisms.auction.season import Bid, Decision, Season
+from mechdesign.mechanisms.collecting import located, require_columns
+from mechdesign.mechanisms.mean.values import as_floats
+from mechdesign.mechanisms.operations import Column, Operation, Option, Settings
+
+USER, SENSING, PRIVACY, TASKS = "user", "sensing", "privacy", "tasks"
+PAYMENT = "payment"
+
+STATE = Option("state", "path", "the file of the season; made with slot 1, replaced with every slot")
+SLOT = Option("slot", "whole number", "the number of the slot, from 1; one that was decided is only repeated")
+REQUEST = Option("request", "texts", "a task that asks for data in this slot (default: by its period)")
+
+
+class Auction(Protocol):
+    """What tables need of an online auction."""
+
+    participation: float
+
+    @property
+    def fingerprint(self) -> str:
+        """What tells it from others."""
+
+    def season(self) -> Season:
+        """Return the state before the first slot."""
+
+    def step(
+        self,
+        season: Season,
+        bids: Mapping[str, Bid],
+        slot: int | None = None,
+        requested: Sequence[str] | None = None,
+    ) -> Decision:
+        """Decide a slot."""
+
+
+def auction_operations(auction: Auction) -> tuple[Operation, ...]:
+    """Return ``step``: decide a slot, keep the state, and say who won and is paid what."""
+    takes = (
+        Column(USER, "a name, once"),
+        Column(SENSING, "what taking part costs it, >= 0"),
+        Column(PRIVACY, "what a unit of epsilon costs it, >= 0"),
+        Column(TASKS, "names of the tasks it can do, separated by spaces or ';'"),
+    )
+    gives = (
+        Column(USER, "a winner"),
+        Column(PAYMENT, "what it is paid, exactly"),
+    )
+    return (
+        Operation(
+            "step",
+            "decide one slot: bids in, winners and payments out; the state is saved first",
+            takes,
+            gives,
+            lambda sources, settings: _stepped(auction, sources, settings),
+            (STATE, SLOT, REQUEST),
+        ),
+    )
+
+
+def _stepped(auction: Auction, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+    """Decide the slot and save the state; only then yield what was decided."""
+    (source,) = sources
+    path, slot = settings["state"], settings["slot"]
+    if not path:
+        raise ParameterError("--state: is missing; name the file that keeps the season")
+    if slot is None:
+        raise ParameterError("--slot: is missing; give the slot's number, from 1, so that none is paid twice")
+    bids = _bids(source)
+    with one_at_a_time(path, DataError):
+        season = _season(auction, path, slot)
+        before = season.slot
+        try:
+            decision = auction.step(season, bids, slot, settings["request"])
+        except DataError as error:
+            raise DataError(f"{source.name}: {error}") from None
+        if decision.status != "decided":
+            raise DataError(f"{source.name}: slot {slot}: {decision.message}")
+        if season.slot > before:
+            season.save(path)
+        else:
+            settings.count("slot that was decided before, repeated", 1)
+    settings.count("winners", len(decision.winners))
+    yield {USER: np.array(decision.winners, dtype=object), PAYMENT: np.array(decision.payments)}
+
+
+def _season(auction: Auction, path: str, slot: int) -> Season:
+    if Path(path).exists():
+        return Season.load(path, auction.fingerprint, _share(auction))
+    if slot != 1:
+        raise ParameterError(f"--state {path}: does not exist; a season begins with slot 1")
+    return auction.season()
+
+
+def _share(auction: Auction) -> Fraction:
+    return rational("participation", auction.participation)
+
+
+def _bids(source: Source) -> dict[str, Bid]:
+    """Return the bids of a table by user."""
+    require_columns(source, [USER, SENSING, PRIVACY, TASKS])
+    bids: dict[str, Bid] = {}
+    for block in source.blocks([USER, SENSING, PRIVACY, TASKS]):
+        names = [str(name) for name in np.asarray(block[USER]).tolist()]
+        amounts = {}
+        for column in (SENSING, PRIVACY):
+            with located(source, column):
+                amounts[column] = as_floats(block[column], 1, "bids")
+                wrong = ~((amounts[column] >= 0.0) & np.isfinite(amounts[column]))
+                if wrong.any():
+                    row = int(np.argmax(wrong))
+                    raise RowError(
+                        "bids", row, f": {amounts[column][row]:g} is no finite cost >= 0; correct it"
+                    )
+        lists = [_words(text) for text in np.asarray(block[TASKS]).tolist()]
+        with located(source, USER):
+            for row, name in enumerate(names):
+                if name in bids:
+                    raise RowError("users", row, f": '{name}' stands twice; a user bids once")
+                if not name:
+                    raise RowError("users", row, ": has no name; give one")
+                bids[name] = Bid(float(amounts[SENSING][row]), float(amounts[PRIVACY][row]), lists[row])
+    return bids
+
+
+def _words(text: Any) -> tuple[str, ...]:
+    return tuple(str(text).replace(";", " ").split())

@@ -1,0 +1,60 @@
+"""What a rule does on a slot, as certificates; and a small slot to try an auction's settings on."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Protocol
+
+import numpy as np
+
+from mechdesign.audit.auctions import coverage, individual_rationality, truthfulness
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.errors import MethodError
+from mechdesign.core.numbers import rational
+from mechdesign.mechanisms.auction.rules import RULES, amounts, misreports
+from mechdesign.mechanisms.auction.slot import UNIT, Slot, checked_bids, prices_of, slot_of
+
+
+class Settings(Protocol):
+    """What a trial needs of an auction."""
+
+    tasks: tuple[str, ...]
+    epsilon: float
+    participation: float
+    tradeoff: float
+    reserve: float | None
+    policy: str
+
+
+def slot_certificates(slot: Slot, rule: str) -> tuple[Certificate, ...]:
+    """Return coverage, individual rationality and truthfulness of a rule on a slot without obstacle."""
+    used = RULES[rule]
+    award = used.award(slot)
+    if award is None:
+        raise MethodError(f"rule '{rule}': has no answer for this slot; take another rule")
+    payments = dict(zip(award.winners, amounts(award), strict=True))
+    paid = [payments.get(user, Fraction(0)) * UNIT for user in range(slot.users)]
+    costs = [price * UNIT for price in slot.prices]
+    return (
+        coverage(slot.able, slot.requirements, award.winners),
+        individual_rationality(costs, paid, award.winners),
+        truthfulness(misreports(used, slot), used.argument, UNIT),
+    )
+
+
+def trial_slot(auction: Settings) -> Slot:
+    """Return a small slot, always the same for the same settings, with weights of both signs."""
+    rng = np.random.default_rng(5)
+    users, count = 6, min(3, len(auction.tasks))
+    able = rng.random((users, count)) < 0.6
+    able[np.arange(users), rng.integers(0, count, users)] = True
+    needs = np.minimum(1 + np.arange(count) % 2, able.sum(axis=0) - 1).astype(np.int64)
+    epsilon = rational("epsilon", auction.epsilon)
+    top = 4.0 if auction.reserve is None else min(auction.reserve, 4.0)
+    bids = checked_bids(rng.uniform(0.2, 1.0, (users, 2)) * top / (1.0 + auction.epsilon))
+    prices = prices_of(bids, epsilon)
+    money = rational("tradeoff", auction.tradeoff) * UNIT
+    queues = auction.policy == "online" and auction.participation > 0
+    shares = (0, 2, 0, 1, 0, 0) if queues else (0,) * users
+    backlog = [money * price * share for price, share in zip(prices, shares, strict=True)]
+    return slot_of(prices, able, needs, auction.tradeoff, backlog, auction.reserve)

@@ -1,0 +1,1 @@
+"""The problem ``auction-horizon`` and its methods."""

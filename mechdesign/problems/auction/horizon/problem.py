@@ -1,0 +1,165 @@
+"""The problem ``auction-horizon``: whom to buy from in every slot, had one known them all."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.problem import Candidate, Problem, Sense, Variables
+from mechdesign.core.validation import choice, in_range, integer
+from mechdesign.mechanisms.auction import OnlineAuction
+from mechdesign.mechanisms.auction.slot import checked_positive
+from mechdesign.problems.auction.horizon.instance import Instance, drawn
+
+GENERATORS = ("fixed", "redrawn")
+
+OPTIMALITY = 1e-9
+"""A selection is certified optimal when its proven gap is below this part of its cost."""
+
+
+@dataclass(frozen=True, repr=False)
+class AuctionHorizon(Problem[OnlineAuction]):
+    """The cheapest selection over all slots in which everybody wins a share of them.
+
+    ::
+
+        minimise    sum_t sum_i c_i(t) x_i(t)
+        subject to  sum_i y_ij(t) x_i(t) >= r_j(t)           for all tasks j and slots t
+                    (1 / slots) sum_t x_i(t) >= participation   for all users i,   x in {0, 1}
+
+    Users, costs and requirements are drawn as in table 5.2 of the source: sensing and privacy cost uniform
+    in [1, 2], from half of the tasks up to all of them, and a task needs 2 range^2 / (epsilon^2 alpha^2
+    delta) users, rounded up, with alpha uniform in [1, 2] and delta in [0.1, 0.2], drawn anew in each slot.
+    What more than the able users would be needed for is lowered to their number.
+
+    Parameters
+    ----------
+    users, tasks, slots : int
+    epsilon : number > 0
+        The announced privacy level; a user costs sensing + privacy * epsilon.
+    participation : number in [0, 1)
+        D.
+    tradeoff : number > 0
+        gamma of the online rule; the offline optimum does not depend on it.
+    generator : {"fixed", "redrawn"}
+        Whether a user keeps its costs and tasks, or draws them anew in each slot.
+    seed : int
+    value_range : number > 0
+        zeta: the length of the interval the data lie in.
+
+    Raises
+    ------
+    ParameterError
+        Naming the field, what is wrong and the remedy.
+
+    Notes
+    -----
+    Source: problem LPRC-LTPM of LEPA (Zhang 2019, section 5.3.2), with costs in place of payments.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> problem = md.AuctionHorizon(users=6, tasks=2, slots=5, epsilon=1, value_range=0.3)
+    >>> solution = md.solve(problem)
+    >>> solution.variables["selected"].shape, bool(solution.variables["selected"].any(axis=0).all())
+    ((5, 6), True)
+    """
+
+    name: ClassVar[str] = "auction-horizon"
+    sense: ClassVar[Sense] = "min"
+    summary: ClassVar[str] = "the cheapest selection over many slots in which everybody takes part"
+
+    users: int
+    tasks: int
+    slots: int
+    epsilon: float
+    participation: float = 0.2
+    tradeoff: float = 1.0
+    generator: Literal["fixed", "redrawn"] = "fixed"
+    seed: int = 0
+    value_range: float = 1.0
+
+    def __post_init__(self) -> None:
+        self._set("users", integer("users", self.users, 2, 10_000))
+        self._set("tasks", integer("tasks", self.tasks, 1, 1000))
+        self._set("slots", integer("slots", self.slots, 1, 10_000))
+        self._set("participation", in_range("participation", self.participation, 0.0, 1.0, high_open=True))
+        self._set("tradeoff", checked_positive("tradeoff", self.tradeoff))
+        self._set("epsilon", checked_positive("epsilon", self.epsilon))
+        self._set("generator", choice("generator", self.generator, GENERATORS))
+        self._set("seed", integer("seed", self.seed, 0))
+        self._set("value_range", checked_positive("value_range", self.value_range))
+
+    def _set(self, field: str, value: Any) -> None:
+        object.__setattr__(self, field, value)
+
+    # Data
+
+    @cached_property
+    def instance(self) -> Instance:
+        """Costs, abilities and requirements of all slots."""
+        return drawn(
+            self.users,
+            self.tasks,
+            self.slots,
+            self.epsilon,
+            self.value_range,
+            self.seed,
+            redrawn=self.generator == "redrawn",
+        )
+
+    @property
+    def wins(self) -> int:
+        """How many slots everybody has to win: the least whole number that is the share of all slots."""
+        count = math.ceil(self.participation * self.slots)
+        return count - 1 if count and (count - 1) / self.slots >= self.participation else count
+
+    @property
+    def reserve(self) -> float:
+        """The largest cost that a user can have."""
+        return 2.0 + 2.0 * self.epsilon
+
+    # Judging candidates
+
+    def objective(self, variables: Variables) -> float:
+        """Return the cost of all who are selected, over all slots."""
+        chosen = np.asarray(variables["selected"]) > 0
+        return math.fsum(self.instance.costs[chosen].tolist())
+
+    def residuals(self, variables: Variables) -> dict[str, float]:
+        """Return how many selections are missing, for tasks and for users' shares."""
+        chosen = (np.asarray(variables["selected"]) > 0).astype(np.int64)
+        has = np.einsum("tn,tnk->tk", chosen, self.instance.able.astype(np.int64))
+        missing = np.maximum(self.instance.needs - has, 0)
+        short = np.maximum(self.wins - chosen.sum(axis=0), 0)
+        return {"coverage": float(missing.sum()), "participation": float(short.sum())}
+
+    def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
+        """Return coverage and participation, counted, and optimality of the cost."""
+        missing = self.residuals(solution.variables)
+        found = [
+            Certificate(name, amount == 0, True, {"missing": int(amount)}) for name, amount in missing.items()
+        ]
+        figures: dict[str, Any] = {"value": solution.value}
+        if solution.bound is None:
+            return (*found, Certificate("optimality", False, False, figures, {}, "no bound is known"))
+        figures |= {"bound": solution.bound, "gap": solution.gap}
+        note = f"bound from {solution.bound_source}"
+        holds = solution.gap <= OPTIMALITY * abs(solution.value)
+        return (*found, Certificate("optimality", holds, False, figures, {}, note))
+
+    def mechanism(self, solution: Candidate) -> OnlineAuction:
+        """Return the auction that decides such slots one after the other; it needs what the first one did."""
+        return OnlineAuction(
+            [str(task) for task in range(self.tasks)],
+            self.instance.needs[0].tolist(),
+            self.epsilon,
+            self.participation,
+            self.tradeoff,
+            self.reserve,
+        )

@@ -1,0 +1,55 @@
+"""What the online rule and the two baselines make of the same slots, beside what can be proven about it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mechdesign.core.problem import Candidate
+from mechdesign.problems.auction.horizon.play import Played, play
+from mechdesign.problems.auction.horizon.problem import AuctionHorizon
+
+PATIENCE = 20
+"""Slots that a user loses in a row before it leaves, as for figure 5.2."""
+
+
+def quantities(problem: AuctionHorizon, solution: Candidate) -> dict[str, Any]:
+    """Return costs, shares, backlogs and who stays, for the online, the static and the forced policy.
+
+    ``*_cost`` is per slot and with all users there; ``*_left`` is the share of users who are still there at
+    the end when losing 20 slots in a row makes one leave. ``backlog_bound`` is gamma times the largest cost
+    plus D, and ``share_bound`` what follows for everybody's share of the slots. ``drift_bound`` is n (1 +
+    D^2) / (2 gamma), by which a best online decision in each slot costs more than the best on average.
+    Where a method has a bound, ``price_of_not_knowing`` is what the online rule costs, with everybody's
+    share made sure of by the end, over that bound of the best cost.
+    """
+    online = play(problem, "online", paying=False)
+    static = play(problem, "static", paying=False)
+    share, gamma, slots = problem.participation, problem.tradeoff, problem.slots
+    longest = gamma * problem.reserve + share
+    found: dict[str, Any] = {
+        "online_cost": _average(online),
+        "static_cost": _average(static),
+        "online_left": _left(problem, "online"),
+        "static_left": _left(problem, "static"),
+        "least_share": float(online.selected.mean(axis=0).min()),
+        "share_bound": share - longest / slots,
+        "largest_backlog": float(online.largest_backlog.max()),
+        "backlog_bound": longest,
+        "drift_bound": problem.users * (1.0 + share * share) / (2.0 * gamma),
+    }
+    if share > 0:
+        found["forced_cost"] = _average(play(problem, "forced", paying=False))
+        found["saved"] = 1.0 - found["online_cost"] / found["forced_cost"]
+    if solution.bound is not None:
+        deadline = play(problem, "deadline", paying=False)
+        found["offline_cost"] = solution.value / slots
+        found["price_of_not_knowing"] = float(deadline.costs.sum()) / solution.bound
+    return found
+
+
+def _average(played: Played) -> float:
+    return float(played.costs.mean())
+
+
+def _left(problem: AuctionHorizon, policy: str) -> float:
+    return float(play(problem, policy, PATIENCE, paying=False).left[-1]) / problem.users

@@ -1,0 +1,1 @@
+"""The problem ``auction-slot`` and its methods."""

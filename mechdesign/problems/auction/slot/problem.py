@@ -1,0 +1,278 @@
+"""The problem ``auction-slot``: whom to buy data from in one slot, and what to pay."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.audit.auctions import coverage, individual_rationality, truthfulness
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.errors import CertificateError, ParameterError
+from mechdesign.core.method import Outcome
+from mechdesign.core.numbers import rational
+from mechdesign.core.parameters import Generators
+from mechdesign.core.problem import Candidate, Problem, Sense, Variables
+from mechdesign.core.types import Matrix, Vector
+from mechdesign.core.validation import finite_array, in_range
+from mechdesign.mechanisms.auction import OnlineAuction
+from mechdesign.mechanisms.auction.rules import RULES, Decided, amounts, misreports
+from mechdesign.mechanisms.auction.slot import (
+    UNIT,
+    Slot,
+    able_of,
+    checked_bids,
+    checked_positive,
+    checked_requirements,
+    checked_reserve,
+    checked_tasks,
+    prices_of,
+    slot_of,
+    units_above,
+)
+from mechdesign.problems.auction.drawn import BID_GENERATORS, REQUIREMENT_GENERATORS, TASK_GENERATORS
+
+OPTIMALITY = 1e-9
+"""A set of winners is certified optimal when its proven gap is below this part of the largest weight sum."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AuctionSlot(Problem[OnlineAuction]):
+    """Winners and payments of one slot of a reverse auction.
+
+    ::
+
+        minimise    sum_i (tradeoff c_i - backlog_i) x_i,   c_i = sensing_i + privacy_i epsilon
+        subject to  sum_i y_ij x_i >= requirement_j  for all tasks j,   x_i in {0, 1}
+
+    and payments such that nobody gains by another bid or by hiding tasks, and no winner loses.
+
+    Parameters
+    ----------
+    bids : (n, 2) array
+        Rows (sensing, privacy), >= 0: what taking part costs, and what a unit of epsilon costs. A cost
+        counts as the next multiple of 2^-30.
+    epsilon : number > 0
+        The announced privacy level of every report.
+    tasks : n lists of task numbers
+        What each user can do, from 0; one task at least.
+    requirements : (k,) whole numbers >= 0
+        How many winners each task needs.
+    backlog : (n,) array >= 0, optional
+        The virtual queues; zeros by default.
+    tradeoff : number > 0
+        gamma: the weight of money against backlogs.
+    reserve : number > 0, optional
+        The most that anybody is paid. Who asks more is not admitted; who is essential is paid it.
+    participation : number in [0, 1)
+        D: what the mechanism that is built promises over many slots; it does not matter in one slot.
+    task_names : list of str, optional
+        For the mechanism; by default the numbers.
+
+    Raises
+    ------
+    ParameterError
+        Naming the field, what is wrong and the remedy.
+
+    Notes
+    -----
+    Source: problem LPRC-OTPM of LEPA (Zhang 2019, section 5.4.1), with costs in place of payments.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> problem = md.AuctionSlot(
+    ...     bids=[[1, 0.5], [1, 1], [0.5, 1]], epsilon=1, tasks=[[0, 1], [0], [1]], requirements=[1, 1])
+    >>> solution = md.solve(problem)
+    >>> solution.value, solution.variables["winners"], solution.variables["payments"]
+    (1.5, array([0]), array([3.]))
+    """
+
+    name: ClassVar[str] = "auction-slot"
+    sense: ClassVar[Sense] = "min"
+    summary: ClassVar[str] = "winners and truthful payments of one slot of a reverse auction for data"
+    generators: ClassVar[Generators] = {
+        "bids": BID_GENERATORS,
+        "tasks": TASK_GENERATORS,
+        "requirements": REQUIREMENT_GENERATORS,
+    }
+
+    bids: NDArray[np.float64]
+    epsilon: float
+    tasks: tuple[tuple[int, ...], ...]
+    requirements: NDArray[np.int64]
+    backlog: NDArray[np.float64] | None = None
+    tradeoff: float = 1.0
+    reserve: float | None = None
+    participation: float = 0.0
+    task_names: tuple[str, ...] | None = None
+
+    if TYPE_CHECKING:  # lists are accepted, arrays are kept
+
+        def __init__(
+            self,
+            bids: Matrix,
+            epsilon: float,
+            tasks: Sequence[Sequence[int]],
+            requirements: Sequence[int] | NDArray[np.int64],
+            backlog: Vector | None = None,
+            tradeoff: float = 1.0,
+            reserve: float | None = None,
+            participation: float = 0.0,
+            task_names: Sequence[str] | None = None,
+        ) -> None: ...
+
+    def __post_init__(self) -> None:
+        self._set("bids", checked_bids(self.bids))
+        self._set("epsilon", checked_positive("epsilon", self.epsilon))
+        self._set("requirements", checked_requirements(self.requirements))
+        self._set("tasks", checked_tasks(self.tasks, len(self.bids), len(self.requirements)))
+        self._set("tradeoff", checked_positive("tradeoff", self.tradeoff))
+        self._set("reserve", checked_reserve(self.reserve))
+        self._set("participation", in_range("participation", self.participation, 0.0, 1.0, high_open=True))
+        if self.backlog is not None:
+            self._set("backlog", checked_backlog(self.backlog, len(self.bids)))
+        if self.task_names is not None:
+            self._set("task_names", tuple(self.task_names))
+            if len(self.task_names) != len(self.requirements):
+                raise ParameterError(
+                    f"task_names: {len(self.task_names)} for {len(self.requirements)} tasks; give one each"
+                )
+        _ = self.slot  # a cost beyond what can be paid is refused here
+
+    def _set(self, field: str, value: Any) -> None:
+        object.__setattr__(self, field, value)
+
+    # Data
+
+    @cached_property
+    def slot(self) -> Slot:
+        """The slot in whole numbers."""
+        backlog = [0.0] * len(self.bids) if self.backlog is None else self.backlog.tolist()
+        return slot_of(
+            prices_of(self.bids, rational("epsilon", self.epsilon)),
+            able_of(self.tasks, len(self.requirements)),
+            self.requirements,
+            self.tradeoff,
+            [Fraction(amount) for amount in backlog],
+            self.reserve,
+        )
+
+    def objective_scale(self) -> float:
+        """Return the sum of all weights without their signs."""
+        return math.fsum(abs(weight / self.slot.scale) for weight in self.slot.weights)
+
+    # Judging candidates
+
+    def objective(self, variables: Variables) -> float:
+        """Return the sum over the winners of tradeoff * cost - backlog, rounded once."""
+        return float(self.slot.value(np.asarray(variables["winners"]).tolist()))
+
+    def residuals(self, variables: Variables) -> dict[str, float]:
+        """Return how many winners are missing for tasks, and what a winner loses at most."""
+        winners = np.asarray(variables["winners"], dtype=np.int64)
+        missing = np.maximum(self.requirements - self.slot.able[winners].sum(axis=0), 0)
+        payments = np.asarray(variables["payments"]).tolist()
+        losses = [
+            float(self.slot.prices[user] * UNIT - Fraction(paid))
+            for user, paid in zip(winners.tolist(), payments, strict=True)
+        ]
+        return {"coverage": float(missing.sum()), "individual_rationality": max(0.0, *losses, 0.0)}
+
+    def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
+        """Return coverage and individual rationality, exact, truthfulness of the rule, and optimality."""
+        winners = np.asarray(solution.variables["winners"]).tolist()
+        paid = [Fraction(0)] * len(self.bids)
+        for user, payment in zip(winners, np.asarray(solution.variables["payments"]).tolist(), strict=True):
+            paid[user] = Fraction(payment)
+        costs = [price * UNIT for price in self.slot.prices]
+        found = [
+            coverage(self.slot.able, self.requirements, winners),
+            individual_rationality(costs, paid, winners),
+        ]
+        if solution.realisation in RULES:
+            rule = RULES[solution.realisation]
+            found.append(truthfulness(misreports(rule, self.slot), rule.argument, UNIT))
+        return (*found, self._optimality(solution))
+
+    def _optimality(self, solution: Candidate) -> Certificate:
+        if solution.bound is None:
+            return Certificate("optimality", False, False, {"value": solution.value}, {}, "no bound is known")
+        figures = {"value": solution.value, "bound": solution.bound, "gap": solution.gap}
+        holds = solution.gap <= OPTIMALITY * max(abs(solution.value), self.objective_scale())
+        return Certificate("optimality", holds, False, figures, {}, f"bound from {solution.bound_source}")
+
+    def mechanism(self, solution: Candidate) -> OnlineAuction:
+        """Return the auction over many slots with these tasks, by the rule of the solution."""
+        names = self.task_names or tuple(str(task) for task in range(len(self.requirements)))
+        auction = OnlineAuction(
+            names,
+            self.requirements.tolist(),
+            self.epsilon,
+            self.participation,
+            self.tradeoff,
+            self.reserve,
+            rule=str(solution.realisation),
+        )
+        for certificate in auction.certificates():
+            if not certificate.holds:
+                raise CertificateError(f"online auction: {certificate}")
+        return auction
+
+
+def checked_backlog(value: Any, users: int) -> NDArray[np.float64]:
+    """Return virtual queues >= 0, one for each user."""
+    backlog = finite_array("backlog", value, 1)
+    if len(backlog) != users:
+        raise ParameterError(f"backlog: has {len(backlog)} entries for {users} users; give one each")
+    if (backlog < 0).any():
+        user = int(np.argmax(backlog < 0))
+        raise ParameterError(f"backlog: that of user {user} is negative ({backlog[user]:g}); queues are >= 0")
+    if (backlog > 1e9).any():
+        raise ParameterError("backlog: an entry is above 1e9; no queue becomes that long")
+    return backlog
+
+
+def outcome(
+    problem: AuctionSlot, award: Decided, rule: str, solver: str, bound: tuple[float, str] | None = None
+) -> Outcome:
+    """Return what a rule decided: ``optimal`` only where a proven bound is met.
+
+    Parameters
+    ----------
+    problem : AuctionSlot
+    award : Award
+        Payments that are no whole number of units are rounded up.
+    rule : str
+        The name of the rule, which the audit asks.
+    solver : str
+    bound : (number, text), optional
+        A proven lower bound, and how it is proven.
+    """
+    pairs = sorted(zip(award.winners, amounts(award), strict=True))
+    winners = np.array([user for user, _ in pairs], dtype=np.int64)
+    payments = np.array([float(units_above(payment * UNIT) * UNIT) for _, payment in pairs])
+    value = float(problem.slot.value(winners.tolist()))
+    lowest, source = (None, "") if bound is None else bound
+    met = lowest is not None and value - lowest <= OPTIMALITY * max(abs(value), problem.objective_scale())
+    return Outcome(
+        status="optimal" if met else "feasible",
+        variables={"winners": winners, "payments": payments},
+        bound=lowest,
+        bound_source=source,
+        solver=solver,
+        realisation=rule,
+    )
+
+
+def obstacle(problem: AuctionSlot) -> Outcome | None:
+    """Return the infeasible outcome where the slot cannot be decided, naming the task and what is missing."""
+    names = problem.task_names
+    text = problem.slot.obstacle(names)
+    return Outcome("infeasible", message=text, solver="counting") if text else None

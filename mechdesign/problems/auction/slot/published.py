@@ -1,0 +1,38 @@
+"""``auction-slot`` by algorithms 5.2 and 5.3 as printed: not truthful, kept to be refuted."""
+
+from __future__ import annotations
+
+from mechdesign.core.method import Method, Outcome
+from mechdesign.mechanisms.auction import published
+from mechdesign.problems.auction.slot.problem import AuctionSlot, obstacle, outcome
+
+MOST_USERS = 300
+"""The direct reading takes cubic time."""
+
+
+def run(problem: AuctionSlot) -> Outcome:
+    """Decide the slot as printed."""
+    refused = obstacle(problem)
+    if refused is not None:
+        return refused
+    award = published.award(problem.slot)
+    assert award is not None, "a slot without obstacle has a cover"
+    return outcome(problem, award, "published", "algorithms 5.2 and 5.3 as printed")
+
+
+def why_not(problem: AuctionSlot) -> str | None:
+    """Say that it would take too long, if so."""
+    if len(problem.bids) > MOST_USERS:
+        return f"{len(problem.bids)} users are too many for the direct reading; {MOST_USERS} at most"
+    return None
+
+
+METHOD = Method(
+    name="published",
+    problem=AuctionSlot,
+    kind="published",
+    preference=90,
+    summary="algorithms 5.2 and 5.3 as printed: some misreports pay",
+    run=run,
+    why_not=why_not,
+)

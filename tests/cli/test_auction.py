@@ -1,0 +1,172 @@
+"""An auction from the shell: build, step, and every kind of bad input, one line each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mechdesign.cli import main
+
+MODEL = """
+[model]
+title = "Noise and air of a town"
+problem = "auction-slot"
+[parameters]
+bids = [[1.0, 0.5], [1.0, 1.0], [0.5, 1.0], [2.0, 1.0]]
+epsilon = 1.0
+tasks = [[0, 1], [0], [0, 1], [1]]
+requirements = [2, 1]
+reserve = 5.0
+participation = 0.2
+task_names = ["noise", "air"]
+"""
+
+BIDS = """user,sensing,privacy,tasks
+ann,1,0.5,noise air
+bob,1,1,noise
+cat,0.5,1,noise;air
+dan,2,1,air
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch, capsys) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("model.toml").write_text(MODEL)
+    Path("bids.csv").write_text(BIDS)
+    assert main(["build", "model.toml", "-o", "auction.json"]) == 0
+    capsys.readouterr()
+    return tmp_path
+
+
+def step(output: str, slot: int, *more: str, bids: str = "bids.csv", state: str = "season.json") -> int:
+    try:
+        return main(
+            ["run", "auction.json", "step", bids, "-o", output, "--state", state, "--slot", str(slot), *more]
+        )
+    except SystemExit as stop:
+        return int(str(stop.code))
+
+
+def refused(capsys, *arguments, **options) -> str:
+    before = {path: path.read_bytes() for path in Path.cwd().iterdir() if not path.name.startswith(".")}
+    assert step(*arguments, **options) == 2
+    after = {path: path.read_bytes() for path in Path.cwd().iterdir() if not path.name.startswith(".")}
+    assert after == before, "nothing is written"
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("mechdesign: ")
+    assert captured.err.count("\n") == 1
+    return captured.err
+
+
+def test_two_slots_and_one_of_them_again(folder, capsys):
+    assert step("one.csv", 1) == 0
+    assert capsys.readouterr().out == "one.csv: 2 rows of 'user', 'payment'; 2 winners\n"
+    assert Path("one.csv").read_text() == "user,payment\nann,2.0\ncat,1.9999999990686774\n"
+    assert step("two.csv", 2) == 0
+    assert step("one.csv", 1) == 0, "the same command may write its output again"
+    assert "1 slot that was decided before, repeated" in capsys.readouterr().out
+
+
+def test_numbers_may_name_tasks(folder, capsys):
+    Path("model.toml").write_text(MODEL.replace('task_names = ["noise", "air"]', ""))
+    assert main(["build", "model.toml", "-o", "auction.json", "--force"]) == 0
+    Path("bids.csv").write_text("user,sensing,privacy,tasks\n1,1,1,0\n2,1,1,0\n3,1,2,1\n4,2,2,0\n")
+    assert step("one.csv", 1) == 0
+    assert Path("one.csv").read_text().splitlines()[1:] == ["1,4.0", "2,4.0", "3,5.0"]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("ann,1,1,noise", "bids.csv: column 'user': users: row 5: 'ann' stands twice; a user bids once"),
+        ("eve,-1,1,noise", "bids.csv: column 'sensing': bids: row 5: -1 is no finite cost >= 0; correct it"),
+        ("eve,1,nan,noise", "row 5"),
+        ("eve,1,inf,noise", "row 5"),
+        ("eve,1,x,noise", "row 5"),
+        ("eve,1,1,", "row 5"),
+        ("eve,1,1, ", "eve has none; name one at least, or leave the user out"),
+        ("eve,1,1,rain", "tasks: eve names 'rain', which is unknown; known: air, noise"),
+        ("eve,1,1,air air", "tasks: eve names a task twice; name it once"),
+        ("eve,9e9,1,air", "use a larger unit of money"),
+    ],
+)
+def test_bad_bids(folder, capsys, line, said):
+    Path("bids.csv").write_text(BIDS + line + "\n")
+    assert said in refused(capsys, "one.csv", 1)
+
+
+def test_a_slot_without_enough_users(folder, capsys):
+    Path("bids.csv").write_text("user,sensing,privacy,tasks\nann,1,1,noise\ndan,1,1,air\n")
+    assert refused(capsys, "one.csv", 1) == (
+        "mechdesign: bids.csv: slot 1: task noise: needs 2 users and 1 are able to do it; 1 missing, find "
+        "them or lower its requirement\n"
+    )
+
+
+def test_bad_slots_and_states(folder, capsys):
+    assert "--state season.json: does not exist; a season begins with slot 1" in refused(capsys, "x.csv", 2)
+    assert "--slot: is missing" in refused(capsys, "x.csv", 0)
+    assert step("one.csv", 1) == 0
+    capsys.readouterr()
+    assert "slot 3: is not the next one; 2 is" in refused(capsys, "x.csv", 3)
+    Path("other.csv").write_text(BIDS.replace("0.5", "0.6"))
+    assert "slot 1: was decided already, with other bids" in refused(capsys, "x.csv", 1, bids="other.csv")
+    assert "is an input of this command" in refused(capsys, "season.json", 2, "--force")
+    assert "the slot names 'rain'" in refused(capsys, "x.csv", 2, "--request", "rain")
+    assert "cannot be read" in refused(capsys, "x.csv", 2, state=".")
+    text = Path("season.json").read_text()
+    Path("season.json").write_text(text.replace('"ann", "cat"', '"ann", "bob"', 1))
+    assert "season.json: was changed after it was written" in refused(capsys, "x.csv", 2)
+    Path("season.json").write_text("{}")
+    assert "season.json: is no state file" in refused(capsys, "x.csv", 2)
+    Path("season.json").write_text(text)
+    Path("model.toml").write_text(MODEL.replace("epsilon = 1.0", "epsilon = 0.5"))
+    assert main(["build", "model.toml", "-o", "auction.json", "--force"]) == 0
+    capsys.readouterr()
+    assert "season.json: is a season of another auction" in refused(capsys, "x.csv", 2)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("[1.0, 0.5]", "[-1.0, 0.5]", "bids: that of user 0 is negative"),
+        ("[1.0, 0.5]", "[nan, 0.5]", "bids: has NaN at index 0, 0"),
+        ("[1.0, 0.5]", "[1.0]", "bids: expected a matrix"),
+        ("[0, 1], [0], [0, 1], [1]", "[0, 1], [], [0, 1], [1]", "tasks: user 1 has none"),
+        (
+            "[0, 1], [0], [0, 1], [1]",
+            "[0, 1], [2], [0, 1], [1]",
+            "tasks: user 1 names task 2, which is unknown",
+        ),
+        (
+            "[0, 1], [0], [0, 1], [1]",
+            "[0, 1], [0], [0, 1]",
+            "tasks: expected a list of task numbers for each of 4",
+        ),
+        ("requirements = [2, 1]", "requirements = [2, -1]", "requirements: that of task 1 is negative"),
+        ("epsilon = 1.0", "epsilon = 0.0", "epsilon: 0 is outside (0, inf)"),
+        ("reserve = 5.0", "tradeoff = 0.0", "tradeoff: 0 is outside (0, inf)"),
+        ("reserve = 5.0", "tradeoff = -1.0", "tradeoff: -1 is outside (0, inf)"),
+        ("reserve = 5.0", "reserve = -1.0", "reserve: -1 is outside"),
+        ("reserve = 5.0", "backlog = [0.0, -1.0, 0.0, 0.0]", "backlog: that of user 1 is negative"),
+    ],
+)
+def test_bad_models(folder, capsys, old, new, said):
+    Path("model.toml").write_text(MODEL.replace(old, new))
+    assert main(["solve", "model.toml"]) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
+
+
+def test_requirements_beyond_the_able_users_are_a_status(folder, capsys):
+    Path("model.toml").write_text(MODEL.replace("requirements = [2, 1]", "requirements = [4, 1]"))
+    assert main(["build", "model.toml", "-o", "new.json"]) == 1
+    assert capsys.readouterr().err == (
+        "mechdesign: model.toml: infeasible: task noise: needs 4 users and 3 are able to do it; 1 missing, "
+        "find them or lower its requirement\n"
+    )
+    assert not Path("new.json").exists()
