@@ -1,0 +1,25 @@
+"""The owner's utility when widenings are drawn, slot after slot."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from mechdesign.core.problem import Candidate
+from mechdesign.problems.spectrum.primary.problem import SpectrumPrimary
+
+
+def simulation(
+    problem: SpectrumPrimary, solution: Candidate, users: int, repetitions: int, rng: np.random.Generator
+) -> dict[str, float]:
+    """Return the mean utility of ``users`` slots, ``repetitions`` times, with exponential widenings."""
+    level = float(solution.variables["privacy"])
+    drawn = rng.exponential(level, size=users * repetitions)
+    radii = np.clip(float(problem.widened.room) - drawn, 0.0, problem.radius)
+    paid = problem.factor * radii * (problem.location_privacy + radii) ** 2
+    spread = float(np.std(paid, ddof=1)) / math.sqrt(len(paid)) if len(paid) > 1 else math.nan
+    return {
+        "measured_value": float(np.mean(paid)) - problem.privacy_cost / level,
+        "standard_error": spread,
+    }
