@@ -12,9 +12,11 @@ import numpy as np
 
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.method import Outcome
+from mechdesign.core.parameters import Generators
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
 from mechdesign.mechanisms import Mechanism
 from mechdesign.mechanisms.spectrum.channel import Array, Channel, Owner, positive, users_of
+from mechdesign.problems.spectrum.channel.scatter import scattered_owner, scattered_users
 from mechdesign.problems.spectrum.judging import optimality, rounded_up
 
 
@@ -68,6 +70,11 @@ class SpectrumChannel(Problem[Mechanism]):
     name: ClassVar[str] = "spectrum-channel"
     sense: ClassVar[Sense] = "max"
     summary: ClassVar[str] = "who is served on a channel, how far, and how its owner hides"
+
+    generators: ClassVar[Generators] = {
+        "secondary": {"scattered": scattered_users},
+        "primary": {"scattered": scattered_owner},
+    }
 
     price: float
     privacy_cost: float
