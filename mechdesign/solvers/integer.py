@@ -176,9 +176,7 @@ def solve_mixed(program: MixedProgram, gap: float = 0.0, seconds: float = 40.0) 
             model.add_variable(f"x{place}", low, high, pulp.LpInteger if whole else pulp.LpContinuous)
             for place, (low, high, whole) in enumerate(bounds)
         ]
-        model.setObjective(
-            pulp.LpAffineExpression(list(zip(variables, program.gains.tolist(), strict=True)))
-        )
+        model.setObjective(pulp.LpAffineExpression(list(zip(variables, program.gains.tolist(), strict=True))))
         for row, limit in zip(program.rows, program.limits, strict=True):
             model += pulp.LpAffineExpression([(variables[place], value) for place, value in row]) <= limit
         solver = _mixed_solver(gap, seconds)
@@ -208,9 +206,7 @@ def _mixed_result(model: Any, variables: list[Any], name: str) -> MixedResult:
     values = [variable.varValue for variable in variables]
     if status == "infeasible" or any(value is None for value in values):
         text = f"{name} ended with: {pulp.LpSolution[model.sol_status]}"
-        return MixedResult(
-            status if status == "infeasible" else "failed", np.zeros(0), None, name, text
-        )
+        return MixedResult(status if status == "infeasible" else "failed", np.zeros(0), None, name, text)
     stated = None
     native = getattr(model, "solverModel", None)
     if native is not None and hasattr(native, "getInfo"):

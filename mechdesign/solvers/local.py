@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,12 +44,13 @@ def local_maximum(
     """
     from scipy.optimize import Bounds, minimize
 
-    constraints = []
+    constraints: list[Any] = []
     if len(limits):
         constraints = [{"type": "ineq", "fun": lambda x: limits - rows @ x, "jac": lambda x: -rows}]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # a trial point outside of its bounds
-        found = minimize(
+        descend: Any = minimize  # its stubs know no list of constraints with bounds
+        found = descend(
             lambda x: -function(x),
             start,
             jac=lambda x: -slope(x),

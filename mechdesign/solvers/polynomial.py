@@ -12,6 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 
 from mechdesign.core.errors import ParameterError
 
@@ -109,7 +110,8 @@ def roots(polynomial: Polynomial, low: Fraction, high: Fraction) -> list[tuple[F
 
     Examples
     --------
-    >>> [float(left) for left, right in roots([Fraction(2), Fraction(-3), Fraction(1)], Fraction(0), Fraction(9))]
+    >>> found = roots([Fraction(2), Fraction(-3), Fraction(1)], Fraction(0), Fraction(9))
+    >>> [float(left) for left, right in found]
     [1.0, 2.0]
     """
     whole = _without_multiples(_integers(polynomial))
@@ -232,7 +234,7 @@ def _sign(polynomial: list[int], numerator: int, place: int) -> int:
 
 def _changes(chain: list[list[int]], numerator: int, place: int) -> int:
     signs = [sign for part in chain if (sign := _sign(part, numerator, place))]
-    return sum(a != b for a, b in zip(signs, signs[1:], strict=False))
+    return sum(a != b for a, b in pairwise(signs))
 
 
 def _narrowed(polynomial: list[int], left: int, right: int, place: int) -> tuple[Fraction, Fraction]:

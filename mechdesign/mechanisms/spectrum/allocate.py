@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,14 +126,15 @@ class Patterns:
         if low > high:
             return self.best
         most = math.fsum(
-            users.revenue(j, alpha + beta * (low if beta < 0 else high)) for j, (alpha, beta) in enumerate(made)
+            users.revenue(j, alpha + beta * (low if beta < 0 else high))
+            for j, (alpha, beta) in enumerate(made)
         )
         if most - self.channel.privacy_cost / high > self.best:
             self._exact(choices)
         return self.best
 
     def _exact(self, choices: list[int]) -> None:
-        users, channel = self.users, self.channel
+        users = self.users
         radius, reach = ([Fraction(v) for v in part] for part in (users.radius, users.reach))
         made = resolved(choices, radius, reach, lambda i, j: Fraction(users.margins[i][j]), Fraction)
         if made is None:
@@ -165,10 +167,9 @@ def _cubic(factor: float, privacy: float, radius: Linear) -> list[Fraction]:
     ]
 
 
-def _range(users: Users, choices, made, low, high, slack):  # type: ignore[no-untyped-def]
+def _range(users: Users, choices: Sequence[int], made: Any, low: Any, high: Any, slack: Any) -> Any:
     """Return the interval of L on which a pattern keeps every limit, in whatever numbers are given."""
-    exact = isinstance(slack, Fraction)
-    number = Fraction if exact else float
+    number: Any = Fraction if isinstance(slack, Fraction) else float
     rows = []  # alpha + beta L <= 0
     served = [user for user, choice in enumerate(choices) if choice != OUT]
     for place, i in enumerate(served):

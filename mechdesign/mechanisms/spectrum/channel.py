@@ -82,11 +82,11 @@ class Channel:
         cls, price: float, privacy_cost: float, users: Sequence[Mapping[str, float]], owner: Owner | None
     ) -> Channel:
         """Return the channel of users that were checked (``users_of``)."""
-        columns = [
+        x, y, radius, privacy = (
             frozen(np.array([user[key] for user in users], dtype=np.float64))
             for key in ("x", "y", "radius", "privacy")
-        ]
-        return cls(price, privacy_cost, *columns, owner)
+        )
+        return cls(price, privacy_cost, x, y, radius, privacy, owner)
 
     @property
     def size(self) -> int:
@@ -121,7 +121,7 @@ class Channel:
 
     @cached_property
     def margins(self) -> Array:
-        """m_ij = d_ij - s_i - s_j: R_i + R_j <= m_ij. Rounded down wherever it can bind; infinite for i = j."""
+        """m_ij = d_ij - s_i - s_j: R_i + R_j <= m_ij. Rounded down where it can bind; infinite for i = j."""
         far = np.hypot(self.x[:, None] - self.x, self.y[:, None] - self.y)
         found: Array = far - self.privacy[:, None] - self.privacy
         binding = found <= (self.radius[:, None] + self.radius) * (1.0 + 2.0**-30) + far * 2.0**-30
@@ -154,7 +154,7 @@ class Channel:
         loss = 0.0
         if self.owner is not None and self.most > 0:
             loss = (total + self.privacy_cost / self.most) ** 2 / self.privacy_cost
-        return 2.0 * delta * (slopes + loss) + 2.0**-44 * (total + self.size)
+        return float(2.0 * delta * (slopes + loss) + 2.0**-44 * (total + self.size))
 
     def audit(self, radii: Array, level: float) -> InterferenceAudit:
         """Return the exact check of all distances between those who are served, and to the owner."""
@@ -240,7 +240,9 @@ def users_of(where: str, given: Any, owner: Owner | None) -> tuple[dict[str, flo
     ({'x': 0.0, 'y': 5.0, 'radius': 1.0, 'privacy': 2.0},)
     """
     if not isinstance(given, (list, tuple)) or not given:
-        raise ParameterError(f"{where}: expected a list of users {{x, y, radius, privacy}}; give at least one")
+        raise ParameterError(
+            f"{where}: expected a list of users {{x, y, radius, privacy}}; give at least one"
+        )
     return tuple(_user(f"{where} {number}", user, owner) for number, user in enumerate(given, start=1))
 
 

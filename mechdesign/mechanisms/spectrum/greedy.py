@@ -1,4 +1,4 @@
-"""Allocations in the order of a list: each user gets what those before it leave; lists are improved by moves."""
+"""Allocations in the order of a list: each user gets what those before it leave; moves improve lists."""
 
 from __future__ import annotations
 

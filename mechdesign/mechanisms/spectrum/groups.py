@@ -48,7 +48,7 @@ class Conflicts:
         >>> Conflicts.of([[far, 3.0], [3.0, far]], [1.0, 1.0]).components([1.0, 1.0])
         [[0], [1]]
         """
-        graph = nx.Graph()
+        graph: nx.Graph[int] = nx.Graph()
         graph.add_nodes_from(user for user, cap in enumerate(caps) if cap > 0)
         graph.add_edges_from((one, other) for one, row in enumerate(self.neighbours) for other, _ in row)
         return [sorted(part) for part in nx.connected_components(graph)]
@@ -129,7 +129,9 @@ def _group(
         return max(alone[member] for member in members)
     together = [pairs[i, j] for a, i in enumerate(members) for j in members[a + 1 :]]
     matched, left = 0.0, list(members)
-    for (i, j), value in sorted(pairs.items(), key=lambda item: item[1] - alone[item[0][0]] - alone[item[0][1]]):
+    for (i, j), value in sorted(
+        pairs.items(), key=lambda pair: pair[1] - sum(alone[user] for user in pair[0])
+    ):
         if i in left and j in left:
             matched += value
             left = [member for member in left if member not in (i, j)]

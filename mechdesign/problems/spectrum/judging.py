@@ -1,4 +1,4 @@
-"""What the problems of this family share: the certificate of optimality and the privacy levels of the baseline."""
+"""What the problems of this family share: the certificate of optimality, the levels of the baseline."""
 
 from __future__ import annotations
 

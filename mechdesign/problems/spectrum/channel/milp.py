@@ -1,9 +1,10 @@
 """Any number of users: a mixed integer program with revenue by pieces, then radii and L made exact.
 
-The revenue T_j is convex, so chords between breakpoints lie above it: each piece is one zero-one variable, and the
-program overstates what is paid, by little. The loss -kp / L is concave, so tangents lie above it, too. The
-program's optimum is then above the true one; the solver's own bound of it is a note (``stated_gap``), for
-nobody sees its tree. What is proven comes from intervals of L (docs/families/spectrum.md).
+The revenue T_j is convex, so chords between breakpoints lie above it: each piece is one zero-one variable,
+and the program overstates what is paid, by little. The loss -kp / L is concave, so tangents lie above it,
+too. The program's optimum is then above the true one; the solver's own bound of it is a note
+(``stated_gap``), for nobody sees its tree. What is proven comes from intervals of L
+(docs/families/spectrum.md).
 
 Where two users exclude each other, or crowd, the rows are those of whole cliques of the conflict graph.
 """
@@ -106,7 +107,12 @@ class Program:
                     continue
                 if margin > 0:
                     first, second = max(0.0, float(caps[i]) - margin), max(0.0, float(caps[j]) - margin)
-                    terms = [*self.grown[i], *self.grown[j], (self.served[j], first), (self.served[i], second)]
+                    terms = [
+                        *self.grown[i],
+                        *self.grown[j],
+                        (self.served[j], first),
+                        (self.served[i], second),
+                    ]
                     self.row(terms, margin + first + second)
                     self._facet(i, j, margin)
         for clique in self._cliques():
@@ -115,7 +121,7 @@ class Program:
     def _facet(self, i: int, j: int, margin: float) -> None:
         """Add the line above all pairs of revenues: through the points where one of the two has its cap.
 
-        Along R_i + R_j = m the revenue of one is a convex function of the other's, so it lies below the chord.
+        Along R_i + R_j = m the revenue of one is a convex function of the other's: it is below the chord.
         """
         full, rest = self._paid(i, self.caps[i]), self._paid(j, max(0.0, margin - self.caps[i]))
         other, left = self._paid(j, self.caps[j]), self._paid(i, max(0.0, margin - self.caps[j]))

@@ -1,7 +1,7 @@
 """One or two users: every vertex pattern, each the maximum of a cubic with a pole on an interval of L.
 
-The caps of user j are r0_j for L <= a_j - r0_j and a_j - L after that: pieces (a) to (c) of section 6.5.2. With
-both served, both have their caps, or one has its cap and the other one what is left of the margin.
+The caps of user j are r0_j for L <= a_j - r0_j and a_j - L after that: pieces (a) to (c) of section 6.5.2.
+With both served, both have their caps, or one has its cap and the other one what is left of the margin.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ class SpectrumChannel(Problem[Mechanism]):
     >>> problem = md.SpectrumChannel(price=0.1, privacy_cost=2, secondary=users, primary=owner)
     >>> solution = md.solve(problem)
     >>> print(solution.variables["radii"].round(4), round(solution.variables["privacy"], 4), solution.status)
-    [5.     4.8995] 0.6005 optimal
+    [5.     4.8742] 0.6258 optimal
     """
 
     name: ClassVar[str] = "spectrum-channel"
@@ -86,9 +86,7 @@ class SpectrumChannel(Problem[Mechanism]):
             object.__setattr__(self, field, positive(field, getattr(self, field)))
         if self.primary is not None:
             owner = Owner.of("primary", self.primary)
-            object.__setattr__(
-                self, "primary", {"x": owner.x, "y": owner.y, "protection": owner.protection}
-            )
+            object.__setattr__(self, "primary", {"x": owner.x, "y": owner.y, "protection": owner.protection})
         object.__setattr__(self, "secondary", users_of("secondary", self.secondary, self.owner))
 
     @cached_property

@@ -50,8 +50,13 @@ def occupied_pair(channel: Channel) -> Candidate:
     margin, reach = float(channel.margins[0, 1]), channel.reach
     most = float(reach.min())
     level = most / 2.0
-    start = np.array([min(channel.radius[0], margin / 2.0, reach[0] - level) / 2.0,
-                      min(channel.radius[1], margin / 2.0, reach[1] - level) / 2.0, level])
+    start = np.array(
+        [
+            min(channel.radius[0], margin / 2.0, reach[0] - level) / 2.0,
+            min(channel.radius[1], margin / 2.0, reach[1] - level) / 2.0,
+            level,
+        ]
+    )
     found = local_maximum(
         lambda x: channel.utility(x[:2], x[2]),
         lambda x: np.append(slopes(channel, x[:2]), channel.privacy_cost / x[2] ** 2),
@@ -67,9 +72,7 @@ def occupied_pair(channel: Channel) -> Candidate:
 
 def alone(problem: SpectrumChannel, user: int) -> Candidate | None:
     """Return the optimum with one of the two users, as in section 6.4."""
-    single = SpectrumChannel(
-        problem.price, problem.privacy_cost, [problem.secondary[user]], problem.primary
-    )
+    single = SpectrumChannel(problem.price, problem.privacy_cost, [problem.secondary[user]], problem.primary)
     found = every_pattern(single)
     if found.status not in ("optimal", "feasible"):
         return None

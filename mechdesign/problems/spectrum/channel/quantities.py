@@ -18,8 +18,8 @@ NODES = 20_000
 def quantities(problem: SpectrumChannel, solution: Candidate) -> dict[str, Any]:
     """Return the baseline and the circles.
 
-    ``fixed_utility`` is the utility with the widening 1 of section 6.6.1 and the best radii for it, ``gain`` how
-    much more the solution has. ``served`` counts users. ``circles`` has a row (x, y, privacy radius,
+    ``fixed_utility`` is the utility with the widening 1 of section 6.6.1 and the best radii for it, ``gain``
+    how much more the solution has. ``served`` counts users. ``circles`` has a row (x, y, privacy radius,
     granted radius, radius of the whole circle) for each user, ``owner_circle`` (x, y, protection, L).
     """
     channel = problem.channel
@@ -35,7 +35,8 @@ def quantities(problem: SpectrumChannel, solution: Candidate) -> dict[str, Any]:
         owner = problem.owner
         found["owner_circle"] = [owner.x, owner.y, owner.protection, level]
         caps = np.clip(np.minimum(channel.radius, channel.reach - FIXED_PRIMARY), 0.0, None)
-        fixed = channel.utility(channel.allowed(best_radii(channel, caps, NODES)[0], FIXED_PRIMARY),
-                                FIXED_PRIMARY)
+        fixed = channel.utility(
+            channel.allowed(best_radii(channel, caps, NODES)[0], FIXED_PRIMARY), FIXED_PRIMARY
+        )
         found |= {"fixed_utility": fixed, "gain": solution.value - fixed}
     return found

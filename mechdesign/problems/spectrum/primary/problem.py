@@ -30,8 +30,8 @@ class SpectrumPrimary(Problem[Mechanism]):
         maximise  (R / r0) price pi (s + R)^2 - privacy_cost / L   over L
 
     With ``widening = "mean"`` R = distance - L - s and max(0, distance - s - r0) <= L <= distance - s, as
-    published. With "exponential" the expectation is maximised over L > 0, where R = clip(distance - X - s, 0, r0)
-    and X is exponential with mean L, as it is drawn.
+    published. With "exponential" the expectation is maximised over L > 0, where R = clip(distance - X - s, 0,
+    r0) and X is exponential with mean L, as it is drawn.
 
     Parameters
     ----------
@@ -59,10 +59,10 @@ class SpectrumPrimary(Problem[Mechanism]):
     Examples
     --------
     >>> import mechdesign as md
-    >>> problem = md.SpectrumPrimary(price=0.1, privacy_cost=2.0, radius=5.0, location_privacy=0.5, distance=6.0)
+    >>> problem = md.SpectrumPrimary(0.1, privacy_cost=2.0, radius=5.0, location_privacy=0.5, distance=6.0)
     >>> solution = md.solve(problem)
     >>> print(round(solution.variables["privacy"], 6), round(solution.value, 6))
-    0.646733 5.645466
+    0.625832 5.649356
     """
 
     name: ClassVar[str] = "spectrum-primary"
@@ -84,7 +84,7 @@ class SpectrumPrimary(Problem[Mechanism]):
 
     @property
     def factor(self) -> float:
-        """c = k1 pi / r0."""
+        """The factor c = k1 pi / r0 of the revenue."""
         return self.price * math.pi / self.radius
 
     @cached_property
@@ -153,7 +153,9 @@ class SpectrumPrimary(Problem[Mechanism]):
         return "the radius is what the drawn widening leaves; a one-sided shift is no differential privacy"
 
 
-def outcome(problem: SpectrumPrimary, level: float, bound: Fraction | float, source: str, solver: str) -> Outcome:
+def outcome(
+    problem: SpectrumPrimary, level: float, bound: Fraction | float, source: str, solver: str
+) -> Outcome:
     """Return what a method found, with a bound enlarged by what evaluating the value may lose."""
     lost = max(problem.objective_scale(), problem.privacy_cost / level)
     return Outcome(
@@ -175,8 +177,9 @@ def impossible(problem: SpectrumPrimary, solver: str) -> Outcome | None:
         return Outcome(status="infeasible", solver=solver, message=text)
     if problem.widening == "exponential" and problem.widened.worth <= Fraction(problem.privacy_cost):
         text = (
-            f"no widening is best: the utility is negative and rises towards 0 as it grows, since privacy_cost "
-            f"{problem.privacy_cost:g} is at least {float(problem.widened.worth):.4g}; keep the channel closed"
+            "no widening is best: the utility is negative and rises towards 0 as it grows, since "
+            f"privacy_cost {problem.privacy_cost:g} is at least {float(problem.widened.worth):.4g}; "
+            "keep the channel closed"
         )
         return Outcome(status="infeasible", solver=solver, message=text)
     return None

@@ -1,4 +1,4 @@
-"""What the optimum is worth beside a fixed widening, and what taking the mean for the random widening costs."""
+"""What the optimum is worth beside a fixed widening, and when the widening is drawn."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mechdesign.problems.spectrum.primary.problem import SpectrumPrimary
 
 
 def quantities(problem: SpectrumPrimary, solution: Candidate) -> dict[str, Any]:
-    """Return the utility at the fixed widening 1 of section 6.6.1, the gain over it, and the expected utility.
+    """Return the utility at the fixed widening 1 of section 6.6.1, the gain, and the expected utility.
 
     ``expected_utility`` is that of the solution when the widening is drawn, whatever was maximised.
     """

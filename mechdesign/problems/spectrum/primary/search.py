@@ -1,8 +1,8 @@
 """Global search by intervals: on [l, u] the utility is at most the revenue at l less kp / u.
 
 Revenue falls and the loss of privacy falls with L, for both widenings. Intervals whose bound does not exceed
-the best value are dropped, the others halved. The expectation is a quadrature here, so nothing is shared with the
-exact methods.
+the best value are dropped, the others halved. The expectation is a quadrature here, so nothing is shared with
+the exact methods.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ NODES, PANELS, TAIL = 24, 6, 45.0
 
 def revenue(problem: SpectrumPrimary, levels: Array) -> Array:
     """Return the revenue, or its expectation, at many L."""
-    a, s, r0, c = (float(v) for v in (problem.widened.room, problem.location_privacy, problem.radius,
-                                      problem.factor))
+    a, s, r0, c = (
+        float(v) for v in (problem.widened.room, problem.location_privacy, problem.radius, problem.factor)
+    )
     if problem.widening == "mean":
         radii = np.clip(a - levels, 0.0, r0)
         return np.asarray(c * radii * (s + radii) ** 2)
@@ -70,7 +71,9 @@ def run(problem: SpectrumPrimary) -> Outcome:
         lows, highs = lows[keep], highs[keep]
         middles = (lows + highs) / 2.0
         lows, highs = np.concatenate([lows, middles]), np.concatenate([middles, highs])
-    return outcome(problem, level, bound + 1e-12 * scale, "revenue falls and privacy rises with L", "intervals")
+    return outcome(
+        problem, level, bound + 1e-12 * scale, "revenue falls and privacy rises with L", "intervals"
+    )
 
 
 def _bracket(problem: SpectrumPrimary) -> tuple[float, float]:

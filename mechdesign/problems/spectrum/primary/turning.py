@@ -1,7 +1,7 @@
 """The expected utility rises, then falls: its only turning point is where H(L) = kp.
 
-U'(L) = (kp - H(L)) / L^2 with H rising from 0 to A, the integral of the revenue over all widenings. With kp < A
-there is one turning point, and it is the optimum; else U rises towards 0 for ever.
+U'(L) = (kp - H(L)) / L^2 with H rising from 0 to A, the integral of the revenue over all widenings. With kp <
+A there is one turning point, and it is the optimum; else U rises towards 0 for ever.
 """
 
 from __future__ import annotations
@@ -43,8 +43,9 @@ def run(problem: SpectrumPrimary) -> Outcome:
     while slope(above) >= 0:
         above += level * 2.0**-50
     bound = problem.widened.expected(Fraction(below))[1] - cost / Fraction(above)
-    return outcome(problem, level, bound, "revenue falls and privacy rises with L, around the turning point",
-                   "bisection")
+    return outcome(
+        problem, level, bound, "revenue falls and privacy rises with L, around the turning point", "bisection"
+    )
 
 
 def why_not(problem: SpectrumPrimary) -> str | None:

@@ -1,7 +1,7 @@
 """Revenue when the protection radius is widened: by the mean itself, or by an exponential random length.
 
-With a = d_m - s the granted radius is R = clip(a - X, 0, r0), and T(R) = c R (s + R)^2. For X exponential with
-mean L, integrating by parts with rho = min(r0, a),
+With a = d_m - s the granted radius is R = clip(a - X, 0, r0), and T(R) = c R (s + R)^2. For X exponential
+with mean L, integrating by parts with rho = min(r0, a),
 
     E T(R) = T(rho) - integral over y from 0 to rho of T'(y) exp(-(a - y) / L) dy,
 

@@ -1,4 +1,4 @@
-"""The positive root of 2 k1 pi L^3 + 2 k1 pi r0 L^2 = ks, by Cardano's formula in the form without cancellation."""
+"""The positive root of 2 k1 pi L^3 + 2 k1 pi r0 L^2 = ks, by Cardano's formula without cancellation."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from mechdesign.problems.spectrum.secondary.problem import SpectrumSecondary, ou
 def best_privacy(problem: SpectrumSecondary) -> float:
     """Return the root, polished by Newton's method.
 
-    With L = 1 / u the equation is ks u^3 - 2 k1 pi r0 u - 2 k1 pi = 0, a depressed cubic u^3 - 3 p u - 2 q = 0 with
-    p, q > 0, whose largest root is 2 sqrt(p) cosh(arcosh(q / p^1.5) / 3), with cos where q < p^1.5.
+    With L = 1 / u the equation is ks u^3 - 2 k1 pi r0 u - 2 k1 pi = 0, a depressed cubic
+    u^3 - 3 p u - 2 q = 0 with p, q > 0, whose largest root is 2 sqrt(p) cosh(arcosh(q / p^1.5) / 3), with cos
+    in place of cosh where q < p^1.5.
     """
     unit = 2.0 * math.pi * problem.price / problem.privacy_cost
     p, q = unit * problem.radius / 3.0, unit / 2.0

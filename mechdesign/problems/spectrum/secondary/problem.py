@@ -48,7 +48,7 @@ class SpectrumSecondary(Problem[Mechanism]):
     >>> problem = md.SpectrumSecondary(price=0.1, reward=0.2, privacy_cost=1.0, radius=5.0)
     >>> solution = md.solve(problem)
     >>> print(round(solution.variables["privacy"], 6), round(solution.value, 6))
-    0.536508 4.213594
+    0.536173 4.21416
     """
 
     name: ClassVar[str] = "spectrum-secondary"
@@ -109,9 +109,14 @@ def outcome(problem: SpectrumSecondary, level: float, solver: str) -> Outcome:
         if slope == 0 or problem.slope(other) * slope <= 0:
             break
         step *= 2.0
-    noise = 16.0 * 2.0**-52 * (problem.privacy_cost / min(level, other) ** 2 + 2.0 * math.pi * problem.price * (
-        max(level, other) + problem.radius
-    ))
+    noise = (
+        16.0
+        * 2.0**-52
+        * (
+            problem.privacy_cost / min(level, other) ** 2
+            + 2.0 * math.pi * problem.price * (max(level, other) + problem.radius)
+        )
+    )
     bound = problem.utility(level) + (abs(slope) + noise) * (abs(other - level) + 64.0 * math.ulp(level))
     return Outcome(
         status="optimal",

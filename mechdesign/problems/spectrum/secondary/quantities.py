@@ -10,6 +10,6 @@ from mechdesign.problems.spectrum.secondary.problem import SpectrumSecondary
 
 
 def quantities(problem: SpectrumSecondary, solution: Candidate) -> dict[str, Any]:
-    """Return the utility at the fixed privacy radius 2 of section 6.6.1, and how much better the optimum is."""
+    """Return the utility at the fixed privacy radius 2 of section 6.6.1, and the gain over it."""
     fixed = problem.utility(FIXED_SECONDARY)
     return {"fixed_utility": fixed, "gain": solution.value - fixed}
