@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import networkx as nx
-
 MOST_IN_GROUP = 12
 
 
@@ -48,6 +46,8 @@ class Conflicts:
         >>> Conflicts.of([[far, 3.0], [3.0, far]], [1.0, 1.0]).components([1.0, 1.0])
         [[0], [1]]
         """
+        import networkx as nx
+
         graph: nx.Graph[int] = nx.Graph()
         graph.add_nodes_from(user for user, cap in enumerate(caps) if cap > 0)
         graph.add_edges_from((one, other) for one, row in enumerate(self.neighbours) for other, _ in row)
