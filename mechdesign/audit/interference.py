@@ -58,6 +58,7 @@ def audit_interference(
     reach: Sequence[Sequence[float]],
     owner: tuple[float, float] | None = None,
     owner_reach: Sequence[float] = (),
+    widening: Sequence[float] | Array | None = None,
 ) -> InterferenceAudit:
     """Check that circles around users, and around the owner of the channel, do not overlap; they may touch.
 
@@ -69,7 +70,9 @@ def audit_interference(
         What adds up to each user's circle: its privacy radius and its granted radius.
     owner : (x, y), optional
     owner_reach : sequence of numbers
-        What adds up to the owner's circle: its protection radius and the widening.
+        What adds up to the owner's circle: its protection radius, a widening.
+    widening : (n,) numbers, optional
+        A further widening of the owner's circle towards each user.
 
     Examples
     --------
@@ -97,10 +100,11 @@ def audit_interference(
         ring = sum(map(Fraction, owner_reach), Fraction(0))
         for user, size in enumerate(sums):
             pairs += 1
-            if not _apart((xs[user], ys[user]), owner, size + ring):
+            needed_here = size + ring + (0 if widening is None else Fraction(float(widening[user])))
+            if not _apart((xs[user], ys[user]), owner, needed_here):
                 violated += 1
                 if not witness:
-                    witness = {"user": user, "of": "the owner", "needed": float(size + ring)}
+                    witness = {"user": user, "of": "the owner", "needed": float(needed_here)}
     return InterferenceAudit(pairs, violated, witness)
 
 

@@ -156,23 +156,29 @@ class Channel:
             loss = (total + self.privacy_cost / self.most) ** 2 / self.privacy_cost
         return float(2.0 * delta * (slopes + loss) + 2.0**-44 * (total + self.size))
 
-    def audit(self, radii: Array, level: float) -> InterferenceAudit:
-        """Return the exact check of all distances between those who are served, and to the owner."""
+    def audit(self, radii: Array, level: float | Array) -> InterferenceAudit:
+        """Return the exact check of all distances between those who are served, and to the owner.
+
+        ``level`` is the widening of the owner's circle, or that towards each user.
+        """
         served = np.flatnonzero(radii > 0)
         reach = [[float(self.privacy[j]), float(radii[j])] for j in served]
         if self.owner is None:
             return audit_interference(self.x[served], self.y[served], reach)
-        centre, ring = (self.owner.x, self.owner.y), [self.owner.protection, level]
-        return audit_interference(self.x[served], self.y[served], reach, centre, ring)
+        centre, wide = (self.owner.x, self.owner.y), np.broadcast_to(level, self.size)[served]
+        x, y = self.x[served], self.y[served]
+        return audit_interference(x, y, reach, centre, [self.owner.protection], wide)
 
-    def allowed(self, radii: Array, level: float) -> Array:
+    def allowed(self, radii: Array, level: float | Array) -> Array:
         """Return the radii made to keep every distance exactly: each is at most a few units smaller.
 
         Radii of users that no change of the last digits can serve become 0.
         """
         found = np.minimum(radii, self.radius)
         if self.owner is not None:
-            caps = np.array([float_down(Fraction(a) - Fraction(level)) for a in self.reach.tolist()])
+            wide = np.broadcast_to(level, self.size).tolist()
+            rooms = zip(self.reach.tolist(), wide, strict=True)
+            caps = np.array([float_down(Fraction(a) - Fraction(w)) for a, w in rooms])
             found = np.minimum(found, caps)
         found = np.where(found > 0, found, 0.0)
         order = np.argsort(-self.revenue(found), kind="stable")

@@ -8,10 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, ClassVar, Self
 
+import numpy as np
+
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.numbers import rational
-from mechdesign.core.randomness import BITS, Rng
+from mechdesign.core.randomness import BITS, BitSource, Rng
 from mechdesign.core.validation import in_range, integer
 from mechdesign.mechanisms.base import Mechanism, digest
 from mechdesign.mechanisms.operations import Operation
@@ -28,8 +30,9 @@ class SpectrumDatabase(Mechanism):
     """A database of channels that answers location-private queries, slot after slot.
 
     Each slot: the queries for a channel are allocated by the exact method (or, from eight users on, the
-    heuristic with a proven bound); the owner's best mean widening L is found, the widening is L times the
-    owner's unit exponential draw, and the radii are the best ones for what is left. Nobody is ever disturbed.
+    heuristic); that gives the owner's best mean widening L. The widening towards a user is L times the
+    exponential drawn for its cell of the map, and the radii are the best ones for what is left. Nobody who
+    is within its privacy radius of its report is ever disturbed.
 
     Parameters
     ----------
@@ -43,10 +46,11 @@ class SpectrumDatabase(Mechanism):
         What a user may spend in all: epsilons of its different reports, per unit of distance, add up. A
         report that is sent again is free, for it tells nothing new.
     draws : int
-        How often an owner's exponential is drawn. With 1 it is drawn once and kept: of n independent
-        draws an attacker keeps the least one, which hides only L / n.
-    hold : int
-        After so many slots of a channel it is drawn anew, while draws are left.
+        For how many cells of the map an owner's widening is drawn; who asks from a further one is told
+        that the owner hides.
+    cell : number > 0
+        The side of a cell. A widening is drawn once for each cell and kept, so that asking again from
+        the same place tells nothing new, while one widening for all places would hide no place at all.
     path_loss : number > 0
         The maximum transmission power for a radius R is R ** path_loss, in units of that of radius 1.
 
@@ -78,8 +82,8 @@ class SpectrumDatabase(Mechanism):
         price: float,
         privacy_cost: float,
         budget: float = 1.0,
-        draws: int = 1,
-        hold: int = 1,
+        draws: int = 1000,
+        cell: float = 1.0,
         path_loss: float = 4.0,
     ) -> None:
         self.owners = _owners(channels)
@@ -87,7 +91,7 @@ class SpectrumDatabase(Mechanism):
         self.privacy_cost = positive("privacy_cost", privacy_cost)
         self.budget = rational("budget", positive("budget", budget))
         self.draws = integer("draws", draws, 1)
-        self.hold = integer("hold", hold, 1)
+        self.cell = positive("cell", cell)
         self.path_loss = in_range("path_loss", path_loss, 0.0, 10.0, low_open=True)
         self.state = State()
         self.grants: dict[str, Grant] = {}
@@ -124,12 +128,12 @@ class SpectrumDatabase(Mechanism):
             here = [query for query in asked if query.channel == name]
             accepted = [query for query in here if query.user not in refused]
             if accepted:
-                unit = 0.0
-                if owner is not None:
-                    unit = _draw(state, name, self.hold, self.draws, lambda: _exponential(source))
                 users = [vars(query) for query in accepted]
                 channel = Channel.of(self.price, self.privacy_cost, users, owner)
-                grants[name] = granted(channel, unit)
+                units = np.zeros(len(accepted))
+                if owner is not None:
+                    units = np.array([self._unit(state, name, query, source) for query in accepted])
+                grants[name] = granted(channel, units)
             for query in here:
                 place = accepted.index(query) if query in accepted else -1
                 status, radius = ("budget spent", 0.0) if place < 0 else grants[name].said(place)
@@ -140,7 +144,18 @@ class SpectrumDatabase(Mechanism):
         state.slots += 1
         state.last = {"queries": print_, "answers": [list(vars(row).values()) for row in rows]}
         self.state, self.grants = state, grants
-        return Answers(tuple(rows), self.certificates())
+        best = [grant.optimality(name) for name, grant in grants.items()]
+        return Answers(tuple(rows), (*self.certificates(), *best))
+
+    def _unit(self, state: State, name: str, query: Query, source: BitSource) -> float:
+        """Return the exponential of the cell that a query comes from; infinite where no draw is left."""
+        cells = state.draws.setdefault(name, {})
+        key = f"{math.floor(query.x / self.cell)},{math.floor(query.y / self.cell)}"
+        if key not in cells:
+            if len(cells) >= self.draws:
+                return math.inf
+            cells[key] = _exponential(source)
+        return cells[key]
 
     def query(self, user: str, channel: str, *, rng: Rng = None, **report: float) -> Answer:
         """Answer one user who is alone in a slot: ``x, y, radius, privacy, epsilon``."""
@@ -161,12 +176,9 @@ class SpectrumDatabase(Mechanism):
     # What it promises
 
     def certificates(self) -> tuple[Certificate, ...]:
-        """Return the budget, and of the last slot that nobody interferes and that nothing pays more."""
+        """Return the budget, and that nobody interfered in the last slot."""
         found = [self._budget()]
-        for name, grant in self.grants.items():
-            note = f"channel {name}: what was granted in the last slot"
-            audit = grant.channel.audit(grant.radii, grant.widening).certificate()
-            found.append(Certificate(audit.property, audit.holds, True, audit.figures, audit.witness, note))
+        found += [grant.certificate(name) for name, grant in self.grants.items()]
         return tuple(found)
 
     def _budget(self) -> Certificate:
@@ -193,7 +205,7 @@ class SpectrumDatabase(Mechanism):
             "privacy_cost": self.privacy_cost,
             "budget": float(self.budget),
             "draws": self.draws,
-            "hold": self.hold,
+            "cell": self.cell,
             "path_loss": self.path_loss,
         }
 
@@ -240,16 +252,7 @@ def _accounted(state: State, queries: Sequence[Query], budget: Fraction) -> set[
     return refused
 
 
-def _draw(state: State, name: str, hold: int, draws: int, fresh: Any) -> float:
-    """Return the owner's unit exponential: the one that is kept, or a new one while draws are left."""
-    unit, count, since = state.draws.get(name, (0.0, 0, 0))
-    if count == 0 or (since >= hold and count < draws):
-        unit, count, since = fresh(), count + 1, 0
-    state.draws[name] = (unit, count, since + 1)
-    return unit
-
-
-def _exponential(source: Any) -> float:
+def _exponential(source: BitSource) -> float:
     """Return an exponential number of mean 1 by inversion; never 0, and at most 62 ln 2."""
     uniform = (int(source.integers(1)[0]) + 1) / (1 << BITS)
     return max(-math.log(uniform), 2.0**-BITS)

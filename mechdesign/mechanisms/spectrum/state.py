@@ -38,7 +38,7 @@ class State:
     reports : dict
         The last report of each user: sending it again tells nothing new, and is free.
     draws : dict
-        For each occupied channel (the unit exponential that is kept, how many were drawn, slots since).
+        For each occupied channel the unit exponential that was drawn for each cell of the map.
     last : dict
         The digest of the last slot's queries, and its answers.
     """
@@ -46,7 +46,7 @@ class State:
     slots: int = 0
     spent: dict[str, Fraction] = field(default_factory=dict)
     reports: dict[str, Report] = field(default_factory=dict)
-    draws: dict[str, tuple[float, int, int]] = field(default_factory=dict)
+    draws: dict[str, dict[str, float]] = field(default_factory=dict)
     last: dict[str, Any] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
@@ -55,7 +55,7 @@ class State:
             "slots": self.slots,
             "spent": {user: str(amount) for user, amount in sorted(self.spent.items())},
             "reports": {user: list(report) for user, report in sorted(self.reports.items())},
-            "draws": {name: list(draw) for name, draw in sorted(self.draws.items())},
+            "draws": {name: dict(sorted(cells.items())) for name, cells in sorted(self.draws.items())},
             "last": self.last,
         }
 
@@ -65,7 +65,7 @@ class State:
 
         Examples
         --------
-        >>> state = State(3, {"ann": Fraction(1, 2)}, {"ann": (0.0, 1.0, 0.5)}, {"tv": (0.7, 1, 2)})
+        >>> state = State(3, {"ann": Fraction(1, 2)}, {"ann": (0.0, 1.0, 0.5)}, {"tv": {"0,1": 0.7}})
         >>> State.from_json(state.as_json()) == state
         True
         """
@@ -81,15 +81,16 @@ class State:
                 for user, (x, y, level) in given["reports"].items()
             },
             draws={
-                str(name): (float(rational("draw", unit)), whole("drawn", count), whole("since", since))
-                for name, (unit, count, since) in given["draws"].items()
+                str(name): {str(cell): float(rational("draw", unit)) for cell, unit in cells.items()}
+                for name, cells in given["draws"].items()
             },
             last=dict(given["last"]),
         )
 
     def copy(self) -> State:
         """Return a copy that can be changed."""
-        return State(self.slots, dict(self.spent), dict(self.reports), dict(self.draws), dict(self.last))
+        draws = {name: dict(cells) for name, cells in self.draws.items()}
+        return State(self.slots, dict(self.spent), dict(self.reports), draws, dict(self.last))
 
 
 def save_state(path: str | os.PathLike[str], state: State, fingerprint: str) -> None:
@@ -97,12 +98,11 @@ def save_state(path: str | os.PathLike[str], state: State, fingerprint: str) -> 
     content = state.as_json()
     document = {"format": FORMAT, "database": fingerprint, "state": content}
     document["sha256"] = digest(fingerprint, content)
-    with whole_file(path, DataError) as temporary:
-        with open(temporary, "w", encoding="utf-8") as stream:
-            json.dump(document, stream, indent=1, allow_nan=False)
-            stream.write("\n")
-            stream.flush()
-            os.fsync(stream.fileno())
+    with whole_file(path, DataError) as temporary, open(temporary, "w", encoding="utf-8") as stream:
+        json.dump(document, stream, indent=1, allow_nan=False)
+        stream.write("\n")
+        stream.flush()
+        os.fsync(stream.fileno())
     _sync_folder(Path(path).resolve().parent)
 
 

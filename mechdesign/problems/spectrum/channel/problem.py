@@ -11,17 +11,18 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mechdesign.core.certificate import Certificate
+from mechdesign.core.errors import ParameterError
 from mechdesign.core.method import Outcome
 from mechdesign.core.parameters import Generators
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
-from mechdesign.mechanisms import Mechanism
+from mechdesign.mechanisms.spectrum import SpectrumDatabase
 from mechdesign.mechanisms.spectrum.channel import Array, Channel, Owner, positive, users_of
 from mechdesign.problems.spectrum.channel.scatter import scattered_owner, scattered_users
 from mechdesign.problems.spectrum.judging import optimality, rounded_up
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SpectrumChannel(Problem[Mechanism]):
+class SpectrumChannel(Problem[SpectrumDatabase]):
     """The best allocation of one channel to secondary users, and the best widening L of its owner's circle.
 
     ::
@@ -44,6 +45,11 @@ class SpectrumChannel(Problem[Mechanism]):
         owner, which has to agree with the positions.
     primary : {x, y, protection}, optional
         The owner and its protection radius; without it the channel is idle.
+    channels : list of {name, x, y, protection} or {name}, optional
+        Further channels of the database that is built from the problem, where this one is called
+        ``channel``. They change nothing in the optimum.
+    budget : number > 0
+        What a user of the database may spend in all, in epsilon per unit of distance.
 
     Raises
     ------
@@ -80,6 +86,8 @@ class SpectrumChannel(Problem[Mechanism]):
     privacy_cost: float
     secondary: Sequence[Mapping[str, float]]
     primary: Mapping[str, float] | None = None
+    channels: Sequence[Mapping[str, Any]] | None = None
+    budget: float = 1.0
 
     def __post_init__(self) -> None:
         for field in ("price", "privacy_cost"):
@@ -88,6 +96,22 @@ class SpectrumChannel(Problem[Mechanism]):
             owner = Owner.of("primary", self.primary)
             object.__setattr__(self, "primary", {"x": owner.x, "y": owner.y, "protection": owner.protection})
         object.__setattr__(self, "secondary", users_of("secondary", self.secondary, self.owner))
+        database = self.database()
+        object.__setattr__(self, "budget", float(database.budget))
+        if self.channels is not None:
+            object.__setattr__(self, "channels", tuple(database.content()["channels"][1:]))
+
+    def database(self) -> SpectrumDatabase:
+        """Return the database of this channel and the further ones."""
+        own = {"name": "channel", **(self.primary or {})}
+        more = [] if self.channels is None else self.channels
+        if not isinstance(more, (list, tuple)):
+            raise ParameterError("channels: expected a list of {name, x, y, protection}")
+        return SpectrumDatabase([own, *more], self.price, self.privacy_cost, self.budget)
+
+    def mechanism(self, solution: Candidate) -> SpectrumDatabase:
+        """Return the database; it allocates each slot anew, for those who ask."""
+        return self.database()
 
     @cached_property
     def owner(self) -> Owner | None:
