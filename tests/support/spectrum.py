@@ -48,7 +48,9 @@ def brute_force(problem: md.SpectrumChannel, levels: int = 400) -> float:
             room = np.minimum(wanted[user], reach[user] - grid)
             for other in range(len(users)):
                 if other != user:
-                    room = np.where(radii[other] > 0, np.minimum(room, apart[user, other] - radii[other]), room)
+                    room = np.where(
+                        radii[other] > 0, np.minimum(room, apart[user, other] - radii[other]), room
+                    )
             radii[user] = np.maximum(room, 0.0)
         paid = problem.price * np.pi / wanted[:, None] * radii * (privacy[:, None] + radii) ** 2
         best = max(best, float((paid.sum(axis=0) - loss).max()))

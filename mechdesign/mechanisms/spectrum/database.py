@@ -47,7 +47,7 @@ class SpectrumDatabase(Mechanism):
         report that is sent again is free, for it tells nothing new.
     draws : int
         For how many cells of the map an owner's widening is drawn; who asks from a further one is told
-        that the owner hides.
+        that the draws are spent.
     cell : number > 0
         The side of a cell. A widening is drawn once for each cell and kept, so that asking again from
         the same place tells nothing new, while one widening for all places would hide no place at all.

@@ -63,6 +63,8 @@ class Grant:
         if self.channel.owner is not None:
             if self.channel.reach[user] <= 0:
                 return "covered", 0.0
+            if math.isinf(self.widening[user]):
+                return "draws spent", 0.0
             if self.channel.reach[user] <= self.widening[user]:
                 return "owner hidden", 0.0
         return "not served", 0.0

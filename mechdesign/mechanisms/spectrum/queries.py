@@ -11,9 +11,10 @@ from mechdesign.core.errors import DataError, MechDesignError, RowError, Unknown
 from mechdesign.core.text import table
 from mechdesign.mechanisms.spectrum.channel import coordinate, positive
 
-STATUSES = ("served", "not served", "covered", "budget spent", "owner hidden")
+STATUSES = ("served", "not served", "covered", "budget spent", "draws spent", "owner hidden")
 """What can become of a query: ``not served``: others pay more; ``covered``: too near to the owner;
-``budget spent``: the user's epsilon; ``owner hidden``: the drawn widening leaves no room in this slot."""
+``budget spent``: the user's epsilon; ``draws spent``: of the owner, for places not asked from before;
+``owner hidden``: the drawn widening leaves no room in this slot."""
 
 
 @dataclass(frozen=True)

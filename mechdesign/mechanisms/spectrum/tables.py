@@ -16,6 +16,7 @@ from mechdesign.mechanisms.operations import SEED, Column, Operation, Option, Se
 from mechdesign.mechanisms.spectrum.queries import Answers
 
 NUMBERS = ("x", "y", "radius", "privacy", "epsilon")
+MOST_QUERIES = 10_000
 GIVEN = ("user", "channel", "status", "radius", "power", "spent")
 STATE = Option("state", "text", "the file that remembers budgets and draws from slot to slot; needed")
 
@@ -47,7 +48,7 @@ def database_operations(database: Database) -> tuple[Operation, ...]:
     gives = (
         Column("user", "who asked"),
         Column("channel", "for which channel"),
-        Column("status", "served, not served, covered, budget spent or owner hidden"),
+        Column("status", "served, not served, covered, budget spent, draws spent or owner hidden"),
         Column("radius", "granted, 0 where nothing is"),
         Column("power", "maximum transmission power, that of radius 1 being 1"),
         Column("spent", "epsilon that the user has spent in all"),
@@ -71,10 +72,10 @@ def _answered(database: Database, sources: Sequence[Source], settings: Settings)
         raise ParameterError("--state: is missing; name the file that remembers budgets between slots")
     require_columns(source, ["user", "channel", *NUMBERS])
     database.restore_state(settings["state"])
+    queries = _queries(source)
+    if not queries:
+        raise DataError(f"{source.name}: there is no query; give at least one row")
     with located(source):
-        queries = _queries(source)
-        if not queries:
-            raise DataError("there is no query; give at least one row")
         answers = database.answer(queries, settings["seed"])
     database.save_state(settings["state"])  # before anybody sees an answer
     for status in sorted({answer.status for answer in answers}):
@@ -89,12 +90,14 @@ def _queries(source: Source) -> list[dict[str, Any]]:
     for block in source.blocks(["user", "channel", *NUMBERS]):
         columns = {}
         for name in NUMBERS:
-            columns[name] = as_floats(block[name], 1, name)
-            wrong = ~np.isfinite(columns[name])
-            if wrong.any():
-                row = len(found) + int(np.argmax(wrong))
-                raise RowError(name, row, ": is no finite number; correct it")
+            with located(source, name):
+                columns[name] = as_floats(block[name], 1, name)
+                wrong = ~np.isfinite(columns[name])
+                if wrong.any():
+                    raise RowError(name, int(np.argmax(wrong)), ": is no finite number; correct it")
         users, channels = np.asarray(block["user"]).astype(str), np.asarray(block["channel"]).astype(str)
+        if len(found) + len(users) > MOST_QUERIES:
+            raise DataError(f"{source.name}: more than {MOST_QUERIES} queries in a slot; split it")
         found += [
             {
                 "user": str(users[row]),

@@ -1,4 +1,4 @@
-"""Channels: exact methods against each other and against brute force; what is refused and what is a status."""
+"""Channels: exact methods against each other and against brute force; refusals and statuses."""
 
 import math
 
@@ -113,7 +113,10 @@ def test_coincident_users_are_legal_and_one_of_them_is_served():
 
 def test_a_user_on_top_of_the_owner_is_not_served():
     users = [{"x": 0, "y": 0, "radius": 2, "privacy": 0.5}, {"x": 9, "y": 0, "radius": 2, "privacy": 0.5}]
-    assert md.solve(md.SpectrumChannel(0.1, 2.0, users, OWNER)).variables["admitted"].tolist() == [False, True]
+    assert md.solve(md.SpectrumChannel(0.1, 2.0, users, OWNER)).variables["admitted"].tolist() == [
+        False,
+        True,
+    ]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -56,7 +57,7 @@ def test_the_expected_revenue_is_the_integral(seed):
         return problem.factor * granted * (privacy + granted) ** 2 * math.exp(-x / level) / level
 
     ends = sorted({0.0, max(0.0, room - radius), room})
-    parts = [quad(paid, a, b, epsabs=0, epsrel=1e-12) for a, b in zip(ends, ends[1:], strict=False)]
+    parts = [quad(paid, a, b, epsabs=0, epsrel=1e-12) for a, b in pairwise(ends)]
     low, high = map(float, problem.widened.expected(Fraction(level)))
     assert high - low <= 1e-30 or high == math.nextafter(low, math.inf)
     assert low == pytest.approx(sum(value for value, _ in parts), rel=1e-10)

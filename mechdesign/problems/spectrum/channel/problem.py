@@ -15,10 +15,14 @@ from mechdesign.core.errors import ParameterError
 from mechdesign.core.method import Outcome
 from mechdesign.core.parameters import Generators
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
+from mechdesign.core.text import abridged
 from mechdesign.mechanisms.spectrum import SpectrumDatabase
 from mechdesign.mechanisms.spectrum.channel import Array, Channel, Owner, positive, users_of
 from mechdesign.problems.spectrum.channel.scatter import scattered_owner, scattered_users
 from mechdesign.problems.spectrum.judging import optimality, rounded_up
+
+LONGEST = 200
+"""Users are listed by ``repr`` up to this length of it."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -100,6 +104,15 @@ class SpectrumChannel(Problem[SpectrumDatabase]):
         object.__setattr__(self, "budget", float(database.budget))
         if self.channels is not None:
             object.__setattr__(self, "channels", tuple(database.content()["channels"][1:]))
+
+    def __repr__(self) -> str:
+        """Return the class and its figures, with the number of users where they are many."""
+        text = super().__repr__()
+        if len(text) <= LONGEST:
+            return text
+        state = "idle" if self.primary is None else f"primary={abridged(self.primary)}"
+        figures = f"price={self.price:g}, privacy_cost={self.privacy_cost:g}"
+        return f"{type(self).__name__}({figures}, {self.size} users, {state})"
 
     def database(self) -> SpectrumDatabase:
         """Return the database of this channel and the further ones."""
