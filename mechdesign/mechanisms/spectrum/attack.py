@@ -23,8 +23,8 @@ Array = NDArray[np.float64]
 Draw = Literal["none", "common", "each"]
 
 LEAST_QUERIES = 4
-STEPS = 20
-"""Of Gauss and Newton, after the linear fit."""
+STEPS, SHORTEST = 40, 2.0**-20
+"""Steps of Gauss and Newton after the linear fit, shortened until the fit is better."""
 
 
 def locate(x: Sequence[float] | Array, y: Sequence[float] | Array, edge: Sequence[float] | Array) -> Array:
@@ -60,8 +60,19 @@ def locate(x: Sequence[float] | Array, y: Sequence[float] | Array, edge: Sequenc
         across, up = guess[0] - xs, guess[1] - ys
         distance = np.maximum(np.hypot(across, up), 1e-12)
         slopes = np.column_stack([across / distance, up / distance, -np.ones(len(xs))])
-        guess -= np.linalg.lstsq(slopes, distance - guess[2] - far, rcond=None)[0]
+        step = np.linalg.lstsq(slopes, distance - guess[2] - far, rcond=None)[0]
+        size = 1.0
+        while size > SHORTEST and _misfit(guess - size * step, xs, ys, far) >= _misfit(guess, xs, ys, far):
+            size /= 2.0
+        if size <= SHORTEST:
+            break
+        guess -= size * step
     return guess
+
+
+def _misfit(guess: Array, xs: Array, ys: Array, far: Array) -> float:
+    """Return the sum of squares that is minimised."""
+    return float(((np.hypot(guess[0] - xs, guess[1] - ys) - guess[2] - far) ** 2).sum())
 
 
 def attack_errors(
