@@ -70,8 +70,8 @@ def best_radii(channel: Channel, caps: Array, nodes: int = NODES) -> tuple[Array
 
 
 def _component(users: Users, nodes: int) -> tuple[list[float], float]:
-    best: list[list[float]] = [[0.0] * len(users.radius)]
-    value = -math.inf
+    best = [_filled(users)]
+    value = math.fsum(users.revenue(user, radius) for user, radius in enumerate(best[0]))
 
     def leaf(choices: list[int]) -> float:
         nonlocal value
@@ -85,6 +85,26 @@ def _component(users: Users, nodes: int) -> tuple[list[float], float]:
     search = VertexSearch(users, 0.0, 0.0, 0.0, leaf, value, nodes)
     search.run()
     return best[0], max(value, search.cut)
+
+
+def _filled(users: Users) -> list[float]:
+    """Return radii to start from: users in the order of their revenue, each moved to the front in turn."""
+    count = len(users.radius)
+    order = sorted(range(count), key=lambda user: -users.revenue(user, users.radius[user]))
+    best, most = [0.0] * count, -1.0
+    for first in [order[0], *order]:
+        radii = [0.0] * count
+        for user in [first, *(other for other in order if other != first)]:
+            room = users.radius[user]
+            for other, margin in enumerate(users.margins[user]):
+                if radii[other] > 0:
+                    room = min(room, margin - radii[other])
+            radii[user] = max(room, 0.0)
+        paid = math.fsum(users.revenue(user, radius) for user, radius in enumerate(radii))
+        if paid > most * (1.0 + TOLERANCE):
+            best, most = radii, paid
+            order = [first, *(other for other in order if other != first)]
+    return best
 
 
 def _keeps(users: Users, choices: Sequence[int], radii: Sequence[float]) -> bool:

@@ -16,9 +16,16 @@ from typing import TypeVar
 
 from mechdesign.core.errors import MethodError
 from mechdesign.mechanisms.spectrum.groups import Conflicts, static_bounds
+from mechdesign.mechanisms.spectrum.prices import Prices, prices_of, rows_of
 
 OUT, FULL, RING = -1, -2, -3
 """Choices of a user; a number from 0 on is the neighbour it is tight with."""
+
+PRICED = 5
+"""From so many users on, branches are bounded by prices as well."""
+
+LOOSE = 2.0**-40
+"""Limits that doubles miss by this part count as kept where only a bound is wanted."""
 
 Value = TypeVar("Value")
 Expression = tuple[Value, Value]
@@ -62,6 +69,8 @@ class VertexSearch:
         The best value known.
     nodes : int
         After so many branches the rest is only bounded.
+    priced : bool
+        Whether prices of crowding bound branches, too.
     """
 
     def __init__(
@@ -73,6 +82,7 @@ class VertexSearch:
         leaf: Leaf,
         incumbent: float,
         nodes: int,
+        priced: bool = True,
     ) -> None:
         self.users, self.low, self.high, self.loss = users, low, high, loss
         self.leaf, self.best, self.left = leaf, incumbent, nodes
@@ -82,6 +92,9 @@ class VertexSearch:
         conflicts = Conflicts.of(users.margins, self.caps)
         self.neighbours = conflicts.neighbours
         self.order, self.groups = static_bounds(users.revenue, conflicts, self.caps)
+        self.prices = self._prices(conflicts) if priced and len(self.order) >= PRICED else None
+        self.ends = [(0.0, 0.0)] * len(self.caps)
+        """The least and the largest revenue that the choice of a user can mean."""
         self.cut = -math.inf
         """The largest bound of a branch that was left for want of nodes."""
 
@@ -99,7 +112,26 @@ class VertexSearch:
             open_users = self.order[first : start + len(bounds)]
             loose = sum(self.users.revenue(user, caps[user]) for user in open_users)
             total += min(loose, bounds[first - start])
-        return total
+        return total if self.prices is None else min(total, self._priced(place, caps, self.prices))
+
+    def _priced(self, place: int, caps: list[float], prices: Prices) -> float:
+        """Return the bound by the prices of crowding, loosened by what its sum may lose."""
+        total, size, left = prices.total, prices.total, prices.left
+        for user in self.order[:place]:
+            least, most = self.ends[user]
+            part = left[user] * (most if left[user] > 0 else least)
+            total, size = total + part, size + abs(part)
+        for user in self.order[place:]:
+            if left[user] > 0:
+                part = left[user] * self.users.revenue(user, caps[user])
+                total, size = total + part, size + part
+        return total + 2.0**-40 * size - self.loss
+
+    def _prices(self, conflicts: Conflicts) -> Prices | None:
+        users, caps = self.users, self.caps
+        most = [users.revenue(user, cap) for user, cap in enumerate(caps)]
+        rows = rows_of(users.revenue, conflicts, caps, lambda members: best_share(users, members, caps))
+        return prices_of(rows, most)
 
     def _visit(
         self,
@@ -128,6 +160,7 @@ class VertexSearch:
                 if changed is None:
                     continue
                 choices[user] = choice
+                self.ends[user] = (self.users.revenue(user, least), self.users.revenue(user, most))
                 asked = choice >= 0 and not needed[choice]
                 if asked:
                     needed[choice] = True
@@ -137,6 +170,7 @@ class VertexSearch:
                 if asked:
                     needed[choice] = False
                 choices[user] = OUT
+        self.ends[user] = (0.0, 0.0)
         if not needed[user]:
             self._visit(place + 1, choices, caps, decided, needed, earned)
         decided[user] = False
@@ -195,6 +229,32 @@ class VertexSearch:
         if choices[user] == RING:
             return max(0.0, self.users.reach[user] - self.high)
         return 0.0
+
+
+def best_share(users: Users, members: Sequence[int], caps: Sequence[float]) -> float:
+    """Return the largest sum of T_j / T_j(c_j) that a few users can have together, or a bound of it."""
+    factor = [users.factor[j] / users.revenue(j, caps[j]) for j in members]
+    margins = [[users.margins[i][j] for j in members] for i in members]
+    limits, endless = [caps[j] for j in members], [math.inf] * len(members)
+    few = Users(factor, [users.privacy[j] for j in members], limits, endless, margins)
+    best = 1.0
+
+    def leaf(choices: list[int]) -> float:
+        nonlocal best
+        made = resolved(choices, limits, endless, lambda i, j: margins[i][j], float)
+        if made is not None:
+            radii = [alpha for alpha, _ in made]
+            served = [j for j, choice in enumerate(choices) if choice != OUT]
+            fits = all(-LOOSE <= radii[j] <= limits[j] * (1.0 + LOOSE) for j in served) and all(
+                radii[i] + radii[j] <= margins[i][j] * (1.0 + LOOSE) for i in served for j in served if i < j
+            )
+            if fits:
+                best = max(best, math.fsum(few.revenue(j, radius) for j, radius in enumerate(radii)))
+        return best
+
+    search = VertexSearch(few, 0.0, 0.0, 0.0, leaf, best, 2000, priced=False)
+    search.run()
+    return max(best, search.cut)
 
 
 def resolved(
