@@ -83,6 +83,8 @@ def test_without_a_state_or_with_a_wrong_one_nothing_is_answered(place, capsys):
     (place / "q.csv").write_text(SLOT)
     assert main(["run", "db.json", "answer", "q.csv", "-o", "a.csv"]) == 2
     assert "--state: is missing" in capsys.readouterr().err
+    assert answer(place, SLOT, state="a.csv") == 2  # else the answers would take its place
+    assert "is named like a table" in capsys.readouterr().err
     assert answer(place, SLOT, state="m.toml") == 2
     assert "is not JSON" in capsys.readouterr().err
     assert answer(place, SLOT, state="db.json") == 2

@@ -151,10 +151,11 @@ class Channel:
         s, r0 = self.privacy, self.radius
         slopes = math.fsum((self.factor * (s + r0) * (s + 3.0 * r0)).tolist())
         total = math.fsum(self.revenue(r0).tolist())
-        loss = 0.0
+        loss, size_of_loss = 0.0, 0.0
         if self.owner is not None and self.most > 0:
-            loss = (total + self.privacy_cost / self.most) ** 2 / self.privacy_cost
-        return float(2.0 * delta * (slopes + loss) + 2.0**-44 * (total + self.size))
+            size_of_loss = self.privacy_cost / self.most
+            loss = (total + size_of_loss) ** 2 / self.privacy_cost
+        return float(2.0 * delta * (slopes + loss) + 2.0**-44 * (total + self.size + 2.0 * size_of_loss))
 
     def audit(self, radii: Array, level: float | Array) -> InterferenceAudit:
         """Return the exact check of all distances between those who are served, and to the owner.

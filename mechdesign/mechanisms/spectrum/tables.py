@@ -17,6 +17,9 @@ from mechdesign.mechanisms.spectrum.queries import Answers
 
 NUMBERS = ("x", "y", "radius", "privacy", "epsilon")
 MOST_QUERIES = 10_000
+TABLES = (".csv", ".parquet", ".pq")
+"""Endings that a state file does not have, so that no table of answers takes its place."""
+
 GIVEN = ("user", "channel", "status", "radius", "power", "spent")
 STATE = Option("state", "text", "the file that remembers budgets and draws from slot to slot; needed")
 
@@ -70,6 +73,8 @@ def _answered(database: Database, sources: Sequence[Source], settings: Settings)
     (source,) = sources
     if not settings["state"]:
         raise ParameterError("--state: is missing; name the file that remembers budgets between slots")
+    if str(settings["state"]).lower().endswith(TABLES):
+        raise ParameterError(f"--state: {settings['state']} is named like a table; give it another name")
     require_columns(source, ["user", "channel", *NUMBERS])
     database.restore_state(settings["state"])
     queries = _queries(source)

@@ -8,8 +8,8 @@ from mechdesign.core.method import Method, Outcome
 from mechdesign.mechanisms.spectrum.allocate import NODES, best_pattern, best_radii
 from mechdesign.problems.spectrum.channel.problem import SpectrumChannel, nobody, outcome
 
-MOST_USERS = 7
-"""Of an occupied channel; an idle one has no L, and twice as many are few."""
+MOST_USERS, MOST_IDLE = 8, 10
+"""Users of an occupied channel and of an idle one."""
 
 
 def run(problem: SpectrumChannel, nodes: int = NODES) -> Outcome:
@@ -35,7 +35,7 @@ def run(problem: SpectrumChannel, nodes: int = NODES) -> Outcome:
 
 def why_not(problem: SpectrumChannel) -> str | None:
     """Say that there are too many users, if so."""
-    most = MOST_USERS if problem.owner is not None else 2 * MOST_USERS
+    most = MOST_USERS if problem.owner is not None else MOST_IDLE
     return f"{problem.size} users are too many; {most} at most" if problem.size > most else None
 
 
