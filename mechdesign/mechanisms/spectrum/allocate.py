@@ -25,6 +25,8 @@ Linear = tuple[Fraction, Fraction]
 NODES = 200_000
 """Branches of a search tree for few users."""
 
+CROWD = 40
+
 TOLERANCE = 2.0**-40
 """Limits that doubles miss by this part count as kept in a search; radii are corrected afterwards."""
 
@@ -51,11 +53,19 @@ def users_of_channel(channel: Channel, members: Sequence[int], caps: Sequence[fl
 # Fixed limits of the radii: an idle channel, or a given L
 
 
-def best_radii(channel: Channel, caps: Array, nodes: int = NODES) -> tuple[Array, float]:
+Known = dict[tuple[tuple[int, ...], tuple[float, ...]], tuple[list[float], float]]
+"""Radii and bounds of components by their members and caps."""
+
+
+def best_radii(
+    channel: Channel, caps: Array, nodes: int = NODES, known: Known | None = None
+) -> tuple[Array, float]:
     """Return the radii with the largest revenue under fixed caps, and a bound of the revenue.
 
-    The conflict graph's components are independent of each other.
+    The conflict graph's components are independent of each other; those in ``known`` are not searched
+    again. A component of more than ``CROWD`` users gets fewer branches, for each of them takes longer.
     """
+    seen: Known = {} if known is None else known
     radii, bound = np.zeros(channel.size), 0.0
     for members in Conflicts.of(channel.margins.tolist(), caps.tolist()).components(caps.tolist()):
         limits = caps[members].tolist()
@@ -63,7 +73,11 @@ def best_radii(channel: Channel, caps: Array, nodes: int = NODES) -> tuple[Array
             radii[members] = limits
             bound += float(channel.revenue(radii)[members[0]])
             continue
-        found, most = _component(users_of_channel(channel, members, limits), nodes)
+        key = (tuple(members), tuple(limits))
+        if key not in seen:
+            allowance = nodes * CROWD**3 // max(CROWD, len(members)) ** 3
+            seen[key] = _component(users_of_channel(channel, members, limits), allowance)
+        found, most = seen[key]
         radii[members] = found
         bound += most
     return radii, bound
@@ -275,12 +289,13 @@ def bound_of_many(
         return bound + channel.rounding, max(best, found, key=lambda item: item.value)
     most = channel.most
     known: dict[float, float] = {}
+    seen: Known = {}
 
     def revenue(level: float) -> float:
         nonlocal best
         if level not in known:
             caps = np.clip(np.minimum(channel.radius, channel.reach - level), 0.0, None)
-            radii, known[level] = best_radii(channel, caps, nodes)
+            radii, known[level] = best_radii(channel, caps, nodes, seen)
             found = _safe(channel, Allocation(radii, level, 0.0))
             best = max(best, found, key=lambda item: item.value)
         return known[level]

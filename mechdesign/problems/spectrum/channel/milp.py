@@ -16,9 +16,10 @@ import math
 import numpy as np
 
 from mechdesign.core.method import Method, Outcome
-from mechdesign.mechanisms.spectrum.allocate import bound_of_many
+from mechdesign.mechanisms.spectrum.allocate import CROWD, bound_of_many
 from mechdesign.mechanisms.spectrum.channel import Array, Channel
 from mechdesign.mechanisms.spectrum.greedy import Allocation, Greedy
+from mechdesign.mechanisms.spectrum.groups import Conflicts
 from mechdesign.problems.spectrum.channel.problem import SpectrumChannel, nobody, outcome
 from mechdesign.solvers.integer import MixedProgram, solve_mixed
 
@@ -29,7 +30,11 @@ PIECES = 3
 TANGENTS = 12
 """Tangents of the loss of privacy."""
 
-GAP, SECONDS = 0.005, 30.0
+GAP, SECONDS = 0.002, 20.0
+"""At which relative gap, and after which time, the solver stops."""
+
+TARGET, NODES, PARTS = 1e-3, 60_000, 80
+"""The relative gap that is to be proven, and the work that it may take."""
 
 
 class Program:
@@ -202,12 +207,20 @@ def run(
         best = max(best, Allocation(radii, level, channel.utility(radii, level)), key=lambda a: a.value)
     if result.stated is not None and math.isfinite(result.stated):
         notes["stated_bound"] = result.stated
-    bound, best = bound_of_many(channel, best, 1e-3 * abs(best.value), nodes=1500, parts=60)
+    parts = max(4, PARTS * CROWD // max(CROWD, _largest_crowd(channel)))
+    bound, best = bound_of_many(channel, best, TARGET * abs(best.value), nodes=NODES, parts=parts)
     radii = channel.allowed(best.radii, best.level)
     if "stated_bound" in notes:
         notes["stated_gap"] = notes["stated_bound"] - channel.utility(radii, best.level)
     source = "intervals of L, with a search tree for each component"
     return outcome(problem, radii, best.level, result.solver, bound, source, notes)
+
+
+def _largest_crowd(channel: Channel) -> int:
+    """Return the size of the largest component of the conflict graph."""
+    wanted = channel.radius.tolist()
+    parts = Conflicts.of(channel.margins.tolist(), wanted).components(wanted)
+    return max(len(part) for part in parts)
 
 
 def why_not(problem: SpectrumChannel) -> str | None:
