@@ -41,6 +41,7 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares these with w
     from mechdesign.problems.marginals import CoveringDesign, FrequencyOracle, MarginalViews
     from mechdesign.problems.mean import MeanChannel, MeanInterval, choose
     from mechdesign.problems.response import RandomizedResponse
+    from mechdesign.problems.spectrum import SpectrumChannel, SpectrumPrimary, SpectrumSecondary
 
 try:
     __version__ = version("mechdesign")
@@ -67,6 +68,9 @@ __all__ = [
     "Problem",
     "RandomizedResponse",
     "Solution",
+    "SpectrumChannel",
+    "SpectrumPrimary",
+    "SpectrumSecondary",
     "choose",
     "compare",
     "load_mechanism",

@@ -174,6 +174,8 @@ def _generated(problem_class: type[Problem], key: str, value: Any) -> Any:
     generators: Generators = getattr(problem_class, "generators", {})
     if key not in generators or not isinstance(value, Mapping):
         return value
+    if "name" not in value and _takes_table(problem_class, key):
+        return value
     known = generators[key]
     name = str(value.get("name"))
     if name not in known:
@@ -182,6 +184,12 @@ def _generated(problem_class: type[Problem], key: str, value: Any) -> Any:
         )
     arguments = {word: argument for word, argument in value.items() if word != "name"}
     return call_named(f"{problem_class.name}: {key}: generator '{name}'", known[name], arguments)
+
+
+def _takes_table(problem_class: type[Problem], key: str) -> bool:
+    """Whether a parameter may itself be a table, which then is no generator unless it has a name."""
+    schema = _schema_of(get_type_hints(problem_class)[key])
+    return any(part.get("type") == "object" for part in [schema, *schema.get("anyOf", [])])
 
 
 def _schema_of(hint: Any) -> dict[str, Any]:

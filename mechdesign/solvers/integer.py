@@ -116,3 +116,99 @@ def _solver(nodes: int) -> Any:
     return (
         own if own.available() else pulp.HiGHS(msg=False, threads=1, timeLimit=60)
     )  # it knows no such limit
+
+
+# Programs with continuous variables as well
+
+
+@dataclass(frozen=True)
+class MixedProgram:
+    """Maximise ``gains . x`` with ``rows x <= limits`` and ``low <= x <= high``, some x whole numbers.
+
+    Parameters
+    ----------
+    gains : (N,) array
+    rows : list of lists of (place, coefficient)
+    limits : list of float
+    low, high : (N,) array
+    whole : (N,) array of bool
+    start : (N,) array, optional
+        A point to start from, which keeps all rows.
+    """
+
+    gains: NDArray[np.float64]
+    rows: list[list[tuple[int, float]]]
+    limits: list[float]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    whole: NDArray[np.bool_]
+    start: NDArray[np.float64] | None = None
+
+
+@dataclass(frozen=True)
+class MixedResult:
+    """What the solver returned; ``stated`` is its own bound of the optimum, a claim and no proof."""
+
+    status: Status
+    variables: NDArray[np.float64]
+    stated: float | None
+    solver: str
+    message: str
+
+
+def solve_mixed(program: MixedProgram, gap: float = 0.0, seconds: float = 40.0) -> MixedResult:
+    """Solve with HiGHS through pulp where it is there, else with CBC, up to a relative gap or a time.
+
+    Examples
+    --------
+    >>> none, one = np.zeros(2), np.ones(2)
+    >>> program = MixedProgram(np.array([2.0, 1.0]), [[(0, 1.0), (1, 1.0)]], [1.5], none, one, one > 0)
+    >>> solve_mixed(program).variables.tolist()
+    [1.0, 0.0]
+    """
+    import pulp
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        model = pulp.LpProblem("mixed", pulp.LpMaximize)
+        bounds = zip(program.low.tolist(), program.high.tolist(), program.whole.tolist(), strict=True)
+        variables = [
+            model.add_variable(f"x{place}", low, high, pulp.LpInteger if whole else pulp.LpContinuous)
+            for place, (low, high, whole) in enumerate(bounds)
+        ]
+        model.setObjective(pulp.LpAffineExpression(list(zip(variables, program.gains.tolist(), strict=True))))
+        for row, limit in zip(program.rows, program.limits, strict=True):
+            model += pulp.LpAffineExpression([(variables[place], value) for place, value in row]) <= limit
+        solver = _mixed_solver(gap, seconds)
+        model.solve(solver)
+    return _mixed_result(model, variables, str(solver.name))
+
+
+def _mixed_solver(gap: float, seconds: float) -> Any:
+    import pulp
+
+    highs = pulp.HiGHS(msg=False, threads=1, gapRel=gap, timeLimit=seconds)
+    if highs.available():
+        return highs
+    own = pulp.PULP_CBC_CMD if hasattr(pulp, "PULP_CBC_CMD") else pulp.COIN_CMD
+    return own(msg=False, threads=1, gapRel=gap, timeLimit=seconds)
+
+
+def _mixed_result(model: Any, variables: list[Any], name: str) -> MixedResult:
+    import pulp
+
+    words: dict[int, Status] = {
+        pulp.LpSolutionOptimal: "optimal",
+        pulp.LpSolutionIntegerFeasible: "feasible",
+        pulp.LpSolutionInfeasible: "infeasible",
+    }
+    status = words.get(model.sol_status, "failed")
+    values = [variable.varValue for variable in variables]
+    if status == "infeasible" or any(value is None for value in values):
+        text = f"{name} ended with: {pulp.LpSolution[model.sol_status]}"
+        return MixedResult(status if status == "infeasible" else "failed", np.zeros(0), None, name, text)
+    stated = None
+    native = getattr(model, "solverModel", None)
+    if native is not None and hasattr(native, "getInfo"):
+        stated = -float(native.getInfo().mip_dual_bound)  # pulp hands a minimisation over
+    return MixedResult(status, np.array(values, dtype=np.float64), stated, name, "")

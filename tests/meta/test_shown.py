@@ -31,6 +31,7 @@ from mechdesign.mechanisms.oracles import (
     SubsetSelection,
     UnaryEncoding,
 )
+from mechdesign.mechanisms.spectrum import SpectrumDatabase
 from mechdesign.problems import exported_names
 
 LONGEST = 250
@@ -88,6 +89,10 @@ MECHANISMS = {
     "hybrid": (lambda: Hybrid(1.0), "Hybrid([-1, 1], epsilon=1)"),
     "laplace": (lambda: Laplace(1.0), "Laplace([-1, 1], epsilon=1)"),
     "piecewise": (lambda: Piecewise(1.0), "Piecewise([-1, 1], epsilon=1)"),
+    "spectrum-database": (
+        lambda: SpectrumDatabase([{"name": "tv", "x": 0, "y": 0, "protection": 1}, {"name": "free"}], 0.1, 2),
+        "SpectrumDatabase(2 channels, 1 idle, budget 1 a user)",
+    ),
     "square-wave": (lambda: SquareWave(1.0), "SquareWave([-1, 1], epsilon=1)"),
     "attribute-sampling": (
         lambda: AttributeSampling.of(Duchi, 1.0, ["steps", "pulse"]),

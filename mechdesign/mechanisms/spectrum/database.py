@@ -1,0 +1,258 @@
+"""The mechanism ``spectrum-database``: who may send on which channel, how far, while everybody hides."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.errors import ParameterError
+from mechdesign.core.numbers import rational
+from mechdesign.core.randomness import BITS, BitSource, Rng
+from mechdesign.core.validation import in_range, integer
+from mechdesign.mechanisms.base import Mechanism, digest
+from mechdesign.mechanisms.operations import Operation
+from mechdesign.mechanisms.spectrum.channel import Channel, Owner, positive
+from mechdesign.mechanisms.spectrum.grants import Grant, granted
+from mechdesign.mechanisms.spectrum.queries import Answer, Answers, Query, checked
+from mechdesign.mechanisms.spectrum.state import State, load_state, save_state
+from mechdesign.mechanisms.spectrum.tables import database_operations
+
+MOST_CHANNELS = 1000
+
+
+class SpectrumDatabase(Mechanism):
+    """A database of channels that answers location-private queries, slot after slot.
+
+    Each slot: the queries for a channel are allocated by the exact method (or, from eight users on, the
+    heuristic); that gives the owner's best mean widening L. The widening towards a user is L times the
+    exponential drawn for its cell of the map, and the radii are the best ones for what is left. Nobody who
+    is within its privacy radius of its report is ever disturbed.
+
+    Parameters
+    ----------
+    channels : list of {name, x, y, protection} or {name}
+        The owner of each channel; without a place it is idle.
+    price : number > 0
+        k1, for a unit of area.
+    privacy_cost : number > 0
+        kp of every owner.
+    budget : number > 0
+        What a user may spend in all: epsilons of its different reports, per unit of distance, add up. A
+        report that is sent again is free, for it tells nothing new.
+    draws : int
+        For how many cells of the map an owner's widening is drawn; who asks from a further one is told
+        that the draws are spent.
+    cell : number > 0
+        The side of a cell. A widening is drawn once for each cell and kept, so that asking again from
+        the same place tells nothing new, while one widening for all places would hide no place at all.
+    path_loss : number > 0
+        The maximum transmission power for a radius R is R ** path_loss, in units of that of radius 1.
+
+    Raises
+    ------
+    ParameterError
+        Naming the entry, what is wrong and the remedy.
+
+    Notes
+    -----
+    Source: UMax, sections 6.2 to 6.5. The owner's widening is a one-sided shift: it is no differential
+    privacy. Users' privacy is that of their reports, which are made on their side.
+
+    Examples
+    --------
+    >>> database = SpectrumDatabase([{"name": "tv", "x": 0, "y": 0, "protection": 1}], 0.1, 2.0, budget=1.0)
+    >>> query = {"user": "ann", "channel": "tv", "x": 9, "y": 0, "radius": 3, "privacy": 0.5, "epsilon": 0.7}
+    >>> print(database.answer([query], rng=1)[0].status, database.state.spent["ann"])
+    served 3152519739159347/4503599627370496
+    >>> print(database.answer([{**query, "x": 8}], rng=1)[0].status)
+    budget spent
+    """
+
+    type: ClassVar[str] = "spectrum-database"
+
+    def __init__(
+        self,
+        channels: Sequence[Mapping[str, Any]],
+        price: float,
+        privacy_cost: float,
+        budget: float = 1.0,
+        draws: int = 1000,
+        cell: float = 1.0,
+        path_loss: float = 4.0,
+    ) -> None:
+        self.owners = _owners(channels)
+        self.price = positive("price", price)
+        self.privacy_cost = positive("privacy_cost", privacy_cost)
+        self.budget = rational("budget", positive("budget", budget))
+        self.draws = integer("draws", draws, 1)
+        self.cell = positive("cell", cell)
+        self.path_loss = in_range("path_loss", path_loss, 0.0, 10.0, low_open=True)
+        self.state = State()
+        self.grants: dict[str, Grant] = {}
+        """The allocations of the last slot by channel; positions are not kept beyond it."""
+
+    # Answering
+
+    def answer(self, queries: Iterable[Query | Mapping[str, Any]], rng: Rng = None) -> Answers:
+        """Answer the queries of one slot, and account for them.
+
+        Parameters
+        ----------
+        queries : iterable of Query or mapping
+            ``user, channel, x, y, radius, privacy, epsilon``.
+        rng : int or numpy Generator, optional
+            For repeatable simulations; the system's random bits by default.
+
+        Raises
+        ------
+        RowError
+            For a query that makes no sense, naming its row; nothing is then answered or spent.
+        """
+        asked = checked(queries, list(self.owners))
+        print_ = digest(self.type, {"queries": [list(vars(query).values()) for query in asked]})
+        if asked and self.state.last.get("queries") == print_:
+            rows = [Answer(*row) for row in self.state.last["answers"]]
+            return Answers(tuple(rows), (self._budget(),), repeated=True)
+        state = self.state.copy()
+        refused = _accounted(state, asked, self.budget)
+        source = self.source(rng)
+        answers: dict[tuple[str, str], Answer] = {}
+        grants: dict[str, Grant] = {}
+        for name, owner in self.owners.items():
+            here = [query for query in asked if query.channel == name]
+            accepted = [query for query in here if query.user not in refused]
+            if accepted:
+                users = [vars(query) for query in accepted]
+                channel = Channel.of(self.price, self.privacy_cost, users, owner)
+                units = np.zeros(len(accepted))
+                if owner is not None:
+                    units = np.array([self._unit(state, name, query, source) for query in accepted])
+                grants[name] = granted(channel, units)
+            for query in here:
+                place = accepted.index(query) if query in accepted else -1
+                status, radius = ("budget spent", 0.0) if place < 0 else grants[name].said(place)
+                power = radius**self.path_loss
+                spent = float(state.spent.get(query.user, Fraction(0)))
+                answers[query.user, name] = Answer(query.user, name, status, radius, power, spent)
+        rows = [answers[query.user, query.channel] for query in asked]
+        state.slots += 1
+        state.last = {"queries": print_, "answers": [list(vars(row).values()) for row in rows]}
+        self.state, self.grants = state, grants
+        best = [grant.optimality(name) for name, grant in grants.items()]
+        return Answers(tuple(rows), (*self.certificates(), *best))
+
+    def _unit(self, state: State, name: str, query: Query, source: BitSource) -> float:
+        """Return the exponential of the cell that a query comes from; infinite where no draw is left."""
+        cells = state.draws.setdefault(name, {})
+        key = f"{math.floor(query.x / self.cell)},{math.floor(query.y / self.cell)}"
+        if key not in cells:
+            if len(cells) >= self.draws:
+                return math.inf
+            cells[key] = _exponential(source)
+        return cells[key]
+
+    def query(self, user: str, channel: str, *, rng: Rng = None, **report: float) -> Answer:
+        """Answer one user who is alone in a slot: ``x, y, radius, privacy, epsilon``."""
+        return self.answer([{"user": user, "channel": channel, **report}], rng)[0]
+
+    def save_state(self, path: str | os.PathLike[str]) -> None:
+        """Save what is remembered between slots."""
+        save_state(path, self.state, self.fingerprint)
+
+    def restore_state(self, path: str | os.PathLike[str]) -> None:
+        """Continue from a saved state; refuse that of another database."""
+        self.state, self.grants = load_state(path, self.fingerprint), {}
+
+    def operations(self) -> tuple[Operation, ...]:
+        """Return ``answer``: the queries of a slot in, radii and powers out."""
+        return database_operations(self)
+
+    # What it promises
+
+    def certificates(self) -> tuple[Certificate, ...]:
+        """Return the budget, and that nobody interfered in the last slot."""
+        found = [self._budget()]
+        found += [grant.certificate(name) for name, grant in self.grants.items()]
+        return tuple(found)
+
+    def _budget(self) -> Certificate:
+        """Return whether nobody has spent more than the budget, exactly."""
+        most = max(self.state.spent.items(), key=lambda item: item[1], default=("nobody", Fraction(0)))
+        figures = {"budget": float(self.budget), "most_spent": float(most[1]), "users": len(self.state.spent)}
+        witness = {"user": most[0]} if self.state.spent else {}
+        note = "epsilon per unit of distance, summed over a user's different reports"
+        return Certificate("privacy", most[1] <= self.budget, True, figures, witness, note)
+
+    def _figures(self) -> str:
+        idle = sum(owner is None for owner in self.owners.values())
+        return f"{len(self.owners)} channels, {idle} idle, budget {float(self.budget):g} a user"
+
+    def content(self) -> dict[str, Any]:
+        """Return channels, prices and budgets as plain values; the state is a file of its own."""
+        channels: list[dict[str, Any]] = []
+        for name, owner in self.owners.items():
+            place = {} if owner is None else {"x": owner.x, "y": owner.y, "protection": owner.protection}
+            channels.append({"name": name, **place})
+        return {
+            "channels": channels,
+            "price": self.price,
+            "privacy_cost": self.privacy_cost,
+            "budget": float(self.budget),
+            "draws": self.draws,
+            "cell": self.cell,
+            "path_loss": self.path_loss,
+        }
+
+    @classmethod
+    def from_content(cls, content: Mapping[str, Any]) -> Self:
+        """Build the database from plain values."""
+        return cls(**content)
+
+
+def _owners(channels: Sequence[Mapping[str, Any]]) -> dict[str, Owner | None]:
+    if not isinstance(channels, (list, tuple)) or not channels:
+        raise ParameterError("channels: expected a list of {name, x, y, protection}; give at least one")
+    if len(channels) > MOST_CHANNELS:
+        raise ParameterError(f"channels: {len(channels)} are too many; {MOST_CHANNELS} at most")
+    found: dict[str, Owner | None] = {}
+    for number, given in enumerate(channels, start=1):
+        where = f"channels {number}"
+        if not isinstance(given, Mapping) or not isinstance(given.get("name"), str) or not given["name"]:
+            raise ParameterError(f"{where}: has no name; give {{name, x, y, protection}}")
+        name = given["name"]
+        if name in found:
+            raise ParameterError(f"{where}: there is another channel '{name}'; rename one")
+        place = {key: value for key, value in given.items() if key != "name"}
+        found[name] = Owner.of(where, place) if place else None
+    return found
+
+
+def _accounted(state: State, queries: Sequence[Query], budget: Fraction) -> set[str]:
+    """Charge each user once for a new report; return those whose budget does not allow it."""
+    refused: set[str] = set()
+    seen: set[str] = set()
+    for query in queries:
+        if query.user in seen:
+            continue
+        seen.add(query.user)
+        report = (query.x, query.y, query.epsilon)
+        if state.reports.get(query.user) == report:
+            continue
+        total = state.spent.get(query.user, Fraction(0)) + Fraction(query.epsilon)
+        if total > budget:
+            refused.add(query.user)
+            continue
+        state.spent[query.user], state.reports[query.user] = total, report
+    return refused
+
+
+def _exponential(source: BitSource) -> float:
+    """Return an exponential number of mean 1 by inversion; never 0, and at most 62 ln 2."""
+    uniform = (int(source.integers(1)[0]) + 1) / (1 << BITS)
+    return max(-math.log(uniform), 2.0**-BITS)

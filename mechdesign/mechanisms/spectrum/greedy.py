@@ -1,0 +1,124 @@
+"""Allocations in the order of a list: each user gets what those before it leave; moves improve lists."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.mechanisms.spectrum.channel import Channel
+
+Array = NDArray[np.float64]
+
+LEVELS = 48
+"""Values of L that are tried."""
+
+MOVES = 400
+"""Users that are moved to the front of the list, in all."""
+
+
+@dataclass(frozen=True)
+class Allocation:
+    """Radii of all users, 0 for those who are not served, and L (0 where the channel is idle)."""
+
+    radii: Array
+    level: float
+    value: float
+
+
+class Greedy:
+    """Greedy allocations of a channel.
+
+    Every vertex whose tight pairs have no cycle is reached from some list: caps first, then outwards.
+    """
+
+    def __init__(self, channel: Channel) -> None:
+        self.channel = channel
+        self.reach = channel.reach.tolist()
+        self.radius = channel.radius.tolist()
+
+    @cached_property
+    def near(self) -> list[list[tuple[int, float]]]:
+        """The users in whose way each one can be, with the margins."""
+        margins, radius = self.channel.margins, self.channel.radius
+        close = margins < radius[:, None] + radius
+        return [
+            [(other, float(margins[user, other])) for other in np.flatnonzero(close[user]).tolist()]
+            for user in range(self.channel.size)
+        ]
+
+    def filled(self, order: Sequence[int], level: float) -> Array:
+        """Return the radii when users are served in this order."""
+        radii = [0.0] * self.channel.size
+        for user in order:
+            room = min(self.radius[user], self.reach[user] - level)
+            if room <= 0:
+                continue
+            for other, margin in self.near[user]:
+                if radii[other] > 0 and margin - radii[other] < room:
+                    room = margin - radii[other]
+                    if room <= 0:
+                        break
+            radii[user] = max(room, 0.0)
+        return np.array(radii)
+
+    def orders(self, level: float) -> list[list[int]]:
+        """Return lists to start from: by revenue, and by revenue against that of those in the way."""
+        caps = np.clip(np.minimum(self.channel.radius, self.channel.reach - level), 0.0, None)
+        pay = self.channel.revenue(caps)
+        rivals = np.array([sum(pay[other] for other, _ in row) for row in self.near])
+        crowd = np.array([len(row) for row in self.near])
+        keys = (pay, pay / (1.0 + crowd), pay - rivals)
+        return [np.argsort(-key, kind="stable").tolist() for key in keys]
+
+    def improved(self, order: Sequence[int], level: float, moves: int = MOVES) -> tuple[list[int], Array]:
+        """Return a list that no move of one user to the front improves, or the best within so many moves."""
+        best_order, best = list(order), self.filled(order, level)
+        value = float(self.channel.revenue(best).sum())
+        waiting = [user for user in best_order if best[user] < self.radius[user]]
+        while waiting and moves > 0:
+            moves -= 1
+            user = waiting.pop(0)
+            changed = [user, *(other for other in best_order if other != user)]
+            radii = self.filled(changed, level)
+            found = float(self.channel.revenue(radii).sum())
+            if found > value * (1.0 + 1e-12):
+                best_order, best, value = changed, radii, found
+                waiting = [other for other in best_order if best[other] < self.radius[other]]
+        return best_order, best
+
+    def best(self, levels: int = LEVELS, moves: int = MOVES) -> Allocation:
+        """Return the best allocation found over a grid of L, then around its best point."""
+        if self.channel.owner is None:
+            return max(
+                (self._at(order, 0.0, moves) for order in self.orders(0.0)), key=lambda found: found.value
+            )
+        most = self.channel.most
+        ends = np.concatenate([self.channel.reach, self.channel.reach - self.channel.radius])
+        grid = np.unique(np.concatenate([np.arange(1, levels + 1) * (most / levels), ends]))
+        grid = grid[(grid > 0.0) & (grid <= most)]
+        if len(grid) > 3 * levels:
+            grid = grid[:: len(grid) // (2 * levels)]
+        found = max(
+            (self._at(order, level, 0) for level in grid.tolist() for order in self.orders(level)),
+            key=lambda item: item.value,
+        )
+        best_order = np.argsort(-self.channel.revenue(found.radii), kind="stable").tolist()
+        order, _ = self.improved(best_order, found.level, moves)
+        step, level = most / levels, found.level
+        found = max(found, self._at(order, level, 0), key=lambda item: item.value)
+        while step > most * 1e-7:
+            tries = [self._at(order, place, 0) for place in (level - step, level + step) if 0 < place <= most]
+            better = max(tries, key=lambda item: item.value, default=found)
+            if better.value > found.value:
+                found, level = better, better.level
+            else:
+                step /= 2.0
+        return found
+
+    def _at(self, order: Sequence[int], level: float, moves: int) -> Allocation:
+        radii = self.improved(order, level, moves)[1] if moves else self.filled(order, level)
+        return Allocation(radii, level, self.channel.utility(radii, level))

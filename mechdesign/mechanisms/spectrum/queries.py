@@ -1,0 +1,167 @@
+"""Queries of one slot and their answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.errors import DataError, MechDesignError, RowError, UnknownNameError, suggestion
+from mechdesign.core.text import table
+from mechdesign.mechanisms.spectrum.channel import coordinate, positive
+
+STATUSES = ("served", "not served", "covered", "budget spent", "draws spent", "owner hidden")
+"""What can become of a query: ``not served``: others pay more; ``covered``: too near to the owner;
+``budget spent``: the user's epsilon; ``draws spent``: of the owner, for places not asked from before;
+``owner hidden``: the drawn widening leaves no room in this slot."""
+
+
+@dataclass(frozen=True)
+class Query:
+    """One user asks for one channel.
+
+    Attributes
+    ----------
+    user, channel : str
+    x, y : float
+        The reported position.
+    radius, privacy : float
+        Wanted radius, and the radius within which the true position lies (with the wanted probability).
+    epsilon : float
+        The geo-indistinguishability level of the report, per unit of distance.
+    """
+
+    user: str
+    channel: str
+    x: float
+    y: float
+    radius: float
+    privacy: float
+    epsilon: float
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any], channels: Sequence[str]) -> Query:
+        """Check one query.
+
+        Raises
+        ------
+        MechDesignError
+            Naming the entry, what is wrong and the remedy.
+        """
+        names = [item.name for item in fields(cls)]
+        for key in given:
+            if key not in names:
+                raise UnknownNameError(f"no entry '{key}'; {suggestion(str(key), names)}")
+        for key in names:
+            if key not in given:
+                raise DataError(f"'{key}' is missing; give it a value")
+        user, channel = str(given["user"]), str(given["channel"])
+        if not user:
+            raise DataError("user: is empty; give a name")
+        if channel not in channels:
+            raise UnknownNameError(f"channel: no '{channel}'; {suggestion(channel, channels)}")
+        return cls(
+            user,
+            channel,
+            coordinate("x", given["x"]),
+            coordinate("y", given["y"]),
+            *(positive(key, given[key]) for key in ("radius", "privacy", "epsilon")),
+        )
+
+
+def checked(queries: Iterable[Query | Mapping[str, Any]], channels: Sequence[str]) -> list[Query]:
+    """Check the queries of a slot; errors name the row.
+
+    A user may ask for several channels, with one and the same report.
+    """
+    found: list[Query] = []
+    asked: set[tuple[str, str]] = set()
+    reports: dict[str, tuple[float, float, float]] = {}
+    for row, given in enumerate(queries):
+        entries = vars(given) if isinstance(given, Query) else given
+        try:
+            query = Query.of(entries, channels)
+        except MechDesignError as error:
+            raise RowError("queries", row, f": {error}") from None
+        if (query.user, query.channel) in asked:
+            text = f": '{query.user}' asks twice for '{query.channel}'; ask once in a slot"
+            raise RowError("queries", row, text)
+        asked.add((query.user, query.channel))
+        report = (query.x, query.y, query.epsilon)
+        if reports.setdefault(query.user, report) != report:
+            text = f": '{query.user}' sends two reports in one slot; send one, for all channels"
+            raise RowError("queries", row, text)
+        found.append(query)
+    return found
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What becomes of a query.
+
+    Attributes
+    ----------
+    user, channel : str
+    status : str
+        One of ``STATUSES``.
+    radius, power : float
+        What is granted; 0 where nothing is.
+    spent : float
+        Epsilon that the user has spent in all.
+    """
+
+    user: str
+    channel: str
+    status: str
+    radius: float
+    power: float
+    spent: float
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The answers of one slot.
+
+    Attributes
+    ----------
+    answers : tuple of Answer
+        In the order of the queries.
+    certificates : tuple of Certificate
+        No interference (exact) and optimality of each channel's allocation, and the budget (exact).
+    repeated : bool
+        Whether the very same queries were answered before: then nothing was drawn and nothing spent.
+    """
+
+    answers: tuple[Answer, ...]
+    certificates: tuple[Certificate, ...]
+    repeated: bool = False
+
+    def __iter__(self) -> Any:
+        return iter(self.answers)
+
+    def __len__(self) -> int:
+        return len(self.answers)
+
+    def __getitem__(self, place: int) -> Answer:
+        return self.answers[place]
+
+    def __str__(self) -> str:
+        rows = [
+            [
+                answer.user,
+                answer.channel,
+                answer.status,
+                f"{answer.radius:.6g}",
+                f"{answer.power:.6g}",
+                f"{answer.spent:.6g}",
+            ]
+            for answer in self.answers
+        ]
+        lines = [table(["user", "channel", "status", "radius", "power", "spent"], rows)]
+        lines += [f"  {certificate}" for certificate in self.certificates]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        served = sum(answer.status == "served" for answer in self.answers)
+        return f"Answers({len(self.answers)} queries, {served} served)"

@@ -1,0 +1,147 @@
+"""What a spectrum database remembers from slot to slot, saved whole or not at all.
+
+A state belongs to the content of one database and is refused by another. It is on the disk before any answer
+that it accounts for: what a crash can cost is an answer, never the budget's truth.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from mechdesign.core.errors import DataError
+from mechdesign.core.files import read_text, whole_file
+from mechdesign.core.numbers import rational, whole
+from mechdesign.mechanisms.base import digest
+
+FORMAT = "mechdesign-spectrum-state"
+LARGEST_FILE = 1 << 28
+
+Report = tuple[float, float, float]
+"""A reported position and the epsilon of the report."""
+
+
+@dataclass
+class State:
+    """Slots answered, what users have spent, the owners' draws, and the last slot.
+
+    Attributes
+    ----------
+    slots : int
+    spent : dict
+        Epsilon per unit of distance by user, exact.
+    reports : dict
+        The last report of each user: sending it again tells nothing new, and is free.
+    draws : dict
+        For each occupied channel the unit exponential that was drawn for each cell of the map.
+    last : dict
+        The digest of the last slot's queries, and its answers.
+    """
+
+    slots: int = 0
+    spent: dict[str, Fraction] = field(default_factory=dict)
+    reports: dict[str, Report] = field(default_factory=dict)
+    draws: dict[str, dict[str, float]] = field(default_factory=dict)
+    last: dict[str, Any] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain values; fractions as texts."""
+        return {
+            "slots": self.slots,
+            "spent": {user: str(amount) for user, amount in sorted(self.spent.items())},
+            "reports": {user: list(report) for user, report in sorted(self.reports.items())},
+            "draws": {name: dict(sorted(cells.items())) for name, cells in sorted(self.draws.items())},
+            "last": self.last,
+        }
+
+    @classmethod
+    def from_json(cls, given: Mapping[str, Any]) -> State:
+        """Read plain values.
+
+        Examples
+        --------
+        >>> state = State(3, {"ann": Fraction(1, 2)}, {"ann": (0.0, 1.0, 0.5)}, {"tv": {"0,1": 0.7}})
+        >>> State.from_json(state.as_json()) == state
+        True
+        """
+        return cls(
+            slots=whole("slots", given["slots"]),
+            spent={str(user): Fraction(amount) for user, amount in given["spent"].items()},
+            reports={
+                str(user): (
+                    float(rational("x", x)),
+                    float(rational("y", y)),
+                    float(rational("epsilon", level)),
+                )
+                for user, (x, y, level) in given["reports"].items()
+            },
+            draws={
+                str(name): {str(cell): float(rational("draw", unit)) for cell, unit in cells.items()}
+                for name, cells in given["draws"].items()
+            },
+            last=dict(given["last"]),
+        )
+
+    def copy(self) -> State:
+        """Return a copy that can be changed."""
+        draws = {name: dict(cells) for name, cells in self.draws.items()}
+        return State(self.slots, dict(self.spent), dict(self.reports), draws, dict(self.last))
+
+
+def save_state(path: str | os.PathLike[str], state: State, fingerprint: str) -> None:
+    """Write a state of the database with this fingerprint; on the disk, whole, when this returns."""
+    content = state.as_json()
+    document = {"format": FORMAT, "database": fingerprint, "state": content}
+    document["sha256"] = digest(fingerprint, content)
+    with whole_file(path, DataError) as temporary, open(temporary, "w", encoding="utf-8") as stream:
+        json.dump(document, stream, indent=1, allow_nan=False)
+        stream.write("\n")
+        stream.flush()
+        os.fsync(stream.fileno())
+    _sync_folder(Path(path).resolve().parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    if not hasattr(os, "O_DIRECTORY"):  # no folder can be opened there
+        return
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def load_state(path: str | os.PathLike[str], fingerprint: str) -> State:
+    """Return the state in a file, or an empty one where there is no file yet.
+
+    Raises
+    ------
+    DataError
+        When the file is no state, was changed, or belongs to another database.
+    """
+    if not Path(path).exists():
+        return State()
+    advice = "name the state file of this database, or another place to begin anew"
+    try:
+        document = json.loads(read_text(path, LARGEST_FILE, DataError))
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror}); {advice}") from None
+    except (ValueError, RecursionError):
+        raise DataError(f"{path}: is not JSON; {advice}") from None
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise DataError(f"{path}: is no state of a spectrum database; {advice}")
+    if document.get("database") != fingerprint:
+        raise DataError(f"{path}: belongs to another database; {advice}")
+    try:
+        if document.get("sha256") != digest(fingerprint, document["state"]):
+            raise DataError(f"{path}: was changed after it was saved (sha256 differs); {advice}")
+        return State.from_json(document["state"])
+    except DataError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError) as error:
+        raise DataError(f"{path}: is damaged ({error!r}); {advice}") from None

@@ -1,0 +1,50 @@
+"""A few users: a search tree over all vertex patterns."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mechdesign.core.method import Method, Outcome
+from mechdesign.mechanisms.spectrum.allocate import NODES, best_pattern, best_radii
+from mechdesign.problems.spectrum.channel.problem import SpectrumChannel, nobody, outcome
+
+MOST_USERS, MOST_IDLE = 8, 10
+"""Users of an occupied channel and of an idle one."""
+
+
+def run(problem: SpectrumChannel, nodes: int = NODES) -> Outcome:
+    """Search all patterns.
+
+    Parameters
+    ----------
+    problem : SpectrumChannel
+    nodes : int
+        After so many branches the rest is only bounded, and nothing is claimed.
+    """
+    covered = nobody(problem, "search tree")
+    if covered is not None:
+        return covered
+    source = "a search tree over all vertex patterns"
+    if problem.owner is None:
+        radii, bound = best_radii(problem.channel, problem.channel.radius, nodes)
+        allowed = problem.channel.allowed(np.asarray(radii), 0.0)
+        return outcome(problem, allowed, 0.0, "search tree", bound + problem.channel.rounding, source)
+    found = best_pattern(problem.channel, nodes)
+    return outcome(problem, found.radii, found.level, "search tree", found.bound, source)
+
+
+def why_not(problem: SpectrumChannel) -> str | None:
+    """Say that there are too many users, if so."""
+    most = MOST_USERS if problem.owner is not None else MOST_IDLE
+    return f"{problem.size} users are too many; {most} at most" if problem.size > most else None
+
+
+METHOD = Method(
+    name="enumeration",
+    problem=SpectrumChannel,
+    kind="numeric",
+    preference=20,
+    summary="search tree over all vertex patterns of a few users",
+    run=run,
+    why_not=why_not,
+)

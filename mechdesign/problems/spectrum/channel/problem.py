@@ -1,0 +1,206 @@
+"""The problem ``spectrum-channel``: who is served on a channel, how far, and what its owner's privacy is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.errors import ParameterError
+from mechdesign.core.method import Outcome
+from mechdesign.core.parameters import Generators
+from mechdesign.core.problem import Candidate, Problem, Sense, Variables
+from mechdesign.core.text import abridged
+from mechdesign.mechanisms.spectrum import SpectrumDatabase
+from mechdesign.mechanisms.spectrum.channel import Array, Channel, Owner, positive, users_of
+from mechdesign.problems.spectrum.channel.scatter import scattered_owner, scattered_users
+from mechdesign.problems.spectrum.judging import optimality, rounded_up
+
+LONGEST = 200
+"""Users are listed by ``repr`` up to this length of it."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SpectrumChannel(Problem[SpectrumDatabase]):
+    """The best allocation of one channel to secondary users, and the best widening L of its owner's circle.
+
+    ::
+
+        maximise  sum_j (R_j / r0_j) price pi (s_j + R_j)^2 - privacy_cost / L
+        over      radii 0 <= R_j <= r0_j and 0 < L <= max_j a_j, with a_j = d_jp - s_j - protection
+                  R_j <= a_j - L                       for all with R_j > 0
+                  R_i + R_j <= d_ij - s_i - s_j        for all pairs with R_i, R_j > 0
+
+    An idle channel has no owner: no L, no second line, no loss.
+
+    Parameters
+    ----------
+    price : number > 0
+        k1: what a unit of area costs.
+    privacy_cost : number > 0
+        kp: the owner's loss of privacy is privacy_cost / L.
+    secondary : list of {x, y, radius, privacy}
+        Reported position, wanted radius r0 and privacy radius s of each user; optionally ``distance``, to the
+        owner, which has to agree with the positions.
+    primary : {x, y, protection}, optional
+        The owner and its protection radius; without it the channel is idle.
+    channels : list of {name, x, y, protection} or {name}, optional
+        Further channels of the database that is built from the problem, where this one is called
+        ``channel``. They change nothing in the optimum.
+    budget : number > 0
+        What a user of the database may spend in all, in epsilon per unit of distance.
+
+    Raises
+    ------
+    ParameterError
+        Naming the field, what is wrong and the remedy.
+
+    Notes
+    -----
+    Source: UMax, section 6.5, problems 6.5.1 and 6.5.3, for any number of users. Variables: ``admitted``,
+    whether each user is served, ``radii``, and ``privacy``, which is L, or 0 where the channel is idle. Where
+    the owner's circle covers everybody the status is ``infeasible``.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> users = [{"x": 0, "y": 9, "radius": 5, "privacy": 0.5}, {"x": 7, "y": 0, "radius": 5, "privacy": 0.5}]
+    >>> owner = {"x": 0, "y": 0, "protection": 1}
+    >>> problem = md.SpectrumChannel(price=0.1, privacy_cost=2, secondary=users, primary=owner)
+    >>> solution = md.solve(problem)
+    >>> print(solution.variables["radii"].round(4), round(solution.variables["privacy"], 4), solution.status)
+    [5.     4.8742] 0.6258 optimal
+    """
+
+    name: ClassVar[str] = "spectrum-channel"
+    sense: ClassVar[Sense] = "max"
+    summary: ClassVar[str] = "who is served on a channel, how far, and how its owner hides"
+
+    generators: ClassVar[Generators] = {
+        "secondary": {"scattered": scattered_users},
+        "primary": {"scattered": scattered_owner},
+    }
+
+    price: float
+    privacy_cost: float
+    secondary: Sequence[Mapping[str, float]]
+    primary: Mapping[str, float] | None = None
+    channels: Sequence[Mapping[str, Any]] | None = None
+    budget: float = 1.0
+
+    def __post_init__(self) -> None:
+        for field in ("price", "privacy_cost"):
+            object.__setattr__(self, field, positive(field, getattr(self, field)))
+        if self.primary is not None:
+            owner = Owner.of("primary", self.primary)
+            object.__setattr__(self, "primary", {"x": owner.x, "y": owner.y, "protection": owner.protection})
+        object.__setattr__(self, "secondary", users_of("secondary", self.secondary, self.owner))
+        database = self.database()
+        object.__setattr__(self, "budget", float(database.budget))
+        if self.channels is not None:
+            object.__setattr__(self, "channels", tuple(database.content()["channels"][1:]))
+
+    def __repr__(self) -> str:
+        """Return the class and its figures, with the number of users where they are many."""
+        text = super().__repr__()
+        if len(text) <= LONGEST:
+            return text
+        state = "idle" if self.primary is None else f"primary={abridged(self.primary)}"
+        figures = f"price={self.price:g}, privacy_cost={self.privacy_cost:g}"
+        return f"{type(self).__name__}({figures}, {self.size} users, {state})"
+
+    def database(self) -> SpectrumDatabase:
+        """Return the database of this channel and the further ones."""
+        own = {"name": "channel", **(self.primary or {})}
+        more = [] if self.channels is None else self.channels
+        if not isinstance(more, (list, tuple)):
+            raise ParameterError("channels: expected a list of {name, x, y, protection}")
+        return SpectrumDatabase([own, *more], self.price, self.privacy_cost, self.budget)
+
+    def mechanism(self, solution: Candidate) -> SpectrumDatabase:
+        """Return the database; it allocates each slot anew, for those who ask."""
+        return self.database()
+
+    @cached_property
+    def owner(self) -> Owner | None:
+        """The owner of an occupied channel."""
+        return None if self.primary is None else Owner.of("primary", self.primary)
+
+    @cached_property
+    def channel(self) -> Channel:
+        """The numbers that methods compute with."""
+        return Channel.of(self.price, self.privacy_cost, self.secondary, self.owner)
+
+    @property
+    def size(self) -> int:
+        """The number of secondary users."""
+        return len(self.secondary)
+
+    def objective(self, variables: Variables) -> float:
+        """Return the owner's utility."""
+        return self.channel.utility(np.asarray(variables["radii"]), float(variables["privacy"]))
+
+    def objective_scale(self) -> float:
+        """Return the size of the terms: the revenue from all users, and the least loss of privacy."""
+        total = math.fsum(self.channel.revenue(self.channel.radius).tolist())
+        if self.owner is None or self.channel.most <= 0:
+            return total
+        return total + self.privacy_cost / self.channel.most
+
+    def residuals(self, variables: Variables) -> dict[str, float]:
+        """Return by how much radii are out of range, pairs overlap, and circles reach into the owner's."""
+        radii, level = np.asarray(variables["radii"]), float(variables["privacy"])
+        channel, served = self.channel, np.flatnonzero(radii > 0)
+        found = {"radii": max(0.0, float((-radii).max()), float((radii - channel.radius).max()))}
+        sums = radii[served][:, None] + radii[served]
+        over = sums - channel.margins[np.ix_(served, served)]
+        found["pairs"] = max(0.0, float(over.max())) if len(served) else 0.0
+        if self.owner is not None:
+            rings = radii[served] + level - channel.reach[served]
+            found["ring"] = max(0.0, float(rings.max())) if len(served) else 0.0
+            found["privacy"] = max(0.0, level - channel.most) if level > 0 else math.inf
+        return found
+
+    def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
+        """Return that nobody interferes, exactly from the positions, and optimality."""
+        radii, level = np.asarray(solution.variables["radii"]), float(solution.variables["privacy"])
+        return (
+            self.channel.audit(radii, level).certificate(),
+            optimality(solution, self.objective_scale()),
+        )
+
+
+def outcome(
+    problem: SpectrumChannel,
+    radii: Array,
+    level: float,
+    solver: str,
+    bound: float | None = None,
+    source: str = "",
+    notes: Mapping[str, Any] | None = None,
+) -> Outcome:
+    """Return what a method found: ``optimal`` only where the bound proves it."""
+    variables = {"admitted": radii > 0, "radii": radii, "privacy": level}
+    value, scale = problem.objective(variables), problem.objective_scale()
+    proven = None if bound is None else rounded_up(bound, scale)
+    return Outcome(
+        status="optimal" if proven is not None and proven - value <= 1e-6 * scale else "feasible",
+        variables=variables,
+        bound=proven,
+        bound_source=source,
+        solver=solver,
+        notes=notes or {},
+    )
+
+
+def nobody(problem: SpectrumChannel, solver: str) -> Outcome | None:
+    """Return the outcome ``infeasible`` where the owner's circle leaves room for no user."""
+    if problem.owner is None or problem.channel.most > 0:
+        return None
+    text = "nobody is admitted: the primary user's protection covers every user; take users farther away"
+    return Outcome(status="infeasible", solver=solver, message=text)

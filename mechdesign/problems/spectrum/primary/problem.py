@@ -1,0 +1,185 @@
+"""The problem ``spectrum-primary``: how far the owner of a channel widens its protection radius."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import ClassVar, Literal
+
+from mechdesign.audit.exponential import float_down
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.method import Outcome
+from mechdesign.core.problem import Candidate, Problem, Sense, Variables
+from mechdesign.core.validation import choice
+from mechdesign.mechanisms import Mechanism
+from mechdesign.mechanisms.spectrum.channel import coordinate, positive
+from mechdesign.problems.spectrum.judging import optimality, rounded_up
+from mechdesign.problems.spectrum.primary.widening import Widened
+
+WIDENINGS = ("mean", "exponential")
+
+
+@dataclass(frozen=True, repr=False)
+class SpectrumPrimary(Problem[Mechanism]):
+    """The best mean widening L of the protection radius of a channel's owner, for one secondary user.
+
+    ::
+
+        maximise  (R / r0) price pi (s + R)^2 - privacy_cost / L   over L
+
+    With ``widening = "mean"`` R = distance - L - s and max(0, distance - s - r0) <= L <= distance - s, as
+    published. With "exponential" the expectation is maximised over L > 0, where R = clip(distance - X - s, 0,
+    r0) and X is exponential with mean L, as it is drawn.
+
+    Parameters
+    ----------
+    price : number > 0
+        k1: what a unit of area costs.
+    privacy_cost : number > 0
+        kp: the owner's loss of privacy is privacy_cost / L.
+    radius : number > 0
+        r0: how far the secondary user wants to send.
+    location_privacy : number > 0
+        s: the secondary user's privacy radius.
+    distance : number
+        d_m: between the two users, less the protection radius. Where it is at most s nobody can be served.
+    widening : {"mean", "exponential"}
+
+    Raises
+    ------
+    ParameterError
+        Naming the field, what is wrong and the remedy.
+
+    Notes
+    -----
+    Source: UMax, problem 6.4.5, eqs. (6.7) and (6.8). ``granted_radius`` is R, or its mean.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> problem = md.SpectrumPrimary(0.1, privacy_cost=2.0, radius=5.0, location_privacy=0.5, distance=6.0)
+    >>> solution = md.solve(problem)
+    >>> print(round(solution.variables["privacy"], 6), round(solution.value, 6))
+    0.625832 5.649356
+    """
+
+    name: ClassVar[str] = "spectrum-primary"
+    sense: ClassVar[Sense] = "max"
+    summary: ClassVar[str] = "how far a channel's owner widens its protection radius to hide its place"
+
+    price: float
+    privacy_cost: float
+    radius: float
+    location_privacy: float
+    distance: float
+    widening: Literal["mean", "exponential"] = "mean"
+
+    def __post_init__(self) -> None:
+        for field in ("price", "privacy_cost", "radius", "location_privacy"):
+            object.__setattr__(self, field, positive(field, getattr(self, field)))
+        object.__setattr__(self, "distance", coordinate("distance", self.distance))
+        object.__setattr__(self, "widening", choice("widening", self.widening, WIDENINGS))
+
+    @property
+    def factor(self) -> float:
+        """The factor c = k1 pi / r0 of the revenue."""
+        return self.price * math.pi / self.radius
+
+    @cached_property
+    def widened(self) -> Widened:
+        """The revenue as a function of the widening, in exact numbers."""
+        room = Fraction(self.distance) - Fraction(self.location_privacy)
+        return Widened(Fraction(self.factor), Fraction(self.location_privacy), Fraction(self.radius), room)
+
+    @property
+    def limits(self) -> tuple[Fraction, Fraction]:
+        """The interval of L of problem 6.4.5; its upper end is not positive where nobody can be served."""
+        room = self.widened.room
+        return max(Fraction(0), room - self.widened.radius), room
+
+    def granted(self, level: float) -> float:
+        """Return R, or its mean."""
+        if self.widening == "exponential":
+            return float(self.widened.expected_radius(Fraction(level)))
+        return float_down(min(max(self.widened.room - Fraction(level), Fraction(0)), self.widened.radius))
+
+    def revenue(self, level: float) -> float:
+        """Return what the secondary user pays, or pays on average."""
+        if self.widening == "exponential":
+            low, high = self.widened.expected(Fraction(level))
+            return float((low + high) / 2)
+        radius = self.granted(level)
+        return self.factor * radius * (self.location_privacy + radius) ** 2
+
+    def utility(self, level: float) -> float:
+        """Return the owner's utility; L = 0 is minus infinity."""
+        return self.revenue(level) - self.privacy_cost / level if level > 0 else -math.inf
+
+    def objective(self, variables: Variables) -> float:
+        """Return the utility."""
+        return self.utility(float(variables["privacy"]))
+
+    def objective_scale(self) -> float:
+        """Return the size of the terms: all revenue, and the loss of privacy at the upper end."""
+        room = float(self.widened.room)
+        full = self.factor * self.radius * (self.location_privacy + self.radius) ** 2
+        return full + (self.privacy_cost / room if room > 0 else 0.0)
+
+    def residuals(self, variables: Variables) -> dict[str, float]:
+        """Return by how much L leaves its interval, and how wrong the granted radius is."""
+        level = float(variables["privacy"])
+        low, high = map(float, self.limits)
+        outside = max(0.0, low - level, level - high) if self.widening == "mean" else max(0.0, -level)
+        wrong = abs(float(variables["granted_radius"]) - self.granted(level))
+        return {"privacy": outside, "granted_radius": wrong}
+
+    def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
+        """Return that nobody is disturbed whatever is drawn, what the widening protects, and optimality."""
+        level = float(solution.variables["privacy"])
+        if self.widening == "mean":
+            safe = Fraction(self.granted(level)) + Fraction(level) <= self.widened.room
+        else:
+            safe = level > 0
+        return (
+            Certificate("interference", safe, True, {"widening": level}, note=self._how()),
+            optimality(solution, self.objective_scale()),
+        )
+
+    def _how(self) -> str:
+        if self.widening == "mean":
+            return "radius, privacy radius, protection and widening fit into the distance"
+        return "the radius is what the drawn widening leaves; a one-sided shift is no differential privacy"
+
+
+def outcome(
+    problem: SpectrumPrimary, level: float, bound: Fraction | float, source: str, solver: str
+) -> Outcome:
+    """Return what a method found, with a bound enlarged by what evaluating the value may lose."""
+    lost = max(problem.objective_scale(), problem.privacy_cost / level)
+    return Outcome(
+        status="optimal",
+        variables={"privacy": level, "granted_radius": problem.granted(level)},
+        bound=rounded_up(bound, lost),
+        bound_source=source,
+        solver=solver,
+    )
+
+
+def impossible(problem: SpectrumPrimary, solver: str) -> Outcome | None:
+    """Return the outcome ``infeasible`` where nobody can be served, or serving is never worth it."""
+    if problem.widened.room <= 0:
+        text = (
+            f"nobody can be served: the distance {problem.distance:g} is not above the privacy radius "
+            f"{problem.location_privacy:g}; take a user farther away"
+        )
+        return Outcome(status="infeasible", solver=solver, message=text)
+    if problem.widening == "exponential" and problem.widened.worth <= Fraction(problem.privacy_cost):
+        text = (
+            "no widening is best: the utility is negative and rises towards 0 as it grows, since "
+            f"privacy_cost {problem.privacy_cost:g} is at least {float(problem.widened.worth):.4g}; "
+            "keep the channel closed"
+        )
+        return Outcome(status="infeasible", solver=solver, message=text)
+    return None

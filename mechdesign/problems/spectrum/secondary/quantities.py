@@ -1,0 +1,15 @@
+"""What the optimum is worth beside the thesis's baseline with a fixed privacy radius."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mechdesign.core.problem import Candidate
+from mechdesign.problems.spectrum.judging import FIXED_SECONDARY
+from mechdesign.problems.spectrum.secondary.problem import SpectrumSecondary
+
+
+def quantities(problem: SpectrumSecondary, solution: Candidate) -> dict[str, Any]:
+    """Return the utility at the fixed privacy radius 2 of section 6.6.1, and the gain over it."""
+    fixed = problem.utility(FIXED_SECONDARY)
+    return {"fixed_utility": fixed, "gain": solution.value - fixed}
