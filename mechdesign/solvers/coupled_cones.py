@@ -202,10 +202,10 @@ class CoupledCones:
 
         dual, sums, primal = residuals
         rhs = self._transpose @ ((products - self.multipliers * primal) / self.slack) + dual
-        free = np.matmul(self._inverses, rhs.T[:, :, None])[:, :, 0].T
+        free = np.einsum("zij,zj->iz", self._inverses, np.ascontiguousarray(rhs.T))
         solution, _ = lapack.dpotrs(self._total, self._scale * (free.sum(axis=1) - sums), lower=1)
         prices = self._scale * solution
-        columns = free - np.matmul(self._inverses, prices).T
+        columns = free - np.einsum("zij,j->iz", self._inverses, prices)
         slack = self._matrix @ columns + primal
         return prices, columns, slack, (products - self.multipliers * slack) / self.slack
 

@@ -1,4 +1,4 @@
-"""Metric privacy on many places: an interior point method column by column, with pairs added as they are needed.
+"""Metric privacy on many places: interior points column by column, pairs added as they are needed.
 
 A private channel has one column a report, each in the same cone, and rows that sum to one; see
 :mod:`mechdesign.solvers.coupled_cones`. Only the pairs of a spanner are written down at first: fewer
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,20 +34,20 @@ Progress = Callable[[float, float], None]
 STRETCH = 0.02
 """Of the spanner whose pairs are the first."""
 
-GAP = 1e-3
-"""The proven gap, as a part of the loss, at which it stops unless told otherwise."""
+GAP = 5e-3
+"""The proven gap of the repaired channel, as a part of the loss, at which it stops unless told otherwise."""
 
 EARLY = 0.5
 """The gap of the state to which pairs are added."""
 
-FIRST = 0.01
+FIRST = 0.02
 """The gap up to which the pairs of the spanner are followed alone."""
 
-MARGIN = 0.02
-"""Pairs that are broken by more than minus this, in the logarithm of their ratio, are added with the rest."""
+PASSES = 4
+"""How often pairs are added at most, each time followed to half the gap that is wanted."""
 
-PART_BROKEN = 0.01
-"""A pair may be broken by so much of the gap, in the logarithm of its ratio, and be left to the repair."""
+MARGIN = 0.03
+"""Pairs that are broken by more than minus this, in the logarithm of their ratio, are added."""
 
 LEAST = 1e-12
 """A smaller gap, as a part of the largest coefficient, is rounding."""
@@ -61,13 +62,13 @@ CLOSEST = 1e-6
 
 
 def run(problem: RandomizedResponse, gap: float = GAP, progress: Progress | None = None) -> Outcome:
-    """Follow the central path until the proven gap is below ``gap`` times the loss, then repair.
+    """Follow the central path until the repaired channel is within ``gap`` times its loss of the bound.
 
     Parameters
     ----------
     problem : RandomizedResponse
     gap : float
-        In (0, 1). Rounding ends the method a little below 1e-5.
+        In (0, 1). Rounding ends the method a little below 1e-4; the gap that was reached is in the solution.
     progress : callable, optional
         Called with value and bound (of the utility) after every step.
     """
@@ -75,12 +76,22 @@ def run(problem: RandomizedResponse, gap: float = GAP, progress: Progress | None
     gains, offset = problem.centred_weights()
     scale = float(np.abs(gains).max()) or 1.0
     places = _Places.of(problem)
-    watch = None if progress is None else _shifted_progress(progress, scale, offset)
-    cones, notes = _follow(places, places.summed(gains / scale), problem.epsilon, goal, watch)
-    channel, costs = polished(problem, _normalised(cones.columns)[places.group])
-    bound = shifted(scale * cones.bound * (1.0 - 2.0**-50), offset)
-    assert bound is not None
-    shortfall = bound - problem.objective({"channel": channel})
+    path = _Path(_shifted_progress(progress, scale, offset))
+    cones = _begun(places, places.summed(gains / scale), problem.epsilon, path)
+    goals = [max(goal, FIRST)] + PASSES * [goal / 2]
+    for part in goals:
+        early, cones = cones, copy(cones)
+        path.walk(cones, part)
+        channel, costs = polished(problem, _normalised(cones.columns)[places.group])
+        bound = shifted(scale * cones.bound + 2.0**-50 * abs(scale * cones.bound), offset)
+        assert bound is not None
+        shortfall = bound - problem.objective({"channel": channel})
+        near = _near(cones, places, problem.epsilon)
+        if shortfall <= goal * (offset - bound + shortfall) or (part != goals[0] and not len(near)):
+            break
+        best, cones = cones.bound, early
+        cones.add(near, _factors(places, near, problem.epsilon))
+        cones.bound = min(best, cones.bound)
     stake = float(problem.prior @ np.ptp(problem.utility_matrix(), axis=1))
     return Outcome(
         status="optimal" if shortfall <= OPTIMALITY / 2 * stake else "feasible",
@@ -88,7 +99,12 @@ def run(problem: RandomizedResponse, gap: float = GAP, progress: Progress | None
         bound=bound,
         bound_source="weak duality with the multipliers of the central path",
         solver="interior point on columns",
-        notes={**notes, **costs},
+        notes={
+            "steps": path.steps,
+            "pairs": 2 * len(cones.edges),
+            "needed_pairs": 2 * len(places.pairs),
+            **costs,
+        },
     )
 
 
@@ -98,6 +114,12 @@ class _Places:
 
     distance: Array
     group: NDArray[np.intp]
+
+    @cached_property
+    def pairs(self) -> Edges:
+        """The pairs i < j whose inequalities imply all others."""
+        both = metric.needed_pairs(self.distance)
+        return both[both[:, 0] < both[:, 1]]
 
     @classmethod
     def of(cls, problem: RandomizedResponse) -> _Places:
@@ -119,32 +141,12 @@ class _Places:
         return total
 
 
-def _follow(
-    places: _Places, weights: Array, epsilon: float, goal: float, watch: Progress | None
-) -> tuple[CoupledCones, dict[str, int]]:
-    """Return the state at the end, with pairs added until none is broken by more than the goal allows.
-
-    Pairs are added to an early state of the path: late ones have slacks too small to make room.
-    """
-    pairs = metric.needed_pairs(places.distance)
-    pairs = pairs[pairs[:, 0] < pairs[:, 1]]
-    exponents = epsilon * places.distance
+def _begun(places: _Places, weights: Array, epsilon: float, path: _Path) -> CoupledCones:
+    """Return the early state to which pairs are added: late ones have slacks too small to make room."""
     edges = spanner(places.distance, STRETCH)
-    path = _Path(watch)
-    cones = CoupledCones(weights, edges, _factors(exponents, edges))
-    if len(edges):
-        path.walk(cones, EARLY)
-    for part in (max(goal, FIRST), goal, goal, goal, goal):
-        early, cones = cones, copy(cones)
-        path.walk(cones, part)
-        broken, near = _broken(cones, pairs, exponents, PART_BROKEN * goal)
-        if not len(broken) and part == goal:
-            break
-        if len(near):
-            best, cones = cones.bound, early
-            cones.add(near, _factors(exponents, near))
-            cones.bound = min(best, cones.bound)
-    return cones, {"steps": path.steps, "pairs": 2 * len(cones.edges), "all_pairs": 2 * len(pairs)}
+    cones = CoupledCones(weights, edges, _factors(places, edges, epsilon))
+    path.walk(cones, EARLY)
+    return cones
 
 
 @dataclass
@@ -156,7 +158,7 @@ class _Path:
 
     def walk(self, cones: CoupledCones, goal: float) -> None:
         """Make steps until the gap is below this part of the loss, or rounding stops them."""
-        going = True
+        going = len(cones.edges) > 0
         while going and cones.bound - cones.value > max(goal * -cones.value, LEAST):
             going = self.steps < MOST_STEPS and cones.step()
             self.steps += 1
@@ -164,27 +166,24 @@ class _Path:
                 self.watch(cones.value, cones.bound)
 
 
-def _factors(exponents: Array, edges: Edges) -> Array:
+def _factors(places: _Places, edges: Edges, epsilon: float) -> Array:
     """Return e^(-eps d) rounded down: what the exact channels satisfy, they satisfy with these as well."""
-    chosen = exponents[edges[:, 0], edges[:, 1]]
+    chosen = epsilon * places.distance[edges[:, 0], edges[:, 1]]
     factors: Array = np.exp(-chosen) * (1.0 - (chosen + 8.0) * 2.0**-52)
     return np.maximum(factors, 0.0)
 
 
-def _broken(cones: CoupledCones, pairs: Edges, exponents: Array, allowed: float) -> tuple[Edges, Edges]:
-    """Return the pairs not yet written down that some column breaks, and with them those that come near.
-
-    Broken is a logarithm of a ratio above epsilon d + allowed, near is one above epsilon d - MARGIN.
-    """
-    size = len(exponents)
-    written = np.isin(pairs @ (size, 1), cones.edges @ (size, 1))
-    left = pairs[~written]
+def _near(cones: CoupledCones, places: _Places, epsilon: float) -> Edges:
+    """Return the pairs not yet written down that some column breaks, or that come within MARGIN of it."""
+    codes = (len(places.distance), 1)
+    left = places.pairs[~np.isin(places.pairs @ codes, cones.edges @ codes)]
     logs = np.log(np.maximum(cones.columns, 1e-300))
     excess = np.zeros(len(left))
     for part in batches(len(left), logs.shape[1]):
         first, second = left[part].T
-        excess[part] = np.abs(logs[first] - logs[second]).max(axis=1) - exponents[first, second]
-    return left[excess > allowed], left[excess > -MARGIN]
+        rises = np.abs(logs[first] - logs[second]).max(axis=1)
+        excess[part] = rises - epsilon * places.distance[first, second]
+    return left[excess > -MARGIN]
 
 
 def _normalised(columns: Array) -> Array:
@@ -193,7 +192,9 @@ def _normalised(columns: Array) -> Array:
     return channel
 
 
-def _shifted_progress(progress: Progress, scale: float, offset: float) -> Progress:
+def _shifted_progress(progress: Progress | None, scale: float, offset: float) -> Progress | None:
+    if progress is None:
+        return None
     return lambda value, bound: progress(scale * value + offset, scale * bound + offset)
 
 
