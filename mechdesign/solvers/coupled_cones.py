@@ -177,8 +177,6 @@ class CoupledCones:
         return self._move(chosen, forward, back)
 
     def _move(self, direction: Direction, forward: float, back: float) -> bool:
-        forward = forward if forward == 1.0 else NEAREST * forward
-        back = back if back == 1.0 else NEAREST * back
         if not np.isfinite(forward + back) or max(forward, back) < 1e-4:
             return False
         prices, columns, slack, multipliers = direction
@@ -190,10 +188,10 @@ class CoupledCones:
         return True
 
     def _lengths(self, direction: Direction) -> tuple[float, float]:
-        """Return how far slacks and multipliers may go, 1 at most."""
+        """Return how far slacks and multipliers may go: 1 at most, and never to the boundary."""
         return (
-            1.0 / max(1.0, float((-direction[2] / self.slack).max())),
-            1.0 / max(1.0, float((-direction[3] / self.multipliers).max())),
+            NEAREST / max(NEAREST, float((-direction[2] / self.slack).max())),
+            NEAREST / max(NEAREST, float((-direction[3] / self.multipliers).max())),
         )
 
     def _direction(self, products: Array, residuals: tuple[Array, Array, Array]) -> Direction:
