@@ -191,6 +191,6 @@ class TruncatedPlanarLaplace:
         """Return the audit, which fails: two places and a report that one of them excludes."""
         return audit_truncated(self.epsilon, self.radius)
 
-    def require_private(self) -> None:
-        """Raise CertificateError with the witness."""
-        raise CertificateError(f"truncated planar Laplace: not built: {self.audit()}")
+    def refusal(self) -> CertificateError:
+        """Return the error that says why it is not built, with the witness."""
+        return CertificateError(f"truncated planar Laplace: not built: {self.audit()}")
