@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -136,7 +137,7 @@ class RandomizedResponse(Problem[FiniteChannel | KaryResponse]):
                 )
             if not isinstance(self.distance, str):
                 self._set("distance", finite_array("distance", self.distance, 2))
-            metric.distance_matrix(self.distance, self.size)
+            _ = self._distances
         elif isinstance(self.utility, str) and self.utility == "distance-loss":
             raise ParameterError("utility: 'distance-loss' needs a distance; give one")
         for field, size in (("labels", self.size), ("report_labels", self.reports)):
@@ -206,10 +207,22 @@ class RandomizedResponse(Problem[FiniteChannel | KaryResponse]):
 
     def distances(self) -> Array | None:
         """Return the (n, n) distance matrix, or None without metric privacy."""
-        return None if self.distance is None else metric.distance_matrix(self.distance, self.size)
+        return self._distances
+
+    @cached_property
+    def _distances(self) -> Array | None:  # of hundreds of points they take seconds, in fractions
+        if self.distance is None:
+            return None
+        matrix = metric.distance_matrix(self.distance, self.size)
+        matrix.setflags(write=False)
+        return matrix
 
     def target(self) -> PrivacyTarget:
         """Return what a channel has to satisfy."""
+        return self._target
+
+    @cached_property
+    def _target(self) -> PrivacyTarget:
         return PrivacyTarget(self.epsilon, self.delta, self.distances(), self.notion)
 
     # Judging candidates
