@@ -134,7 +134,7 @@ class LocationMechanism(Mechanism):
         """Return ``randomize``: columns x and y in, perturbed ones out."""
         return location_operations(self)
 
-    def for_data(self, intake: Intake, ranges: Sequence[tuple[float, float]] = ()) -> LocationMechanism:  # type: ignore[override]
+    def for_data(self, intake: Intake, ranges: Sequence[tuple[float, float]] = ()) -> LocationMechanism:
         """Return the mechanism for these two columns."""
         if ranges:
             raise ParameterError("range: the area of a location mechanism stands in its model; leave it out")

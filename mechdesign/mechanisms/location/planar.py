@@ -185,7 +185,8 @@ class TruncatedPlanarLaplace:
         beyond = 1.0 - part * 2.0**-BITS * kept
         radius = np.clip((-lambertw(-beyond / math.e, -1).real - 1.0) / self.epsilon, 0.0, self.radius)
         angle = turn * (2.0 * math.pi / (1 << BITS))
-        return places + radius[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+        reports: Array = places + radius[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+        return reports
 
     def audit(self) -> LocationAudit:
         """Return the audit, which fails: two places and a report that one of them excludes."""

@@ -132,7 +132,7 @@ class _Places:
         apart = np.full((count, count), np.inf)
         np.minimum.at(apart, (group[:, None], group[None, :]), distance)
         np.fill_diagonal(apart, 0.0)
-        return cls(apart, group)
+        return cls(apart, np.asarray(group, dtype=np.intp))
 
     def summed(self, gains: Array) -> Array:
         """Return the coefficients of the places, those of their answers added."""

@@ -18,10 +18,10 @@ MARGIN = 25.0
 """Observed points reach so far beyond the places, in 1 / epsilon: less than 10**-9 lies beyond."""
 
 FINENESS = 4
-"""Observed points in the smaller of 1 / epsilon and the least distance of two places."""
+"""Observed points, at most, in the smaller of 1 / epsilon and the least distance of two places."""
 
-MOST_POINTS = 1 << 18
-"""With more observed points the lattice is made coarser."""
+MOST_POINTS = 1 << 17
+"""With more observed points the lattice is made coarser, at first so that it keeps the places of a grid."""
 
 BATCH = 1 << 13
 
@@ -33,9 +33,10 @@ def observed(places: Array, epsilon: float) -> Array:
     """Return the points of a square lattice around the places; one of them is the first place."""
     low, high = places.min(axis=0), places.max(axis=0)
     apart = np.abs(places[:, None] - places).max(axis=2)
-    step = min(1.0 / epsilon, float(apart[apart > 0].min(initial=math.inf))) / FINENESS
-    spans = high - low + 2.0 * MARGIN / epsilon
-    step = max(step, math.sqrt(float(spans.prod()) / MOST_POINTS))
+    least = min(1.0 / epsilon, float(apart[apart > 0].min(initial=math.inf)))
+    coarsest = math.sqrt(float((high - low + 2.0 * MARGIN / epsilon).prod()) / MOST_POINTS)
+    fineness = max(1, min(FINENESS, int(least / coarsest)))
+    step = max(least / fineness, coarsest)
     ends = [np.ceil((side + MARGIN / epsilon) / step) for side in (places[0] - low, high - places[0])]
     sides = [places[0, k] + step * np.arange(-ends[0][k], ends[1][k] + 1) for k in (0, 1)]
     return np.stack(np.meshgrid(*sides, indexing="ij"), axis=-1).reshape(-1, 2)
