@@ -1,4 +1,4 @@
-"""Places: noise that is certified exactly, noise that was published and is not private, and the best channel."""
+"""Places: noise certified exactly, noise that was published and is not private, and the best channel."""
 
 import numpy as np
 
@@ -13,7 +13,8 @@ noise = md.solve(problem).mechanism()
 people = np.random.default_rng(1).uniform(2.0, 8.0, (20_000, 2))
 reports = noise.randomize(people, rng=2)  # drop rng= in deployment
 distance = np.hypot(*(reports - people).T)
-print(f"{noise!r}\nmean distance {distance.mean():.3f} km, {np.mean(distance > noise.radius):.2%} beyond the radius")
+print(noise)
+print(f"mean distance {distance.mean():.3f} km, {np.mean(distance > noise.radius):.2%} beyond the radius")
 
 # Cut off at the radius it is not private: the audit names two places and a report.
 try:
@@ -27,7 +28,9 @@ print(refused)
 prior = np.full(25, 0.6 / 23)
 prior[[6, 18]] = 0.2
 places = md.RandomizedResponse(prior, float(np.log(2.0)), utility="distance-loss", distance=grid(5, 5))
-losses = {name: -md.solve(places, name).value for name in ("interior-point", "planar-remapped", "planar-laplace")}
+losses = {
+    name: -md.solve(places, name).value for name in ("interior-point", "planar-remapped", "planar-laplace")
+}
 for name, loss in losses.items():
     print(f"{name:16} loses {loss:.3f} squares")
 

@@ -47,7 +47,7 @@ LARGEST_CENTRING = 0.3
 
 
 class CoupledCones:
-    """The state of the method: primal and dual iterates, edges that may be added, and the best bound.
+    """The state of the method: primal and dual iterates, and the best bound.
 
     Parameters
     ----------
@@ -116,22 +116,6 @@ class CoupledCones:
         self._magnitudes = abs(self._transpose)
         self._squares = matrix.power(2).T.tocsr()
         self._longest = int(np.bincount(self._transpose.nonzero()[0]).max(initial=0))
-
-    def add(self, edges: Edges, factors: Array) -> None:
-        """Add edges; where the iterate breaks one, its slack starts positive and the error is worked off."""
-        old, mean = len(self.edges), self._mean()
-        parts = [self.slack[:old], self.slack[old:], self.multipliers[:old], self.multipliers[old:]]
-        self.edges = np.concatenate([self.edges, edges])
-        self.factors = np.concatenate([self.factors, factors])
-        self._pair_up()
-        fresh = self._matrix @ self.columns
-        room = 0.05 * (1.0 - np.concatenate([self.factors, self.factors]))[:, None] * self.columns[self._low]
-        fresh = np.maximum(fresh, room)
-        size = len(self.edges)
-        forward, backward = fresh[old:size], fresh[size + old :]
-        self.slack = np.concatenate([parts[0], forward, parts[1], backward])
-        self.multipliers = np.concatenate([parts[2], mean / forward, parts[3], mean / backward])
-        self.bound = min(self.bound, self._proven_bound())
 
     def _mean(self) -> float:
         return float((self.slack * self.multipliers).mean())

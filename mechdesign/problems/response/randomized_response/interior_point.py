@@ -2,14 +2,14 @@
 
 A private channel has one column a report, each in the same cone, and rows that sum to one; see
 :mod:`mechdesign.solvers.coupled_cones`. Only the pairs of a spanner are written down at first: fewer
-constraints are a relaxation, so its bound holds for the whole problem, and pairs that its solution breaks
-are added until none is left. What is missed by then is mended by the repair that every method uses.
+constraints are a relaxation, so its bound holds for the whole problem. Pairs that its solution breaks are
+added, and it starts anew: from a late state the path would have no room to turn. What is missed by then is
+mended by the repair that every method uses.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -37,16 +37,13 @@ STRETCH = 0.02
 GAP = 5e-3
 """The proven gap of the repaired channel, as a part of the loss, at which it stops unless told otherwise."""
 
-EARLY = 0.5
-"""The gap of the state to which pairs are added."""
-
 FIRST = 0.02
 """The gap up to which the pairs of the spanner are followed alone."""
 
 PASSES = 4
 """How often pairs are added at most, each time followed to half the gap that is wanted."""
 
-MARGIN = 0.03
+MARGIN = 0.05
 """Pairs that are broken by more than minus this, in the logarithm of their ratio, are added."""
 
 LEAST = 1e-12
@@ -77,21 +74,21 @@ def run(problem: RandomizedResponse, gap: float = GAP, progress: Progress | None
     scale = float(np.abs(gains).max()) or 1.0
     places = _Places.of(problem)
     path = _Path(_shifted_progress(progress, scale, offset))
-    cones = _begun(places, places.summed(gains / scale), problem.epsilon, path)
+    weights = places.summed(gains / scale)
+    edges, best = spanner(places.distance, STRETCH), np.inf
     goals = [max(goal, FIRST)] + PASSES * [goal / 2]
     for part in goals:
-        early, cones = cones, copy(cones)
+        cones = CoupledCones(weights, edges, _factors(places, edges, problem.epsilon))
         path.walk(cones, part)
+        best = min(best, cones.bound)
         channel, costs = polished(problem, _normalised(cones.columns)[places.group])
-        bound = shifted(scale * cones.bound + 2.0**-50 * abs(scale * cones.bound), offset)
+        bound = shifted(scale * best + 2.0**-50 * abs(scale * best), offset)
         assert bound is not None
         shortfall = bound - problem.objective({"channel": channel})
         near = _near(cones, places, problem.epsilon)
         if shortfall <= goal * (offset - bound + shortfall) or (part != goals[0] and not len(near)):
             break
-        best, cones = cones.bound, early
-        cones.add(near, _factors(places, near, problem.epsilon))
-        cones.bound = min(best, cones.bound)
+        edges = np.concatenate([edges, near])
     stake = float(problem.prior @ np.ptp(problem.utility_matrix(), axis=1))
     return Outcome(
         status="optimal" if shortfall <= OPTIMALITY / 2 * stake else "feasible",
@@ -139,14 +136,6 @@ class _Places:
         total = np.zeros((len(self.distance), gains.shape[1]))
         np.add.at(total, self.group, gains)
         return total
-
-
-def _begun(places: _Places, weights: Array, epsilon: float, path: _Path) -> CoupledCones:
-    """Return the early state to which pairs are added: late ones have slacks too small to make room."""
-    edges = spanner(places.distance, STRETCH)
-    cones = CoupledCones(weights, edges, _factors(places, edges, epsilon))
-    path.walk(cones, EARLY)
-    return cones
 
 
 @dataclass
