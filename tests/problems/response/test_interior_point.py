@@ -43,6 +43,15 @@ def test_both_sides_enclose_the_optimum_of_the_linear_program(side, norm):
     assert problem.objective({"channel": mechanism.channel}) == pytest.approx(value, rel=1e-9)
 
 
+def test_without_broken_pairs_it_goes_on_where_it_is():
+    """On a grid with the L1 distance the neighbours imply all pairs: the bound falls without a new start."""
+    seen: list[float] = []
+    problem = city(6, 0.7, 1)
+    outcome = interior_point.run(problem, gap=1e-3, progress=lambda value, bound: seen.append(bound - value))
+    assert outcome.notes["pairs"] == outcome.notes["needed_pairs"]
+    assert max(seen[len(seen) // 2 :]) < 0.1 * seen[0]
+
+
 def test_pairs_that_the_spanner_leaves_out_are_added():
     """With the pairs of the spanner alone the repair would cost several times the gap."""
     problem = city(6, 0.5, 2)

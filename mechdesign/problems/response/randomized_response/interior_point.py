@@ -77,8 +77,8 @@ def run(problem: RandomizedResponse, gap: float = GAP, progress: Progress | None
     weights = places.summed(gains / scale)
     edges, best = spanner(places.distance, STRETCH), np.inf
     goals = [max(goal, FIRST)] + PASSES * [goal / 2]
+    cones = CoupledCones(weights, edges, _factors(places, edges, problem.epsilon))
     for part in goals:
-        cones = CoupledCones(weights, edges, _factors(places, edges, problem.epsilon))
         path.walk(cones, part)
         best = min(best, cones.bound)
         channel, costs = polished(problem, _normalised(cones.columns)[places.group])
@@ -88,7 +88,9 @@ def run(problem: RandomizedResponse, gap: float = GAP, progress: Progress | None
         near = _near(cones, places, problem.epsilon)
         if shortfall <= goal * (offset - bound + shortfall) or (part != goals[0] and not len(near)):
             break
-        edges = np.concatenate([edges, near])
+        if len(near):
+            edges = np.concatenate([edges, near])
+            cones = CoupledCones(weights, edges, _factors(places, edges, problem.epsilon))
     stake = float(problem.prior @ np.ptp(problem.utility_matrix(), axis=1))
     return Outcome(
         status="optimal" if shortfall <= OPTIMALITY / 2 * stake else "feasible",
