@@ -18,7 +18,9 @@ def parser() -> argparse.ArgumentParser:
     main.add_argument("--version", action="version", version=f"mechdesign {_version()}")
     commands = main.add_subparsers(title="commands", required=True, metavar="COMMAND", parser_class=Parser)
 
-    def command(name: str, run: Callable[[argparse.Namespace], int], summary: str) -> argparse.ArgumentParser:
+    def command(
+        name: str, run: Callable[[argparse.Namespace], int], summary: str
+    ) -> argparse.ArgumentParser:
         added = commands.add_parser(name, help=summary, description=summary)
         added.set_defaults(run=run)
         return added

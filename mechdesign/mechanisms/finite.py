@@ -292,7 +292,9 @@ class FiniteChannel(FrequencyMechanism):
         notes += few_users(users) + uneven(self._variances, users)
         worst = np.sqrt(self._variances.max(axis=0) / users)
         notes += implausible(names, limits.value, worst, 0.0, 1.0, users)
-        return FrequencyEstimate(limits.value, errors, users, names, population, covariance, limits, notes)
+        return FrequencyEstimate(
+            limits.value, errors, users, names, population, covariance, limits, notes
+        )
 
     def limits(self, value: NDArray[np.float64], users: int, population: bool) -> FrequencyLimits:
         """Return what intervals of estimated frequencies are made of; (..., n) for several estimates."""

@@ -51,7 +51,9 @@ def few_users(users: int) -> tuple[str, ...]:
     return (f"fewer than {FEWEST} users: the intervals may miss the frequency more often than stated",)
 
 
-def told_by_intervals(names: Sequence[str], errors: Array, limits: Limits) -> tuple[Array, tuple[str, ...]]:
+def told_by_intervals(
+    names: Sequence[str], errors: Array, limits: Limits
+) -> tuple[Array, tuple[str, ...]]:
     """Return the standard errors, larger where the 95 % interval is much wider than they say, and a note.
 
     An answer that is hardly ever reported has no report by chance, and then no variance in its estimate; the

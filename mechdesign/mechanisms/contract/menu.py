@@ -170,7 +170,9 @@ class ContractMenu(Mechanism):
     def _switches(self) -> Array:
         """The largest float theta that still prefers each item to the next one."""
         pairs = zip(self._exact, self._exact[1:], strict=False)
-        return np.array([float_down((p0 - p1) / (e0 - e1)) for (e0, p0), (e1, p1) in pairs], dtype=np.float64)
+        return np.array(
+            [float_down((p0 - p1) / (e0 - e1)) for (e0, p0), (e1, p1) in pairs], dtype=np.float64
+        )
 
     def utility(self, theta: float, item: int) -> float:
         """Return payment - theta epsilon of an item, before any participation cost."""
