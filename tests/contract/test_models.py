@@ -19,6 +19,12 @@ from tests.support.claims import assert_can_fail
 
 CHECKS: dict[str, object] = {}
 
+NEAR = {"location/soho_grid": 0.005}
+"""Models too large for an exact optimum: by default within this part of a proven bound."""
+
+WITHOUT_BOUND = {"location/planar_laplace"}
+"""Models that compare mechanisms, with no bound for all of them."""
+
 
 def check_of(slug: str):
     """Check a model once a process; several tests look at the result."""
@@ -54,6 +60,12 @@ class TestModel:
         preferred = next(run for run in check_of(slug).comparison.runs if run.kind != "published")
         if settles_for_less(preferred):
             return
+        if slug in WITHOUT_BOUND:
+            assert preferred.bound is None
+            return
+        if slug in NEAR:
+            assert preferred.gap <= NEAR[slug] * abs(preferred.bound)
+            return
         assert preferred.claims_optimality
         assert "optimality" in {certificate.property for certificate in preferred.certificates}
 
@@ -80,7 +92,7 @@ class TestModel:
         for run in check_of(slug).comparison.runs:
             privacy = [item for item in run.certificates if item.property == "privacy"]
             for certificate in privacy:
-                assert certificate.exact
+                assert certificate.exact or "for real numbers" in certificate.note
                 assert certificate.witness or certificate.figures["true_epsilon"] == 0.0
 
     def test_solutions_and_checks_are_plain_json(self, slug):
@@ -120,7 +132,7 @@ class TestModel:
         points = sweep_points(model) if model.sweep else []
         for point in points[:1] + points[-1:]:
             solution = md.solve(replace_parameters(model.problem, point))
-            assert solution.claims_optimality or settles_for_less(solution)
+            assert solution.claims_optimality or settles_for_less(solution) or slug in WITHOUT_BOUND
             assert all(certificate.holds for certificate in solution.certificates)
 
 

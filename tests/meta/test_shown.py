@@ -12,6 +12,7 @@ from mechdesign.catalog import load_model, models
 from mechdesign.mechanisms import FiniteChannel
 from mechdesign.mechanisms.auction import OnlineAuction
 from mechdesign.mechanisms.base import Mechanism, mechanism_types
+from mechdesign.mechanisms.location import PlanarLaplace, PlanarLattice
 from mechdesign.mechanisms.marginals import MarginalRelease
 from mechdesign.mechanisms.mean import (
     AttributeSampling,
@@ -78,6 +79,14 @@ MECHANISMS = {
     "marginal-release": (
         lambda: MarginalRelease.of([2, 3, 2], [(0, 1), (1, 2)], epsilon=1.0),
         "MarginalRelease(3 attributes, 2 views, epsilon=1)",
+    ),
+    "planar-laplace": (
+        lambda: PlanarLaplace(2.0),
+        "PlanarLaplace(epsilon=2, mean distance 1, within 2.372 with probability 0.95)",
+    ),
+    "planar-lattice": (
+        lambda: PlanarLattice(2.0, [0, 0, 10, 10]),
+        "PlanarLattice(161 x 161 places, step 0.0625, epsilon=2, mean distance 1.001, within 2.376",
     ),
     "grid-mean": (lambda: md.solve(CHANNEL).mechanism(), "GridMean([0, 1], epsilon=1, 5 inputs, "),
     "duchi": (lambda: Duchi(1.0, 40.0, 200.0), "Duchi([40, 200], epsilon=1)"),

@@ -13,6 +13,9 @@ from mechdesign.problems.response.randomized_response.rows import compact_progra
 MAX_ROWS = 2_000_000
 """Programs with more privacy rows than this would take hours."""
 
+MAX_METRIC_ROWS = 400_000
+"""Programs of metric privacy with more rows take minutes, and ``interior-point`` takes seconds."""
+
 SIMPLEX_ROWS = 3_000
 """Up to this many rows the dual simplex is quick and exact; above, the interior point with crossover."""
 
@@ -53,8 +56,9 @@ def why_not(problem: RandomizedResponse) -> str | None:
     if not problem.is_linear:
         return "the utility is not linear in the channel"
     rows = row_count(problem) if problem.size <= 2000 else 2 * problem.size * problem.reports
-    if rows > MAX_ROWS:
-        return f"it would have {rows} privacy rows, more than {MAX_ROWS}"
+    most = MAX_ROWS if problem.distance is None else MAX_METRIC_ROWS
+    if rows > most:
+        return f"it would have {rows} privacy rows, more than {most}"
     return None
 
 

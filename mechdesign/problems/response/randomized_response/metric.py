@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.pairs import needed_pairs
 from mechdesign.core.errors import ParameterError, suggestion
+from mechdesign.core.validation import in_range, integer
 
-__all__ = ["distance_matrix", "needed_pairs"]
+__all__ = ["GENERATORS", "distance_matrix", "grid", "needed_pairs"]
 
 Array = NDArray[np.float64]
 
@@ -45,6 +48,32 @@ def distance_matrix(distance: str | Array, size: int) -> Array:
         f"distance: has shape {distance.shape[0]} x {distance.shape[1]} for {size} answers; "
         f"give {size} x {size}, {size} points (x, y), or 'line'"
     )
+
+
+MOST_PLACES = 4096
+"""Places of a generated grid; all their distances are computed."""
+
+
+def grid(rows: int, columns: int, step: float = 1.0) -> Array:
+    """Return the places (x, y) of a grid, shape (rows columns, 2): x changes first.
+
+    Examples
+    --------
+    >>> grid(2, 3, 0.5).tolist()
+    [[0.0, 0.0], [0.5, 0.0], [1.0, 0.0], [0.0, 0.5], [0.5, 0.5], [1.0, 0.5]]
+    """
+    high, wide = (integer(f"distance.{name}", n, 1) for name, n in (("rows", rows), ("columns", columns)))
+    if high * wide > MOST_PLACES:
+        raise ParameterError(
+            f"distance: {high} x {wide} places are more than {MOST_PLACES}; give a coarser grid"
+        )
+    apart = in_range("distance.step", step, 0.0, math.inf, low_open=True, high_open=True)
+    up, across = np.divmod(np.arange(high * wide), wide)
+    places: Array = np.column_stack([across, up]) * apart
+    return places
+
+
+GENERATORS: Mapping[str, Callable[..., Any]] = {"grid": grid}
 
 
 def _looks_like_matrix(distance: Array, size: int) -> bool:

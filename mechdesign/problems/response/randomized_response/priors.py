@@ -1,4 +1,4 @@
-"""Named priors for model files: uniform, zipf, geometric and random ones with a seed."""
+"""Named priors for model files: uniform, zipf, geometric, random ones with a seed, and counts of a survey."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.validation import in_range, integer
+from mechdesign.core.errors import ParameterError
+from mechdesign.core.validation import finite_array, in_range, integer
 
 Array = NDArray[np.float64]
 
@@ -62,6 +63,25 @@ def dirichlet(size: int, seed: int, concentration: float = 1.0) -> Array:
     return _normalised(generator.gamma(alpha, size=count) + np.finfo(float).tiny)
 
 
+def counts(counts: Any, extra: float = 0.0) -> Array:
+    """Return probabilities proportional to counts, each enlarged by ``extra``.
+
+    Examples
+    --------
+    >>> counts([3, 0, 1], extra=0.5).round(4)
+    array([0.6364, 0.0909, 0.2727])
+    """
+    numbers = finite_array("prior.counts", counts, 1)
+    more = in_range("prior.extra", extra, 0.0, 1e300)
+    if (numbers < 0).any():
+        raise ParameterError(
+            f"prior.counts: entry {int(np.argmax(numbers < 0))} is negative; give counts >= 0"
+        )
+    if not (numbers + more).any():
+        raise ParameterError("prior.counts: are all 0; give at least one count, or extra > 0")
+    return _normalised(numbers + more)
+
+
 def _normalised(raw: Array) -> Array:
     # The second division removes the rounding of the first: sums of a million terms are exact enough.
     once = raw / raw.sum()
@@ -74,4 +94,5 @@ GENERATORS: Mapping[str, Callable[..., Any]] = {
     "zipf": zipf,
     "geometric": geometric,
     "dirichlet": dirichlet,
+    "counts": counts,
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -30,9 +31,9 @@ from mechdesign.problems.response.randomized_response import metric, priors
 from mechdesign.problems.response.randomized_response.information import mutual_information_bits
 
 Array = NDArray[np.float64]
-NamedUtility = Literal["truth", "absolute-loss", "squared-loss", "mutual-information"]
+NamedUtility = Literal["truth", "absolute-loss", "squared-loss", "distance-loss", "mutual-information"]
 
-UTILITIES = ("truth", "absolute-loss", "squared-loss", "mutual-information")
+UTILITIES = ("truth", "absolute-loss", "squared-loss", "distance-loss", "mutual-information")
 NOTIONS = ("set-wise", "entry-wise")
 
 OPTIMALITY = 1e-6
@@ -58,11 +59,11 @@ class RandomizedResponse(Problem[FiniteChannel | KaryResponse]):
         >= 0 and finite. 0 means that a report says nothing about the answer.
     delta : float
         In [0, 1).
-    utility : {"truth", "absolute-loss", "squared-loss", "mutual-information"} or (n, m) array
+    utility : {"truth", "absolute-loss", "squared-loss", "distance-loss", "mutual-information"} or array
         ``"truth"`` is the probability that a report is true (the paper's u); the losses are
-        -\|i - j\| and -(i - j)^2 on an ordinal scale; a matrix gives the utility of report j for answer i
-        (give minus a loss) and may have any number m of reports; ``"mutual-information"`` is
-        I(answer; report) in bits.
+        -\|i - j\| and -(i - j)^2 on an ordinal scale, and minus ``distance``; an (n, m) matrix gives the
+        utility of report j for answer i (give minus a loss) and may have any number m of reports;
+        ``"mutual-information"`` is I(answer; report) in bits.
     distance : (n, n) array, "line", or (n, 2) array of points, optional
         Metric privacy: p_ij <= e^(eps d(i, i')) p_i'j instead; delta must be 0. ``"line"`` is \|i - i'\|.
         A 2 x 2 array that is symmetric with a zero diagonal is a distance matrix, not points.
@@ -94,7 +95,7 @@ class RandomizedResponse(Problem[FiniteChannel | KaryResponse]):
     summary: ClassVar[str] = (
         "optimal channel for categorical answers under (epsilon, delta) or metric privacy"
     )
-    generators: ClassVar[Generators] = {"prior": priors.GENERATORS}
+    generators: ClassVar[Generators] = {"prior": priors.GENERATORS, "distance": metric.GENERATORS}
     is_extended: ClassVar[bool] = False
 
     prior: Array
@@ -136,7 +137,9 @@ class RandomizedResponse(Problem[FiniteChannel | KaryResponse]):
                 )
             if not isinstance(self.distance, str):
                 self._set("distance", finite_array("distance", self.distance, 2))
-            metric.distance_matrix(self.distance, self.size)
+            _ = self._distances
+        elif isinstance(self.utility, str) and self.utility == "distance-loss":
+            raise ParameterError("utility: 'distance-loss' needs a distance; give one")
         for field, size in (("labels", self.size), ("report_labels", self.reports)):
             self._check_labels(field, size)
 
@@ -180,6 +183,10 @@ class RandomizedResponse(Problem[FiniteChannel | KaryResponse]):
             return self.utility
         if self.utility == "truth":
             return np.eye(self.size)
+        if self.utility == "distance-loss":
+            distance = self.distances()
+            assert distance is not None
+            return -distance
         places = np.arange(self.size, dtype=np.float64)
         steps: Array = places[:, None] - places
         return -np.abs(steps) if self.utility == "absolute-loss" else -(steps**2)
@@ -200,10 +207,22 @@ class RandomizedResponse(Problem[FiniteChannel | KaryResponse]):
 
     def distances(self) -> Array | None:
         """Return the (n, n) distance matrix, or None without metric privacy."""
-        return None if self.distance is None else metric.distance_matrix(self.distance, self.size)
+        return self._distances
+
+    @cached_property
+    def _distances(self) -> Array | None:  # of hundreds of points they take seconds, in fractions
+        if self.distance is None:
+            return None
+        matrix = metric.distance_matrix(self.distance, self.size)
+        matrix.setflags(write=False)
+        return matrix
 
     def target(self) -> PrivacyTarget:
         """Return what a channel has to satisfy."""
+        return self._target
+
+    @cached_property
+    def _target(self) -> PrivacyTarget:
         return PrivacyTarget(self.epsilon, self.delta, self.distances(), self.notion)
 
     # Judging candidates

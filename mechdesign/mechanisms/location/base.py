@@ -1,0 +1,173 @@
+"""What mechanisms of locations share: points in, points out, the area, and how far a report may be."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.audit.location import LocationAudit
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.errors import DataError, ParameterError, RowError
+from mechdesign.core.randomness import BitSource, Rng
+from mechdesign.core.validation import finite_array, in_range, privacy_epsilon
+from mechdesign.mechanisms.base import Mechanism
+from mechdesign.mechanisms.intake import Intake
+from mechdesign.mechanisms.location.tables import location_operations
+from mechdesign.mechanisms.mean.values import as_floats
+from mechdesign.mechanisms.operations import Operation
+
+Array = NDArray[np.float64]
+Area = tuple[float, float, float, float]
+
+CHUNK = 1 << 15
+"""Points are drawn in pieces of this size, which fit the processor's cache."""
+
+
+class LocationMechanism(Mechanism):
+    """Noise on a point of the plane, private at epsilon per unit of distance.
+
+    Parameters
+    ----------
+    epsilon : float
+        > 0, per unit of length of the coordinates.
+    beta : float
+        In (0, 1): the probability with which a report may be farther than ``radius`` from the true place.
+    area : (x_low, y_low, x_high, y_high), optional
+        Where people are; reports outside are moved to its nearest point, which costs no privacy.
+    """
+
+    def __init__(self, epsilon: float, beta: float = 0.05, area: Any = None) -> None:
+        self.epsilon = positive_epsilon(epsilon)
+        self.beta = probability("beta", beta)
+        self.area = None if area is None else checked_area(area)
+
+    @abstractmethod
+    def draw(self, points: Array, source: BitSource) -> Array:
+        """Return a report for each point of at most ``CHUNK``, before any is moved into the area."""
+
+    @abstractmethod
+    def audit(self) -> LocationAudit:
+        """Return what an audit says about the privacy."""
+
+    @property
+    @abstractmethod
+    def radius(self) -> float:
+        """The distance that a report exceeds with probability beta at most."""
+
+    @property
+    @abstractmethod
+    def mean_distance(self) -> float:
+        """The expected distance between place and report, before reports are moved into the area."""
+
+    def randomize(self, points: Any, rng: Rng = None, clip: bool = False) -> Array:
+        """Return one report for each point.
+
+        Parameters
+        ----------
+        points : (n, 2) array
+            Coordinates x and y.
+        rng : int or numpy Generator, optional
+            For repeatable simulations; the system's generator by default.
+        clip : bool
+            Move points outside the area to its nearest point instead of refusing them.
+
+        Returns
+        -------
+        (n, 2) array
+
+        Raises
+        ------
+        DataError
+            For NaN or infinite coordinates, rows of another length, and points outside the area.
+        """
+        places = self.checked(points, clip)
+        source = self.source(rng)
+        reports = np.empty_like(places)
+        for start in range(0, len(places), CHUNK):
+            part = slice(start, start + CHUNK)
+            reports[part] = self.draw(places[part], source)
+        if self.area is not None:
+            np.clip(reports, self.area[:2], self.area[2:], out=reports)
+        return reports
+
+    def checked(self, points: Any, clip: bool = False) -> Array:
+        """Return points as an (n, 2) array of finite numbers in the area, or name the first row at fault."""
+        try:
+            places = as_floats(points, 2, "points")
+        except ValueError as error:
+            if isinstance(error, DataError):
+                raise
+            raise DataError("points: rows have different lengths; give x and y for each") from None
+        if places.shape[1] != 2:
+            raise DataError(f"points: have {places.shape[1]} coordinates; give two, x and y")
+        if not np.isfinite(places).all():
+            row, column = np.argwhere(~np.isfinite(places))[0]
+            what = f": {'xy'[column]} is {places[row, column]:g}; leave out who has no place"
+            raise RowError("points", int(row), what)
+        if self.area is None:
+            return places
+        low, high = self.area[:2], self.area[2:]
+        if clip:
+            return np.clip(places, low, high)
+        outside = ((places < low) | (places > high)).any(axis=1)
+        if outside.any():
+            row = int(np.argmax(outside))
+            x, y = places[row]
+            limits = f"[{low[0]:g}, {high[0]:g}] x [{low[1]:g}, {high[1]:g}]"
+            remedy = "correct it, or move points to the nearest of the area with clip=True"
+            raise RowError("points", row, f": ({x:.10g}, {y:.10g}) is outside {limits}; {remedy}")
+        return places
+
+    def certificates(self) -> tuple[Certificate, ...]:
+        """Return privacy, and that reports stay within the radius with probability 1 - beta."""
+        return self.audit().certificate(), self.interference()
+
+    @abstractmethod
+    def interference(self) -> Certificate:
+        """Judge the probability of a report beyond the radius."""
+
+    def operations(self) -> tuple[Operation, ...]:
+        """Return ``randomize``: columns x and y in, perturbed ones out."""
+        return location_operations(self)
+
+    def for_data(self, intake: Intake, ranges: Sequence[tuple[float, float]] = ()) -> LocationMechanism:
+        """Return the mechanism for these two columns."""
+        if ranges:
+            raise ParameterError("range: the area of a location mechanism stands in its model; leave it out")
+        if len(intake.columns) not in (0, 2):
+            raise ParameterError(f"columns: {len(intake.columns)} for a place; name two, x and y")
+        self.require_missing(intake.missing)
+        self.intake = intake
+        return self
+
+    def _figures(self) -> str:
+        return (
+            f"epsilon={self.epsilon:g}, mean distance {self.mean_distance:.4g}, "
+            f"within {self.radius:.4g} with probability {1 - self.beta:g}"
+        )
+
+
+def positive_epsilon(value: Any) -> float:
+    """Return an epsilon > 0: with 0 a report in the plane would be uniform over all of it."""
+    epsilon = privacy_epsilon(value)
+    if epsilon == 0.0:
+        raise ParameterError("epsilon: is 0, and noise in the plane would have no end; give a number > 0")
+    return epsilon
+
+
+def probability(field: str, value: Any) -> float:
+    """Return a number strictly between 0 and 1."""
+    return in_range(field, value, 0.0, 1.0, low_open=True, high_open=True)
+
+
+def checked_area(area: Any) -> Area:
+    """Return (x_low, y_low, x_high, y_high) with low < high, or say what is wrong."""
+    numbers = finite_array("area", area, 1)
+    if len(numbers) != 4 or not (numbers[0] < numbers[2] and numbers[1] < numbers[3]):
+        raise ParameterError(f"area: {numbers.tolist()} is no [x_low, y_low, x_high, y_high] with low < high")
+    x_low, y_low, x_high, y_high = numbers.tolist()
+    return x_low, y_low, x_high, y_high

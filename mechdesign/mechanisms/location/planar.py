@@ -1,0 +1,197 @@
+"""Planar Laplace noise, density epsilon^2 / (2 pi) e^(-epsilon d): whole, or cut off as published."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.audit.density import audit_density
+from mechdesign.audit.location import LocationAudit, audit_truncated
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.errors import CertificateError
+from mechdesign.core.randomness import BITS, BitSource, Rng, bit_source, numpy_generator
+from mechdesign.core.validation import in_range
+from mechdesign.mechanisms.location.base import LocationMechanism, positive_epsilon, probability
+
+Array = NDArray[np.float64]
+
+LEAK = (
+    "for real numbers: which doubles a report can be tells of the place (Mironov 2012); "
+    "for an exact guarantee use planar-lattice"
+)
+
+HALF = BITS // 2
+
+
+class PlanarLaplace(LocationMechanism):
+    """The planar Laplace mechanism (Andres et al., 2013), private at epsilon d for all real numbers.
+
+    The radius has the density eps^2 r e^(-eps r), that of a sum of two exponential variables: it is drawn
+    as -ln(U V) / eps, the direction evenly. The privacy is that of real numbers: in floating point the
+    doubles that a report can be depend on the place, so the certificate is not exact. ``PlanarLattice`` is
+    for deployment.
+
+    Parameters
+    ----------
+    epsilon : float
+        > 0, per unit of distance.
+    beta : float
+        Probability of a report beyond ``radius``.
+    area : (x_low, y_low, x_high, y_high), optional
+
+    Examples
+    --------
+    >>> mechanism = PlanarLaplace(epsilon=2.0)
+    >>> mechanism.mean_distance, round(mechanism.radius, 6)
+    (1.0, 2.371932)
+    >>> reports = mechanism.randomize([[0.0, 0.0]] * 10_000, rng=1)
+    >>> abs(np.hypot(*reports.T).mean() - 1.0) < 4 / np.sqrt(2) / 100
+    np.True_
+    """
+
+    type: ClassVar[str] = "planar-laplace"
+
+    def draw(self, points: Array, source: BitSource) -> Array:
+        """Return the points plus noise: two words a point, for two radii's parts and the direction."""
+        words = source.integers(2 * len(points)).reshape(2, -1)
+        low = words[1] & ((1 << HALF) - 1)
+        radius = np.log((words[0] + 0.5) * 2.0**-BITS)
+        radius += np.log(((words[1] >> HALF) + 0.5) * 2.0**-HALF)
+        radius *= -1.0 / self.epsilon
+        angle = low * (2.0 * math.pi / (1 << HALF))
+        reports = points.copy()
+        reports[:, 0] += radius * np.cos(angle)
+        reports[:, 1] += radius * np.sin(angle)
+        return reports
+
+    @cached_property
+    def radius(self) -> float:
+        """The 1 - beta quantile of the distance: (1 + eps r) e^(-eps r) = beta, by the Lambert W function."""
+        return planar_quantile(self.epsilon, self.beta)
+
+    @property
+    def mean_distance(self) -> float:
+        """The expected distance, 2 / eps."""
+        return 2.0 / self.epsilon
+
+    def log_density(self, places: Array, reports: Array) -> Array:
+        """Return the log density of reports on the line y = 0 given places on it."""
+        density: Array = -self.epsilon * np.abs(reports - places) + math.log(
+            self.epsilon**2 / (2.0 * math.pi)
+        )
+        return density
+
+    def audit(self) -> LocationAudit:
+        """Return the audit of the density, for two places 1 / eps apart and the line through them."""
+        apart = 1.0 / self.epsilon
+        ends = np.array([0.0, apart])
+        found = audit_density(self.log_density, ends, np.array([-apart, apart / 2, 2 * apart]), 1.0)
+        witness = {
+            "place": [found.witness["input"], 0.0],
+            "other": [found.witness["other"], 0.0],
+            "report": [found.witness["report"], 0.0],
+        }
+        true = found.true_epsilon / apart
+        return LocationAudit(self.epsilon, true, found.holds, False, witness, LEAK)
+
+    def interference(self) -> Certificate:
+        """Judge 1 - F(radius) = (1 + eps r) e^(-eps r) against beta, up to rounding of the quantile."""
+        scaled = self.epsilon * self.radius
+        beyond = (1.0 + scaled) * math.exp(-scaled)
+        figures = {"radius": self.radius, "beta": self.beta, "probability_beyond": beyond}
+        holds = beyond <= self.beta * (1.0 + 2.0**-40)
+        return Certificate("interference", holds, False, figures, note="a quantile of the radius")
+
+    def content(self) -> dict[str, Any]:
+        """Return the parameters."""
+        area = None if self.area is None else list(self.area)
+        return {"epsilon": self.epsilon, "beta": self.beta, "area": area}
+
+    @classmethod
+    def from_content(cls, content: Mapping[str, Any]) -> Self:
+        """Build the mechanism from plain values."""
+        return cls(content["epsilon"], content["beta"], content["area"])
+
+
+def planar_quantile(epsilon: float, beta: float) -> float:
+    """Return the r with (1 + eps r) e^(-eps r) = beta: -(W_-1(-beta / e) + 1) / eps.
+
+    Parameters
+    ----------
+    epsilon : float
+        > 0.
+    beta : float
+        In (0, 1).
+
+    Examples
+    --------
+    >>> r = planar_quantile(1.0, 0.1)
+    >>> round((1 + r) * np.exp(-r), 12)
+    np.float64(0.1)
+    """
+    from scipy.special import lambertw
+
+    level = probability("beta", beta)
+    rate = positive_epsilon(epsilon)
+    return max(0.0, -float(lambertw(-level / math.e, -1).real) - 1.0) / rate
+
+
+class TruncatedPlanarLaplace:
+    """Planar Laplace noise cut off at a radius, as in Zhang (2019), section 6.4: not private.
+
+    It is no mechanism of this toolkit: it cannot be built or saved, and its audit fails with a witness. It is
+    here so that what was published can be run and measured.
+
+    Parameters
+    ----------
+    epsilon, radius : float
+        > 0.
+
+    Examples
+    --------
+    >>> published = TruncatedPlanarLaplace(epsilon=1.0, radius=2.0)
+    >>> reports = published.randomize([[5.0, 5.0]] * 1000, rng=1)
+    >>> bool((np.hypot(*(reports - 5.0).T) <= 2.0).all()), published.audit().holds
+    (True, False)
+    """
+
+    def __init__(self, epsilon: float, radius: float) -> None:
+        self.epsilon = positive_epsilon(epsilon)
+        self.radius = in_range("radius", radius, 0.0, math.inf, low_open=True, high_open=True)
+
+    @property
+    def mean_distance(self) -> float:
+        """The expected distance: (2 - (t^2 + 2 t + 2) e^-t) / (eps (1 - (1 + t) e^-t)), t = eps radius."""
+        t = self.epsilon * self.radius
+        if t < 0.01:  # both differences vanish: the first terms of their series
+            return self.radius * (2.0 / 3.0 - t / 18.0)
+        kept = -math.expm1(-t) - t * math.exp(-t)
+        return (2.0 - (t * t + 2.0 * t + 2.0) * math.exp(-t)) / (self.epsilon * kept)
+
+    def randomize(self, points: Any, rng: Rng = None) -> Array:
+        """Return the points plus noise, its radius by inversion with the Lambert W function."""
+        from scipy.special import lambertw
+
+        places = PlanarLaplace(self.epsilon).checked(points)
+        source = bit_source(None if rng is None else numpy_generator(rng, "truncated"))
+        part, turn = (source.integers(len(places)) + 0.5 for _ in range(2))
+        scaled = self.epsilon * self.radius
+        kept = -math.expm1(-scaled) - scaled * math.exp(-scaled)
+        beyond = 1.0 - part * 2.0**-BITS * kept
+        radius = np.clip((-lambertw(-beyond / math.e, -1).real - 1.0) / self.epsilon, 0.0, self.radius)
+        angle = turn * (2.0 * math.pi / (1 << BITS))
+        reports: Array = places + radius[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+        return reports
+
+    def audit(self) -> LocationAudit:
+        """Return the audit, which fails: two places and a report that one of them excludes."""
+        return audit_truncated(self.epsilon, self.radius)
+
+    def refusal(self) -> CertificateError:
+        """Return the error that says why it is not built, with the witness."""
+        return CertificateError(f"truncated planar Laplace: not built: {self.audit()}")

@@ -1,0 +1,91 @@
+"""Tables of locations: the columns x and y in, those of the reports out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.errors import DataError, ParameterError
+from mechdesign.core.randomness import Rng
+from mechdesign.core.tables import Block, Source
+from mechdesign.mechanisms.collecting import Owner, located, marked, require_commas, require_data
+from mechdesign.mechanisms.mean.values import as_floats
+from mechdesign.mechanisms.operations import CLIP, COLUMN, SEED, Column, Operation, Settings
+
+X, Y = "x", "y"
+
+
+class Located(Owner, Protocol):
+    """What tables need of a mechanism of locations."""
+
+    area: tuple[float, float, float, float] | None
+
+    def randomize(self, points: Any, rng: Rng = None, clip: bool = False) -> NDArray[np.float64]:
+        """Return one report for each point."""
+
+
+def location_operations(mechanism: Located) -> tuple[Operation, ...]:
+    """Return ``randomize``: a private place for each place."""
+    takes = (
+        Column(X, "the first coordinate of a place", any_name=True),
+        Column(Y, "the second one", any_name=True),
+    )
+    mark = mechanism.fingerprint
+    gives = (
+        Column(marked(X, mark), "the first coordinate of the report", any_name=True),
+        Column(marked(Y, mark), "the second one", any_name=True),
+    )
+    return (
+        Operation(
+            "randomize",
+            "one private place for each place",
+            takes,
+            gives,
+            lambda sources, settings: _randomized(mechanism, sources, settings),
+            (COLUMN, CLIP, SEED),
+        ),
+    )
+
+
+def _randomized(mechanism: Located, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+    (source,) = sources
+    columns, rng = _columns(mechanism, source, settings), mechanism.seeded(settings["seed"])
+    names = [marked(column, mechanism.fingerprint) for column in columns]
+    for block in source.blocks(columns):
+        parts = []
+        for column in columns:
+            with located(source, column):
+                parts.append(as_floats(block[column], 1, "points"))
+        with located(source):
+            points = np.stack(parts, axis=1)
+            reports = mechanism.randomize(points, rng=rng, clip=bool(settings["clip"]))
+        if mechanism.area is not None:
+            low, high = mechanism.area[:2], mechanism.area[2:]
+            outside = ((points < low) | (points > high)).any(axis=1)
+            settings.count("points moved into the area", int(outside.sum()))
+        yield {names[0]: reports[:, 0], names[1]: reports[:, 1]}
+
+
+def _columns(mechanism: Located, source: Source, settings: Settings) -> list[str]:
+    """Return the two columns: those named, those it was built for, x and y, or the only two."""
+    given = list(settings["column"] or mechanism.data_columns)
+    if not given:
+        require_commas(source)
+        given = [X, Y] if {X, Y} <= set(source.columns) else list(source.columns)
+        if len(given) != 2:
+            raise DataError(
+                f"{source.name}: has {len(given)} columns ({', '.join(given[:8])}); "
+                "name two with --column, x before y"
+            )
+        if given != [X, Y] and any(mechanism.is_value(name) for name in given):
+            raise DataError(
+                f"{source.name}: its first line is numbers: add a header line, or say with --column "
+                "that these are the columns' names"
+            )
+    if len(given) != 2:
+        raise ParameterError(f"--column: {len(given)} columns for a place; name two, x before y")
+    require_data(source, given)
+    return given

@@ -1,0 +1,1 @@
+"""The problem ``location-noise`` and its methods."""

@@ -1,0 +1,123 @@
+"""The problem ``location-noise``: private noise on a place in the plane, and how far it reaches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.errors import UnknownNameError
+from mechdesign.core.problem import Candidate, Problem, Sense, Variables
+from mechdesign.core.validation import in_range
+from mechdesign.mechanisms.location import (
+    LocationMechanism,
+    PlanarLaplace,
+    PlanarLattice,
+    TruncatedPlanarLaplace,
+    planar_quantile,
+)
+from mechdesign.mechanisms.location.base import checked_area, positive_epsilon, probability
+
+
+@dataclass(frozen=True, repr=False)
+class LocationNoise(Problem[LocationMechanism]):
+    r"""Noise that makes places at the distance d differ by a factor e^(eps d) at most, with a short reach.
+
+    ::
+
+        minimise    the expected distance between place and report
+        subject to  f(y | x) <= e^(eps \|x - x'\|) f(y | x')       for all places x, x' and reports y
+
+    Parameters
+    ----------
+    epsilon : float
+        > 0, per unit of length of the coordinates.
+    area : (x_low, y_low, x_high, y_high)
+        Where people are. Reports outside are moved to the nearest place of it.
+    beta : float
+        In (0, 1): the radius around a report is the one that the noise exceeds with this probability.
+    step : float, optional
+        Of the lattice on which the exact mechanism works; 1 / (8 epsilon) by default.
+
+    Raises
+    ------
+    ParameterError
+        Naming the field, what is wrong and the remedy.
+
+    Notes
+    -----
+    Source: Andres et al. (2013), definition 3.1 and section 4; Zhang (2019), section 6.4, for the radius.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> problem = md.LocationNoise(epsilon=2.0, area=[0.0, 0.0, 10.0, 10.0])
+    >>> solution = md.solve(problem)
+    >>> solution.method, round(solution.value, 3), solution.mechanism().audit().exact
+    ('lattice', 1.001, True)
+    """
+
+    name: ClassVar[str] = "location-noise"
+    sense: ClassVar[Sense] = "min"
+    summary: ClassVar[str] = "planar Laplace noise on places, exact on a lattice, and its radius"
+
+    epsilon: float
+    area: Sequence[float]
+    beta: float = 0.05
+    step: float | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", positive_epsilon(self.epsilon))
+        object.__setattr__(self, "area", checked_area(self.area))
+        object.__setattr__(self, "beta", probability("beta", self.beta))
+        if self.step is not None:
+            step = in_range("step", self.step, 0.0, float("inf"), low_open=True, high_open=True)
+            object.__setattr__(self, "step", step)
+
+    @cached_property
+    def lattice(self) -> PlanarLattice:
+        """The exact mechanism."""
+        return PlanarLattice(self.epsilon, self.area, self.step, self.beta)
+
+    @cached_property
+    def laplace(self) -> PlanarLaplace:
+        """The mechanism of real numbers."""
+        return PlanarLaplace(self.epsilon, self.beta, self.area)
+
+    @cached_property
+    def truncated(self) -> TruncatedPlanarLaplace:
+        """The published noise, cut off at the radius of planar Laplace noise for beta."""
+        return TruncatedPlanarLaplace(self.epsilon, planar_quantile(self.epsilon, self.beta))
+
+    def noise(self, variables: Variables) -> PlanarLattice | PlanarLaplace | TruncatedPlanarLaplace:
+        """Return the noise that ``variables["noise"]`` names: lattice, laplace or truncated."""
+        made: dict[Any, str] = {"lattice": "lattice", "laplace": "laplace", "truncated": "truncated"}
+        named = variables["noise"]
+        if named not in made:
+            raise UnknownNameError(f"noise: no '{named}'; use lattice, laplace or truncated")
+        found: PlanarLattice | PlanarLaplace | TruncatedPlanarLaplace = getattr(self, made[named])
+        return found
+
+    def objective(self, variables: Variables) -> float:
+        """Return the expected distance, before reports are moved into the area."""
+        return self.noise(variables).mean_distance
+
+    def residuals(self, variables: Variables) -> dict[str, float]:
+        """Return 1 for noise that excludes reports, else 0: how far the privacy constraint is broken."""
+        return {"excluded_reports": float(isinstance(self.noise(variables), TruncatedPlanarLaplace))}
+
+    def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
+        """Return privacy, and that reports stay within the radius with probability 1 - beta."""
+        noise = self.noise(solution.variables)
+        if isinstance(noise, TruncatedPlanarLaplace):
+            return (noise.audit().certificate(),)
+        return noise.certificates()
+
+    def mechanism(self, solution: Candidate) -> LocationMechanism:
+        """Return the mechanism that runs; the truncated one is refused with its witness."""
+        noise = self.noise(solution.variables)
+        if isinstance(noise, TruncatedPlanarLaplace):
+            raise noise.refusal()
+        return noise

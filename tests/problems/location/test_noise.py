@@ -1,0 +1,141 @@
+"""The problem of planar noise: methods, the published one refused, and the way from the shell."""
+
+from __future__ import annotations
+
+import csv
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mechdesign as md
+from mechdesign.cli import main
+from mechdesign.mechanisms.location import PlanarLattice
+
+PROBLEM = md.LocationNoise(epsilon=2.0, area=[0.0, 0.0, 4.0, 4.0], beta=0.1)
+
+MODEL = """
+[model]
+title = "Places in a town"
+problem = "location-noise"
+[parameters]
+epsilon = {epsilon}
+area = {area}
+beta = {beta}
+"""
+
+
+def write_model(path: Path, epsilon: object = 2.0, area: object = "[0, 0, 4, 4]", beta: object = 0.1) -> str:
+    path.write_text(MODEL.format(epsilon=epsilon, area=area, beta=beta))
+    return str(path)
+
+
+def test_the_lattice_is_chosen_and_costs_little():
+    solution = md.solve(PROBLEM)
+    mechanism = solution.mechanism()
+    assert isinstance(mechanism, PlanarLattice)
+    assert mechanism.audit().exact
+    assert mechanism.audit().true_epsilon <= 2.0
+    assert md.solve(PROBLEM, "planar-laplace").value == 1.0
+    assert 1.0 < solution.value < 1.01
+
+
+def test_the_published_noise_is_shown_to_fail_and_not_built():
+    solution = md.solve(PROBLEM, "truncated")
+    (privacy,) = solution.certificates
+    assert not privacy.holds
+    assert privacy.exact
+    assert solution.value < 1.0  # it is nearer, because it is not private
+    with pytest.raises(md.MechDesignError, match="excluded by the other"):
+        solution.mechanism()
+
+
+def test_the_radius_is_that_of_beta():
+    comparison = md.solve(PROBLEM, "planar-laplace")
+    radius = comparison.notes["radius"]
+    assert (1 + 2 * radius) * math.exp(-2 * radius) == pytest.approx(0.1, rel=1e-12)
+
+
+@pytest.fixture
+def built(tmp_path) -> str:
+    model, file = write_model(tmp_path / "town.toml"), str(tmp_path / "town.json")
+    assert main(["build", model, "-o", file]) == 0
+    return file
+
+
+def read(path: Path) -> tuple[list[str], np.ndarray]:
+    with path.open() as lines:
+        header, *rows = csv.reader(lines)
+    return header, np.array(rows, dtype=float)
+
+
+def test_places_are_randomized_from_the_shell(built, tmp_path, capsys):
+    data, out = tmp_path / "people.csv", tmp_path / "reports.csv"
+    data.write_text("name,x,y\n" + "anna,1.0,2.0\nben,3.9,0.1\n" * 20)
+    assert main(["randomize", built, str(data), "-o", str(out)]) == 0
+    header, reports = read(out)
+    mark = md.load_mechanism(built).fingerprint[:12]
+    assert header == [f"x__m{mark}", f"y__m{mark}"]
+    assert reports.shape == (40, 2)
+    steps = reports / (1 / 16)
+    assert (steps == np.rint(steps)).all()  # places of the lattice, nothing in between
+    assert main(["randomize", built, str(out), "-o", str(tmp_path / "twice.csv")]) == 2
+    assert main(["run", built]) == 0
+    assert "randomize: one private place for each place" in capsys.readouterr().out
+
+
+def test_columns_of_other_names_and_clipping(built, tmp_path, capsys):
+    data, out = tmp_path / "people.csv", tmp_path / "reports.csv"
+    data.write_text("east,north,age\n1.0,9.0,30\n2.0,2.0,40\n")
+    arguments = ["randomize", built, str(data), "-o", str(out), "--column", "east", "--column", "north"]
+    assert main(arguments) == 2
+    assert "row 1: (1, 9) is outside" in capsys.readouterr().err
+    assert not out.exists()
+    assert main([*arguments, "--clip"]) == 0
+    assert "1 points moved into the area" in capsys.readouterr().out
+    assert [name.partition("__")[0] for name in read(out)[0]] == ["east", "north"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "text"),
+    [
+        ("x,y\n1.0,nan\n", "nan"),
+        ("x,y\n1.0,\n", "row 1: is missing"),
+        ("x,y\n1.0,7.0\n", "is outside [0, 4] x [0, 4]"),
+        ("x,y\n1.0,2.0\n1.0\n", "line 3"),
+        ("a,b,c\n1,2,3\n", "name two with --column"),
+        ("x\n1\n", "1 columns"),
+        ("1.0,2.0\n3.0,3.0\n", "first line is numbers"),
+        ("x,y\nhere,2.0\n", "is not a number"),
+    ],
+)
+def test_bad_tables_end_in_one_line(built, tmp_path, capsys, rows, text):
+    data, out = tmp_path / "people.csv", tmp_path / "reports.csv"
+    data.write_text(rows)
+    assert main(["randomize", built, str(data), "-o", str(out)]) == 2
+    error = capsys.readouterr().err.strip()
+    assert text in error
+    assert len(error.splitlines()) == 1
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"epsilon": 0}, "epsilon: is 0"),
+        ({"epsilon": -2.0}, "epsilon: -2 is negative"),
+        ({"epsilon": "nan"}, "epsilon"),
+        ({"beta": 0.0}, "beta: 0 is outside (0, 1)"),
+        ({"beta": 1.0}, "beta: 1 is outside (0, 1)"),
+        ({"area": "[0, 0, 4]"}, "area"),
+        ({"area": "[0, 0, nan, 4]"}, "area"),
+    ],
+)
+def test_bad_models_end_in_one_line(tmp_path, capsys, changes, text):
+    model, file = write_model(tmp_path / "town.toml", **changes), tmp_path / "town.json"
+    assert main(["build", model, "-o", str(file)]) == 2
+    error = capsys.readouterr().err.strip()
+    assert text in error
+    assert len(error.splitlines()) == 1
+    assert not file.exists()

@@ -1,0 +1,142 @@
+"""The interior point method on columns: against the linear program, its bound against exact arithmetic."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import mechdesign as md
+from mechdesign.mechanisms import FiniteChannel
+from mechdesign.problems.response.randomized_response import interior_point
+from mechdesign.problems.response.randomized_response.spanner import spanner
+from mechdesign.solvers.coupled_cones import CoupledCones
+
+
+def city(side: int, epsilon: float, norm: int, seed: int = 1) -> md.RandomizedResponse:
+    """A square grid with an uneven prior; the loss is the distance."""
+    places = np.array([(x, y) for x in range(side) for y in range(side)], dtype=float)
+    steps = places[:, None] - places
+    distance = np.hypot(*steps.transpose(2, 0, 1)) if norm == 2 else np.abs(steps).sum(axis=2)
+    prior = np.random.default_rng(seed).exponential(size=side * side) ** 2
+    metric = places if norm == 2 else distance
+    return md.RandomizedResponse(prior / prior.sum(), epsilon, utility=-distance, distance=metric)
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+@pytest.mark.parametrize("side", [3, 4, 5, 6])
+def test_both_sides_enclose_the_optimum_of_the_linear_program(side, norm):
+    """The value cannot exceed the one's bound, the bound cannot be below the other's channel."""
+    problem = city(side, 0.7, norm)
+    outcome = interior_point.run(problem, gap=1e-3)
+    exact = md.solve(problem, "lp")
+    value = problem.objective(outcome.variables)
+    deployed = problem.objective({"channel": exact.mechanism().channel})
+    assert outcome.bound >= deployed
+    assert value <= exact.bound
+    assert outcome.bound - value <= 1e-3 * -value
+    # what would run is private by the exact audit, over all pairs, and hardly worse
+    mechanism = FiniteChannel.from_floats(outcome.variables["channel"], problem.target())
+    assert mechanism.audit().holds
+    assert problem.objective({"channel": mechanism.channel}) == pytest.approx(value, rel=1e-9)
+
+
+def test_without_broken_pairs_it_goes_on_where_it_is():
+    """On a grid with the L1 distance the neighbours imply all pairs: the bound falls without a new start."""
+    seen: list[float] = []
+    problem = city(6, 0.7, 1)
+    outcome = interior_point.run(problem, gap=1e-3, progress=lambda value, bound: seen.append(bound - value))
+    assert outcome.notes["pairs"] == outcome.notes["needed_pairs"]
+    assert max(seen[len(seen) // 2 :]) < 0.1 * seen[0]
+
+
+def test_pairs_that_the_spanner_leaves_out_are_added():
+    """With the pairs of the spanner alone the repair would cost several times the gap."""
+    problem = city(6, 0.5, 2)
+    outcome = interior_point.run(problem, gap=1e-3)
+    assert outcome.notes["pairs"] > 2 * len(spanner(problem.distances(), interior_point.STRETCH))
+    assert outcome.notes["pairs"] < outcome.notes["needed_pairs"]
+    assert outcome.notes["utility_given_up"] <= 1e-3 * -problem.objective(outcome.variables)
+
+
+def test_answers_at_the_same_place_have_one_row():
+    """Coincident places: a row each, all equal, and the optimum of the places merged."""
+    prior = np.array([0.1, 0.2, 0.05, 0.3, 0.15, 0.2])
+    places = np.array([[0, 0], [0, 0], [1, 0], [0, 1], [1, 1], [1, 1]], dtype=float)
+    loss = np.hypot(*(places[:, None] - places).transpose(2, 0, 1))
+    problem = md.RandomizedResponse(prior, 1.0, utility=-loss, distance=places)
+    outcome = interior_point.run(problem, gap=1e-4)
+    channel = outcome.variables["channel"]
+    assert (channel[0] == channel[1]).all()
+    assert (channel[4] == channel[5]).all()
+    exact = md.solve(problem, "lp")
+    assert problem.objective(outcome.variables) <= exact.bound
+    assert outcome.bound >= problem.objective({"channel": exact.mechanism().channel})
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_bound_holds_for_any_multipliers(seed):
+    """In fractions, from the start and after every step: sum_x max_z (w + A'y) for the y that is there."""
+    rng = np.random.default_rng(seed)
+    rows, columns = int(rng.integers(2, 5)), int(rng.integers(1, 5))
+    edges = np.array([(i, j) for i in range(rows) for j in range(i + 1, rows)])
+    cones = CoupledCones(-rng.random((rows, columns)), edges, rng.uniform(0.1, 0.9, len(edges)))
+    cones.bound = np.inf
+    for _ in range(4):
+        exact = [[Fraction(entry) for entry in row] for row in cones.weights.tolist()]
+        for number, (i, j) in enumerate(edges.tolist()):
+            factor = Fraction(float(cones.factors[number]))
+            for low, high, place in ((j, i, number), (i, j, number + len(edges))):
+                for z, y in enumerate(map(Fraction, cones.multipliers[place].tolist())):
+                    assert y > 0
+                    exact[low][z] += y
+                    exact[high][z] -= factor * y
+        bound = float(cones._proven_bound())
+        assert Fraction(bound) >= sum(max(row) for row in exact)
+        assert bound <= float(sum(max(row) for row in exact)) + 1e-12 * rows
+        if not cones.step():  # a problem with one column is solved at once
+            break
+
+
+def test_progress_is_told_and_ends_at_the_result():
+    problem = city(4, 1.0, 1)
+    seen: list[tuple[float, float]] = []
+    outcome = interior_point.run(problem, gap=1e-2, progress=lambda value, bound: seen.append((value, bound)))
+    assert len(seen) == outcome.notes["steps"]
+    assert all(first[1] >= second[1] for first, second in pairwise(seen))
+    assert seen[-1][1] == pytest.approx(outcome.bound, abs=1e-9)
+
+
+@pytest.mark.parametrize("gap", [0.0, 1.0, -0.1, float("nan")])
+def test_an_impossible_gap_is_refused(gap):
+    with pytest.raises(md.MechDesignError, match="gap: "):
+        interior_point.run(city(3, 1.0, 1), gap=gap)
+
+
+def test_where_it_does_not_apply_it_says_why():
+    assert "metric privacy" in interior_point.why_not(md.RandomizedResponse([0.5, 0.5], 1.0))
+    assert "simplex" in interior_point.why_not(city(3, 1.0, 1))
+    assert "1e-06 / epsilon" in interior_point.why_not(city(5, 1e-7, 2))
+    assert interior_point.why_not(city(6, 1.0, 2)) is None
+
+
+def test_solve_takes_it_for_many_places():
+    solution = md.solve(city(6, 1.0, 2), gap=0.01)
+    assert solution.method == "interior-point"
+    assert solution.gap <= 0.01 * -solution.value
+    assert not solution.broken
+
+
+@pytest.mark.parametrize("stretch", [0.02, 0.1, 0.5])
+def test_a_spanner_keeps_its_promise(stretch):
+    distance = city(5, 1.0, 2).distances()
+    ways = np.full(distance.shape, np.inf)
+    np.fill_diagonal(ways, 0.0)
+    for i, j in spanner(distance, stretch).tolist():
+        ways[i, j] = ways[j, i] = distance[i, j]
+    for middle in range(len(ways)):
+        ways = np.minimum(ways, ways[:, [middle]] + ways[[middle]])
+    assert (ways <= (1.0 + stretch) * distance + 1e-12).all()
+    assert len(spanner(distance, stretch)) < len(distance) * (len(distance) - 1) / 2
