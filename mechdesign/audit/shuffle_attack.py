@@ -18,7 +18,7 @@ from itertools import accumulate, product
 
 import numpy as np
 
-from mechdesign.audit.binomials import UNIT, Excess, binomial
+from mechdesign.audit.binomials import UNIT, Doubles, Excess, binomial, excess
 from mechdesign.audit.shuffle_sums import GROUPS, MOST_USERS, groups
 
 
@@ -94,7 +94,11 @@ def channel_attacks(rows: Sequence[Sequence[Fraction]], most: int = 6) -> list[K
 def _information(laws: Sequence[list[float]], top: int, bottom: int) -> float:
     """Return the squared difference of the merged laws in units of the noise of one report."""
     parts = [(law[top], law[-1] - law[-1 - bottom], law[-1 - bottom] - law[top]) for law in laws]
-    return sum((one - two) ** 2 / other for other, one, two in zip(*parts, strict=True) if other > 1e-12)
+    found = 0.0
+    for other, one, two in zip(*parts, strict=True):
+        if other > 1e-12:
+            found += (one - two) ** 2 / other
+    return found
 
 
 def _kinds(
@@ -130,48 +134,67 @@ class Attack:
 
     def __init__(self, users: int, kinds: Kinds, delta: float) -> None:
         self.users, self.kinds = users, kinds
-        self.parts: list[tuple[float, float, float, Excess]] = []
+        self.sums = Stack()
         if users > MOST_USERS:
             return
         a, b, rest = kinds.others
-        tail = 1e-6 * delta / max(1.0, max(one / other for one, other in self._ratios()))
+        ratios = [one / other for one, other in zip(kinds.first, kinds.others, strict=True) if other > 0.0]
+        tail = 1e-6 * delta / max(1.0, *ratios)
         if rest == 0.0:
-            self.parts.append((float(users), float(users), 1.0, Excess(users, a / b, tail, upper=False)))
-            return
-        outer = binomial(users, (a + b) / rest, tail)
-        for low, high, share, part in groups(outer, GROUPS):
-            inner = Excess(low, a / b, tail, upper=False)
-            mean = low + part * (high - low)
-            self.parts.append((mean, float(low), share * outer.lower, inner))
-
-    def _ratios(self) -> list[tuple[float, float]]:
-        kinds = self.kinds
-        return [(one, other) for one, other in zip(kinds.first, kinds.others, strict=True) if other > 0.0]
+            self.sums.add(Excess(users, a / b, tail, upper=False), users, users, 1.0)
+        else:
+            outer = binomial(users, (a + b) / rest, tail)
+            for low, high, share, part in groups(outer, GROUPS):
+                inner = Excess(low, a / b, tail, upper=False)
+                self.sums.add(inner, low + part * (high - low), low, share * outer.lower)
+        self.sums.close()
 
     def __call__(self, epsilon: float) -> float:
         """Return what the attack achieves at a central epsilon >= 0, or less."""
-        if not self.parts:
+        if self.users > MOST_USERS:
             return 0.0
-        grown = math.exp(epsilon)
-        gains, sizes = [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]
-        for place, (one, two, other) in enumerate(
-            zip(self.kinds.first, self.kinds.second, self.kinds.others, strict=True)
-        ):
-            if other > 0.0:
-                gains[place] = (one - grown * two) / other
-                sizes[place] = (one + grown * two) / other
-        step = gains[0] - gains[1]
-        error = 64.0 * UNIT * (sizes[0] + sizes[1])
-        if step <= error:
+        kinds, grown = self.kinds, math.exp(epsilon)
+        gains, sizes = [], []
+        for one, two, other in zip(kinds.first, kinds.second, kinds.others, strict=True):
+            gains.append((one - grown * two) / other if other > 0.0 else 0.0)
+            sizes.append((one + grown * two) / other if other > 0.0 else 0.0)
+        step = (gains[0] - gains[1]) - 64.0 * UNIT * (sizes[0] + sizes[1])
+        if step <= 0.0:
             return 0.0
-        total = 0.0
-        for pairs, trials, share, inner in self.parts:
-            rest = self.users - pairs
-            fixed = gains[1] * pairs + gains[2] * rest
-            slack = 128.0 * UNIT * ((sizes[0] + sizes[1]) * pairs + sizes[2] * rest + abs(fixed))
-            chance = self.kinds.others[0] / (self.kinds.others[0] + self.kinds.others[1])
-            threshold = (slack - fixed) / (step - error)
-            threshold -= (pairs - trials) * chance * (1.0 - 32.0 * UNIT)
-            threshold += 64.0 * UNIT * (abs(threshold) + self.users)
-            total += share * inner.factor * float(inner.bound(np.array([threshold]))[0])
-        return max(0.0, (step - error) * total / self.users * (1.0 - 1e-12))
+        pairs, rest = self.sums.pairs, self.users - self.sums.pairs
+        fixed = gains[1] * pairs + gains[2] * rest
+        slack = 128.0 * UNIT * ((sizes[0] + sizes[1]) * pairs + sizes[2] * rest + np.abs(fixed))
+        # A mean number of pairs stands for some, of which the least have the law: the others count with their mean.
+        chance = kinds.others[0] / (kinds.others[0] + kinds.others[1]) * (1.0 - 32.0 * UNIT)
+        thresholds = (slack - fixed) / step - (pairs - self.sums.trials) * chance
+        thresholds += 64.0 * UNIT * (np.abs(thresholds) + self.users)
+        return max(0.0, step * self.sums.bound(thresholds) / self.users * (1.0 - 1e-12))
+
+
+class Stack:
+    """Lower bounds of the excess of several variables, one threshold each, added up with weights."""
+
+    def __init__(self) -> None:
+        self.items: list[tuple[Excess, float, float, float]] = []
+
+    def add(self, item: Excess, pairs: float, trials: float, share: float) -> None:
+        """Add a variable of so many trials that stands for so many pairs."""
+        self.items.append((item, pairs, trials, share))
+
+    def close(self) -> None:
+        """Put all running sums into one array."""
+        counts = [len(item.tails) for item, *_ in self.items]
+        self.tails = np.concatenate([item.tails for item, *_ in self.items])
+        self.integral = np.concatenate([item.integral for item, *_ in self.items])
+        self.start = np.concatenate([[0], np.cumsum(counts)[:-1]]).astype(np.int64)
+        self.size = np.array(counts, dtype=np.int64) - 1
+        self.first = np.array([item.first for item, *_ in self.items], dtype=np.float64)
+        self.pairs = np.array([pairs for _, pairs, _, _ in self.items], dtype=np.float64)
+        self.trials = np.array([trials for *_, trials, _ in self.items], dtype=np.float64)
+        self.weights = np.array([share * item.factor for item, _, _, share in self.items])
+        self.items = []
+
+    def bound(self, thresholds: Doubles) -> float:
+        """Return the weighted sum of the lower bounds."""
+        found = excess(self.tails, self.integral, thresholds - self.first, False, self.start, self.size)
+        return float((self.weights * found).sum()) * (1.0 - 4.0 * (len(found) + 32) * UNIT)

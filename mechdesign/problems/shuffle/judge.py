@@ -9,12 +9,16 @@ from functools import lru_cache
 
 from mechdesign.audit.exponential import exp_upper
 from mechdesign.audit.shuffle_attack import Attack, Kinds, channel_attacks, kary_attacks
+from mechdesign.audit.shuffle_binary import BinaryDivergence
 from mechdesign.audit.shuffle_lattice import LatticeDivergence, atoms_of, kary_atoms
 from mechdesign.audit.shuffle_sums import MOST_USERS, Divergence, clones_law, kary_law
 from mechdesign.problems.shuffle.randomizers import Randomizer
 
 Curve = Callable[[float], float]
 """delta as a function of the central epsilon."""
+
+MOST_BINARY = 10**9
+"""The most users whose binary data are gone through."""
 
 LEAST_LOCAL = 1e-6
 """Smaller local epsilons are looked at as this one: what is private with less is private with more."""
@@ -64,6 +68,21 @@ def blanket(setting: Setting) -> Curve:
 def clones(setting: Setting) -> Curve:
     """Return the proven bound by clones, for any randomizer."""
     return Divergence(setting.users, clones_law(setting.looked_at), setting.delta)
+
+
+def why_not_binary(setting: Setting) -> str | None:
+    """Return why not all data of binary randomized response are gone through, if so."""
+    if setting.randomizer.kind != "k-ary" or setting.randomizer.size != 2:
+        return "it is for binary randomized response: k-ary of size 2"
+    if setting.users > MOST_BINARY:
+        return f"{setting.users} honest users take too long; {MOST_BINARY} at most"
+    return None
+
+
+@lru_cache(maxsize=8)
+def binary(setting: Setting) -> BinaryDivergence:
+    """Return the proven bound over all data of binary randomized response."""
+    return BinaryDivergence(setting.users, setting.looked_at, setting.delta)
 
 
 def why_no_lattice(setting: Setting) -> str | None:
@@ -181,7 +200,9 @@ def refuted_local(setting: Setting, central_epsilon: float, low: float, high: fl
     return high, text
 
 
-def largest_local(enough: Callable[[float], bool], low: float, high: float, guess: float) -> float:
+def largest_local(
+    enough: Callable[[float], bool], low: float, high: float, guess: float, precision: float = 1e-7
+) -> float:
     """Return a local epsilon that is enough, as large as bisection finds it; ``low`` has to be enough."""
     width = 0.25
     guess = min(max(guess, low), high)
@@ -201,7 +222,7 @@ def largest_local(enough: Callable[[float], bool], low: float, high: float, gues
                 high = upper
                 break
             low, width = upper, 2.0 * width
-    while high - low > 1e-7 * high:
+    while high - low > precision * high:
         middle = low + (high - low) / 2.0
         low, high = (middle, high) if enough(middle) else (low, middle)
     return low

@@ -73,7 +73,8 @@ def _channel(channel: Any) -> Randomizer:
             f"{MOST_REPORTS} reports"
         )
     rows = []
-    for place, row in enumerate(matrix.tolist()):
+    lists: list[list[float]] = matrix.tolist()
+    for place, row in enumerate(lists):
         if not all(math.isfinite(entry) and entry >= 0.0 for entry in row):
             raise ParameterError(f"randomizer: channel: row {place} is no list of probabilities; correct it")
         total = sum(map(Fraction, row))

@@ -8,10 +8,20 @@ from collections.abc import Callable
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.problem import Candidate
 from mechdesign.problems.shuffle.exact import exact_delta, why_not_exact
-from mechdesign.problems.shuffle.judge import Curve, Setting, attacked, blanket, lattice, why_no_lattice
+from mechdesign.problems.shuffle.judge import (
+    Curve,
+    Setting,
+    attacked,
+    binary,
+    blanket,
+    lattice,
+    why_no_lattice,
+    why_not_binary,
+)
 
 BOUNDS: tuple[tuple[Callable[[Setting], str | None], Callable[[Setting], Curve]], ...] = (
     (lambda setting: None, blanket),
+    (why_not_binary, binary),
     (why_no_lattice, lattice),
     (why_not_exact, lambda setting: lambda epsilon: exact_delta(setting, epsilon)),
 )
