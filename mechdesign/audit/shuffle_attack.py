@@ -19,7 +19,10 @@ from itertools import accumulate, product
 import numpy as np
 
 from mechdesign.audit.binomials import UNIT, Doubles, Excess, binomial, excess
-from mechdesign.audit.shuffle_sums import GROUPS, MOST_USERS, groups
+from mechdesign.audit.shuffle_sums import MOST_USERS, groups
+
+ATTACK_GROUPS = 4.0
+"""Groups of numbers of pairs in a standard deviation."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,14 @@ class Kinds:
     first: tuple[float, float, float]
     second: tuple[float, float, float]
     description: str
+
+    @property
+    def information(self) -> float:
+        """The squared difference of the two laws in units of the noise of one report: more is stronger."""
+        found = 0.0
+        for other, one, two in zip(self.others, self.first, self.second, strict=True):
+            found += (one - two) ** 2 / other if other > 1e-12 else 0.0
+        return found
 
 
 def kary_attacks(local_epsilon: float, size: int) -> list[Kinds]:
@@ -144,7 +155,7 @@ class Attack:
             self.sums.add(Excess(users, a / b, tail, upper=False), users, users, 1.0)
         else:
             outer = binomial(users, (a + b) / rest, tail)
-            for low, high, share, part in groups(outer, GROUPS):
+            for low, high, share, part in groups(outer, ATTACK_GROUPS):
                 inner = Excess(low, a / b, tail, upper=False)
                 self.sums.add(inner, low + part * (high - low), low, share * outer.lower)
         self.sums.close()
@@ -164,7 +175,7 @@ class Attack:
         pairs, rest = self.sums.pairs, self.users - self.sums.pairs
         fixed = gains[1] * pairs + gains[2] * rest
         slack = 128.0 * UNIT * ((sizes[0] + sizes[1]) * pairs + sizes[2] * rest + np.abs(fixed))
-        # A mean number of pairs stands for some, of which the least have the law: the others count with their mean.
+        # A group of numbers of pairs has the law of the least; the pairs beyond count with their mean.
         chance = kinds.others[0] / (kinds.others[0] + kinds.others[1]) * (1.0 - 32.0 * UNIT)
         thresholds = (slack - fixed) / step - (pairs - self.sums.trials) * chance
         thresholds += 64.0 * UNIT * (np.abs(thresholds) + self.users)

@@ -120,6 +120,9 @@ def attacks(setting: Setting) -> tuple[tuple[Kinds, Attack], ...]:
         kinds = kary_attacks(local, randomizer.size)
     else:
         kinds = kary_attacks(local, 2) + kary_attacks(local, 3)[1:]
+    # Which is stronger may depend on delta where two are about as strong; much weaker ones are left out.
+    most = max(item.information for item in kinds)
+    kinds = [item for item in kinds if item.information > 0.75 * most]
     return tuple((item, Attack(setting.users, item, setting.delta)) for item in kinds)
 
 

@@ -75,9 +75,9 @@ def _channel(channel: Any) -> Randomizer:
     rows = []
     lists: list[list[float]] = matrix.tolist()
     for place, row in enumerate(lists):
-        if not all(math.isfinite(entry) and entry >= 0.0 for entry in row):
+        if not all(0.0 <= entry < math.inf for entry in row):
             raise ParameterError(f"randomizer: channel: row {place} is no list of probabilities; correct it")
-        total = sum(map(Fraction, row))
+        total = sum(map(Fraction, row), Fraction(0))
         if abs(total - 1) > PRIOR_TOLERANCE:
             raise ParameterError(
                 f"randomizer: channel: row {place} sums to {float(total):.10g}, not 1; divide by the sum"
