@@ -21,7 +21,7 @@ import numpy as np
 from mechdesign.audit.binomials import UNIT, Doubles, Excess, binomial, excess
 from mechdesign.audit.shuffle_sums import MOST_USERS, groups
 
-ATTACK_GROUPS = 4.0
+ATTACK_GROUPS = 8.0
 """Groups of numbers of pairs in a standard deviation."""
 
 

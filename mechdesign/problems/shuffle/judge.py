@@ -13,6 +13,7 @@ from mechdesign.audit.shuffle_binary import BinaryDivergence
 from mechdesign.audit.shuffle_lattice import LatticeDivergence, atoms_of, kary_atoms
 from mechdesign.audit.shuffle_sums import MOST_USERS, Divergence, clones_law, kary_law
 from mechdesign.problems.shuffle.randomizers import Randomizer
+from mechdesign.problems.shuffle.theorems import LARGEST
 
 Curve = Callable[[float], float]
 """delta as a function of the central epsilon."""
@@ -179,53 +180,63 @@ def attacked_epsilon(setting: Setting) -> tuple[float, str]:
     return best, text
 
 
-def refuted_local(setting: Setting, central_epsilon: float, low: float, high: float) -> tuple[float, str]:
+def refuted_local(setting: Setting, central_epsilon: float) -> tuple[float, str]:
     """Return a local epsilon that is too large for a central one, the least that attacks find, or infinity.
 
-    ``setting`` is looked at with local epsilons from ``low``, which is thought to be enough, to ``high``.
+    The local epsilon of ``setting`` is ignored.
     """
 
     def attack(local: float) -> tuple[float, str]:
         return attacked(replace(setting, local_epsilon=local), central_epsilon)
 
-    found, text = attack(high)
-    if found <= setting.delta:
-        return math.inf, "no attack"
-    for _ in range(ITERATIONS):
-        if high - low <= 1e-5 * high:
-            break
-        middle = low + (high - low) / 2.0
-        reached, kind = attack(middle)
-        if reached > setting.delta:
-            high, text = middle, kind
-        else:
-            low = middle
-    return high, text
+    def survives(local: float) -> bool:
+        return attack(local)[0] <= setting.delta
+
+    guess = guessed(setting, central_epsilon)
+    _, high = bracket(survives, central_epsilon, LARGEST, guess, precision=1e-5)
+    reached, text = attack(high)
+    return (high, text) if reached > setting.delta else (math.inf, "no attack")
 
 
-def largest_local(
+def guessed(setting: Setting, central_epsilon: float) -> float:
+    """Return about the largest local epsilon, by the normal limit: it only says where to begin."""
+    low, high = 1e-9, 1e3
+    for _ in range(60):
+        middle = math.sqrt(low * high)
+        one = math.erfc((central_epsilon / middle - middle / 2.0) / math.sqrt(2.0))
+        two = math.erfc((central_epsilon / middle + middle / 2.0) / math.sqrt(2.0))
+        small = one - math.exp(central_epsilon) * two <= 2.0 * setting.delta
+        low, high = (middle, high) if small else (low, middle)
+    half = low * low * setting.users / 4.0
+    size = max(setting.randomizer.size, 2)
+    return math.log1p(half + math.sqrt(half * half + 2.0 * half * size))
+
+
+def bracket(
     enough: Callable[[float], bool], low: float, high: float, guess: float, precision: float = 1e-7
-) -> float:
-    """Return a local epsilon that is enough, as large as bisection finds it; ``low`` has to be enough."""
-    width = 0.25
-    guess = min(max(guess, low), high)
-    if not enough(guess):
-        upper = guess
-        while guess > low:
-            guess = max(low, guess - width)
-            if guess == low or enough(guess):
-                break
-            upper, width = guess, 2.0 * width
-        low, high = guess, upper
-    else:
+) -> tuple[float, float]:
+    """Return a local epsilon that is enough and one next to it that is not, by doubling steps and halving.
+
+    ``low`` has to be enough. Where everything up to ``high`` is enough, both are ``high``.
+    """
+    guess, width = min(max(guess, low), high), 0.02
+    if enough(guess):
         low = guess
         while low < high:
             upper = min(high, low + width)
             if not enough(upper):
                 high = upper
                 break
-            low, width = upper, 2.0 * width
+            low, width = upper, 4.0 * width
+    else:
+        high = guess
+        while high > low:
+            lower = max(low, high - width)
+            if lower == low or enough(lower):
+                low = lower
+                break
+            high, width = lower, 4.0 * width
     while high - low > precision * high:
         middle = low + (high - low) / 2.0
         low, high = (middle, high) if enough(middle) else (low, middle)
-    return low
+    return low, high

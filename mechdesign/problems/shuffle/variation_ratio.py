@@ -1,9 +1,9 @@
 """The "variation ratio" of k-ary response, as published: it is no bound (docs/families/shuffle.md).
 
-C ~ Bin(n-1, 2a) others report one of two values, A ~ Bin(C, 1/2) of them the first; the victim adds one to the
-first with probability E a, to the second with a, to neither else; a = 1/(E + k - 1), E = e^eps0. The formula is
-the divergence of (A, C - A) with the victim from that with the two values exchanged. It forgets that the other
-reports of the victim are seen as well.
+C ~ Bin(n-1, 2a) others report one of two values, A ~ Bin(C, 1/2) of them the first; the victim adds one to
+the first with probability E a, to the second with a, to neither else; a = 1/(E + k - 1), E = e^eps0. The
+formula is the divergence of (A, C - A) with the victim from that with the two values exchanged. It forgets
+that the other reports of the victim are seen as well.
 """
 
 from __future__ import annotations
@@ -12,6 +12,9 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
+
+Doubles = NDArray[np.float64]
 
 MOST_USERS = 10**8
 """The most users for whom it is evaluated."""
@@ -42,7 +45,7 @@ def variation_ratio(users: int, local_epsilon: float, size: int) -> Callable[[fl
     logarithm = gammaln(others + 1.0) - gammaln(c + 1.0) - gammaln(others - c + 1.0)
     weight = np.exp(logarithm + xlogy(c, chance) + xlog1py(others - c, -chance))
 
-    def tail(least: np.ndarray) -> np.ndarray:
+    def tail(least: Doubles) -> Doubles:
         """Return Pr[A >= least] for A ~ Bin(c, 1/2)."""
         inside = np.clip(least - 1.0, 0.0, np.maximum(c - 1.0, 0.0))
         values = np.where(c > 0.0, bdtrc(inside, np.maximum(c, 1.0), 0.5), 0.0)
@@ -52,10 +55,11 @@ def variation_ratio(users: int, local_epsilon: float, size: int) -> Callable[[fl
         e = math.exp(epsilon)
         high, low = grown * each, each
 
-        def least(total: np.ndarray) -> np.ndarray:
+        def least(total: Doubles) -> Doubles:
             """Return the least number of first values of so many with a ratio above e."""
             free = rest * (users - total) * each / (1.0 - 2.0 * each)
-            return np.floor(((e * high - low) * total + (e - 1.0) * free) / ((high - low) * (1.0 + e))) + 1.0
+            ratio = ((e * high - low) * total + (e - 1.0) * free) / ((high - low) * (1.0 + e))
+            return np.floor(ratio) + 1.0
 
         added, same = least(c + 1.0), least(c)
         inner = (high - e * low) * tail(added - 1.0) + (low - e * high) * tail(added)

@@ -1,4 +1,4 @@
-"""Further numbers of shuffled reports: what is proven and attacked at the value, and by how much it is smaller."""
+"""Further numbers of shuffled reports: what is proven and what is attacked at the value, and the gain."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from mechdesign.problems.shuffle.verdicts import proven_delta
 def quantities(problem: ShuffleAmplification, solution: Candidate) -> dict[str, Any]:
     """Return numbers about a solution.
 
-    ``proven_delta`` and ``attacked_delta`` are those at the value, ``exact_delta`` the true one where it can be
-    enumerated. ``amplification`` is the local epsilon divided by the central one, ``relative_gap`` the part of
-    the value that the attack leaves open, ``honest_users`` how many users are counted on.
+    ``proven_delta`` and ``attacked_delta`` are those at the value, ``exact_delta`` the true one where it can
+    be enumerated. ``amplification`` is the local epsilon divided by the central one, ``relative_gap`` the
+    part of the value that the attack leaves open, ``honest_users`` how many users are counted on.
     """
     setting, epsilon = problem.setting, problem.objective(solution.variables)
     found: dict[str, Any] = {

@@ -1,8 +1,8 @@
 """``shuffle-local-budget`` of binary randomized response over all data of the others, in ranges of them."""
 
 from mechdesign.core.method import Method, Outcome
-from mechdesign.problems.shuffle.judge import binary, largest_local, why_not_binary
-from mechdesign.problems.shuffle.local_budget.outcomes import guessed, outcome
+from mechdesign.problems.shuffle.judge import binary, bracket, guessed, why_not_binary
+from mechdesign.problems.shuffle.local_budget.outcomes import outcome
 from mechdesign.problems.shuffle.local_budget.problem import ShuffleLocalBudget
 from mechdesign.problems.shuffle.theorems import LARGEST
 
@@ -14,7 +14,8 @@ def run(problem: ShuffleLocalBudget) -> Outcome:
     def enough(local: float) -> bool:
         return local <= central or binary(problem.setting_with(local)).enough(central, delta)
 
-    found = largest_local(enough, central, LARGEST, guessed(problem.setting, central), precision=1e-5)
+    guess = guessed(problem.setting, central)
+    found, _ = bracket(enough, central, LARGEST, guess, precision=1e-5)
     return outcome(problem, found, "proven here; rounding and omitted tails are added", "bisection")
 
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from mechdesign.core.method import Method, Outcome
-from mechdesign.problems.shuffle.judge import Curve, Setting, largest_local, refuted_local
+from mechdesign.problems.shuffle.judge import Curve, Setting, bracket, guessed, refuted_local
 from mechdesign.problems.shuffle.local_budget.problem import ShuffleLocalBudget
 from mechdesign.problems.shuffle.theorems import LARGEST, Theorem
 from mechdesign.problems.shuffle.verdicts import OPTIMALITY
@@ -16,21 +16,7 @@ from mechdesign.problems.shuffle.verdicts import OPTIMALITY
 
 @lru_cache(maxsize=32)
 def _refuted(setting: Setting, central_epsilon: float) -> tuple[float, str]:
-    return refuted_local(setting, central_epsilon, central_epsilon, LARGEST)
-
-
-def guessed(setting: Setting, central_epsilon: float) -> float:
-    """Return about the answer, by the normal limit: it only says where to begin."""
-    low, high = 1e-9, 1e3
-    for _ in range(60):
-        middle = math.sqrt(low * high)
-        one = math.erfc((central_epsilon / middle - middle / 2.0) / math.sqrt(2.0))
-        two = math.erfc((central_epsilon / middle + middle / 2.0) / math.sqrt(2.0))
-        small = one - math.exp(central_epsilon) * two <= 2.0 * setting.delta
-        low, high = (middle, high) if small else (low, middle)
-    half = low * low * setting.users / 4.0
-    size = max(setting.randomizer.size, 2)
-    return math.log1p(half + math.sqrt(half * half + 2.0 * half * size))
+    return refuted_local(setting, central_epsilon)
 
 
 def outcome(problem: ShuffleLocalBudget, epsilon: float, grade: str, solver: str, **notes: Any) -> Outcome:
@@ -63,7 +49,7 @@ def numeric(
         def enough(local: float) -> bool:
             return local <= central or curve(problem.setting_with(local))(central) <= problem.delta
 
-        found = largest_local(enough, central, LARGEST, guessed(problem.setting, central))
+        found, _ = bracket(enough, central, LARGEST, guessed(problem.setting, central))
         return outcome(problem, found, grade, "bisection of a proven bound")
 
     run.__doc__ = f"Return the largest local epsilon: {summary}."

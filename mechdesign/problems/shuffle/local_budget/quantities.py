@@ -1,4 +1,4 @@
-"""Further numbers of local budgets: what the theorems for k-ary response give, and what an attack leaves open."""
+"""Further numbers of local budgets: theorems beside each other, and what an attack leaves open."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from mechdesign.problems.shuffle.verdicts import proven_delta
 def quantities(problem: ShuffleLocalBudget, solution: Candidate) -> dict[str, Any]:
     """Return numbers about a solution.
 
-    ``theorem_4_minus_theorem_3`` compares the local epsilons of two theorems for binary randomized response,
-    and ``theorem_4_loss_to_binary`` that of theorem 4 for two values with that for the problem's; a theorem that
-    does not apply counts as 0.
+    ``theorem_4_minus_theorem_3`` compares the local epsilons of two theorems for binary randomized response;
+    ``theorem_4_loss_to_binary`` compares that of theorem 4 for two values with that for the problem's. A
+    theorem that does not apply counts as 0. ``relative_gap`` is the part that the attack leaves open.
     """
     case, central = problem.case, problem.central_epsilon
     setting = problem.setting_with(problem.objective(solution.variables))
