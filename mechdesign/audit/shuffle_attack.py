@@ -137,7 +137,7 @@ class Attack:
     Parameters
     ----------
     users : int
-        n, at least 1. Above 10^10 the attack is that on so many, and is worth nothing: the result is 0.
+        n, at least 1. Above 10^9 the attack is that on so many, and is worth nothing: the result is 0.
     kinds : Kinds
     delta : float
         The delta that matters.

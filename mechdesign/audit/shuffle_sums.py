@@ -21,7 +21,7 @@ from mechdesign.audit.binomials import UNIT, Excess, Window, binomial, excess
 
 Doubles = NDArray[np.float64]
 
-MOST_USERS = 10**10
+MOST_USERS = 10**9
 """More users are not looked at: they only help, so that a bound for these holds for more as well."""
 
 GROUPS = 8.0
