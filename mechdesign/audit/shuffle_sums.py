@@ -27,6 +27,9 @@ MOST_USERS = 10**9
 GROUPS = 8.0
 """Groups of numbers of pairs c in a standard deviation."""
 
+CENTRAL, TAIL_GROUPS = 3.5, 4.0
+"""So many standard deviations from the mean groups become so many times as wide."""
+
 FEW_USERS = 4096
 """With no more users M has its own law for each number of pairs."""
 
@@ -155,17 +158,22 @@ class Divergence:
 
 
 def groups(window: Window, parts: float) -> list[tuple[int, int, float, float]]:
-    """Return (low, high, mass, relative place of the mean) of groups of neighbouring numbers."""
-    width = max(1, int(_deviation(window) / parts))
-    found = []
-    for start in range(0, len(window.probability), width):
-        piece = window.probability[start : start + width]
-        share = float(piece.sum())
-        if share == 0.0:
-            continue
-        last = len(piece) - 1
-        part = float((np.arange(len(piece)) * piece).sum()) / (share * last) if last else 0.0
-        found.append((window.first + start, window.first + start + last, share, min(part, 1.0)))
+    """Return (low, high, mass, relative place of the mean) of groups of neighbouring numbers.
+
+    There are so many ``parts`` in a standard deviation, and fewer in the tails.
+    """
+    deviation = _deviation(window)
+    narrow, wide = max(1, int(deviation / parts)), max(1, int(TAIL_GROUPS * deviation / parts))
+    centre = int((window.values * window.probability).sum()) - window.first
+    found, start = [], 0
+    while start < len(window.probability):
+        near = abs(start - centre) < CENTRAL * deviation
+        piece = window.probability[start : start + (narrow if near else wide)]
+        share, last = float(piece.sum()), len(piece) - 1
+        if share > 0.0:
+            part = float((np.arange(last + 1) * piece).sum()) / (share * last) if last else 0.0
+            found.append((window.first + start, window.first + start + last, share, min(part, 1.0)))
+        start += last + 1
     return found
 
 

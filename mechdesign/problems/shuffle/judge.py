@@ -189,13 +189,24 @@ def refuted_local(setting: Setting, central_epsilon: float) -> tuple[float, str]
     def attack(local: float) -> tuple[float, str]:
         return attacked(replace(setting, local_epsilon=local), central_epsilon)
 
-    def survives(local: float) -> bool:
-        return attack(local)[0] <= setting.delta
-
     guess = guessed(setting, central_epsilon)
-    _, high = bracket(survives, central_epsilon, LARGEST, guess, precision=1e-5)
-    reached, text = attack(high)
-    return (high, text) if reached > setting.delta else (math.inf, "no attack")
+    low, high = central_epsilon, LARGEST
+    found, text = math.inf, "no attack"
+    for _ in range(ITERATIONS):
+        reached, kind = attack(guess)
+        if reached > setting.delta:
+            high, found, text = guess, guess, kind
+        else:
+            low = guess
+        if high - low <= 1e-4 * high:
+            break
+        nearby = attack(min(guess * 1.001, LARGEST))[0] if reached > 0.0 else 0.0
+        slope = math.log(nearby / reached) / (0.001 * guess) if nearby > reached else 0.0
+        # Newton's step for the logarithm, a little too far, so that the next one falls on the other side.
+        target = guess + (math.log(setting.delta / reached) / slope if slope > 0.0 else math.inf)
+        target += 3e-5 * target if target > guess else -3e-5 * target
+        guess = target if low < target < high else low + (high - low) / 2.0
+    return found, text
 
 
 def guessed(setting: Setting, central_epsilon: float) -> float:
@@ -209,6 +220,8 @@ def guessed(setting: Setting, central_epsilon: float) -> float:
         low, high = (middle, high) if small else (low, middle)
     half = low * low * setting.users / 4.0
     size = max(setting.randomizer.size, 2)
+    if setting.randomizer.kind == "k-ary" and size == 2:
+        return 2.0 * math.asinh(math.sqrt(half))
     return math.log1p(half + math.sqrt(half * half + 2.0 * half * size))
 
 
