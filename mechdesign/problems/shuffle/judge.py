@@ -24,6 +24,9 @@ MOST_BINARY = 10**9
 LEAST_LOCAL = 1e-6
 """Smaller local epsilons are looked at as this one: what is private with less is private with more."""
 
+KEPT = 4
+"""How many bounds and attacks are kept: for many users each takes some ten megabytes."""
+
 ITERATIONS = 48
 """Halvings of the interval of central epsilons."""
 
@@ -58,14 +61,14 @@ class Setting:
         return max(self.local_epsilon, LEAST_LOCAL)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=KEPT)
 def blanket(setting: Setting) -> Curve:
     """Return the proven bound by the blanket: of k-ary response, or of any randomizer."""
     size = setting.randomizer.size if setting.randomizer.kind == "k-ary" else 2
     return Divergence(setting.users, kary_law(setting.looked_at, size), setting.delta)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=KEPT)
 def clones(setting: Setting) -> Curve:
     """Return the proven bound by clones, for any randomizer."""
     return Divergence(setting.users, clones_law(setting.looked_at), setting.delta)
@@ -80,7 +83,7 @@ def why_not_binary(setting: Setting) -> str | None:
     return None
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=KEPT)
 def binary(setting: Setting) -> BinaryDivergence:
     """Return the proven bound over all data of binary randomized response."""
     return BinaryDivergence(setting.users, setting.looked_at, setting.delta)
@@ -96,7 +99,7 @@ def why_no_lattice(setting: Setting) -> str | None:
     return None
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=KEPT)
 def lattice(setting: Setting) -> Curve:
     """Return the proven bound by convolution; for any randomizer, of the worst one."""
     users, randomizer = min(setting.users, MOST_USERS), setting.randomizer
@@ -109,7 +112,7 @@ def lattice(setting: Setting) -> Curve:
     return lambda epsilon: max(curve(epsilon) for curve in curves)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=KEPT)
 def attacks(setting: Setting) -> tuple[tuple[Kinds, Attack], ...]:
     """Return the attacks, ready to be evaluated; for any randomizer, those on two that are allowed."""
     randomizer, local = setting.randomizer, setting.looked_at
