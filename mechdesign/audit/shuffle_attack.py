@@ -152,11 +152,11 @@ class Attack:
         ratios = [one / other for one, other in zip(kinds.first, kinds.others, strict=True) if other > 0.0]
         tail = 1e-6 * delta / max(1.0, *ratios)
         if rest == 0.0:
-            self.sums.add(Excess(users, a / b, tail, upper=False), users, users, 1.0)
+            self.sums.add(Excess(users, a / b, tail, upper=False, from_mean=True), users, users, 1.0)
         else:
             outer = binomial(users, (a + b) / rest, tail)
             for low, high, share, part in groups(outer, ATTACK_GROUPS):
-                inner = Excess(low, a / b, tail, upper=False)
+                inner = Excess(low, a / b, tail, upper=False, from_mean=True)
                 self.sums.add(inner, low + part * (high - low), low, share * outer.lower)
         self.sums.close()
 

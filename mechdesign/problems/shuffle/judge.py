@@ -24,8 +24,8 @@ MOST_BINARY = 10**9
 LEAST_LOCAL = 1e-6
 """Smaller local epsilons are looked at as this one: what is private with less is private with more."""
 
-KEPT = 4
-"""How many bounds and attacks are kept: for many users each takes some ten megabytes."""
+KEPT = 2
+"""How many bounds and attacks are kept: for many users each takes some ten or a hundred megabytes."""
 
 ITERATIONS = 48
 """Halvings of the interval of central epsilons."""
