@@ -148,6 +148,23 @@ def test_no_randomizer_is_worse_than_the_bound_for_any():
     assert closest > 0.5  # the instances are not all far from it
 
 
+@pytest.mark.parametrize("local", [1e-12, 1e-6, 9.0, 20.0, 30.0, 40.0, 60.0, 100.0])
+@pytest.mark.parametrize("users", [1, 3, 24])
+def test_bounds_hold_where_doubles_have_nothing_left_to_say(local, users):
+    """A part e^-local of the reports carries all the weight; what is cut off has to be paid for in full."""
+    central = max(local - 0.002, 0.5 * local)
+    rows = kary_rows(exp_lower(local), 2)
+    data = (0,) * (users - 1)  # all others have the first input
+    exact = shuffled_divergence(rows, data, (0, 1), exp_upper(central))
+    most = worst_divergence(kary_rows(exp_upper(local), 2), min(users, 3), exp_lower(central), True).delta
+    for delta in (1e-12, 0.0019, 0.5):
+        assert exact <= Divergence(users, kary_law(local, 2), delta)(central)
+        assert exact <= LatticeDivergence(users, kary_atoms(exp_upper(local), 2), delta)(central)
+        assert exact <= BinaryDivergence(users, local, delta)(central)
+        for kinds in kary_attacks(local, 2):
+            assert Attack(users, kinds, delta)(central) <= most
+
+
 def test_two_evaluations_of_the_blanket_agree_for_many_users():
     """Binomial sums and convolution share no code; both are upper bounds of the same number."""
     for users, local, central in ((10**4, 1.0, 0.04), (10**6, 4.0, 0.0338), (10**8, 1.0, 0.000222)):

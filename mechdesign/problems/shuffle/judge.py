@@ -21,7 +21,7 @@ Curve = Callable[[float], float]
 MOST_BINARY = 10**9
 """The most users whose binary data are gone through."""
 
-LEAST_LOCAL = 1e-6
+LEAST_LOCAL = 1e-12
 """Smaller local epsilons are looked at as this one: what is private with less is private with more."""
 
 KEPT = 2
