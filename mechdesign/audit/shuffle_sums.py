@@ -150,7 +150,8 @@ class Divergence:
         cost: Doubles = (0.5 * (self.less_one + 2.0) * pairs + self.law.rest * rest) / self.less_one
         # Of a difference in ``rest`` the error is that of its parts.
         parts = (self.less_one + 2.0) * pairs + self.law.rest * (self.places.max() + pairs)
-        return cost - 16.0 * UNIT * parts / self.less_one
+        cost -= 16.0 * UNIT * parts / self.less_one
+        return cost
 
     def __call__(self, epsilon: float) -> float:
         """Return the bound of delta at a central epsilon >= 0."""

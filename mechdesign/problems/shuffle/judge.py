@@ -101,7 +101,9 @@ def why_no_lattice(setting: Setting) -> str | None:
 
 @lru_cache(maxsize=KEPT)
 def lattice(setting: Setting) -> Curve:
-    """Return the proven bound by convolution; for any randomizer, of the worst one."""
+    """Return the proven bound by convolution; for any randomizer, of the worst one; 1 out of its range."""
+    if why_no_lattice(setting) is not None:
+        return lambda epsilon: 1.0
     users, randomizer = min(setting.users, MOST_USERS), setting.randomizer
     if randomizer.kind == "channel":
         rows, inputs = randomizer.rows, range(randomizer.size)
