@@ -24,6 +24,9 @@ MOST_BINARY = 10**9
 LEAST_LOCAL = 1e-12
 """Smaller local epsilons are looked at as this one: what is private with less is private with more."""
 
+MANY_USERS = 20_000
+"""With more users attacks that tell much less than another are left out."""
+
 KEPT = 2
 """How many bounds and attacks are kept: for many users each takes some ten or a hundred megabytes."""
 
@@ -126,9 +129,10 @@ def attacks(setting: Setting) -> tuple[tuple[Kinds, Attack], ...]:
         kinds = kary_attacks(local, randomizer.size)
     else:
         kinds = kary_attacks(local, 2) + kary_attacks(local, 3)[1:]
-    # Which is stronger may depend on delta where two are about as strong; much weaker ones are left out.
-    most = max(item.information for item in kinds)
-    kinds = [item for item in kinds if item.information > 0.75 * most]
+    # For many users the one that tells more is stronger, and much weaker ones are left out.
+    if setting.users > MANY_USERS:
+        most = max(item.information for item in kinds)
+        kinds = [item for item in kinds if item.information > 0.75 * most]
     return tuple((item, Attack(setting.users, item, setting.delta)) for item in kinds)
 
 
