@@ -42,6 +42,7 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares these with w
     from mechdesign.problems.marginals import CoveringDesign, FrequencyOracle, MarginalViews
     from mechdesign.problems.mean import MeanChannel, MeanInterval, choose
     from mechdesign.problems.response import RandomizedResponse
+    from mechdesign.problems.shuffle import ShuffleAmplification, ShuffleLocalBudget
     from mechdesign.problems.spectrum import SpectrumChannel, SpectrumPrimary, SpectrumSecondary
 
 try:
@@ -69,6 +70,8 @@ __all__ = [
     "PrivacyContractContinuous",
     "Problem",
     "RandomizedResponse",
+    "ShuffleAmplification",
+    "ShuffleLocalBudget",
     "Solution",
     "SpectrumChannel",
     "SpectrumPrimary",
