@@ -24,7 +24,7 @@ from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.numbers import rational
 from mechdesign.core.randomness import BITS, TOTAL, BitSource, Rng
 from mechdesign.core.types import PrivacyVerdict
-from mechdesign.core.validation import integer
+from mechdesign.core.validation import integer, user_count
 from mechdesign.mechanisms.base import CollectingMechanism, Mechanism, mechanism_types
 from mechdesign.mechanisms.intake import MISSING_CATEGORY, Intake
 from mechdesign.mechanisms.labels import Codes
@@ -213,7 +213,7 @@ class MarginalRelease(CollectingMechanism):
 
     def forecast(self, users: int = USERS) -> Forecast:
         """Return the standard error of a cell of the view with the largest one, with so many users."""
-        count = integer("users", users, 1)
+        count = user_count(users)
         found = [
             (noisiest_variance(oracle) / share, cell_variance(oracle) / share)
             for oracle, share in {(id(o), s): (o, s / TOTAL) for o, s in self._shared_out()}.values()
@@ -242,7 +242,7 @@ class MarginalRelease(CollectingMechanism):
         >>> release.predicted_error([1], 10_000) < release.predicted_error([0], 10_000)  # in both views
         True
         """
-        places, count = self.attributes.positions(wanted), integer("users", users, 1)
+        places, count = self.attributes.positions(wanted), user_count(users)
         precision = [count * share / TOTAL / effect_variance(oracle) for oracle, share in self._shared_out()]
         total = effect_errors(places, self.views, self.attributes.sizes, precision)
         return float((total / self.attributes.cells(places)) ** 0.5)

@@ -21,7 +21,7 @@ from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.randomness import BITS, BitSource, Rng
 from mechdesign.core.tables import Values
-from mechdesign.core.validation import integer, privacy_epsilon
+from mechdesign.core.validation import privacy_epsilon, user_count
 from mechdesign.mechanisms.base import CollectingMechanism
 from mechdesign.mechanisms.collecting import column_operations, count_outside
 from mechdesign.mechanisms.finite import CHUNK
@@ -164,7 +164,7 @@ class MeanMechanism(CollectingMechanism):
 
     def forecast(self, users: int = USERS) -> Forecast:
         """Return the standard error of the mean with so many users, whatever their values."""
-        count = integer("users", users, 1)
+        count = user_count(users)
         return Forecast("mean", count, possible=True, largest=math.sqrt(self.worst_variance() / count))
 
     # Server
