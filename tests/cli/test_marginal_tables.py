@@ -88,7 +88,7 @@ REFUSED = {
     "an attribute twice": (["estimate", "m.json", "r.csv", "--marginal", "age,age"], "'age' stands twice"),
     "raw without a view": (
         ["estimate", "m.json", "r.csv", "--marginal", "age,smokes", "--raw"],
-        "no view contains it",
+        "no view with reports contains it",
     ),
     "too much memory": (
         ["run", "m.json", "estimate", "r.csv", "--marginal", "age,smokes", "--most-cells", "5"],
@@ -203,3 +203,12 @@ def test_an_impossible_number_of_users_builds_nothing(folder, capsys, users):
         assert said.count("\n") == 1
         assert len(said) < 200
         assert not (folder / "p.json").exists()
+
+
+def test_json_says_which_values_the_cells_have(folder, capsys):
+    main(["randomize", "m.json", "people.csv", "-o", "r.csv", "--seed", "1"])
+    capsys.readouterr()
+    assert main(["estimate", "m.json", "r.csv", "--marginal", "income,age", "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["marginals"]
+    assert found["labels"] == [["low", "high"], ["young", "middle", "old"]]
+    assert [len(found["value"]), *map(len, found["value"])] == [2, 3, 3]

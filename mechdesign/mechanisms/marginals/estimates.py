@@ -101,6 +101,7 @@ class MarginalEstimate:
         """Return the estimate as plain values."""
         return {
             "attributes": list(self.attributes),
+            "labels": [list(names) for names in self.labels],
             "users": self.users,
             "value": self.value,
             "standard_error": self.standard_error,
