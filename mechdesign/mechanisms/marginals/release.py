@@ -43,9 +43,11 @@ from mechdesign.mechanisms.marginals.coverage import covered_order
 from mechdesign.mechanisms.marginals.errors import effect_errors
 from mechdesign.mechanisms.marginals.estimates import ReleasedMarginals
 from mechdesign.mechanisms.marginals.layout import REPORT, VIEW, Drawn, Layout
+from mechdesign.mechanisms.marginals.reconstruction import memory
 from mechdesign.mechanisms.marginals.server import MarginalAggregator
 from mechdesign.mechanisms.marginals.tables import release_operations
 from mechdesign.mechanisms.operations import Operation
+from mechdesign.mechanisms.oracles.base import SupportOracle
 
 PIECE = 1 << 16
 """Users whose reports are drawn at a time; blocks of files are a multiple of it."""
@@ -109,7 +111,7 @@ class MarginalRelease(CollectingMechanism):
     ) -> Self:
         """Return the release whose views are reported by the oracles of least variance for their sizes."""
         attributes = sizes if isinstance(sizes, Attributes) else Attributes(sizes, names, labels)
-        counts = [attributes.cells(view) for view in check_views(views, attributes.count)]
+        counts = [_reportable(attributes, view) for view in check_views(views, attributes.count)]
         made = {count: best_oracle(count, epsilon, kinds) for count in sorted(set(counts))}
         return cls(attributes, views, [made[count] for count in counts], shares)
 
@@ -347,6 +349,18 @@ def _covering(views: list[View], attributes: Attributes) -> tuple[View, ...]:
         name = attributes.shown()[min(missing)]
         raise ParameterError(f"views: no view has attribute '{name}'; add one, or leave the attribute out")
     return tuple(views)
+
+
+def _reportable(attributes: Attributes, view: View) -> int:
+    """Return the number of cells of a view, or raise when no oracle of this package reports so many."""
+    cells, most = attributes.cells(view), SupportOracle.most_categories
+    if cells > most:
+        names = ", ".join(attributes.shown()[place] for place in view[:8]) + ("..." if len(view) > 8 else "")
+        raise ParameterError(
+            f"views: that of {names} has {cells} cells, whose counts would take {memory(cells)}; {most} "
+            "cells are the limit: take smaller views, or merge values"
+        )
+    return cells
 
 
 def _oracle(document: Mapping[str, Any]) -> Oracle:
