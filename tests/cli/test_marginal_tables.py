@@ -212,3 +212,13 @@ def test_json_says_which_values_the_cells_have(folder, capsys):
     (found,) = json.loads(capsys.readouterr().out)["marginals"]
     assert found["labels"] == [["low", "high"], ["young", "middle", "old"]]
     assert [len(found["value"]), *map(len, found["value"])] == [2, 3, 3]
+
+
+def test_a_long_table_says_how_to_see_all_of_it(folder, capsys):
+    """Of 64 cells 60 are printed."""
+    MarginalRelease.of([8, 8], [(0, 1)], 2.0).save("wide.json")
+    (folder / "wide.csv").write_text("a,b\n" + "0,7\n3,3\n" * 50)
+    main(["randomize", "wide.json", "wide.csv", "-o", "w.csv", "--seed", "1"])
+    capsys.readouterr()
+    assert main(["estimate", "wide.json", "w.csv", "--marginal", "0,1"]) == 0
+    assert "... and 4 more cells (--json prints all)" in capsys.readouterr().out
