@@ -24,6 +24,7 @@ from mechdesign.core.tables import Values
 from mechdesign.core.validation import privacy_epsilon, user_count
 from mechdesign.mechanisms.base import CollectingMechanism
 from mechdesign.mechanisms.collecting import column_operations, count_outside
+from mechdesign.mechanisms.counts import require_own
 from mechdesign.mechanisms.finite import CHUNK
 from mechdesign.mechanisms.intake import Intake
 from mechdesign.mechanisms.intervals import BinomialLimits
@@ -340,10 +341,7 @@ class MeanAggregator:
     @classmethod
     def from_json(cls, mechanism: MeanMechanism, document: Mapping[str, Any]) -> Self:
         """Restore sums that :meth:`as_json` gave, for the same mechanism."""
-        if document.get("mechanism") != mechanism.fingerprint:
-            raise DataError(
-                "aggregator: the sums belong to a different mechanism; load the one they were made with"
-            )
+        require_own(document, mechanism.fingerprint, "sums")
         restored = cls(mechanism)
         restored.tally.restore(document.get("sums"))
         return restored
