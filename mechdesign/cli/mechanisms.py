@@ -149,8 +149,9 @@ def _build(options: argparse.Namespace) -> int:
         options.force,
         lambda: load_mechanism(options.output).fingerprint == mechanism.fingerprint,
     )
+    users = model.problem.planned_users if options.users is None else options.users
+    forecast = mechanism.forecast() if users is None else mechanism.forecast(users)
     mechanism.save(options.output)
-    forecast = mechanism.forecast() if options.users is None else mechanism.forecast(options.users)
     if options.json:
         print_json({**solution.as_dict(model.slug), "forecast": encode(forecast)})
     else:

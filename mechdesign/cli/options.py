@@ -52,7 +52,7 @@ def add_users(added: argparse.ArgumentParser) -> None:
         "--users",
         type=int,
         metavar="N",
-        help=f"say how good the answers will be with so many users (default {USERS}; a menu's own users)",
+        help=f"say how good the answers will be with so many users (default the model's own, else {USERS})",
     )
 
 

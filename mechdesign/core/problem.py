@@ -112,6 +112,11 @@ class Problem(ABC, Generic[MechanismT_co]):
         """
         return 0.0
 
+    @property
+    def planned_users(self) -> int | None:
+        """How many users it is planned for, for whom forecasts are made; None where no parameter says."""
+        return None
+
     def mechanism(self, solution: Candidate) -> MechanismT_co:
         """Return the mechanism that runs; the default refuses, naming the problem."""
         raise MethodError(f"{self.name}: this problem has no mechanism to run; use the variables instead")

@@ -120,10 +120,12 @@ class Solution(Generic[MechanismT_co]):
     def forecast(self, users: int | None = None) -> Forecast | None:
         """Return how good answers will be with so many users; None where nothing is to be estimated.
 
-        None as well for a channel that is refused as a mechanism. The mechanism says for how many by default.
+        None as well for a channel that is refused as a mechanism. By default for the users that the problem
+        plans with; where it does not say, the mechanism does.
         """
         if not self.found:
             return None
+        users = self.problem.planned_users if users is None else users
         try:
             mechanism: Any = self.mechanism()
             found: Forecast | None = mechanism.forecast() if users is None else mechanism.forecast(users)

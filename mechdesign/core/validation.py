@@ -17,6 +17,9 @@ from mechdesign.core.numbers import double, doubles, frozen, shown, whole
 
 Array = NDArray[np.float64]
 
+MOST_USERS = 10**18
+"""The most users that anything is planned for; far beyond it their number is no float any more."""
+
 PRIOR_TOLERANCE = 1e-9
 """How far a prior given in decimal may be from summing to 1 before it is an error."""
 
@@ -61,6 +64,11 @@ def integer(field: str, value: Any, low: int, high: int | None = None) -> int:
         limits = f"at least {low}" if high is None else f"from {low} to {high}"
         raise ParameterError(f"{field}: {shown(result)} is not {limits}")
     return result
+
+
+def user_count(value: Any) -> int:
+    """Return how many users there are, from 1 to ``MOST_USERS``."""
+    return integer("users", value, 1, MOST_USERS)
 
 
 def choice(field: str, value: Any, known: Sequence[str]) -> str:

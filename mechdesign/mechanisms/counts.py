@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from mechdesign.core.errors import DataError
@@ -38,3 +39,21 @@ def require_users(count: int) -> None:
     """Raise DataError when there are more reports than counters hold without rounding."""
     if count > MOST_USERS:
         raise DataError(f"aggregator: {count} reports are more than {MOST_USERS}; count the reports again")
+
+
+def require_own(document: object, fingerprint: str, what: str = "counts") -> None:
+    """Raise DataError unless these are what a server of the mechanism with this fingerprint wrote.
+
+    Examples
+    --------
+    >>> require_own([], "347e687bf167")
+    Traceback (most recent call last):
+        ...
+    mechdesign.core.errors.DataError: aggregator: the counts are damaged: not a JSON object; count ...
+    """
+    if not isinstance(document, Mapping):
+        raise DataError(f"aggregator: the {what} are damaged: not a JSON object; count the reports again")
+    if document.get("mechanism") != fingerprint:
+        raise DataError(
+            f"aggregator: the {what} belong to a different mechanism; load the one they were made with"
+        )

@@ -17,7 +17,7 @@ from mechdesign.core.errors import CertificateError, EstimationError
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.numbers import whole
 from mechdesign.core.randomness import BITS, TOTAL, BitSource
-from mechdesign.core.validation import in_range, integer
+from mechdesign.core.validation import in_range, user_count
 from mechdesign.mechanisms.frequencies import (
     REMEDY,
     FrequencyEstimate,
@@ -252,7 +252,7 @@ class FiniteChannel(FrequencyMechanism):
         >>> print(channel.forecast(100))
         frequencies: can be estimated; with 100 users the standard error is 0.0866 ...
         """
-        count = integer("users", users, 1)
+        count = user_count(users)
         try:
             _ = self._inverse
         except EstimationError as error:

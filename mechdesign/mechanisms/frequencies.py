@@ -17,7 +17,7 @@ from mechdesign.core.tables import Coded, Values
 from mechdesign.core.text import listed, table
 from mechdesign.mechanisms.categories import CategoryMechanism
 from mechdesign.mechanisms.collecting import column_operations
-from mechdesign.mechanisms.counts import require_users, whole_rows
+from mechdesign.mechanisms.counts import require_own, require_users, whole_rows
 from mechdesign.mechanisms.intervals import Limits, NormalLimits, tail_of
 from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.operations import ANYWAY, Column, Operation, Settings
@@ -290,10 +290,7 @@ class Aggregator:
     @classmethod
     def from_json(cls, mechanism: FrequencyMechanism, document: Mapping[str, Any]) -> Aggregator:
         """Restore counts that :meth:`as_json` gave, for the same mechanism."""
-        if document.get("mechanism") != mechanism.fingerprint:
-            raise DataError(
-                "aggregator: the counts belong to a different mechanism; load the one they were made with"
-            )
+        require_own(document, mechanism.fingerprint)
         counter = cls(mechanism)
         (counts,) = whole_rows([document.get("counts")], len(counter.counts), 1)
         require_users(sum(counts))

@@ -20,7 +20,7 @@ from mechdesign.core.errors import CertificateError, EstimationError, ParameterE
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.numbers import wholes
 from mechdesign.core.randomness import BITS, TOTAL, BitSource
-from mechdesign.core.validation import integer, privacy_delta, privacy_epsilon
+from mechdesign.core.validation import privacy_delta, privacy_epsilon, user_count
 from mechdesign.mechanisms.finite import SINGULAR, require_total
 from mechdesign.mechanisms.frequencies import REMEDY, FrequencyEstimate, FrequencyMechanism
 from mechdesign.mechanisms.frequency_limits import few_users, told_by_intervals
@@ -285,7 +285,7 @@ class KaryResponse(FrequencyMechanism):
 
     def forecast(self, users: int = USERS) -> Forecast:
         """Return whether frequencies can be estimated, and the standard error with so many users."""
-        count = integer("users", users, 1)
+        count = user_count(users)
         try:
             estimator = self._estimator
         except EstimationError as error:

@@ -114,15 +114,20 @@ class Operation:
     def settings(self, given: Mapping[str, Any]) -> Settings:
         """Return the settings for the given options; refuse an option that is not one of this operation's.
 
-        Options that were not given (None, False or empty) are left out.
+        Options that were not given (None, False or empty) are left out; the number 0 was given.
         """
-        used = {name: value for name, value in given.items() if value not in (None, False, [], ())}
+        used = {
+            name: value
+            for name, value in given.items()
+            if value is not None and value is not False and value not in ([], ())
+        }
         known = [option.name for option in self.options]
+        shown = [f"--{option.replace('_', '-')}" for option in known]
         for name in used:
             if name not in known:
                 raise ParameterError(
                     f"--{name.replace('_', '-')}: is no option of '{self.name}' of this mechanism; "
-                    + (f"its options are --{', --'.join(known)}" if known else "it has none")
+                    + (f"its options are {', '.join(shown)}" if known else "it has none")
                 )
         return Settings(used)
 

@@ -88,7 +88,7 @@ REFUSED = {
     "an attribute twice": (["estimate", "m.json", "r.csv", "--marginal", "age,age"], "'age' stands twice"),
     "raw without a view": (
         ["estimate", "m.json", "r.csv", "--marginal", "age,smokes", "--raw"],
-        "no view contains it",
+        "no view with reports contains it",
     ),
     "too much memory": (
         ["run", "m.json", "estimate", "r.csv", "--marginal", "age,smokes", "--most-cells", "5"],
@@ -156,3 +156,69 @@ def test_oracles_with_texts_in_csv_and_parquet(tmp_path, monkeypatch, capsys):
         tables.append(json.loads(capsys.readouterr().out)["marginals"][0]["value"])
     assert tables[0] == tables[1]
     assert np.abs(np.array(tables[0]) - 1 / 6).max() < 0.1
+
+
+def test_a_zero_is_an_option_that_was_given(folder, capsys):
+    for name in ("a.csv", "b.csv"):
+        assert main(["randomize", "m.json", "people.csv", "-o", name, "--seed", "0"]) == 0
+    assert (folder / "a.csv").read_bytes() == (folder / "b.csv").read_bytes()
+    for command in (
+        ["run", "m.json", "synthesize", "a.csv", "-o", "rows.csv", "--rows", "0"],
+        ["run", "m.json", "estimate", "a.csv", "--marginal", "age", "--most-cells", "0"],
+    ):
+        capsys.readouterr()
+        assert main(command) == 2
+        assert "0 is not at least 1" in capsys.readouterr().err
+    assert not (folder / "rows.csv").exists()
+
+
+PLAN = """
+[model]
+title = "Three questions"
+problem = "marginal-views"
+[parameters]
+attributes = [3, 2, 2]
+users = 250000
+epsilon = 1.0
+workload = [[0, 1], [1, 2]]
+"""
+
+
+def test_the_forecast_is_for_the_users_that_were_planned(folder, capsys):
+    (folder / "plan.toml").write_text(PLAN)
+    for command in (["solve", "plan.toml"], ["compare", "plan.toml"], ["build", "plan.toml", "-o", "p.json"]):
+        assert main(command) == 0
+        assert "with 250000 users" in capsys.readouterr().out
+    assert main(["solve", "plan.toml", "--users", "900"]) == 0
+    assert "with 900 users" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("users", ["0", str(10**400)])
+def test_an_impossible_number_of_users_builds_nothing(folder, capsys, users):
+    (folder / "plan.toml").write_text(PLAN)
+    for option in (["--users", users], ["--set", f"users={users}"]):
+        assert main(["build", "plan.toml", "-o", "p.json", *option]) == 2
+        said = capsys.readouterr().err
+        assert "users: " in said
+        assert said.count("\n") == 1
+        assert len(said) < 200
+        assert not (folder / "p.json").exists()
+
+
+def test_json_says_which_values_the_cells_have(folder, capsys):
+    main(["randomize", "m.json", "people.csv", "-o", "r.csv", "--seed", "1"])
+    capsys.readouterr()
+    assert main(["estimate", "m.json", "r.csv", "--marginal", "income,age", "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["marginals"]
+    assert found["labels"] == [["low", "high"], ["young", "middle", "old"]]
+    assert [len(found["value"]), *map(len, found["value"])] == [2, 3, 3]
+
+
+def test_a_long_table_says_how_to_see_all_of_it(folder, capsys):
+    """Of 64 cells 60 are printed."""
+    MarginalRelease.of([8, 8], [(0, 1)], 2.0).save("wide.json")
+    (folder / "wide.csv").write_text("a,b\n" + "0,7\n3,3\n" * 50)
+    main(["randomize", "wide.json", "wide.csv", "-o", "w.csv", "--seed", "1"])
+    capsys.readouterr()
+    assert main(["estimate", "wide.json", "w.csv", "--marginal", "0,1"]) == 0
+    assert "... and 4 more cells (--json prints all)" in capsys.readouterr().out

@@ -11,6 +11,9 @@ import mechdesign as md
 from mechdesign.core.encoding import encode
 from mechdesign.core.errors import DataError
 from mechdesign.mechanisms import Aggregator
+from mechdesign.mechanisms.marginals import MarginalRelease
+from mechdesign.mechanisms.mean import Duchi, Harmony
+from mechdesign.mechanisms.oracles import LocalHashing
 
 PROBLEM = md.RandomizedResponse([0.4, 0.35, 0.25], 2.0, labels=["a", "b", "c"])
 
@@ -63,3 +66,19 @@ def test_nothing_is_counted_when_one_report_is_wrong(mechanism):
     assert counter.users == 0
     with pytest.raises(DataError, match="there are none"):
         counter.estimate()
+
+
+SERVERS = [
+    md.solve(PROBLEM).mechanism(),
+    LocalHashing.of(4, 1.0, 3),
+    MarginalRelease.of([2, 2], [(0,), (1,)], 1.0),
+    Duchi(1.0),
+    Harmony(1.0, 2),
+]
+
+
+@pytest.mark.parametrize("server", SERVERS, ids=lambda server: server.type)
+@pytest.mark.parametrize("document", [[], None, "counts", 3])
+def test_counts_that_are_no_object_are_refused(server, document):
+    with pytest.raises(DataError, match="are damaged: not a JSON object"):
+        type(server.aggregator()).from_json(server, document)

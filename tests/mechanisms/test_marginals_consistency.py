@@ -174,3 +174,11 @@ def test_what_is_no_view_or_table_is_refused(arguments, text):
 def test_tables_that_are_all_zero_say_nothing():
     with pytest.raises(DataError, match="sum to 0, so they have no shares"):
         non_negative([(0,), (0, 1)], [np.zeros(2), np.zeros(4)], [2, 2])
+
+
+def test_cells_that_are_even_already_do_not_disturb_the_mixture():
+    """Two cells of the second table are exactly even while others are pushed up from below zero."""
+    found = non_negative([(0,), (1,)], [[1.5, -0.5], [0.5, 0.5]], [2, 2], rounds=1)
+    assert [table.min() >= 0.0 for table in found.tables] == [True, True]
+    assert np.abs(found.tables[1] - 0.5).max() <= EPS
+    assert found.mixed > 0.0

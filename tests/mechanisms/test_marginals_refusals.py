@@ -20,7 +20,6 @@ def people(release: MarginalRelease, users: int) -> np.ndarray:
     return np.stack([rng.integers(0, size, users) for size in release.attributes.sizes], axis=1)
 
 
-
 @pytest.mark.parametrize(
     ("make", "text"),
     [
@@ -36,6 +35,7 @@ def people(release: MarginalRelease, users: int) -> np.ndarray:
         (lambda: MarginalRelease.of([2, 2], [(0, 2)], 1.0), "there are 0 to 1"),
         (lambda: MarginalRelease.of([2, 2], [], 1.0), "views: expected a list"),
         (lambda: MarginalRelease.of([2, 2], [(0, 1)], 0.0), "epsilon: is so small"),
+        (lambda: MarginalRelease.of([2] * 40, [range(40)], 1.0), "1099511627776 cells, .* take 8 TiB; 65536"),
         (lambda: MarginalRelease.of([2, 2], [(0, 1)], 1.0, shares=[1, 1]), "shares: 2 for 1 views"),
         (lambda: MarginalRelease.of([2, 2], [(0,), (1,)], 1.0, shares=[0, 1]), "shares: must be positive"),
         (
@@ -94,7 +94,7 @@ def test_marginals_that_cannot_be_had_are_refused():
             found.marginal(wanted)
     with pytest.raises(ParameterError, match=r"48 cells \(384 bytes\), 10 \(80 bytes\) are allowed"):
         found.marginal(NAMES, most_cells=10)
-    with pytest.raises(EstimationError, match="no view contains it"):
+    with pytest.raises(EstimationError, match="no view with reports contains it"):
         found.marginal(["age", "region"], raw=True)
 
 

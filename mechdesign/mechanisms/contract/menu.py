@@ -20,7 +20,7 @@ from mechdesign.core.encoding import encode
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.forecast import Forecast
 from mechdesign.core.randomness import Rng
-from mechdesign.core.validation import finite_array, in_range, integer
+from mechdesign.core.validation import finite_array, in_range, integer, user_count
 from mechdesign.mechanisms.base import Mechanism
 from mechdesign.mechanisms.contract.tables import menu_operations
 from mechdesign.mechanisms.contract.terms import TERMS, Terms
@@ -276,7 +276,7 @@ class ContractMenu(Mechanism):
         By default for the users it was designed for.
         """
         designed = float(self.terms.counts.sum())
-        count = max(1, round(designed)) if users is None else integer("users", users, 1)
+        count = max(1, round(designed)) if users is None else user_count(users)
         part = self.terms.data_range / math.sqrt(designed * count)
         return Forecast(
             "average of the reports", count, possible=True, largest=math.sqrt(2.0 * self.error) * part

@@ -92,7 +92,7 @@ class MarginalEstimate:
             places = np.unravel_index(cell, self.value.shape)
             names = [texts[int(place)] for texts, place in zip(self.labels, places, strict=True)]
             rows.append([*names, f"{flat[cell]:.5f}"])
-        more = f"\n... and {len(flat) - 60} more cells" if len(flat) > 60 else ""
+        more = f"\n... and {len(flat) - 60} more cells (--json prints all)" if len(flat) > 60 else ""
         notes = "".join(f"\nnote: {note}" for note in self.notes)
         said = f"predicted standard error of a cell {self.standard_error:.2g}"
         return f"{self.users} reports; {said}\n{table([*self.attributes, 'estimate'], rows)}{more}{notes}"
@@ -101,6 +101,7 @@ class MarginalEstimate:
         """Return the estimate as plain values."""
         return {
             "attributes": list(self.attributes),
+            "labels": [list(names) for names in self.labels],
             "users": self.users,
             "value": self.value,
             "standard_error": self.standard_error,

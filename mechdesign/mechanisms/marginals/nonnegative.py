@@ -91,7 +91,8 @@ def non_negative(
     low, even = vector.min(), space.join([np.full(table.shape, 1.0 / table.size) for table in made])
     mixed = 0.0
     if low < 0.0:
-        mixed = float(np.max(-vector / (even - vector), where=vector < 0.0, initial=0.0))
+        below = vector < 0.0
+        mixed = float(np.max(-vector[below] / (even - vector)[below]))
         vector = np.maximum((1.0 - mixed) * vector + mixed * even, 0.0)
     return NonNegative(space.split(vector * whole), used, mixed, gap)
 

@@ -168,8 +168,8 @@ def containing(wanted: View, views: Sequence[View]) -> tuple[int, ...]:
     members = tuple(place for place, view in enumerate(views) if set(wanted) <= set(view))
     if not members:
         raise EstimationError(
-            "marginal: no view contains it, so there is no unbiased estimate; leave out raw for the "
-            "reconstruction by maximum entropy"
+            "marginal: no view with reports contains it, so there is no unbiased estimate; leave out raw for "
+            "the reconstruction by maximum entropy"
         )
     return members
 

@@ -24,7 +24,7 @@ from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.numbers import rational
 from mechdesign.core.randomness import BITS, TOTAL, BitSource, Rng
 from mechdesign.core.types import PrivacyVerdict
-from mechdesign.core.validation import integer
+from mechdesign.core.validation import integer, user_count
 from mechdesign.mechanisms.base import CollectingMechanism, Mechanism, mechanism_types
 from mechdesign.mechanisms.intake import MISSING_CATEGORY, Intake
 from mechdesign.mechanisms.labels import Codes
@@ -43,9 +43,11 @@ from mechdesign.mechanisms.marginals.coverage import covered_order
 from mechdesign.mechanisms.marginals.errors import effect_errors
 from mechdesign.mechanisms.marginals.estimates import ReleasedMarginals
 from mechdesign.mechanisms.marginals.layout import REPORT, VIEW, Drawn, Layout
+from mechdesign.mechanisms.marginals.reconstruction import memory
 from mechdesign.mechanisms.marginals.server import MarginalAggregator
 from mechdesign.mechanisms.marginals.tables import release_operations
 from mechdesign.mechanisms.operations import Operation
+from mechdesign.mechanisms.oracles.base import SupportOracle
 
 PIECE = 1 << 16
 """Users whose reports are drawn at a time; blocks of files are a multiple of it."""
@@ -109,7 +111,7 @@ class MarginalRelease(CollectingMechanism):
     ) -> Self:
         """Return the release whose views are reported by the oracles of least variance for their sizes."""
         attributes = sizes if isinstance(sizes, Attributes) else Attributes(sizes, names, labels)
-        counts = [attributes.cells(view) for view in check_views(views, attributes.count)]
+        counts = [_reportable(attributes, view) for view in check_views(views, attributes.count)]
         made = {count: best_oracle(count, epsilon, kinds) for count in sorted(set(counts))}
         return cls(attributes, views, [made[count] for count in counts], shares)
 
@@ -213,7 +215,7 @@ class MarginalRelease(CollectingMechanism):
 
     def forecast(self, users: int = USERS) -> Forecast:
         """Return the standard error of a cell of the view with the largest one, with so many users."""
-        count = integer("users", users, 1)
+        count = user_count(users)
         found = [
             (noisiest_variance(oracle) / share, cell_variance(oracle) / share)
             for oracle, share in {(id(o), s): (o, s / TOTAL) for o, s in self._shared_out()}.values()
@@ -242,7 +244,7 @@ class MarginalRelease(CollectingMechanism):
         >>> release.predicted_error([1], 10_000) < release.predicted_error([0], 10_000)  # in both views
         True
         """
-        places, count = self.attributes.positions(wanted), integer("users", users, 1)
+        places, count = self.attributes.positions(wanted), user_count(users)
         precision = [count * share / TOTAL / effect_variance(oracle) for oracle, share in self._shared_out()]
         total = effect_errors(places, self.views, self.attributes.sizes, precision)
         return float((total / self.attributes.cells(places)) ** 0.5)
@@ -347,6 +349,18 @@ def _covering(views: list[View], attributes: Attributes) -> tuple[View, ...]:
         name = attributes.shown()[min(missing)]
         raise ParameterError(f"views: no view has attribute '{name}'; add one, or leave the attribute out")
     return tuple(views)
+
+
+def _reportable(attributes: Attributes, view: View) -> int:
+    """Return the number of cells of a view, or raise when no oracle of this package reports so many."""
+    cells, most = attributes.cells(view), SupportOracle.most_categories
+    if cells > most:
+        names = ", ".join(attributes.shown()[place] for place in view[:8]) + ("..." if len(view) > 8 else "")
+        raise ParameterError(
+            f"views: that of {names} has {cells} cells, whose counts would take {memory(cells)}; {most} "
+            "cells are the limit: take smaller views, or merge values"
+        )
+    return cells
 
 
 def _oracle(document: Mapping[str, Any]) -> Oracle:

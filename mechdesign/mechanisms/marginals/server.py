@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError, RowError
+from mechdesign.mechanisms.counts import require_own
 from mechdesign.mechanisms.frequencies import Aggregator
 from mechdesign.mechanisms.marginals.attributes import Attributes
 from mechdesign.mechanisms.marginals.choice import Oracle
@@ -115,10 +116,7 @@ class MarginalAggregator:
     @classmethod
     def from_json(cls, mechanism: Releasing, document: Mapping[str, Any]) -> Self:
         """Restore counts that :meth:`as_json` gave, for the same mechanism."""
-        if document.get("mechanism") != mechanism.fingerprint:
-            raise DataError(
-                "aggregator: the counts belong to a different mechanism; load the one they were made with"
-            )
+        require_own(document, mechanism.fingerprint)
         restored, parts = cls(mechanism), document.get("views")
         if not isinstance(parts, list) or len(parts) != len(restored.counters):
             raise DataError(

@@ -27,7 +27,7 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.randomness import BitSource, Rng
-from mechdesign.core.validation import choice, integer, privacy_epsilon
+from mechdesign.core.validation import choice, integer, privacy_epsilon, user_count
 from mechdesign.mechanisms.base import CollectingMechanism, Mechanism, mechanism_types
 from mechdesign.mechanisms.finite import CHUNK
 from mechdesign.mechanisms.intake import Intake
@@ -201,7 +201,7 @@ class AttributeSampling(CollectingMechanism):
 
     def forecast(self, users: int = USERS) -> Forecast:
         """Return the standard error of an attribute's mean with so many users, in the widest range."""
-        count = integer("users", users, 1)
+        count = user_count(users)
         expected = np.array([count * self.per_user / self.size])
         widest = float(self.ranges.width.max()) / self.inner.domain.width
         largest = float(self.worst_errors(expected, count)[0]) * widest
@@ -265,7 +265,7 @@ class AttributeSampling(CollectingMechanism):
         users : int
         """
         report = self.inner.variance(x)
-        n, share = integer("users", users, 1), self.per_user / self.size
+        n, share = user_count(users), self.per_user / self.size
         if self.estimator == "self-normalized":
             return report / (n * share)
         score = np.asarray(x) - float(self.inner.offset)

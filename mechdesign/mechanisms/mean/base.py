@@ -21,9 +21,10 @@ from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.randomness import BITS, BitSource, Rng
 from mechdesign.core.tables import Values
-from mechdesign.core.validation import integer, privacy_epsilon
+from mechdesign.core.validation import privacy_epsilon, user_count
 from mechdesign.mechanisms.base import CollectingMechanism
 from mechdesign.mechanisms.collecting import column_operations, count_outside
+from mechdesign.mechanisms.counts import require_own
 from mechdesign.mechanisms.finite import CHUNK
 from mechdesign.mechanisms.intake import Intake
 from mechdesign.mechanisms.intervals import BinomialLimits
@@ -164,7 +165,7 @@ class MeanMechanism(CollectingMechanism):
 
     def forecast(self, users: int = USERS) -> Forecast:
         """Return the standard error of the mean with so many users, whatever their values."""
-        count = integer("users", users, 1)
+        count = user_count(users)
         return Forecast("mean", count, possible=True, largest=math.sqrt(self.worst_variance() / count))
 
     # Server
@@ -340,10 +341,7 @@ class MeanAggregator:
     @classmethod
     def from_json(cls, mechanism: MeanMechanism, document: Mapping[str, Any]) -> Self:
         """Restore sums that :meth:`as_json` gave, for the same mechanism."""
-        if document.get("mechanism") != mechanism.fingerprint:
-            raise DataError(
-                "aggregator: the sums belong to a different mechanism; load the one they were made with"
-            )
+        require_own(document, mechanism.fingerprint, "sums")
         restored = cls(mechanism)
         restored.tally.restore(document.get("sums"))
         return restored

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError
+from mechdesign.mechanisms.counts import require_own
 from mechdesign.mechanisms.intervals import BinomialLimits
 from mechdesign.mechanisms.labels import Labels
 from mechdesign.mechanisms.mean.base import MeanMechanism
@@ -147,10 +148,7 @@ class AttributeAggregator:
     @classmethod
     def from_json(cls, mechanism: Sampling, document: Mapping[str, Any]) -> Self:
         """Restore sums that :meth:`as_json` gave, for the same mechanism."""
-        if document.get("mechanism") != mechanism.fingerprint:
-            raise DataError(
-                "aggregator: the sums belong to a different mechanism; load the one they were made with"
-            )
+        require_own(document, mechanism.fingerprint, "sums")
         restored = cls(mechanism)
         restored.tally.restore(document.get("sums"))
         if int(restored.tally.counts().sum()) % mechanism.per_user:

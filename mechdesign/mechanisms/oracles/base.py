@@ -23,7 +23,7 @@ from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.numbers import whole
 from mechdesign.core.randomness import BITS, TOTAL, BitSource, Rng, bit_source
 from mechdesign.core.tables import Values
-from mechdesign.core.validation import integer, privacy_epsilon
+from mechdesign.core.validation import integer, privacy_epsilon, user_count
 from mechdesign.mechanisms.categories import CategoryMechanism
 from mechdesign.mechanisms.collecting import column_operations
 from mechdesign.mechanisms.finite import require_total
@@ -205,7 +205,7 @@ class SupportOracle(CategoryMechanism):
 
     def forecast(self, users: int = USERS) -> Forecast:
         """Return the standard error of a frequency with so many users."""
-        count = integer("users", users, 1)
+        count = user_count(users)
         return Forecast.of_shares(
             count,
             math.sqrt(max(self.variance(0.0), self.variance(1.0)) / count),

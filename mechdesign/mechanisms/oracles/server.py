@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError
 from mechdesign.core.numbers import plain, shown
-from mechdesign.mechanisms.counts import require_users, whole_rows
+from mechdesign.mechanisms.counts import require_own, require_users, whole_rows
 from mechdesign.mechanisms.frequencies import FrequencyEstimate
 
 Codes = NDArray[np.int64]
@@ -96,10 +96,7 @@ class SupportCounts:
     @classmethod
     def from_json(cls, mechanism: Oracle, document: Mapping[str, Any]) -> Self:
         """Restore counts that :meth:`as_json` gave, for the same mechanism."""
-        if document.get("mechanism") != mechanism.fingerprint:
-            raise DataError(
-                "aggregator: the counts belong to a different mechanism; load the one they were made with"
-            )
+        require_own(document, mechanism.fingerprint)
         users = plain(document.get("users"))
         if not isinstance(users, int) or users < 0:
             raise DataError(

@@ -15,7 +15,7 @@ import numpy as np
 
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.randomness import Rng, numpy_generator
-from mechdesign.core.validation import integer
+from mechdesign.core.validation import user_count
 from mechdesign.mechanisms.marginals.consistency import check_views
 from mechdesign.mechanisms.marginals.nonnegative import non_negative
 from mechdesign.mechanisms.marginals.reconstruction import maximum_entropy
@@ -123,4 +123,4 @@ class PriView(Rival):
         view = next((view for view in self.views if set(wanted) <= set(view)), None)
         if view is None:
             return math.inf
-        return 2.0 * self.setting.cells(view) * (self.scale / integer("users", users, 1)) ** 2
+        return 2.0 * self.setting.cells(view) * (self.scale / user_count(users)) ** 2

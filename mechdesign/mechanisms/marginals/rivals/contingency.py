@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.randomness import Rng, bit_source, numpy_generator
-from mechdesign.core.validation import integer
+from mechdesign.core.validation import user_count
 from mechdesign.mechanisms.marginals.rivals.base import Rival, Setting, cell_numbers, gibibytes, spaced
 from mechdesign.mechanisms.marginals.rivals.cells import Array, CellOracle, Codes
 
@@ -110,4 +110,4 @@ class FullContingency(Rival):
     def predicted_error(self, attributes: Sequence[int], users: int, table: Array | None = None) -> float:
         """Return the expected squared error, which is the same whatever the people's table is."""
         cells = self.setting.cells(self.setting.wanted(attributes))
-        return self.oracle.summed_variance(cells) / integer("users", users, 1)
+        return self.oracle.summed_variance(cells) / user_count(users)

@@ -21,7 +21,7 @@ from mechdesign.audit.exponential import float_down
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.randomness import Rng, bit_source, numpy_generator
-from mechdesign.core.validation import choice, integer
+from mechdesign.core.validation import choice, user_count
 from mechdesign.mechanisms.marginals.rivals.base import (
     Rival,
     Setting,
@@ -186,4 +186,4 @@ class ExpectationMaximization(Rival):
         """Return the expected squared error of the unbiased estimate, the same for all data."""
         wanted = self.setting.wanted(attributes)
         factors = [1.0 + self.oracles[attribute].summed_variance() for attribute in wanted]
-        return (math.prod(factors) - 1.0) / integer("users", users, 1)
+        return (math.prod(factors) - 1.0) / user_count(users)

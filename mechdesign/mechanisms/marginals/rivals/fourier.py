@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import DataError
 from mechdesign.core.randomness import Rng, bit_source, numpy_generator
-from mechdesign.core.validation import integer
+from mechdesign.core.validation import user_count
 from mechdesign.mechanisms.marginals.rivals.base import Rival, Setting, gibibytes, spaced
 from mechdesign.mechanisms.marginals.rivals.cells import Array, CellOracle, Codes
 from mechdesign.mechanisms.marginals.rivals.encoding import BinaryEncoding
@@ -193,7 +193,7 @@ class FourierCoefficients(Rival):
         at most 1 / (n - 1) each, are left out.
         """
         wanted = self.setting.wanted(attributes, self.setting.order)
-        n = integer("users", users, 1)
+        n = user_count(users)
         needed = submasks(self.encoding.places_of(wanted), sum(self.encoding.bits))
         asked = needed if self.literal else needed[1:]
         people = self.group_users(n)[np.searchsorted(self.masks, asked)]

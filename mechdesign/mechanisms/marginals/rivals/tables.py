@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import DataError
 from mechdesign.core.randomness import Rng, bit_source, numpy_generator
-from mechdesign.core.validation import integer
+from mechdesign.core.validation import user_count
 from mechdesign.mechanisms.marginals.rivals.base import Rival, Setting, cell_numbers, gibibytes, spaced
 from mechdesign.mechanisms.marginals.rivals.cells import Array, CellOracle, Codes
 
@@ -149,7 +149,7 @@ class AllMarginals(Rival):
     def predicted_error(self, attributes: Sequence[int], users: int, table: Array | None = None) -> float:
         """Return the expected squared error: noise of the groups that are asked, and of sampling them."""
         wanted = self.setting.wanted(attributes, self.setting.order)
-        n, cells = integer("users", users, 1), self.setting.cells(wanted)
+        n, cells = user_count(users), self.setting.cells(wanted)
         asked, noise = 0, 0.0
         for group, people in zip(self.groups, self.group_users(n).tolist(), strict=True):
             if set(wanted) <= set(group):

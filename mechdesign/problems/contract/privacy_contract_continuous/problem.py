@@ -16,7 +16,7 @@ from mechdesign.audit.incentives import audit_menu
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
-from mechdesign.core.validation import in_range, integer
+from mechdesign.core.validation import in_range, integer, user_count
 from mechdesign.mechanisms.contract.menu import ContractMenu, Terms
 from mechdesign.mechanisms.noise import Noise, noise_of
 from mechdesign.problems.contract.allocation import Limits
@@ -103,7 +103,7 @@ class PrivacyContractContinuous(Problem[ContractMenu]):
         object.__setattr__(
             self, "confidence", in_range("confidence", self.confidence, 0.0, 1.0, high_open=True)
         )
-        integer("users", self.users, 1, 10**18)
+        user_count(self.users)
         integer("cells", self.cells, 2, 1_000_000)
         noise_of(self.noise)
         if self.limits.low > self.limits.high:

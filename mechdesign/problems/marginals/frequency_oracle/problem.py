@@ -10,7 +10,7 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.method import Outcome
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
-from mechdesign.core.validation import integer, privacy_epsilon
+from mechdesign.core.validation import integer, privacy_epsilon, user_count
 from mechdesign.mechanisms.kary import KaryResponse
 from mechdesign.mechanisms.labels import Labels
 from mechdesign.mechanisms.oracles import SupportOracle
@@ -96,7 +96,7 @@ class FrequencyOracle(Problem[KaryResponse | SupportOracle]):
             raise ParameterError(
                 f"epsilon: {self.epsilon:g} leaves no variance to speak of; give at most {LARGEST:g}"
             )
-        self._set("users", integer("users", self.users, 1))
+        self._set("users", user_count(self.users))
         if self.max_report_bits is not None:
             self._set("max_report_bits", integer("max_report_bits", self.max_report_bits, 1))
         if self.labels is not None:
@@ -107,6 +107,11 @@ class FrequencyOracle(Problem[KaryResponse | SupportOracle]):
 
     def _set(self, field: str, value: Any) -> None:
         object.__setattr__(self, field, value)
+
+    @property
+    def planned_users(self) -> int | None:
+        """How many people will report; None for the default of 1, which is a unit and no plan."""
+        return self.users if self.users > 1 else None
 
     # Judging candidates
 

@@ -16,7 +16,7 @@ from mechdesign.core.errors import ParameterError
 from mechdesign.core.numbers import shown
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
 from mechdesign.core.text import abridged
-from mechdesign.core.validation import choice, in_range, integer, privacy_epsilon
+from mechdesign.core.validation import choice, in_range, integer, privacy_epsilon, user_count
 from mechdesign.mechanisms.marginals import MarginalRelease
 from mechdesign.problems.marginals.marginal_views import building, judging
 from mechdesign.problems.marginals.marginal_views.prediction import ORACLES
@@ -120,7 +120,7 @@ class MarginalViews(Problem[MarginalRelease]):
         sizes = checked_sizes(self.attributes)
         self._set("attributes", sizes)
         self._set("names", checked_names(self.names, len(sizes)))
-        self._set("users", integer("users", self.users, 1))
+        self._set("users", user_count(self.users))
         self._set("epsilon", privacy_epsilon(self.epsilon))
         if self.epsilon and not LEAST_EPSILON <= self.epsilon <= LARGEST_EPSILON:
             raise ParameterError(
@@ -225,6 +225,11 @@ class MarginalViews(Problem[MarginalRelease]):
         found: Any = self.attributes
         checked: tuple[int, ...] = found
         return checked
+
+    @property
+    def planned_users(self) -> int:
+        """How many people will report."""
+        return self.users
 
     @property
     def most_views(self) -> int:
