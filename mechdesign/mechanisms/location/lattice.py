@@ -22,6 +22,9 @@ from mechdesign.mechanisms.location.radial import RadialWeights, lengths, radial
 
 Array = NDArray[np.float64]
 
+MOST_STEPS = 1 << 20
+"""Along a side of the area; fewer cells than that squared are held."""
+
 STEPS = 8
 """Steps of the lattice in 1 / epsilon, where no step is given."""
 
@@ -75,6 +78,12 @@ class PlanarLattice(LocationMechanism):
         spans = (self.area[2] - self.area[0], self.area[3] - self.area[1])
         if min(spans) < self.step:
             raise ParameterError(f"step: {self.step:g} is larger than a side of the area; give a smaller one")
+        most = max(span / self.step for span in spans)
+        if most > MOST_STEPS:
+            raise ParameterError(
+                f"step: {self.step:g} goes {most:.3g} times into a side of the area, {MOST_STEPS} at most; "
+                "give a larger one"
+            )
         self.rows, self.columns = (math.floor(span / self.step) + 1 for span in spans)
         self.weights = (
             radial_weights(self.epsilon, self.step, self.rows, self.columns) if weights is None else weights

@@ -40,6 +40,7 @@ class AuctionHorizon(Problem[OnlineAuction]):
     Parameters
     ----------
     users, tasks, slots : int
+        How many there are of each.
     epsilon : number > 0
         The announced privacy level; a user costs sensing + privacy * epsilon.
     participation : number in [0, 1)
@@ -49,6 +50,7 @@ class AuctionHorizon(Problem[OnlineAuction]):
     generator : {"fixed", "redrawn"}
         Whether a user keeps its costs and tasks, or draws them anew in each slot.
     seed : int
+        Of the drawn users and requirements.
     value_range : number > 0
         zeta: the length of the interval the data lie in.
 

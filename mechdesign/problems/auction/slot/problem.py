@@ -16,7 +16,7 @@ from mechdesign.audit.auctions import coverage, individual_rationality, truthful
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.method import Outcome
-from mechdesign.core.numbers import rational
+from mechdesign.core.numbers import rational, shown
 from mechdesign.core.parameters import Generators
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
 from mechdesign.core.types import Matrix, Vector
@@ -139,10 +139,13 @@ class AuctionSlot(Problem[OnlineAuction]):
         if self.backlog is not None:
             self._set("backlog", checked_backlog(self.backlog, len(self.bids)))
         if self.task_names is not None:
-            self._set("task_names", tuple(self.task_names))
-            if len(self.task_names) != len(self.requirements):
+            names: object = self.task_names
+            if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
+                raise ParameterError(f"task_names: expected a list of names, got {shown(names)}")
+            self._set("task_names", tuple(names))
+            if len(names) != len(self.requirements):
                 raise ParameterError(
-                    f"task_names: {len(self.task_names)} for {len(self.requirements)} tasks; give one each"
+                    f"task_names: {len(names)} for {len(self.requirements)} tasks; give one each"
                 )
         _ = self.slot  # a cost beyond what can be paid is refused here
 

@@ -199,6 +199,8 @@ def why_not(problem: RandomizedResponse) -> str | None:
     if problem.size**2 * problem.reports > LARGEST:
         return f"{problem.size} answers and {problem.reports} reports are too many for it"
     factors = problem.epsilon * distance
+    if not factors.any():
+        return "no report may tell any two answers apart, so every channel has equal rows"
     if ((factors > 0) & (factors < CLOSEST)).any():
         return f"some answers have a distance below {CLOSEST:g} / epsilon that is not 0"
     if row_count(problem) <= SIMPLEX_ROWS:

@@ -50,6 +50,9 @@ def distance_matrix(distance: str | Array, size: int) -> Array:
     )
 
 
+LONGEST_STEP = 1e100
+"""The squares of longer steps are beyond double precision."""
+
 MOST_PLACES = 4096
 """Places of a generated grid; all their distances are computed."""
 
@@ -67,7 +70,7 @@ def grid(rows: int, columns: int, step: float = 1.0) -> Array:
         raise ParameterError(
             f"distance: {high} x {wide} places are more than {MOST_PLACES}; give a coarser grid"
         )
-    apart = in_range("distance.step", step, 0.0, math.inf, low_open=True, high_open=True)
+    apart = in_range("distance.step", step, 0.0, LONGEST_STEP, low_open=True)
     up, across = np.divmod(np.arange(high * wide), wide)
     places: Array = np.column_stack([across, up]) * apart
     return places

@@ -25,6 +25,9 @@ MOST_POINTS = 1 << 17
 
 BATCH = 1 << 13
 
+WIDEST = 1e9
+"""Beyond this number of noise lengths, or below one over it, no lattice has both noise and places."""
+
 MAX_SIZE = 2000
 """More places would need tables of gigabytes."""
 
@@ -83,6 +86,9 @@ def why_no_noise(problem: RandomizedResponse) -> str | None:
         return "the utility is not linear in the channel"
     if problem.epsilon == 0.0:
         return "with epsilon = 0 the noise would have no end"
+    far = float(np.ptp(places, axis=0).max())
+    if not 1.0 / WIDEST <= problem.epsilon * far <= WIDEST:
+        return f"epsilon times the extent of the places is not from {1.0 / WIDEST:g} to {WIDEST:g}"
     if problem.size > MAX_SIZE:
         return f"{problem.size} places are too many; {MAX_SIZE} at most"
     return None

@@ -63,6 +63,10 @@ def dirichlet(size: int, seed: int, concentration: float = 1.0) -> Array:
     return _normalised(generator.gamma(alpha, size=count) + np.finfo(float).tiny)
 
 
+LARGEST_COUNT = 1e100
+"""Larger counts have sums beyond double precision."""
+
+
 def counts(counts: Any, extra: float = 0.0) -> Array:
     """Return probabilities proportional to counts, each enlarged by ``extra``.
 
@@ -77,6 +81,8 @@ def counts(counts: Any, extra: float = 0.0) -> Array:
         raise ParameterError(
             f"prior.counts: entry {int(np.argmax(numbers < 0))} is negative; give counts >= 0"
         )
+    if max(float(numbers.max()), more) > LARGEST_COUNT:
+        raise ParameterError(f"prior.counts: a count or extra is above {LARGEST_COUNT:g}; divide all by it")
     if not (numbers + more).any():
         raise ParameterError("prior.counts: are all 0; give at least one count, or extra > 0")
     return _normalised(numbers + more)

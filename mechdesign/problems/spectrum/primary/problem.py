@@ -46,6 +46,7 @@ class SpectrumPrimary(Problem[Mechanism]):
     distance : number
         d_m: between the two users, less the protection radius. Where it is at most s nobody can be served.
     widening : {"mean", "exponential"}
+        Whether the utility is taken at the mean widening, or expected over the drawn one.
 
     Raises
     ------
