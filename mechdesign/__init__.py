@@ -40,6 +40,7 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares these with w
     from mechdesign.problems.marginals import CoveringDesign, FrequencyOracle
     from mechdesign.problems.mean import MeanChannel, MeanInterval, choose
     from mechdesign.problems.response import RandomizedResponse
+    from mechdesign.problems.shuffle import ShuffleCounting
 
 try:
     __version__ = version("mechdesign")
@@ -62,6 +63,7 @@ __all__ = [
     "PrivacyContractContinuous",
     "Problem",
     "RandomizedResponse",
+    "ShuffleCounting",
     "Solution",
     "choose",
     "compare",

@@ -1,0 +1,61 @@
+"""Protocols by brute force: the exact law of all shuffled messages from that of one client."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from itertools import combinations_with_replacement, permutations
+
+from mechdesign.audit.exponential import exp_lower
+
+Outcome = tuple[int, ...]
+Law = dict[Outcome, Fraction]
+"""Of how often each message was sent."""
+
+
+def added(first: Law, second: Law) -> Law:
+    """Return the law of the messages of two crowds together."""
+    total: Law = {}
+    for one, share in first.items():
+        for other, part in second.items():
+            key = tuple(a + b for a, b in zip(one, other, strict=True))
+            total[key] = total.get(key, Fraction(0)) + share * part
+    return total
+
+
+def view(client: Callable[[int], Law], values: Iterable[int]) -> Law:
+    """Return the law of what a shuffler lets through of these users."""
+    laws = [client(value) for value in values]
+    total = laws[0]
+    for law in laws[1:]:
+        total = added(total, law)
+    return total
+
+
+def divergence(first: Law, second: Law, epsilon: float) -> Fraction:
+    """Return sum (P - e^epsilon Q)_+ exactly, for the rational lower bound of e^epsilon."""
+    bound = exp_lower(epsilon)
+    beyond = (share - bound * second.get(key, Fraction(0)) for key, share in first.items())
+    return sum((part for part in beyond if part > 0), Fraction(0))
+
+
+def worst_divergence(client: Callable[[int], Law], domain: int, users: int, epsilon: float) -> Fraction:
+    """Return the largest divergence over all neighbouring data of so many users."""
+    worst = Fraction(0)
+    for others in combinations_with_replacement(range(domain), users - 1):
+        rest = view(client, others)
+        laws = [added(client(value), rest) for value in range(domain)]
+        for first, second in permutations(range(domain), 2):
+            worst = max(worst, divergence(laws[first], laws[second], epsilon))
+    return worst
+
+
+def law_of(pairs: Iterable[tuple[Iterable[int], Fraction]], alphabet: int) -> Law:
+    """Return the law of counts from lists of messages with their chances."""
+    total: Law = {}
+    for messages, share in pairs:
+        counts = Counter(messages)
+        key = tuple(counts[symbol] for symbol in range(alphabet))
+        total[key] = total.get(key, Fraction(0)) + share
+    return total
