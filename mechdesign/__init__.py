@@ -40,7 +40,7 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares these with w
     from mechdesign.problems.marginals import CoveringDesign, FrequencyOracle
     from mechdesign.problems.mean import MeanChannel, MeanInterval, choose
     from mechdesign.problems.response import RandomizedResponse
-    from mechdesign.problems.shuffle import ShuffleCounting
+    from mechdesign.problems.shuffle import ShuffleCounting, ShuffleHistogram, ShuffleSum
 
 try:
     __version__ = version("mechdesign")
@@ -64,6 +64,8 @@ __all__ = [
     "Problem",
     "RandomizedResponse",
     "ShuffleCounting",
+    "ShuffleHistogram",
+    "ShuffleSum",
     "Solution",
     "choose",
     "compare",

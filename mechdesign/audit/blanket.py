@@ -13,9 +13,10 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mechdesign.audit.exponential import exp_lower, float_down
-from mechdesign.audit.mass import UNIT, Divergence, Mass, binomial, positive_sum
+from mechdesign.audit.mass import UNIT, Divergence, Mass, binomial, hockey_stick, positive_sum
 
 HALF = Fraction(1, 2)
 
@@ -41,16 +42,25 @@ def coins_divergence(coins: int, own: Fraction, other: Fraction, epsilon: float)
     >>> round(coins_divergence(1, Fraction(1), Fraction(0), 0.0), 12)
     0.5
     """
+    if _alone(own, other, epsilon):
+        return 0.0
+    return _among(coins, float(own), float(other), float_down(exp_lower(epsilon)))
+
+
+def _alone(own: Fraction, other: Fraction, epsilon: float) -> bool:
+    """Whether the own message is private without any crowd: no term of any sum is positive."""
     rational = exp_lower(epsilon)
-    if own <= rational * other and other <= rational * own:
-        return 0.0  # the own message alone is private enough: no term is positive
+    return own <= rational * other and other <= rational * own
+
+
+def _among(coins: int, own: float, other: float, exponential: float) -> Divergence:
     law = binomial(coins, HALF)
     size = len(law.mass) + 1
-    here, before = law.on(law.low, size), law.shifted(1).on(law.low, size)
-    a, b = float(own), float(other)
-    exponential = float_down(rational)
-    top = (a * before.upper() + b * here.upper()) * (1.0 + 4.0 * UNIT)
-    bottom = (b * before.lower() + a * here.lower()) * (exponential * (1.0 - 4.0 * UNIT))
+    upper, lower = np.zeros((2, size)), np.zeros((2, size))
+    upper[0, 1:] = upper[1, :-1] = law.upper()  # the own message stands for the first, or for the second
+    lower[0, 1:] = lower[1, :-1] = law.lower()
+    top = (own * upper[0] + other * upper[1]) * (1.0 + 4.0 * UNIT)
+    bottom = (other * lower[0] + own * lower[1]) * (exponential * (1.0 - 4.0 * UNIT))
     return min(1.0, positive_sum(top - bottom) + law.tail)
 
 
@@ -80,12 +90,67 @@ def blanket_divergence(
     >>> round(blanket_divergence(2, Fraction(1, 2), Fraction(1), Fraction(0), 0.0), 12)  # 1/4 + 1/4 + 1/8
     0.625
     """
+    if _alone(own, other, epsilon):
+        return 0.0
     number: Mass = binomial(trials, chance)
     deviation = math.sqrt(trials * float(chance) * float(1 - chance))
-    width = max(1, int(deviation / FINENESS))
-    starts = np.arange(0, len(number.mass), width)
-    shares = np.add.reduceat(number.upper(), starts) * (1.0 + (width + 2) * UNIT)
+    starts = _starts(number, trials * float(chance), deviation)
+    longest = int(np.diff(np.append(starts, len(number.mass))).max())
+    shares = np.add.reduceat(number.upper(), starts) * (1.0 + (longest + 2) * UNIT)
+    exponential, a, b = float_down(exp_lower(epsilon)), float(own), float(other)
     total = 0.0
     for start, share in zip(starts.tolist(), shares.tolist(), strict=True):
-        total += share * coins_divergence(number.low + start, own, other, epsilon)
+        total += share * _among(number.low + start, a, b, exponential)
     return min(1.0, total * (1.0 + (len(starts) + 4) * UNIT) + number.tail)
+
+
+@lru_cache(maxsize=1024)
+def group_divergence(trials: int, flip: Fraction, bits: int, epsilon: float) -> Divergence:
+    """Return the divergence of all ones and all zeros of one user, flipped bits among others' flipped bits.
+
+    Parameters
+    ----------
+    trials : int
+        The bits of all others; each is a fair coin with the chance 2 flip.
+    flip : Fraction
+        Below 1/2.
+    bits : int
+        Of the user.
+    epsilon : float
+
+    Notes
+    -----
+    The number of ones of a user with u true ones has a likelihood ratio that rises with u, and fair coins
+    keep it so. So half lines are the best events, their chance rises with u, and the pair of all bits and
+    none is the worst one.
+
+    Examples
+    --------
+    >>> group_divergence(50, Fraction(1, 4), 1, 0.5) == blanket_divergence(
+    ...     50, Fraction(1, 2), Fraction(3, 4), Fraction(1, 4), 0.5
+    ... )
+    True
+    """
+    if bits == 1:
+        return blanket_divergence(trials, 2 * flip, 1 - flip, flip, epsilon)
+    number, held, free = binomial(trials, 2 * flip), binomial(bits, 1 - flip), binomial(bits, flip)
+    deviation = math.sqrt(trials * float(2 * flip) * float(1 - 2 * flip))
+    starts = _starts(number, trials * float(2 * flip), deviation)
+    longest = int(np.diff(np.append(starts, len(number.mass))).max())
+    shares = np.add.reduceat(number.upper(), starts) * (1.0 + (longest + 2) * UNIT)
+    total = 0.0
+    for start, share in zip(starts.tolist(), shares.tolist(), strict=True):
+        coins = binomial(number.low + start, HALF)
+        total += share * hockey_stick(coins.convolved(held), coins.convolved(free), epsilon)
+    return min(1.0, total * (1.0 + (len(starts) + 4) * UNIT) + number.tail)
+
+
+def _starts(number: Mass, mean: float, deviation: float) -> NDArray[np.int64]:
+    """Return where the groups start: fine ones where the sum has its weight, coarse ones beyond."""
+    fine, coarse = max(1, int(deviation / FINENESS)), max(1, int(deviation))
+    size = len(number.mass)
+    low = min(size, max(0, int(mean - 8.0 * deviation) - number.low))
+    high = min(size, max(low, int(mean + 3.0 * deviation) + 1 - number.low))
+    return np.concatenate(
+        [np.arange(0, low, coarse), np.arange(low, high, fine), np.arange(high, size, coarse)]
+    )

@@ -154,9 +154,10 @@ def binomial(trials: int, chance: Fraction) -> Mass:
     steps = max(len(up), len(down))
     tail = _beyond(mass[-1], (trials - last) / (last + 1.0) * float(odds)) if last < trials else 0.0
     tail += _beyond(mass[0], first / (trials - first + 1.0) * float(1 / odds)) if first else 0.0
-    total = math.fsum(mass)
-    # Four roundings a step, as many for the sum, one for the quotient; the missing tail makes shares smaller.
-    error = grown(4.0 * steps * UNIT, 4.0 * steps * UNIT, 4.0 * UNIT, 2.0 * tail / total)
+    total = float(np.sum(mass))
+    # Four roundings a step, as many again in the sum and one for each of its terms, one for the quotient;
+    # the missing tail makes shares smaller.
+    error = grown(8.0 * steps * UNIT, len(mass) * UNIT, 4.0 * UNIT, 2.0 * tail / total)
     return Mass(first, mass / total, error, 2.0 * tail / total)
 
 

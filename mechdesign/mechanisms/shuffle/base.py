@@ -55,6 +55,10 @@ class Protocol(Mechanism):
     def parameters(self) -> dict[str, Any]:
         """Return what the clients run on, as plain values, beside the promise."""
 
+    def setting(self) -> dict[str, Any]:
+        """Return what people's values are, beside the promise: categories, labels, a precision."""
+        return {}
+
     @property
     @abstractmethod
     def least_delta(self) -> float:
@@ -244,7 +248,8 @@ class Protocol(Mechanism):
 
     def content(self) -> dict[str, Any]:
         """Return the promise and what the clients run on."""
-        return {**self.promise.as_dict(), "calibration": self.calibration, **self.parameters()}
+        promise = {**self.promise.as_dict(), "calibration": self.calibration}
+        return {**promise, **self.setting(), **self.parameters()}
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> Self:
@@ -259,7 +264,8 @@ class Protocol(Mechanism):
 
     def _figures(self) -> str:
         promise = self.promise
-        shown = ", ".join(f"{key}={value}" for key, value in self.parameters().items() if _short(value))
+        given = {**self.setting(), **self.parameters()}
+        shown = ", ".join(f"{key}={value}" for key, value in given.items() if _short(value))
         honest = "" if promise.honest == 1.0 else f", honest={promise.honest:g}"
         return (
             f"{promise.users} users, epsilon={promise.epsilon:g}, delta={promise.delta:g}{honest}, "

@@ -101,13 +101,7 @@ class Cnt2M(CountProtocol):
     @cached_property
     def rmse(self) -> float:
         """The largest over all counts c: c^2 Pr[silent >= c] + E[(silent - n q)^2; silent < c]."""
-        law, users = binomial(self.promise.users, self.chance), self.promise.users
-        number = law.low + np.arange(len(law.mass) + 1, dtype=np.float64)
-        mass = np.append(law.mass, 0.0)
-        above = np.cumsum(mass[::-1])[::-1]
-        squares = mass * (number - users * float(self.chance)) ** 2
-        before = np.concatenate([[0.0], np.cumsum(squares)[:-1]])
-        return math.sqrt(float((number**2 * above + before).max()))
+        return truncated_rmse(self.promise.users, self.chance)
 
     @property
     def least_messages(self) -> int:
@@ -146,3 +140,26 @@ class Cnt2M(CountProtocol):
         limits = NoiseLimits(binomial(users, chance).mirrored().shifted(users), messages - value)
         notes = () if messages > users else ("no more messages than users: the count is taken for 0",)
         return TotalEstimate("count", value, error, users, messages, limits, notes)
+
+
+def truncated_rmse(users: int, chance: Fraction) -> float:
+    """Return the worst root mean squared error of a count that is taken for 0 up to the number of users.
+
+    Parameters
+    ----------
+    users : int
+    chance : Fraction
+        Of each user's staying silent.
+
+    Examples
+    --------
+    >>> round(truncated_rmse(2, Fraction(1, 2)) ** 2, 12)  # of two: 2^2 with 1/4, (0 - 1)^2 with 1/4
+    1.25
+    """
+    law = binomial(users, chance)
+    number = law.low + np.arange(len(law.mass) + 1, dtype=np.float64)
+    mass = np.append(law.mass, 0.0)
+    above = np.cumsum(mass[::-1])[::-1]
+    squares = mass * (number - users * float(chance)) ** 2
+    before = np.concatenate([[0.0], np.cumsum(squares)[:-1]])
+    return math.sqrt(float((number**2 * above + before).max()))

@@ -86,7 +86,7 @@ def calibration_name(value: Any) -> str:
     return choice("calibration", value, CALIBRATIONS)
 
 
-def least_passing(passes: Callable[[int], bool], low: int, high: int, digits: int = 14) -> int | None:
+def least_passing(passes: Callable[[int], bool], low: int, high: int, digits: int = 12) -> int | None:
     """Return about the least whole number that passes; None when the largest one does not.
 
     Parameters
@@ -104,15 +104,13 @@ def least_passing(passes: Callable[[int], bool], low: int, high: int, digits: in
     >>> least_passing(lambda number: number >= 77, 1, 1 << 62)
     77
     """
-    if not passes(high):
-        return None
-    if passes(low):
-        return low
-    fails, holds = low, high
+    fails, holds = low - 1, low
+    while not passes(holds):  # in steps from below: what passes by far may take far longer to look at
+        if holds >= high:
+            return None
+        fails, holds = holds, min(high, 4 * holds + 1)
     while holds - fails > max(1, holds >> digits):
-        # by powers of two while the ends are far apart, then by halves
-        far = holds > 4 * max(fails, 1)
-        middle = math.isqrt(max(fails, 1) * holds) if far else (fails + holds) // 2
+        middle = (fails + holds) // 2
         if passes(middle):
             holds = middle
         else:

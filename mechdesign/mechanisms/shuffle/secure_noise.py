@@ -99,7 +99,13 @@ class SecureNoise:
                 f"{allowed} shares a user mix too little among {promise.honest_users} honest users; "
                 f"{'give more users' if shares is None else f'allow {shares} messages'}"
             )
-        return cls(promise, sensitivity, largest, ratio, depth, shares, modulus)
+        found = cls(promise, sensitivity, largest, ratio, depth, shares, modulus)
+        if found.least_delta > promise.delta:
+            raise OutOfReachError(
+                f"the noise does not fit into a table of {DEEPEST} numbers; give a larger epsilon, or a "
+                "smaller precision"
+            )
+        return found
 
     def parameters(self) -> dict[str, int]:
         """Return what a client runs on."""

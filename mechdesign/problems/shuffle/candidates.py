@@ -33,13 +33,16 @@ class Case:
     local_cap : float or None
         The largest epsilon of a user's own messages before they are shuffled.
     size : int
-        Categories of a histogram, steps of a sum; 0 for a count.
+        Categories of a histogram, steps of a sum; 0 where there is none.
+    labels : tuple of str or None
+        Names of the categories.
     """
 
     promise: Promise
     max_messages: int | None = None
     local_cap: float | None = None
     size: int = 0
+    labels: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -119,12 +122,9 @@ class Choosing:
     def case(self) -> Case:
         """What protocols have to fit."""
         values = vars(self)
-        return Case(values["_promise"], values["max_messages"], values.get("local_cap"), self.size)
-
-    @property
-    def size(self) -> int:
-        """Categories or steps, where the problem has them."""
-        return 0
+        size = values.get("categories") or values.get("precision") or 0
+        labels = values.get("labels")
+        return Case(values["_promise"], values["max_messages"], values.get("local_cap"), size, labels)
 
     def candidates(self) -> dict[str, Protocol | Reason]:
         """Return for each kind that is asked for its protocol, or why there is none."""
@@ -140,8 +140,13 @@ class Choosing:
         known = {kind.protocol.type: kind.protocol for kind in self.kinds}
         if name not in known:
             raise ParameterError(f"protocol: {shown(name)} is none of {', '.join(known)}")
-        calibration = parameters.pop("calibration")
-        return known[name](self.case.promise, calibration, **parameters)
+        parameters.update(self.setting)
+        return known[name](self.case.promise, parameters.pop("calibration"), **parameters)
+
+    @property
+    def setting(self) -> dict[str, Any]:
+        """What the problem says of people's values; it is no variable."""
+        return {}
 
     # Judging candidates
 
@@ -181,7 +186,9 @@ class Choosing:
 
 def variables_of(protocol: Protocol) -> dict[str, Any]:
     """Return the variables that describe a protocol."""
-    return {"protocol": protocol.type, "calibration": protocol.calibration, **protocol.parameters()}
+    found = {"protocol": protocol.type, "calibration": protocol.calibration}
+    steps = protocol.setting().get("precision")
+    return {**found, **({} if steps is None else {"precision": steps}), **protocol.parameters()}
 
 
 def notes_of(protocol: Protocol) -> Mapping[str, Any]:
