@@ -40,7 +40,13 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares these with w
     from mechdesign.problems.marginals import CoveringDesign, FrequencyOracle
     from mechdesign.problems.mean import MeanChannel, MeanInterval, choose
     from mechdesign.problems.response import RandomizedResponse
-    from mechdesign.problems.shuffle import ShuffleCounting, ShuffleHistogram, ShuffleSum
+    from mechdesign.problems.shuffle import (
+        ShuffleAmplification,
+        ShuffleCounting,
+        ShuffleHistogram,
+        ShuffleLocalBudget,
+        ShuffleSum,
+    )
 
 try:
     __version__ = version("mechdesign")
@@ -63,8 +69,10 @@ __all__ = [
     "PrivacyContractContinuous",
     "Problem",
     "RandomizedResponse",
+    "ShuffleAmplification",
     "ShuffleCounting",
     "ShuffleHistogram",
+    "ShuffleLocalBudget",
     "ShuffleSum",
     "Solution",
     "choose",

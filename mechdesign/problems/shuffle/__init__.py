@@ -1,9 +1,18 @@
-"""The shuffle model: protocols whose messages are mixed before anybody sees them."""
+"""The shuffle model: how private shuffled reports are, what each needs by itself, and protocols that run."""
 
+from mechdesign.problems.shuffle.amplification.problem import ShuffleAmplification
 from mechdesign.problems.shuffle.counting.problem import ShuffleCounting
 from mechdesign.problems.shuffle.histogram.problem import ShuffleHistogram
+from mechdesign.problems.shuffle.local_budget.problem import ShuffleLocalBudget
 from mechdesign.problems.shuffle.sum.problem import ShuffleSum
 
-PROBLEMS = (ShuffleCounting, ShuffleHistogram, ShuffleSum)
+PROBLEMS = (ShuffleAmplification, ShuffleCounting, ShuffleHistogram, ShuffleLocalBudget, ShuffleSum)
 
-__all__ = ["PROBLEMS", "ShuffleCounting", "ShuffleHistogram", "ShuffleSum"]
+__all__ = [
+    "PROBLEMS",
+    "ShuffleAmplification",
+    "ShuffleCounting",
+    "ShuffleHistogram",
+    "ShuffleLocalBudget",
+    "ShuffleSum",
+]

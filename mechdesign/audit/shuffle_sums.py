@@ -1,0 +1,199 @@
+r"""Bounds of the hockey-stick divergence of shuffled reports, for the laws that k-ary response leads to.
+
+All are of the form (docs/families/shuffle.md)
+
+    delta(eps) = (s (E-1)(1+e) / n) E (N - c/2 - tanh(eps/2) Y(c, M))_+ ,
+    Y(c, M) = ((E+1) c / 2 + r M) / (E-1),    E = e^eps0,  e = e^eps,
+
+with c ~ Bin(n, 2u) reports that distinguish the two inputs, N ~ Bin(c, 1/2) of them for the first, and M
+reports of the rest, for which there is M ~ Bin(n-c, v) in a bound and M = n - c in an attack.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.audit.binomials import UNIT, Excess, Window, binomial, excess
+
+Doubles = NDArray[np.float64]
+
+MOST_USERS = 10**9
+"""More users are not looked at: they only help, so that a bound for these holds for more as well."""
+
+GROUPS = 8.0
+"""Groups of numbers of pairs c in a standard deviation."""
+
+FEW_USERS = 4096
+"""With no more users M has its own law for each number of pairs."""
+
+PLACES = 4.0
+"""Places of M in a standard deviation."""
+
+
+@dataclass(frozen=True)
+class Law:
+    """How many reports there are of each kind.
+
+    Attributes
+    ----------
+    local_epsilon : float
+    odds_pair : float
+        2u / (1 - 2u): the odds that a report is one of those that distinguish the pair.
+    odds_rest : float
+        Of the other ones, the odds that a report counts among M.
+    rest : float
+        r, the weight of M.
+    scale : float
+        s.
+    """
+
+    local_epsilon: float
+    odds_pair: float
+    odds_rest: float = 0.0
+    rest: float = 0.0
+    scale: float = 1.0
+
+
+def kary_law(local_epsilon: float, size: int) -> Law:
+    """Return the law of the blanket of k-ary response; of size 2 it bounds every randomizer.
+
+    Examples
+    --------
+    >>> kary_law(1.0, 2).odds_pair * math.expm1(1.0)
+    2.0
+    """
+    excess = math.expm1(local_epsilon)
+    return Law(local_epsilon, 2.0 / (excess + (size - 2)), (size - 2) / excess, 1.0 if size > 2 else 0.0)
+
+
+def clones_law(local_epsilon: float) -> Law:
+    """Return the law of the clones of Feldman, McMillan and Talwar (2021), theorem 3.2."""
+    grown = math.exp(local_epsilon)
+    return Law(local_epsilon, 1.0 / math.expm1(local_epsilon), scale=2.0 * grown / (grown + 1.0))
+
+
+class Divergence:
+    """An upper bound of delta as a function of the central epsilon; the costly part is done once.
+
+    Parameters
+    ----------
+    users : int
+        n, at least 1.
+    law : Law
+    delta : float
+        The delta that matters: windows leave out a small part of it.
+    """
+
+    def __init__(self, users: int, law: Law, delta: float) -> None:
+        self.users, self.law = min(users, MOST_USERS), law
+        self.less_one = math.expm1(law.local_epsilon)
+        self.tail = 1e-9 * delta / (law.scale * math.exp(law.local_epsilon))
+        outer = binomial(self.users, law.odds_pair, self.tail)
+        self.outside = outer.below + outer.above
+        self.least = outer.first
+        self.places, self.masses = self._rest(outer.first)
+        sums: list[Excess] = []
+        offsets, starts, sizes, cells, weights = [], [], [], [], []
+        start = 0
+        for low, high, share, part in groups(outer, GROUPS):
+            coins = Excess(high, 1.0, self.tail, upper=True, from_mean=True)
+            points, masses = self._points(low, high, share, part)
+            size = len(coins.tails)
+            sums.append(coins)
+            cells.append(points)
+            weights.append(masses * (coins.factor * outer.upper))
+            offsets.append(np.full(len(points), 0.5 * high - coins.first))
+            starts.append(np.full(len(points), start))
+            sizes.append(np.full(len(points), size - 1))
+            start += size
+        self.tails = np.concatenate([item.tails for item in sums])
+        self.integral = np.concatenate([item.integral for item in sums])
+        self.cells, self.weights = np.concatenate(cells), np.concatenate(weights)
+        self.offset = np.concatenate(offsets)
+        self.start, self.size = np.concatenate(starts), np.concatenate(sizes)
+
+    def _rest(self, pairs: int) -> tuple[Doubles, Doubles]:
+        """Return places and masses of M when there are so many pairs."""
+        if self.law.odds_rest == 0.0:
+            return np.zeros(1), np.ones(1)
+        return spread(binomial(self.users - pairs, self.law.odds_rest, self.tail), PLACES)
+
+    def _points(self, low: int, high: int, share: float, part: float) -> tuple[Doubles, Doubles]:
+        """Return values of Y and their masses for a group of c from low to high.
+
+        ``share`` is the mass of the group and ``part`` where its mean lies, from 0 to 1. The group is moved
+        to its ends, and M has the law for the least c, but for its mean: both keep means and spread more.
+        """
+        if low == high and self.users <= FEW_USERS:
+            places, masses = self._rest(low)
+            return self._cost(low, places), share * masses
+        chance = self.law.odds_rest / (1.0 + self.law.odds_rest)
+        ends = [self._cost(c, self.places - (c - self.least) * chance) for c in (low, high)]
+        if low == high:
+            return ends[0], share * self.masses
+        halves = [share * (1.0 - part) * self.masses, share * part * self.masses]
+        return np.concatenate(ends), np.concatenate(halves)
+
+    def _cost(self, pairs: int, rest: Doubles) -> Doubles:
+        cost: Doubles = (0.5 * (self.less_one + 2.0) * pairs + self.law.rest * rest) / self.less_one
+        # Of a difference in ``rest`` the error is that of its parts.
+        return cost - 16.0 * UNIT * (self.less_one + 2.0 + self.law.rest) * self.users / self.less_one
+
+    def __call__(self, epsilon: float) -> float:
+        """Return the bound of delta at a central epsilon >= 0."""
+        distances = self.offset + self.cells * math.tanh(0.5 * epsilon)
+        distances -= 64.0 * UNIT * (np.abs(distances) + self.users)
+        found = excess(self.tails, self.integral, distances, True, self.start, self.size)
+        total = float((self.weights * found).sum()) * (1.0 + 4.0 * (len(found) + 32) * UNIT)
+        factor = self.law.scale * self.less_one * (1.0 + math.exp(epsilon)) / self.users
+        largest = self.law.scale * (self.less_one + 1.0)
+        return min(1.0, total * factor + 1.01 * largest * self.outside)
+
+
+def groups(window: Window, parts: float) -> list[tuple[int, int, float, float]]:
+    """Return (low, high, mass, relative place of the mean) of groups of neighbouring numbers."""
+    width = max(1, int(_deviation(window) / parts))
+    found = []
+    for start in range(0, len(window.probability), width):
+        piece = window.probability[start : start + width]
+        share = float(piece.sum())
+        if share == 0.0:
+            continue
+        last = len(piece) - 1
+        part = float((np.arange(len(piece)) * piece).sum()) / (share * last) if last else 0.0
+        found.append((window.first + start, window.first + start + last, share, min(part, 1.0)))
+    return found
+
+
+def spread(window: Window, parts: float) -> tuple[Doubles, Doubles]:
+    """Return few places and masses that have the mean of the window's law and are spread at least as far.
+
+    What the window leaves out below is put at 0, what it leaves out above at its end.
+    """
+    count = len(window.probability)
+    width = max(1, int(_deviation(window) / parts))
+    if width == 1:
+        places, masses = window.values, window.probability * window.upper
+    else:
+        blocks = -(-count // width)
+        padded = np.zeros(blocks * width)
+        padded[:count] = window.probability
+        table = padded.reshape(blocks, width)
+        steps = np.arange(width, dtype=np.float64)
+        masses = np.zeros(blocks + 1)
+        masses[:-1] += (table * (width - steps)).sum(axis=1) / width
+        masses[1:] += (table * steps).sum(axis=1) / width
+        places = window.first + width * np.arange(blocks + 1, dtype=np.float64)
+        masses *= window.upper * (1.0 + 4.0 * (width + 8) * UNIT)
+    places, masses = np.append(places, 0.0), np.append(masses, window.below)
+    masses[-2] += window.above
+    return places, masses
+
+
+def _deviation(window: Window) -> float:
+    mean = float((window.values * window.probability).sum())
+    return math.sqrt(float(((window.values - mean) ** 2 * window.probability).sum()))

@@ -1,0 +1,1 @@
+"""The problem ``shuffle-amplification``, its methods and its quantities."""

@@ -1,0 +1,26 @@
+"""``shuffle-amplification`` of binary randomized response over all data of the others, in ranges of them."""
+
+from mechdesign.core.method import Method, Outcome
+from mechdesign.problems.shuffle.amplification.outcomes import outcome
+from mechdesign.problems.shuffle.amplification.problem import ShuffleAmplification
+from mechdesign.problems.shuffle.judge import binary, why_not_binary
+
+
+def run(problem: ShuffleAmplification) -> Outcome:
+    """Return the least central epsilon for which delta is proven in every range of the data."""
+    setting = problem.setting
+    epsilon = 0.0
+    if problem.local_epsilon > 0.0:
+        epsilon = binary(setting).least(setting.delta, setting.local_epsilon)
+    return outcome(problem, epsilon, "proven here; rounding and omitted tails are added", "bisection")
+
+
+METHOD = Method(
+    name="binary",
+    problem=ShuffleAmplification,
+    kind="numeric",
+    preference=15,
+    summary="all data of binary randomized response, in ranges of them, rounded up",
+    run=run,
+    why_not=lambda problem: why_not_binary(problem.setting),
+)

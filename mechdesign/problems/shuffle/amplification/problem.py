@@ -1,0 +1,109 @@
+"""The problem ``shuffle-amplification``: how private reports are once they are shuffled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.errors import ParameterError
+from mechdesign.core.problem import Candidate, Problem, Sense, Variables
+from mechdesign.mechanisms import Mechanism
+from mechdesign.problems.shuffle.judge import Setting, attacked
+from mechdesign.problems.shuffle.parameters import delta_of, epsilon_of, honest_of, honest_users, users_of
+from mechdesign.problems.shuffle.randomizers import plain, randomizer_of
+from mechdesign.problems.shuffle.theorems import Case
+from mechdesign.problems.shuffle.verdicts import central_privacy, optimality
+
+
+@dataclass(frozen=True, repr=False)
+class ShuffleAmplification(Problem[Mechanism]):
+    r"""The smallest central epsilon that is proven for shuffled reports of a local randomizer.
+
+    ::
+
+        minimise    epsilon
+        such that   Pr[shuffled reports of D in S] <= e^epsilon Pr[shuffled reports of D' in S] + delta
+                    for all sets S and all data D, D' that differ in one honest user
+
+    Parameters
+    ----------
+    users : int
+        How many people report, at least 2.
+    local_epsilon : float
+        What each report keeps by itself, with delta 0; from 0 to 100.
+    delta : float
+        From above 0 to below 1.
+    randomizer : "any" or mapping
+        What is known of the randomizer, the same for all: nothing but its epsilon; ``{name = "k-ary",
+        size = k}``, randomized response on k values; or ``{name = "channel", channel = [[...], ...]}``, a row
+        of probabilities of reports for each input.
+    honest : float
+        The least fraction of users who follow the protocol, in (0, 1]; all others may help the attacker.
+
+    Raises
+    ------
+    ParameterError
+        Naming the field, what is wrong and the remedy.
+
+    Notes
+    -----
+    Source: Wang and Meng (2022), section 2.3, theorems 1 to 4; docs/families/shuffle.md for the proofs.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> solution = md.solve(md.ShuffleAmplification(users=1000000, local_epsilon=1.0, delta=1e-6))
+    >>> print(f"{solution.value:.6f} is proven, {solution.bound:.6f} is not enough")
+    0.003514 is proven, 0.003079 is not enough
+    """
+
+    name: ClassVar[str] = "shuffle-amplification"
+    sense: ClassVar[Sense] = "min"
+    summary: ClassVar[str] = "how private shuffled reports are, proven, beside what an attack achieves"
+
+    users: int
+    local_epsilon: float
+    delta: float
+    randomizer: str | Mapping[str, Any] = "any"
+    honest: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "users", users_of(self.users))
+        object.__setattr__(self, "local_epsilon", epsilon_of("local_epsilon", self.local_epsilon))
+        object.__setattr__(self, "delta", delta_of(self.delta))
+        object.__setattr__(self, "randomizer", plain(self.randomizer))
+        object.__setattr__(self, "honest", honest_of(self.honest))
+        described = self.setting.randomizer
+        if described.kind == "channel" and described.epsilon > self.local_epsilon * (1.0 + 1e-9):
+            raise ParameterError(
+                f"randomizer: channel: its local epsilon is {described.epsilon:.10g}, above local_epsilon = "
+                f"{self.local_epsilon:g}; state at least that"
+            )
+
+    @cached_property
+    def setting(self) -> Setting:
+        """The honest users, their randomizer and delta."""
+        users = honest_users(self.users, self.honest)
+        return Setting(users, self.local_epsilon, self.delta, randomizer_of(self.randomizer))
+
+    @property
+    def case(self) -> Case:
+        """What closed forms are asked about."""
+        randomizer = self.setting.randomizer
+        return Case(self.setting.users, self.delta, randomizer.size if randomizer.kind == "k-ary" else 0)
+
+    def objective(self, variables: Variables) -> float:
+        """Return the central epsilon."""
+        return float(variables["central_epsilon"])
+
+    def residuals(self, variables: Variables) -> dict[str, float]:
+        """Return by which part the delta of an attack exceeds delta; above 0 the epsilon is refuted."""
+        found, _ = attacked(self.setting, self.objective(variables))
+        return {"attacked": max(0.0, found / self.delta - 1.0)}
+
+    def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
+        """Return whether delta is proven at this epsilon, and how far the epsilon is from an attacked one."""
+        return central_privacy(self.setting, self.objective(solution.variables)), optimality(solution)

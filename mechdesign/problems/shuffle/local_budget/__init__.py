@@ -1,0 +1,1 @@
+"""The problem ``shuffle-local-budget``, its methods and its quantities."""

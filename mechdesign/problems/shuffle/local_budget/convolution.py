@@ -1,0 +1,39 @@
+"""``shuffle-local-budget`` by convolution on a lattice: whether a channel is enough, or how much noise is."""
+
+from dataclasses import replace
+
+from mechdesign.core.method import Outcome
+from mechdesign.problems.shuffle.judge import lattice, why_no_lattice
+from mechdesign.problems.shuffle.local_budget.outcomes import numeric
+from mechdesign.problems.shuffle.local_budget.problem import ShuffleLocalBudget
+
+GRADE = "Balle et al. (2019), lemma 5.3, evaluated here with all tails"
+
+
+def run(problem: ShuffleLocalBudget) -> Outcome:
+    """Return the local epsilon of a channel if it is enough; of others the largest that is."""
+    randomizer = problem.setting.randomizer
+    if randomizer.kind != "channel":
+        return SEARCH.run(problem)
+    local = randomizer.epsilon
+    delta = lattice(problem.setting_with(local))(problem.central_epsilon)
+    if local > problem.central_epsilon and delta > problem.delta:
+        message = f"for this channel only delta = {delta:.4g} is proven; take one with more noise"
+        return Outcome("infeasible", message=message)
+    source = "the channel has this local epsilon"
+    return Outcome("optimal", {"local_epsilon": local}, local, source, "convolution", notes={"grade": GRADE})
+
+
+def why_not(problem: ShuffleLocalBudget) -> str | None:
+    """Say why it does not apply, if so."""
+    setting = problem.setting
+    if setting.randomizer.kind != "channel":
+        return None
+    return why_no_lattice(replace(setting, local_epsilon=setting.randomizer.epsilon))
+
+
+SEARCH = numeric(
+    "convolution", 30, "privacy blanket by convolution of positive terms, rounded up", GRADE, lattice, why_not
+)
+
+METHOD = replace(SEARCH, run=run)

@@ -1,0 +1,86 @@
+"""What methods for ``shuffle-local-budget`` hand back: a local epsilon beside one that is attacked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from mechdesign.core.method import Method, Outcome
+from mechdesign.problems.shuffle.judge import Curve, Setting, bracket, guessed, refuted_local
+from mechdesign.problems.shuffle.local_budget.problem import ShuffleLocalBudget
+from mechdesign.problems.shuffle.theorems import LARGEST, Theorem
+from mechdesign.problems.shuffle.verdicts import OPTIMALITY
+
+
+@lru_cache(maxsize=32)
+def _refuted(setting: Setting, central_epsilon: float) -> tuple[float, str]:
+    return refuted_local(setting, central_epsilon)
+
+
+def outcome(problem: ShuffleLocalBudget, epsilon: float, grade: str, solver: str, **notes: Any) -> Outcome:
+    """Return a local epsilon with an attacked one as its bound; ``optimal`` where they nearly meet."""
+    bound, text = _refuted(problem.setting, problem.central_epsilon)
+    close = epsilon <= bound <= epsilon * (1.0 + OPTIMALITY)
+    return Outcome(
+        status="optimal" if close else "feasible",
+        variables={"local_epsilon": epsilon},
+        bound=bound if math.isfinite(bound) else None,
+        bound_source=f"an exact attack: {text}",
+        solver=solver,
+        notes={"grade": grade, **notes},
+    )
+
+
+def numeric(
+    name: str,
+    preference: int,
+    summary: str,
+    grade: str,
+    curve: Callable[[Setting], Curve],
+    why_not: Callable[[ShuffleLocalBudget], str | None],
+) -> Method:
+    """Return the method that searches the largest local epsilon with a bound of delta small enough."""
+
+    def run(problem: ShuffleLocalBudget) -> Outcome:
+        central = problem.central_epsilon
+
+        def enough(local: float) -> bool:
+            return local <= central or curve(problem.setting_with(local))(central) <= problem.delta
+
+        found, _ = bracket(enough, central, LARGEST, guessed(problem.setting, central))
+        return outcome(problem, found, grade, "bisection of a proven bound")
+
+    run.__doc__ = f"Return the largest local epsilon: {summary}."
+    return Method(name, ShuffleLocalBudget, "numeric", preference, summary, run, why_not)
+
+
+def why_not_channel(problem: ShuffleLocalBudget) -> str | None:
+    """Say that a channel has its local epsilon, if there is one."""
+    if problem.setting.randomizer.kind == "channel":
+        return "a channel has its local epsilon: see convolution"
+    return None
+
+
+def closed_form(theorem: Theorem, preference: int, summary: str) -> Method:
+    """Return the method that inverts a theorem."""
+
+    def run(problem: ShuffleLocalBudget) -> Outcome:
+        found = theorem.local(problem.case, problem.central_epsilon)
+        assert not isinstance(found, str)  # why_not was asked
+        helps = found > problem.central_epsilon
+        result = outcome(problem, found, theorem.grade, "closed form", amplifies=helps)
+        return Outcome(
+            "feasible", result.variables, result.bound, result.bound_source, "closed form", "", result.notes
+        )
+
+    def why_not(problem: ShuffleLocalBudget) -> str | None:
+        reason = why_not_channel(problem)
+        if reason is not None:
+            return reason
+        found = theorem.local(problem.case, problem.central_epsilon)
+        return found if isinstance(found, str) else None
+
+    run.__doc__ = f"Return the largest local epsilon of {theorem.grade}."
+    return Method(theorem.name, ShuffleLocalBudget, theorem.kind, preference, summary, run, why_not)

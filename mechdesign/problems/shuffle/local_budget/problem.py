@@ -1,0 +1,107 @@
+"""The problem ``shuffle-local-budget``: how little noise each report needs before it is shuffled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.errors import ParameterError
+from mechdesign.core.problem import Candidate, Problem, Sense, Variables
+from mechdesign.mechanisms import Mechanism
+from mechdesign.problems.shuffle.judge import Setting, attacked
+from mechdesign.problems.shuffle.parameters import delta_of, epsilon_of, honest_of, honest_users, users_of
+from mechdesign.problems.shuffle.randomizers import plain, randomizer_of
+from mechdesign.problems.shuffle.theorems import Case
+from mechdesign.problems.shuffle.verdicts import central_privacy, optimality
+
+
+@dataclass(frozen=True, repr=False)
+class ShuffleLocalBudget(Problem[Mechanism]):
+    r"""The largest local epsilon that is proven to be enough for a central one after shuffling.
+
+    Parameters
+    ----------
+    users : int
+        How many people report, at least 2.
+    central_epsilon : float
+        What the shuffled reports have to keep, with ``delta``; from above 0 to 100.
+    delta : float
+        From above 0 to below 1.
+    randomizer : "any" or mapping
+        What is known of the randomizer: nothing; or ``{name = "k-ary", size = k}``, randomized response on k
+        values. ``{name = "channel", channel = [[...], ...]}`` has its local epsilon, which is enough or not.
+    honest : float
+        The least fraction of users who follow the protocol, in (0, 1]; all others may help the attacker.
+
+    Raises
+    ------
+    ParameterError
+        Naming the field, what is wrong and the remedy.
+
+    Notes
+    -----
+    Source: Wang and Meng (2022), section 2.3, tables 2 to 4; docs/families/shuffle.md.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> kary = {"name": "k-ary", "size": 10}
+    >>> problem = md.ShuffleLocalBudget(users=1000000, central_epsilon=0.5, delta=1e-9, randomizer=kary)
+    >>> solution = md.solve(problem)
+    >>> print(f"{solution.value:.3f} is enough, {solution.bound:.3f} is too much")
+    8.343 is enough, 8.346 is too much
+    """
+
+    name: ClassVar[str] = "shuffle-local-budget"
+    sense: ClassVar[Sense] = "max"
+    summary: ClassVar[str] = "how little local privacy is proven to be enough before shuffling"
+
+    users: int
+    central_epsilon: float
+    delta: float
+    randomizer: str | Mapping[str, Any] = "any"
+    honest: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "users", users_of(self.users))
+        object.__setattr__(self, "central_epsilon", epsilon_of("central_epsilon", self.central_epsilon))
+        object.__setattr__(self, "delta", delta_of(self.delta))
+        object.__setattr__(self, "randomizer", plain(self.randomizer))
+        object.__setattr__(self, "honest", honest_of(self.honest))
+        if self.central_epsilon == 0.0:
+            raise ParameterError(
+                "central_epsilon: is 0, which only reports without information keep; give more"
+            )
+
+    @cached_property
+    def setting(self) -> Setting:
+        """The honest users, their randomizer and delta; the local epsilon is yet the central one."""
+        users = honest_users(self.users, self.honest)
+        return Setting(users, self.central_epsilon, self.delta, randomizer_of(self.randomizer))
+
+    def setting_with(self, local_epsilon: float) -> Setting:
+        """Return the setting with a local epsilon."""
+        return replace(self.setting, local_epsilon=local_epsilon)
+
+    @property
+    def case(self) -> Case:
+        """What closed forms are asked about."""
+        randomizer = self.setting.randomizer
+        return Case(self.setting.users, self.delta, randomizer.size if randomizer.kind == "k-ary" else 0)
+
+    def objective(self, variables: Variables) -> float:
+        """Return the local epsilon."""
+        return float(variables["local_epsilon"])
+
+    def residuals(self, variables: Variables) -> dict[str, float]:
+        """Return by which part the delta of an attack exceeds delta; above 0 the local epsilon is refuted."""
+        found, _ = attacked(self.setting_with(self.objective(variables)), self.central_epsilon)
+        return {"attacked": max(0.0, found / self.delta - 1.0)}
+
+    def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
+        """Return whether delta is proven for this local epsilon, and how far it is from an attacked one."""
+        setting = self.setting_with(self.objective(solution.variables))
+        return central_privacy(setting, self.central_epsilon), optimality(solution)

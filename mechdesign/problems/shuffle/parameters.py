@@ -1,0 +1,52 @@
+"""The parameters that the problems of amplification share, and what follows from them."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+from mechdesign.core.errors import ParameterError
+from mechdesign.core.validation import in_range, integer
+from mechdesign.problems.shuffle.theorems import LARGEST
+
+MOST = 10**15
+"""The most users."""
+
+
+def users_of(value: Any) -> int:
+    """Return the number of users: at least 2, for one alone is not shuffled with anybody."""
+    return integer("users", value, 2, MOST)
+
+
+def delta_of(value: Any) -> float:
+    """Return delta in (0, 1); 0 is refused, as shuffling amplifies nothing then."""
+    delta = in_range("delta", value, 0.0, 1.0, high_open=True)
+    if delta == 0.0:
+        raise ParameterError(
+            "delta: is 0; shuffled reports have no smaller epsilon than local ones then, give a delta > 0"
+        )
+    return delta
+
+
+def epsilon_of(field: str, value: Any) -> float:
+    """Return an epsilon in [0, 100]."""
+    return in_range(field, value, 0.0, LARGEST)
+
+
+def honest_of(value: Any) -> float:
+    """Return the fraction of users who follow the protocol, in (0, 1]."""
+    return in_range("honest", value, 0.0, 1.0, low_open=True)
+
+
+def honest_users(users: int, honest: float) -> int:
+    """Return how many users are honest at least: the fraction of all, rounded up.
+
+    A fraction such as 0.1 is the decimal that is written, or the double next to it, whichever gives fewer.
+
+    Examples
+    --------
+    >>> honest_users(1000, 0.1), honest_users(7, 0.5)
+    (100, 4)
+    """
+    return math.ceil(min(Fraction(honest), Fraction(repr(honest))) * users)

@@ -1,0 +1,228 @@
+"""The closed forms of the literature, their ranges and their inverses; which are proven stands with each.
+
+A theorem gives a central epsilon for a local one, ``forward``, or says in a text why it does not apply;
+``inverse`` gives the largest local epsilon for a central one. n is the number of honest users.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from mechdesign.core.method import Kind
+
+LARGEST = 100.0
+"""Larger local epsilons are not looked at: e^epsilon is far beyond any number of users."""
+
+Answer = float | str
+
+
+@dataclass(frozen=True)
+class Case:
+    """What a theorem is asked about.
+
+    Attributes
+    ----------
+    users : int
+        n: the honest ones.
+    delta : float
+    size : int
+        k of k-ary response; 0 for any randomizer.
+    """
+
+    users: int
+    delta: float
+    size: int
+
+
+@dataclass(frozen=True)
+class Theorem:
+    """A closed form.
+
+    Attributes
+    ----------
+    name : str
+    kind : {"analytic", "heuristic", "published"}
+        ``analytic`` where it is proven, ``heuristic`` where it is cited only, ``published`` where wrong.
+    grade : str
+        Where it comes from, and whether it is proven.
+    covers : callable
+        ``covers(case)`` is None, or why the theorem is not about this case at all.
+    forward : callable
+        ``forward(case, local_epsilon)``: the central epsilon, or why not.
+    """
+
+    name: str
+    kind: Kind
+    grade: str
+    covers: Callable[[Case], str | None]
+    forward: Callable[[Case, float], Answer]
+
+    def central(self, case: Case, local_epsilon: float) -> Answer:
+        """Return the central epsilon, or why the theorem does not give one."""
+        reason = self.covers(case)
+        return reason if reason is not None else self.forward(case, local_epsilon)
+
+    def local(self, case: Case, central_epsilon: float) -> Answer:
+        """Return the largest local epsilon whose central one is not larger, or why there is none.
+
+        The central epsilon of a theorem increases with the local one, so bisection finds the last double for
+        which the theorem says enough.
+        """
+        reason = self.covers(case)
+        if reason is not None:
+            return reason
+
+        def enough(local: float) -> bool:
+            found = self.forward(case, local)
+            return not isinstance(found, str) and found <= central_epsilon
+
+        low = 1e-9
+        if not enough(low):
+            found = self.forward(case, low)
+            if isinstance(found, str):
+                return found
+            return f"even a tiny local epsilon has the central epsilon {found:.4g} there"
+        high = LARGEST
+        while True:
+            middle = low + (high - low) / 2.0
+            if not low < middle < high:
+                return low
+            low, high = (middle, high) if enough(middle) else (low, middle)
+
+
+def _always(case: Case) -> str | None:
+    return None
+
+
+def _binary(case: Case) -> str | None:
+    return None if case.size == 2 else "it is for binary randomized response: k-ary of size 2"
+
+
+def _kary(case: Case) -> str | None:
+    return None if case.size >= 2 else "it is for k-ary response"
+
+
+def _range(what: str, low: str, high: str) -> str:
+    return f"its range is {low} < {what} {high}"
+
+
+def _theorem_1(case: Case, local: float) -> Answer:
+    if case.users <= 1000:
+        return f"its range is more than 1000 honest users, not {case.users}"
+    if case.delta >= 0.01:
+        return f"its range is delta < 0.01, not {case.delta:g}"
+    if local >= 0.5:
+        return f"its range is local epsilon < 0.5, not {local:g}"
+    return 12.0 * local * math.sqrt(math.log(1.0 / case.delta) / case.users)
+
+
+def _theorem_2(case: Case, local: float) -> Answer:
+    logarithm = math.log(1.0 / case.delta)
+    if logarithm >= case.users:
+        return f"its range is ln(1/delta) < n, not {logarithm:.4g} and {case.users}"
+    largest = math.log(case.users / logarithm) / 2.0
+    if local > largest:
+        return f"its range is local epsilon <= ln(n / ln(1/delta)) / 2 = {largest:.4g}, not {local:g}"
+    return min(1.0, local) * math.exp(local) * math.sqrt(logarithm / case.users)
+
+
+def _theorem_3(case: Case, local: float) -> Answer:
+    share = 2.0 / (math.exp(local) + 1.0)
+    least = 14.0 * math.log(4.0 / case.delta) / case.users
+    if share < least:
+        return (
+            f"its range is lambda = 2 / (e^epsilon + 1) >= 14 ln(4/delta) / n = {least:.4g}, not {share:.4g}"
+        )
+    sure = share - math.sqrt(2.0 * share * math.log(2.0 / case.delta) / case.users)
+    return math.sqrt(32.0 * math.log(4.0 / case.delta) / (case.users * sure)) * (1.0 - sure)
+
+
+def _relaxed_3(case: Case, local: float) -> Answer:
+    logarithm = math.log(4.0 / case.delta)
+    largest = math.log(case.users / (14.0 * logarithm))
+    if local > largest:
+        return f"its range is local epsilon <= ln(n / (14 ln(4/delta))) = {largest:.4g}, not {local:g}"
+    return math.sqrt(64.0 * math.exp(local) * logarithm / case.users)
+
+
+def _theorem_4(case: Case, local: float) -> Answer:
+    if case.users < 2:
+        return "its range is two honest users or more"
+    inverse = (math.expm1(local) + case.size) / (case.users - 1)
+    found = max(math.sqrt(14.0 * math.log(2.0 / case.delta) * inverse), 27.0 * inverse)
+    if found > 1.0:
+        return f"its range is a central epsilon of at most 1, not {found:.4g}"
+    return found
+
+
+def _clones(case: Case, local: float) -> Answer:
+    largest = math.log(case.users / (16.0 * math.log(2.0 / case.delta)))
+    if local > largest:
+        return f"its range is local epsilon <= ln(n / (16 ln(2/delta))) = {largest:.4g}, not {local:g}"
+    grown = math.exp(local) / case.users
+    return math.log1p(
+        math.tanh(local / 2.0) * (8.0 * math.sqrt(grown * math.log(4.0 / case.delta)) + 8.0 * grown)
+    )
+
+
+def _stronger_clones(case: Case, local: float) -> Answer:
+    ceiling = case.users / (8.0 * math.log(2.0 / case.delta))
+    if math.exp(local) > ceiling - 1.0:
+        largest = math.log(ceiling - 1.0) if ceiling > 1.0 else -math.inf
+        return f"its range is local epsilon <= ln(n / (8 ln(2/delta)) - 1) = {largest:.4g}, not {local:g}"
+    logarithm = math.log(4.0 / case.delta)
+    root = math.sqrt(2.0 * logarithm / ((math.exp(local) + 1.0) * case.users))
+    return math.log1p(math.expm1(local) * (4.0 * root + 4.0 / case.users))
+
+
+THEOREM_1 = Theorem(
+    "theorem-1",
+    "analytic",
+    "Erlingsson et al. (2019), theorem 7; theorem 1 of the survey; proven there, for interaction as well",
+    _always,
+    _theorem_1,
+)
+THEOREM_2 = Theorem(
+    "theorem-2",
+    "published",
+    "theorem 2 of the survey: asymptotic, O(...) read with the constant 1, which is no theorem",
+    _always,
+    _theorem_2,
+)
+THEOREM_3 = Theorem(
+    "theorem-3",
+    "analytic",
+    "Cheu et al. (2019), theorem 4.1 with the exact lambda; theorem 3 of the survey, eq. (6)",
+    _binary,
+    _theorem_3,
+)
+RELAXED_3 = Theorem(
+    "theorem-3-relaxed",
+    "analytic",
+    "eq. (7) of the survey: theorem 3 with lambda >= e^-epsilon",
+    _binary,
+    _relaxed_3,
+)
+THEOREM_4 = Theorem(
+    "theorem-4",
+    "analytic",
+    "Balle et al. (2019), theorem 3.1; theorem 4 of the survey, eq. (8) and (9)",
+    _kary,
+    _theorem_4,
+)
+CLONES = Theorem(
+    "clones-closed-form",
+    "analytic",
+    "Feldman, McMillan and Talwar (2021), theorem 3.1",
+    _always,
+    _clones,
+)
+STRONGER_CLONES = Theorem(
+    "stronger-clones-closed-form",
+    "heuristic",
+    "Feldman, McMillan and Talwar (2023), closed form; from the literature, not proven here",
+    _always,
+    _stronger_clones,
+)

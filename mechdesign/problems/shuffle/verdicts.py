@@ -1,0 +1,63 @@
+"""Certificates of central epsilons: what is proven at them, and how far they are from what is attacked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.problem import Candidate
+from mechdesign.problems.shuffle.exact import exact_delta, why_not_exact
+from mechdesign.problems.shuffle.judge import (
+    Curve,
+    Setting,
+    attacked,
+    binary,
+    blanket,
+    lattice,
+    why_no_lattice,
+    why_not_binary,
+)
+
+BOUNDS: tuple[tuple[Callable[[Setting], str | None], Callable[[Setting], Curve]], ...] = (
+    (lambda setting: None, blanket),
+    (why_not_binary, binary),
+    (why_no_lattice, lattice),
+    (why_not_exact, lambda setting: lambda epsilon: exact_delta(setting, epsilon)),
+)
+"""Bounds of delta that are proven, the quickest first: why not, and the bound."""
+
+OPTIMALITY = 0.01
+"""An epsilon is called optimal when an attack comes within this part of it."""
+
+
+def proven_delta(setting: Setting, epsilon: float) -> float:
+    """Return a proven bound of delta: the first one that is small enough, or the smallest."""
+    if epsilon >= setting.local_epsilon:
+        return 0.0
+    best = 1.0
+    for why_not, curve in BOUNDS:
+        if best > setting.delta and why_not(setting) is None:
+            best = min(best, curve(setting)(epsilon))
+    return best
+
+
+def central_privacy(setting: Setting, epsilon: float) -> Certificate:
+    """Return whether delta is proven at a central epsilon, whoever found it; and the delta of an attack."""
+    bound = proven_delta(setting, epsilon)
+    reached, text = attacked(setting, epsilon)
+    return Certificate(
+        "central_privacy",
+        bound <= setting.delta,
+        False,
+        {"proven_delta": bound, "attacked_delta": reached, "delta": setting.delta, "users": setting.users},
+        {"attack": text} if reached > setting.delta else {},
+    )
+
+
+def optimality(solution: Candidate) -> Certificate:
+    """Return whether an exact attack leaves less than a hundredth of the epsilon open."""
+    part = solution.gap / solution.value if solution.value > 0 else solution.gap
+    holds = math.isfinite(part) and part <= OPTIMALITY
+    note = f"bound from {solution.bound_source}" if solution.bound is not None else "no attack is known"
+    return Certificate("optimality", holds, False, {"gap": solution.gap, "relative_gap": part}, note=note)
