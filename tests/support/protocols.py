@@ -8,6 +8,24 @@ from fractions import Fraction
 from itertools import combinations_with_replacement, permutations
 
 from mechdesign.audit.exponential import exp_lower
+from mechdesign.mechanisms import shuffle
+
+PROTOCOLS = {
+    "cnt-rr": (shuffle.CntRR.calibrated, "CntRR"),
+    "cnt-2m": (shuffle.Cnt2M.calibrated, "Cnt2M"),
+    "cnt-bn": (shuffle.CntBN.calibrated, "CntBN"),
+    "cnt-sgm": (shuffle.CntSGM.calibrated, "CntSGM"),
+    "hist-dump": (lambda promise: shuffle.HistDump.calibrated(promise, 5), "HistDump"),
+    "hist-flip": (lambda promise: shuffle.HistFlip.calibrated(promise, 5), "HistFlip"),
+    "hist-kr": (lambda promise: shuffle.HistKR.calibrated(promise, 5), "HistKR"),
+    "hist-mm": (lambda promise: shuffle.HistMM.calibrated(promise, 5), "HistMM"),
+    "prhr": (lambda promise: shuffle.PRHR.calibrated(promise, 5), "PRHR"),
+    "rsum-dsg": (lambda promise: shuffle.RSumDSG.calibrated(promise), "RSumDSG"),
+    "rsum-kr": (lambda promise: shuffle.RSumKR.calibrated(promise), "RSumKR"),
+    "rsum-rr": (lambda promise: shuffle.RSumRR.calibrated(promise), "RSumRR"),
+    "solh": (lambda promise: shuffle.SOLH.calibrated(promise, 5), "SOLH"),
+}
+"""By its type: a protocol for a promise, and the name of its class."""
 
 Outcome = tuple[int, ...]
 Law = dict[Outcome, Fraction]

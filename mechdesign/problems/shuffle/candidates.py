@@ -203,6 +203,22 @@ def notes_of(protocol: Protocol) -> Mapping[str, Any]:
     return notes
 
 
+def figures_of(problem: Choosing, solution: Candidate, rivals: Mapping[str, float]) -> dict[str, Any]:
+    """Return the quantities of a solution: its own figures, and how it compares with errors of others."""
+    protocol = problem.built(solution.variables)
+    found: dict[str, Any] = {
+        "messages": protocol.mean_messages,
+        "most_messages": protocol.most_messages,
+        "bits": protocol.mean_messages * protocol.message_bits,
+        "local_epsilon": protocol.local_epsilon,
+        "least_delta": protocol.least_delta,
+        **rivals,
+    }
+    for name, error in rivals.items():
+        found[f"over_{name.removesuffix('_rmse')}"] = solution.value / error
+    return found
+
+
 def nothing_fits(problem: Choosing) -> Reason | None:
     """Return why none of the protocols asked for fits, if so."""
     found = problem.candidates()
