@@ -129,7 +129,11 @@ def test_a_protocol_runs_in_parts_saves_and_loads(kind, tmp_path):
 @pytest.mark.parametrize("kind", MADE)
 @pytest.mark.parametrize(
     ("values", "text"),
-    [([0.5, 1.5], "row 2: 1.5 is outside"), ([-0.1], "row 1: -0.1 is outside"), ([0.1, float("nan")], "row 2")],
+    [
+        ([0.5, 1.5], "row 2: 1.5 is outside"),
+        ([-0.1], "row 1: -0.1 is outside"),
+        ([0.1, float("nan")], "row 2"),
+    ],
 )
 def test_numbers_outside_the_range_are_refused(kind, values, text):
     with pytest.raises(DataError, match=text):
