@@ -94,10 +94,10 @@ class HistogramEstimate:
     Examples
     --------
     >>> print(HistogramEstimate(np.array([7.0, 3.0]), np.array([1.0, 1.0]), ("a", "b"), 10, 10))
-    category  count  standard error  95% from  95% to
-    --------  -----  --------------  --------  ------
-    a             7               1     5.04    8.96
-    b             3               1     1.04    4.96
+    category  count  standard error  95% from   95% to
+    --------  -----  --------------  --------  -------
+    a             7               1   5.04004  8.95996
+    b             3               1   1.04004  4.95996
     10 users, 10 messages
     """
 
@@ -127,7 +127,10 @@ class HistogramEstimate:
         rows = [
             [
                 self.names[place],
-                *(f"{part[place]:.4g}" for part in (self.value, self.standard_error, low, high)),
+                f"{self.value[place]:.6g}",
+                f"{self.standard_error[place]:.3g}",
+                f"{low[place]:.6g}",
+                f"{high[place]:.6g}",
             ]
             for place in order.tolist()
         ]

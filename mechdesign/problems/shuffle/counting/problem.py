@@ -52,7 +52,7 @@ class ShuffleCounting(Choosing, Problem[Protocol]):
     ('cnt-sgm', 1.36)
     >>> single = md.solve(md.ShuffleCounting(users=10_000, epsilon=1.0, delta=1e-6, max_messages=1))
     >>> single.variables["protocol"], round(single.value, 2)
-    ('cnt-rr', 6.6)
+    ('cnt-rr', 5.86)
     """
 
     name: ClassVar[str] = "shuffle-counting"
