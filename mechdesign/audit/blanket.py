@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.exponential import exp_lower, float_down
-from mechdesign.audit.mass import UNIT, Divergence, Mass, binomial, hockey_stick, positive_sum
+from mechdesign.audit.mass import SLACK, UNIT, Divergence, Mass, binomial, hockey_stick, positive_sum
 
 HALF = Fraction(1, 2)
 
@@ -59,8 +59,8 @@ def _among(coins: int, own: float, other: float, exponential: float) -> Divergen
     upper, lower = np.zeros((2, size)), np.zeros((2, size))
     upper[0, 1:] = upper[1, :-1] = law.upper()  # the own message stands for the first, or for the second
     lower[0, 1:] = lower[1, :-1] = law.lower()
-    top = (own * upper[0] + other * upper[1]) * (1.0 + 4.0 * UNIT)
-    bottom = (other * lower[0] + own * lower[1]) * (exponential * (1.0 - 4.0 * UNIT))
+    top = (own * upper[0] + other * upper[1]) * (1.0 + SLACK)
+    bottom = (other * lower[0] + own * lower[1]) * (exponential * (1.0 - SLACK))
     return min(1.0, positive_sum(top - bottom) + law.tail)
 
 
@@ -135,7 +135,7 @@ def group_divergence(trials: int, flip: Fraction, bits: int, epsilon: float) -> 
         return blanket_divergence(trials, 2 * flip, 1 - flip, flip, epsilon)
     number, held, free = binomial(trials, 2 * flip), binomial(bits, 1 - flip), binomial(bits, flip)
     deviation = math.sqrt(trials * float(2 * flip) * float(1 - 2 * flip))
-    starts = _starts(number, trials * float(2 * flip), deviation)
+    starts = _starts(number, trials * float(2 * flip), deviation, FINENESS // 2)
     longest = int(np.diff(np.append(starts, len(number.mass))).max())
     shares = np.add.reduceat(number.upper(), starts) * (1.0 + (longest + 2) * UNIT)
     total = 0.0
@@ -145,9 +145,9 @@ def group_divergence(trials: int, flip: Fraction, bits: int, epsilon: float) -> 
     return min(1.0, total * (1.0 + (len(starts) + 4) * UNIT) + number.tail)
 
 
-def _starts(number: Mass, mean: float, deviation: float) -> NDArray[np.int64]:
+def _starts(number: Mass, mean: float, deviation: float, fineness: int = FINENESS) -> NDArray[np.int64]:
     """Return where the groups start: fine ones where the sum has its weight, coarse ones beyond."""
-    fine, coarse = max(1, int(deviation / FINENESS)), max(1, int(deviation))
+    fine, coarse = max(1, int(deviation / fineness)), max(1, int(deviation))
     size = len(number.mass)
     low = min(size, max(0, int(mean - 8.0 * deviation) - number.low))
     high = min(size, max(low, int(mean + 3.0 * deviation) + 1 - number.low))

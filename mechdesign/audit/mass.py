@@ -26,8 +26,20 @@ UNIT = 2.0**-53
 CUT = 83.0
 """Tails below e^-CUT are left out of the sums and added to what is proven."""
 
-MOST_TRIALS = 1 << 36
-"""More trials are refused: windows of their law would not fit into memory."""
+MOST_TRIALS = 1 << 50
+"""More trials are refused: differences from their number would not be exact."""
+
+WIDEST = 1 << 24
+"""Windows of more numbers are refused: they would not fit into memory."""
+
+MOST_CELLS = 1 << 31
+"""Products of two laws with more entries are refused: they would take minutes."""
+
+UNDERFLOW = 1e-280
+"""More than all terms together that are too small for doubles to be right in their relative error."""
+
+SLACK = 16.0 * UNIT
+"""What bounds are moved outwards by, so that a few further roundings need no word."""
 
 CELLS = 1 << 20
 """Entries of a product of two laws that are looked at at a time."""
@@ -69,11 +81,11 @@ class Mass:
 
     def upper(self) -> Array:
         """Return bounds from above, without what is missing."""
-        return self.mass * ((1.0 + self.error) * (1.0 + 4.0 * UNIT))
+        return self.mass * ((1.0 + self.error) * (1.0 + SLACK))
 
     def lower(self) -> Array:
         """Return bounds from below."""
-        return self.mass * ((1.0 - self.error) * (1.0 - 4.0 * UNIT))
+        return self.mass * ((1.0 - self.error) * (1.0 - SLACK))
 
     def shifted(self, by: int) -> Mass:
         """Return the law of the variable plus a number."""
@@ -127,7 +139,7 @@ def binomial(trials: int, chance: Fraction) -> Mass:
     Parameters
     ----------
     trials : int
-        Up to 2**36.
+        Up to 2**50.
     chance : Fraction
         From 0 to 1, exactly.
 
@@ -135,7 +147,7 @@ def binomial(trials: int, chance: Fraction) -> Mass:
     --------
     >>> law = binomial(2, Fraction(1, 2))
     >>> law.low, law.mass, law.tail
-    (0, array([0.25, 0.5 , 0.25]), 0.0)
+    (0, array([0.25, 0.5 , 0.25]), 1e-280)
     """
     if not 0 <= trials <= MOST_TRIALS or not 0 <= chance <= 1:
         raise ParameterError(f"binomial: {trials} trials of chance {float(chance):g} are out of range")
@@ -145,6 +157,10 @@ def binomial(trials: int, chance: Fraction) -> Mass:
     mode = min(trials, math.floor((trials + 1) * chance))
     variance = trials * float(chance) * float(1 - chance)
     reach = math.ceil(CUT + math.sqrt(CUT * CUT + 2.0 * CUT * variance)) + 2
+    if reach > WIDEST:
+        raise ParameterError(
+            f"binomial: {trials} trials of chance {float(chance):g} spread too far; use fewer"
+        )
     last, first = min(trials, mode + reach), max(0, mode - reach)
     above = np.arange(mode, last, dtype=np.float64)  # j, for the step from j to j + 1
     up = (trials - above) / (above + 1.0) * float(odds)
@@ -158,7 +174,7 @@ def binomial(trials: int, chance: Fraction) -> Mass:
     # Four roundings a step, as many again in the sum and one for each of its terms, one for the quotient;
     # the missing tail makes shares smaller.
     error = grown(8.0 * steps * UNIT, len(mass) * UNIT, 4.0 * UNIT, 2.0 * tail / total)
-    return Mass(first, mass / total, error, 2.0 * tail / total)
+    return Mass(first, mass / total, error, 2.0 * tail / total + UNDERFLOW)
 
 
 def _beyond(end: float, ratio: float) -> float:
@@ -225,12 +241,14 @@ def pair_divergence(first: tuple[Mass, Mass], second: tuple[Mass, Mass], epsilon
         size = max(one.low + len(one.mass), other.low + len(other.mass)) - low
         aligned.append((one.on(low, size).upper(), other.on(low, size).lower()))
     (top, bottom), (top2, bottom2) = aligned
+    if len(top) * len(top2) > MOST_CELLS:
+        raise ParameterError(f"noise: two counts of {len(top)} and {len(top2)} values are too many; use less")
     exponential = float_down(exp_lower(epsilon))
     rows, total = max(1, CELLS // len(top2)), 0.0
     for start in range(0, len(top), rows):
         part = slice(start, start + rows)
-        beyond = np.multiply.outer(top[part], top2) * (1.0 + 4.0 * UNIT)
-        beyond -= np.multiply.outer(bottom[part], bottom2) * (exponential * (1.0 - 4.0 * UNIT))
+        beyond = np.multiply.outer(top[part], top2) * (1.0 + SLACK)
+        beyond -= np.multiply.outer(bottom[part], bottom2) * (exponential * (1.0 - SLACK))
         total += positive_sum(beyond)
     blocks = len(top) // rows + 2
     return min(1.0, total * (1.0 + blocks * UNIT) + (first[0].tail + first[1].tail) * (1.0 + 4.0 * UNIT))

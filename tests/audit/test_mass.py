@@ -63,7 +63,18 @@ def test_a_law_at_the_ends_of_its_range_is_sure():
     with pytest.raises(ParameterError, match="out of range"):
         binomial(5, Fraction(3, 2))
     with pytest.raises(ParameterError, match="out of range"):
-        binomial(1 << 40, Fraction(1, 2))
+        binomial(1 << 51, Fraction(1, 2))
+    with pytest.raises(ParameterError, match="spread too far"):
+        binomial(1 << 50, Fraction(1, 2))
+    law = binomial(100_000, Fraction(1, 2))
+    with pytest.raises(ParameterError, match="too many"):
+        pair_divergence((law.shifted(10**6), law), (law, law.shifted(10**6)), 1.0)
+
+
+def test_terms_that_underflow_are_accounted_for():
+    law = binomial(1000, Fraction(1, 1 << 62))
+    assert float(law.mass[-1]) == 0.0
+    assert law.tail >= 1e-280
 
 
 @pytest.mark.parametrize(("trials", "chance"), CASES)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import cached_property, partial
 from typing import Any, ClassVar, Self
@@ -74,23 +74,23 @@ class HistFlip(HistogramProtocol):
         max_messages: int | None = None,
         labels: Sequence[str] | None = None,
     ) -> Self:
-        """Return the one with the fewest fakes that can do, and about the least noise."""
+        """Return the one with few fakes, a power of two or the most allowed, and about the least noise."""
         most = MOST_FAKES if max_messages is None else min(MOST_FAKES, max_messages - 1)
         if most < 1:
             raise OutOfReachError("it needs 2 messages a user; allow as many")
         require_cells(categories)
 
         made = partial(cls, promise, "exact", categories, labels)
-        quarter = TOTAL // 4  # more flips lose more than they hide
-        fakes = least_passing(lambda count: made(fakes=count, flip=quarter).holds, 1, most, 40)
-        if fakes is None:
-            raise OutOfReachError(
-                f"{most} fakes of each of {promise.honest_users} users are too few; give more users, a "
-                "larger epsilon or more messages"
-            )
-        flip = least_passing(lambda weight: made(fakes=fakes, flip=weight).holds, 1, quarter)
-        assert flip is not None  # a quarter passed above
-        return made(fakes=fakes, flip=flip)
+        quarter, fakes = TOTAL // 4, 1  # more flips lose more than they hide
+        while fakes <= most:
+            flip = least_passing(partial(_is_private, made, fakes), 1, quarter)
+            if flip is not None:
+                return made(fakes=fakes, flip=flip)
+            fakes = min(2 * fakes, most) if fakes < most else most + 1
+        raise OutOfReachError(
+            f"{most} fakes of each of {promise.honest_users} users are too few; give more users, a "
+            "larger epsilon or more messages"
+        )
 
     @classmethod
     def published(
@@ -187,6 +187,10 @@ class HistFlip(HistogramProtocol):
         """Return the unbiased counts."""
         q = float(self.chance)
         return self.unbiased((sums - messages * q) / (1.0 - 2.0 * q), messages)
+
+
+def _is_private(made: Callable[..., HistFlip], fakes: int, flip: int) -> bool:
+    return made(fakes=fakes, flip=flip).holds
 
 
 def require_cells(categories: int) -> None:

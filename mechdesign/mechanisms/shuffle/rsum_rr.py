@@ -55,7 +55,7 @@ class RSumRR(SumProtocol):
         if not precision and max_messages is not None:
             steps = min(steps, max_messages)
         made = partial(cls, promise, "exact", steps)
-        flip = least_passing(lambda weight: made(flip=weight).holds, 1, TOTAL // 2 - (1 << 20), 8)
+        flip = least_passing(lambda weight: made(flip=weight).holds, 1, TOTAL // 2 - (1 << 20), 7)
         if flip is None:
             raise OutOfReachError("epsilon is too small for weights of 62 digits; give a larger one")
         return made(flip=flip)

@@ -80,8 +80,10 @@ def fitted(kind: Kind, case: Case) -> Protocol | Reason:
         return "a user's own messages are not private before they are shuffled; leave out local_cap"
     try:
         protocol = kind.fitted(case)
-    except OutOfReachError as error:
+    except (OutOfReachError, ParameterError) as error:  # what is too large to be proven
         return str(error)
+    if protocol.least_delta > case.promise.delta:
+        return f"its constants are not enough here: delta is only proven to be {protocol.least_delta:.3g}"
     if case.max_messages is not None and protocol.most_messages > case.max_messages:
         return f"it sends up to {protocol.most_messages} messages a user; allow as many"
     if case.local_cap is not None and protocol.local_epsilon > case.local_cap:
