@@ -11,7 +11,7 @@ import pytest
 from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.core.randomness import TOTAL, bit_source
 from mechdesign.mechanisms import load_mechanism
-from mechdesign.mechanisms.shuffle import OutOfReachError, Promise, RSumDSG, RSumKR, RSumRR
+from mechdesign.mechanisms.shuffle import OutOfReachError, Promise, RSumDSG, RSumKR, RSumRM, RSumRR
 from mechdesign.mechanisms.shuffle.rsum_kr import best_precision, worst_variance
 from tests.support.protocols import law_of, worst_divergence
 
@@ -19,6 +19,7 @@ PROMISE = Promise(1500, 1.0, 1e-5)
 MADE = {
     "rsum-kr": lambda: RSumKR.calibrated(PROMISE, 4),
     "rsum-rr": lambda: RSumRR.calibrated(PROMISE, 4),
+    "rsum-rm": lambda: RSumRM.calibrated(PROMISE),
     "rsum-dsg": lambda: RSumDSG.calibrated(PROMISE, 10),
 }
 
@@ -46,6 +47,50 @@ def test_all_bits_of_a_user_together(users, bits, flip, epsilon):
     assert float(worst) >= protocol.least_delta / 8
 
 
+@pytest.mark.parametrize("users", [2, 3])
+@pytest.mark.parametrize(
+    ("coarse", "fine"), [(Fraction(1, 4), Fraction(3, 16)), (Fraction(1, 8), Fraction(1, 4))]
+)
+def test_two_digits_of_a_user_together(users, coarse, fine):
+    """Levels of 2 and 2, so digits of two and three values; a message is numbered by level and digit."""
+
+    def client(value):
+        first, second = {0: (0, 0), 1: (0, 1), 2: (1, 0), 3: (1, 1), 4: (1, 2)}[value]
+        pairs = []
+        for one, other in product(range(2), range(3)):
+            share = (1 - coarse if one == first else coarse) * (1 - 2 * fine if other == second else fine)
+            pairs.append(((one, 2 + other), share))
+        return law_of(pairs, 5)
+
+    protocol = RSumRM(
+        Promise(users, 0.8, 0.5),
+        "exact",
+        4,
+        levels=[2, 2],
+        others=[int(coarse * TOTAL), int(fine * TOTAL)],
+        parts=[40, 24],
+    )
+    worst = worst_divergence(client, 5, users, 0.8)
+    assert worst <= Fraction(protocol.least_delta)
+    assert float(worst) >= protocol.least_delta / 20
+
+
+def test_digits_of_a_level_stay_in_its_alphabet_and_every_level_is_counted():
+    protocol = MADE["rsum-rm"]()
+    messages = protocol.encode(np.linspace(0.0, 1.0, 1500), rng=2)
+    short = int(np.argmin(protocol.sizes))
+    wrong = messages.copy()
+    wrong[7] = short, max(protocol.sizes) - 1
+    if min(protocol.sizes) < max(protocol.sizes):
+        with pytest.raises(DataError, match=rf"row 8: \d+ is outside the alphabet of level {short}"):
+            protocol.analyze(wrong)
+    wrong = messages.copy()
+    wrong[0, 0] = 1 - wrong[0, 0]
+    wrong[0, 1] = 0
+    with pytest.raises(DataError, match=r"level \d has 1499 digits, and 1500 users send one each"):
+        protocol.analyze(wrong)
+
+
 @pytest.mark.parametrize("kind", MADE)
 @pytest.mark.parametrize("data", ["low", "high", "spread", "halfway"])
 def test_estimates_have_at_most_the_error_that_is_stated(kind, data):
@@ -62,7 +107,7 @@ def test_estimates_have_at_most_the_error_that_is_stated(kind, data):
     errors = np.array([estimate.value for estimate in found]) - values.sum()
     assert abs(errors.mean()) <= 5 * protocol.rmse / np.sqrt(runs)
     assert np.mean(errors**2) <= protocol.rmse**2 * (1 + 5 * np.sqrt(2 / runs))
-    if data == "halfway" and kind != "rsum-kr":  # the worst data
+    if data == "halfway" and kind not in ("rsum-kr", "rsum-rm"):  # the worst data
         assert np.mean(errors**2) >= protocol.rmse**2 * (1 - 5 * np.sqrt(5 / runs))
 
 

@@ -22,6 +22,7 @@ PROTOCOLS = {
     "prhr": (lambda promise: shuffle.PRHR.calibrated(promise, 5), "PRHR"),
     "rsum-dsg": (lambda promise: shuffle.RSumDSG.calibrated(promise), "RSumDSG"),
     "rsum-kr": (lambda promise: shuffle.RSumKR.calibrated(promise), "RSumKR"),
+    "rsum-rm": (lambda promise: shuffle.RSumRM.calibrated(promise), "RSumRM"),
     "rsum-rr": (lambda promise: shuffle.RSumRR.calibrated(promise), "RSumRR"),
     "solh": (lambda promise: shuffle.SOLH.calibrated(promise, 5), "SOLH"),
 }

@@ -13,6 +13,7 @@ from mechdesign.mechanisms.shuffle.prhr import PRHR
 from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise
 from mechdesign.mechanisms.shuffle.rsum_dsg import RSumDSG
 from mechdesign.mechanisms.shuffle.rsum_kr import RSumKR
+from mechdesign.mechanisms.shuffle.rsum_rm import RSumRM
 from mechdesign.mechanisms.shuffle.rsum_rr import RSumRR
 from mechdesign.mechanisms.shuffle.solh import SOLH
 
@@ -32,5 +33,6 @@ __all__ = [
     "Protocol",
     "RSumDSG",
     "RSumKR",
+    "RSumRM",
     "RSumRR",
 ]

@@ -56,7 +56,9 @@ class CntRR(CountProtocol):
     def calibrated(cls, promise: Promise, local_cap: float | None = None) -> Self:
         """Return the one with about the least noise whose divergence is proven to be small enough."""
         least = 1 if local_cap is None else least_flip(local_cap)
-        flip = least_passing(lambda weight: cls(promise, "exact", weight).holds, least, MOST_FLIP)
+        flip = least_passing(
+            lambda weight: cls(promise, "exact", weight).holds, least, MOST_FLIP, end=TOTAL // 2
+        )
         if flip is None:
             raise OutOfReachError("epsilon is too small for bits of 62 digits; give a larger one")
         return cls(promise, "exact", flip)

@@ -65,7 +65,7 @@ class HistKR(HistogramProtocol):
             raise OutOfReachError("local_cap is too small for weights of 62 digits; give a larger one")
 
         made = partial(cls, promise, "exact", categories, labels)
-        other = least_passing(lambda weight: made(other=weight).holds, least, most)
+        other = least_passing(lambda weight: made(other=weight).holds, least, most, end=TOTAL // categories)
         if other is None:
             raise OutOfReachError("epsilon is too small for weights of 62 digits; give a larger one")
         return made(other=other)

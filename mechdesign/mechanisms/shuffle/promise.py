@@ -86,7 +86,9 @@ def calibration_name(value: Any) -> str:
     return choice("calibration", value, CALIBRATIONS)
 
 
-def least_passing(passes: Callable[[int], bool], low: int, high: int, digits: int = 12) -> int | None:
+def least_passing(
+    passes: Callable[[int], bool], low: int, high: int, digits: int = 12, end: int | None = None
+) -> int | None:
     """Return about the least whole number that passes; None when the largest one does not.
 
     Parameters
@@ -97,7 +99,9 @@ def least_passing(passes: Callable[[int], bool], low: int, high: int, digits: in
     low, high : int
         Where to look.
     digits : int
-        The search stops when the bracket is below 2**-digits of the number.
+        The search stops when the bracket is below 2**-digits of the number,
+    end : int, optional
+        and of its distance from this one, at which the error would be infinite.
 
     Examples
     --------
@@ -109,7 +113,7 @@ def least_passing(passes: Callable[[int], bool], low: int, high: int, digits: in
         if holds >= high:
             return None
         fails, holds = holds, min(high, 4 * holds + 1)
-    while holds - fails > max(1, holds >> digits):
+    while holds - fails > max(1, min(holds, (end or 2 * holds) - holds) >> digits):
         middle = (fails + holds) // 2
         if passes(middle):
             holds = middle

@@ -58,7 +58,8 @@ class RSumKR(SumProtocol):
     @classmethod
     def _with_precision(cls, promise: Promise, precision: int) -> Self:
         made = partial(cls, promise, "exact", precision)
-        other = least_passing(lambda weight: made(other=weight).holds, 1, most_other(precision + 1))
+        size = precision + 1
+        other = least_passing(lambda weight: made(other=weight).holds, 1, most_other(size), end=TOTAL // size)
         if other is None:
             raise OutOfReachError("epsilon is too small for weights of 62 digits; give a larger one")
         return made(other=other)

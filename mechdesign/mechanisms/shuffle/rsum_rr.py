@@ -54,8 +54,8 @@ class RSumRR(SumProtocol):
         steps = precision or max(1, min(FINEST, round(promise.epsilon * math.sqrt(promise.users) / 10.0)))
         if not precision and max_messages is not None:
             steps = min(steps, max_messages)
-        made = partial(cls, promise, "exact", steps)
-        flip = least_passing(lambda weight: made(flip=weight).holds, 1, TOTAL // 2 - (1 << 20), 7)
+        made, most = partial(cls, promise, "exact", steps), TOTAL // 2 - (1 << 20)
+        flip = least_passing(lambda weight: made(flip=weight).holds, 1, most, 7, end=TOTAL // 2)
         if flip is None:
             raise OutOfReachError("epsilon is too small for weights of 62 digits; give a larger one")
         return made(flip=flip)

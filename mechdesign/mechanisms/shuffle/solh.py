@@ -101,7 +101,11 @@ class SOLH(HistogramProtocol):
     ) -> Self:
         made = partial(cls, promise, "exact", categories, labels, buckets=buckets)
         least, most = least_other(local_cap, buckets), most_other(buckets)
-        other = None if least > most else least_passing(lambda weight: made(other=weight).holds, least, most)
+        other = (
+            None
+            if least > most
+            else least_passing(lambda weight: made(other=weight).holds, least, most, end=TOTAL // buckets)
+        )
         if other is None:
             raise OutOfReachError("epsilon is too small for weights of 62 digits; give a larger one")
         return made(other=other)

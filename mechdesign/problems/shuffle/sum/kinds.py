@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mechdesign.mechanisms.shuffle import RSumDSG, RSumKR, RSumRR
+from mechdesign.mechanisms.shuffle import RSumDSG, RSumKR, RSumRM, RSumRR
 from mechdesign.problems.shuffle.candidates import Kind
 
 KINDS = (
@@ -19,6 +19,12 @@ KINDS = (
         lambda case: RSumKR.published(case.promise, case.size),
         "k-ary randomized response with the paper's constants",
         local=True,
+    ),
+    Kind(
+        "rsum-rm",
+        RSumRM,
+        lambda case: RSumRM.calibrated(case.promise, case.size, case.max_messages),
+        "two digits, each a k-ary randomized response",
     ),
     Kind(
         "rsum-rr",
