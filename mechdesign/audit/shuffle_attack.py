@@ -19,10 +19,7 @@ from itertools import accumulate, product
 import numpy as np
 
 from mechdesign.audit.binomials import UNIT, Doubles, Excess, binomial, excess
-from mechdesign.audit.shuffle_sums import MOST_USERS, groups
-
-ATTACK_GROUPS = 8.0
-"""Groups of numbers of pairs in a standard deviation."""
+from mechdesign.audit.shuffle_sums import CHEAP, GROUPS, MANY_GROUPS, MOST_USERS, deviation, groups
 
 
 @dataclass(frozen=True)
@@ -152,11 +149,11 @@ class Attack:
         ratios = [one / other for one, other in zip(kinds.first, kinds.others, strict=True) if other > 0.0]
         tail = 1e-6 * delta / max(1.0, *ratios)
         if rest == 0.0:
-            self.sums.add(Excess(users, a / b, tail, upper=False), users, users, 1.0)
+            self.sums.add(Excess(users, a / b, tail, upper=False, from_mean=True), users, users, 1.0)
         else:
             outer = binomial(users, (a + b) / rest, tail)
-            for low, high, share, part in groups(outer, ATTACK_GROUPS):
-                inner = Excess(low, a / b, tail, upper=False)
+            for low, high, share, part in groups(outer, MANY_GROUPS if deviation(outer) <= CHEAP else GROUPS):
+                inner = Excess(low, a / b, tail, upper=False, from_mean=True)
                 self.sums.add(inner, low + part * (high - low), low, share * outer.lower)
         self.sums.close()
 

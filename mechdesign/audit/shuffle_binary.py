@@ -129,24 +129,39 @@ class Composition:
 
 
 class BinaryDivergence:
-    """The upper bound of delta over all data of the others, as a function of the central epsilon."""
+    """The upper bound of delta over all data of the others, as a function of the central epsilon.
+
+    Parameters
+    ----------
+    users : int
+    local_epsilon : float
+    delta : float
+        The delta that matters.
+    """
 
     def __init__(self, users: int, local_epsilon: float, delta: float) -> None:
-        self.parts = [Composition(ones, zeros, local_epsilon, delta) for ones, zeros in cells(users - 1)]
+        self.local_epsilon, self.delta = local_epsilon, delta
+        self.ranges = list(cells(users - 1))
+        # The bound is largest near the ends, so they come first; what a range needs in memory is not kept.
+        self.ranges.sort(key=min)
+
+    def parts(self) -> Iterator[Composition]:
+        """Yield the bound of each range of the data."""
+        for ones, zeros in self.ranges:
+            yield Composition(ones, zeros, self.local_epsilon, self.delta)
 
     def __call__(self, epsilon: float) -> float:
         """Return the bound of delta at a central epsilon >= 0."""
-        return max(part(epsilon) for part in self.parts)
+        return max(part(epsilon) for part in self.parts())
 
     def enough(self, epsilon: float, delta: float) -> bool:
-        """Return whether the bound is at most delta; the ends, where it is largest, are asked first."""
-        order = sorted(range(len(self.parts)), key=lambda place: min(place, len(self.parts) - 1 - place))
-        return all(self.parts[place](epsilon) <= delta for place in order)
+        """Return whether the bound is at most delta."""
+        return all(part(epsilon) <= delta for part in self.parts())
 
     def least(self, delta: float, high: float) -> float:
-        """Return a central epsilon at which delta is proven, one part of the data after the other."""
+        """Return a central epsilon at which delta is proven, one range of the data after the other."""
         found = 0.0
-        for part in self.parts:
+        for part in self.parts():
             if part(found) <= delta:
                 continue
             low, step = found, 1e-4 * found

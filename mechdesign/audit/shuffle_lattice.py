@@ -26,6 +26,9 @@ from mechdesign.audit.exponential import exp_lower, float_up
 Doubles = NDArray[np.float64]
 Row = Sequence[Fraction]
 
+UNDERFLOW = 1e-280
+"""More than all probabilities that are too small for doubles."""
+
 POINTS = 2048
 """The most points of a lattice before it is made coarser."""
 
@@ -147,7 +150,7 @@ class LatticeDivergence:
         values = found.first + np.arange(len(found.chance), dtype=np.float64)
         excess = float((np.maximum(values, 0.0) * found.chance).sum()) * found.step / self.users
         bound = excess * (1.0 + 2.0 * found.error + 4.0 * (len(values) + 8) * UNIT)
-        return min(1.0, bound + self.largest * found.lost)
+        return min(1.0, bound + self.largest * (found.lost + UNDERFLOW))
 
     def _power(self, single: _Sum) -> _Sum:
         """Return the law of the sum of ``users`` variables, by squaring."""

@@ -24,8 +24,14 @@ Doubles = NDArray[np.float64]
 MOST_USERS = 10**9
 """More users are not looked at: they only help, so that a bound for these holds for more as well."""
 
-GROUPS = 8.0
-"""Groups of numbers of pairs c in a standard deviation."""
+GROUPS, MANY_GROUPS = 8.0, 16.0
+"""Groups of numbers of pairs c in a standard deviation; many where that is cheap."""
+
+CHEAP = 1000
+"""Up to this standard deviation of c many groups are cheap; beyond it few lose next to nothing."""
+
+CENTRAL, TAIL_GROUPS = 3.5, 4.0
+"""So many standard deviations from the mean groups become so many times as wide."""
 
 FEW_USERS = 4096
 """With no more users M has its own law for each number of pairs."""
@@ -99,7 +105,7 @@ class Divergence:
         sums: list[Excess] = []
         offsets, starts, sizes, cells, weights = [], [], [], [], []
         start = 0
-        for low, high, share, part in groups(outer, GROUPS):
+        for low, high, share, part in groups(outer, MANY_GROUPS if deviation(outer) <= CHEAP else GROUPS):
             coins = Excess(high, 1.0, self.tail, upper=True, from_mean=True)
             points, masses = self._points(low, high, share, part)
             size = len(coins.tails)
@@ -155,17 +161,22 @@ class Divergence:
 
 
 def groups(window: Window, parts: float) -> list[tuple[int, int, float, float]]:
-    """Return (low, high, mass, relative place of the mean) of groups of neighbouring numbers."""
-    width = max(1, int(_deviation(window) / parts))
-    found = []
-    for start in range(0, len(window.probability), width):
-        piece = window.probability[start : start + width]
-        share = float(piece.sum())
-        if share == 0.0:
-            continue
-        last = len(piece) - 1
-        part = float((np.arange(len(piece)) * piece).sum()) / (share * last) if last else 0.0
-        found.append((window.first + start, window.first + start + last, share, min(part, 1.0)))
+    """Return (low, high, mass, relative place of the mean) of groups of neighbouring numbers.
+
+    There are so many ``parts`` in a standard deviation, and fewer in the tails.
+    """
+    unit = deviation(window)
+    narrow, wide = max(1, int(unit / parts)), max(1, int(TAIL_GROUPS * unit / parts))
+    centre = int((window.values * window.probability).sum()) - window.first
+    found, start = [], 0
+    while start < len(window.probability):
+        near = abs(start - centre) < CENTRAL * unit
+        piece = window.probability[start : start + (narrow if near else wide)]
+        share, last = float(piece.sum()), len(piece) - 1
+        if share > 0.0:
+            part = float((np.arange(last + 1) * piece).sum()) / (share * last) if last else 0.0
+            found.append((window.first + start, window.first + start + last, share, min(part, 1.0)))
+        start += last + 1
     return found
 
 
@@ -175,7 +186,7 @@ def spread(window: Window, parts: float) -> tuple[Doubles, Doubles]:
     What the window leaves out below is put at 0, what it leaves out above at its end.
     """
     count = len(window.probability)
-    width = max(1, int(_deviation(window) / parts))
+    width = max(1, int(deviation(window) / parts))
     if width == 1:
         places, masses = window.values, window.probability * window.upper
     else:
@@ -194,6 +205,7 @@ def spread(window: Window, parts: float) -> tuple[Doubles, Doubles]:
     return places, masses
 
 
-def _deviation(window: Window) -> float:
+def deviation(window: Window) -> float:
+    """Return the standard deviation of the window's law, about."""
     mean = float((window.values * window.probability).sum())
     return math.sqrt(float(((window.values - mean) ** 2 * window.probability).sum()))

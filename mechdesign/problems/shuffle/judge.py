@@ -24,6 +24,9 @@ MOST_BINARY = 10**9
 LEAST_LOCAL = 1e-6
 """Smaller local epsilons are looked at as this one: what is private with less is private with more."""
 
+KEPT = 2
+"""How many bounds and attacks are kept: for many users each takes some ten or a hundred megabytes."""
+
 ITERATIONS = 48
 """Halvings of the interval of central epsilons."""
 
@@ -58,14 +61,14 @@ class Setting:
         return max(self.local_epsilon, LEAST_LOCAL)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=KEPT)
 def blanket(setting: Setting) -> Curve:
     """Return the proven bound by the blanket: of k-ary response, or of any randomizer."""
     size = setting.randomizer.size if setting.randomizer.kind == "k-ary" else 2
     return Divergence(setting.users, kary_law(setting.looked_at, size), setting.delta)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=KEPT)
 def clones(setting: Setting) -> Curve:
     """Return the proven bound by clones, for any randomizer."""
     return Divergence(setting.users, clones_law(setting.looked_at), setting.delta)
@@ -80,7 +83,7 @@ def why_not_binary(setting: Setting) -> str | None:
     return None
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=KEPT)
 def binary(setting: Setting) -> BinaryDivergence:
     """Return the proven bound over all data of binary randomized response."""
     return BinaryDivergence(setting.users, setting.looked_at, setting.delta)
@@ -96,7 +99,7 @@ def why_no_lattice(setting: Setting) -> str | None:
     return None
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=KEPT)
 def lattice(setting: Setting) -> Curve:
     """Return the proven bound by convolution; for any randomizer, of the worst one."""
     users, randomizer = min(setting.users, MOST_USERS), setting.randomizer
@@ -109,7 +112,7 @@ def lattice(setting: Setting) -> Curve:
     return lambda epsilon: max(curve(epsilon) for curve in curves)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=KEPT)
 def attacks(setting: Setting) -> tuple[tuple[Kinds, Attack], ...]:
     """Return the attacks, ready to be evaluated; for any randomizer, those on two that are allowed."""
     randomizer, local = setting.randomizer, setting.looked_at
@@ -189,13 +192,24 @@ def refuted_local(setting: Setting, central_epsilon: float) -> tuple[float, str]
     def attack(local: float) -> tuple[float, str]:
         return attacked(replace(setting, local_epsilon=local), central_epsilon)
 
-    def survives(local: float) -> bool:
-        return attack(local)[0] <= setting.delta
-
     guess = guessed(setting, central_epsilon)
-    _, high = bracket(survives, central_epsilon, LARGEST, guess, precision=1e-5)
-    reached, text = attack(high)
-    return (high, text) if reached > setting.delta else (math.inf, "no attack")
+    low, high = central_epsilon, LARGEST
+    found, text = math.inf, "no attack"
+    for _ in range(ITERATIONS):
+        reached, kind = attack(guess)
+        if reached > setting.delta:
+            high, found, text = guess, guess, kind
+        else:
+            low = guess
+        if high - low <= 1e-4 * high:
+            break
+        nearby = attack(min(guess * 1.001, LARGEST))[0] if reached > 0.0 else 0.0
+        slope = math.log(nearby / reached) / (0.001 * guess) if nearby > reached else 0.0
+        # Newton's step for the logarithm, a little too far, so that the next one falls on the other side.
+        target = guess + (math.log(setting.delta / reached) / slope if slope > 0.0 else math.inf)
+        target += 3e-5 * target if target > guess else -3e-5 * target
+        guess = target if low < target < high else low + (high - low) / 2.0
+    return found, text
 
 
 def guessed(setting: Setting, central_epsilon: float) -> float:
@@ -209,6 +223,8 @@ def guessed(setting: Setting, central_epsilon: float) -> float:
         low, high = (middle, high) if small else (low, middle)
     half = low * low * setting.users / 4.0
     size = max(setting.randomizer.size, 2)
+    if setting.randomizer.kind == "k-ary" and size == 2:
+        return 2.0 * math.asinh(math.sqrt(half))
     return math.log1p(half + math.sqrt(half * half + 2.0 * half * size))
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from mechdesign.audit.exponential import float_up, log_ratio
 from mechdesign.core.errors import ParameterError, suggestion
 from mechdesign.core.numbers import doubles, frozen, shown
 from mechdesign.core.parameters import call_named
@@ -50,9 +51,9 @@ class Randomizer:
 
     @property
     def epsilon(self) -> float:
-        """The least local epsilon of a channel, to nearest; infinite where a report excludes an input."""
+        """The least local epsilon of a channel, rounded up; infinite where a report excludes an input."""
         ratio = self.ratio
-        return math.inf if ratio is None else math.log(ratio)
+        return math.inf if ratio is None else float_up(log_ratio(ratio.numerator, ratio.denominator))
 
     def __str__(self) -> str:
         if self.kind == "any":
@@ -119,7 +120,7 @@ def randomizer_of(value: Any) -> Randomizer:
     if name == "any" and len(value) == 1:
         return Randomizer("any")
     if not isinstance(name, str) or name not in NAMED:
-        raise ParameterError(f"randomizer: no '{shown(name)}'; {suggestion(str(name), [*NAMED, 'any'])}")
+        raise ParameterError(f"randomizer: no {shown(name)}; {suggestion(str(name), [*NAMED, 'any'])}")
     arguments = {word: argument for word, argument in value.items() if word != "name"}
     found: Randomizer = call_named(f"randomizer: '{name}'", NAMED[name], arguments)
     return found

@@ -32,7 +32,7 @@ def variation_ratio(users: int, local_epsilon: float, size: int) -> Callable[[fl
     >>> round(delta * 625, 9)  # 33/625 is true
     27.0
     """
-    from scipy.special import bdtrc, gammaln, xlog1py, xlogy
+    from scipy.special import betainc, gammaln, xlog1py, xlogy
 
     grown = math.exp(local_epsilon)
     each = 1.0 / (grown + size - 1.0)
@@ -47,8 +47,8 @@ def variation_ratio(users: int, local_epsilon: float, size: int) -> Callable[[fl
 
     def tail(least: Doubles) -> Doubles:
         """Return Pr[A >= least] for A ~ Bin(c, 1/2)."""
-        inside = np.clip(least - 1.0, 0.0, np.maximum(c - 1.0, 0.0))
-        values = np.where(c > 0.0, bdtrc(inside, np.maximum(c, 1.0), 0.5), 0.0)
+        inside = np.clip(least, 1.0, np.maximum(c, 1.0))
+        values = betainc(inside, np.maximum(c - inside + 1.0, 1.0), 0.5)
         return np.where(least <= 0.0, 1.0, np.where(least > c, 0.0, values))
 
     def delta(epsilon: float) -> float:

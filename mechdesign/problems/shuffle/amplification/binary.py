@@ -3,7 +3,7 @@
 from mechdesign.core.method import Method, Outcome
 from mechdesign.problems.shuffle.amplification.outcomes import outcome
 from mechdesign.problems.shuffle.amplification.problem import ShuffleAmplification
-from mechdesign.problems.shuffle.judge import binary, why_not_binary
+from mechdesign.problems.shuffle.judge import binary, blanket, least_epsilon, why_not_binary
 
 
 def run(problem: ShuffleAmplification) -> Outcome:
@@ -11,7 +11,9 @@ def run(problem: ShuffleAmplification) -> Outcome:
     setting = problem.setting
     epsilon = 0.0
     if problem.local_epsilon > 0.0:
-        epsilon = binary(setting).least(setting.delta, setting.local_epsilon)
+        # Near the least and the largest local epsilons the blanket loses less than the ranges do.
+        plain = least_epsilon(blanket(setting), setting.delta, setting.local_epsilon)
+        epsilon = min(plain, binary(setting).least(setting.delta, plain))
     return outcome(problem, epsilon, "proven here; rounding and omitted tails are added", "bisection")
 
 

@@ -44,7 +44,7 @@ def numeric(
     def run(problem: ShuffleAmplification) -> Outcome:
         setting = problem.setting
         epsilon = 0.0
-        if problem.local_epsilon > 0.0:
+        if setting.local_epsilon > 0.0:
             epsilon = least_epsilon(curve(setting), setting.delta, setting.local_epsilon)
         return outcome(problem, epsilon, grade, "bisection of a proven bound")
 

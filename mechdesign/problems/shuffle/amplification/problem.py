@@ -85,9 +85,10 @@ class ShuffleAmplification(Problem[Mechanism]):
 
     @cached_property
     def setting(self) -> Setting:
-        """The honest users, their randomizer and delta."""
-        users = honest_users(self.users, self.honest)
-        return Setting(users, self.local_epsilon, self.delta, randomizer_of(self.randomizer))
+        """The honest users, their randomizer and delta; of a channel its own local epsilon."""
+        users, randomizer = honest_users(self.users, self.honest), randomizer_of(self.randomizer)
+        local = randomizer.epsilon if randomizer.kind == "channel" else self.local_epsilon
+        return Setting(users, local, self.delta, randomizer)
 
     @property
     def case(self) -> Case:

@@ -1,7 +1,7 @@
 """``shuffle-local-budget`` of binary randomized response over all data of the others, in ranges of them."""
 
 from mechdesign.core.method import Method, Outcome
-from mechdesign.problems.shuffle.judge import binary, bracket, guessed, why_not_binary
+from mechdesign.problems.shuffle.judge import binary, blanket, bracket, guessed, why_not_binary
 from mechdesign.problems.shuffle.local_budget.outcomes import outcome
 from mechdesign.problems.shuffle.local_budget.problem import ShuffleLocalBudget
 from mechdesign.problems.shuffle.theorems import LARGEST
@@ -12,7 +12,10 @@ def run(problem: ShuffleLocalBudget) -> Outcome:
     central, delta = problem.central_epsilon, problem.delta
 
     def enough(local: float) -> bool:
-        return local <= central or binary(problem.setting_with(local)).enough(central, delta)
+        if local <= central:
+            return True
+        setting = problem.setting_with(local)
+        return blanket(setting)(central) <= delta or binary(setting).enough(central, delta)
 
     guess = guessed(problem.setting, central)
     found, _ = bracket(enough, central, LARGEST, guess, precision=1e-5)

@@ -51,8 +51,8 @@ class ShuffleLocalBudget(Problem[Mechanism]):
     >>> kary = {"name": "k-ary", "size": 10}
     >>> problem = md.ShuffleLocalBudget(users=1000000, central_epsilon=0.5, delta=1e-9, randomizer=kary)
     >>> solution = md.solve(problem)
-    >>> print(f"{solution.value:.3f} is enough, {solution.bound:.3f} is too much")
-    8.343 is enough, 8.346 is too much
+    >>> print(f"{solution.value:.4f} is enough, {solution.bound:.4f} is too much")
+    8.3429 is enough, 8.3432 is too much
     """
 
     name: ClassVar[str] = "shuffle-local-budget"
