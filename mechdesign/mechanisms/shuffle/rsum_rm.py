@@ -195,8 +195,8 @@ class RSumRM(SumProtocol):
             digits = int(sums[count + level])
             if digits != users:
                 raise DataError(
-                    f"messages: level {level} has {digits} digits, and {users} users send one each; give those "
-                    "of all users"
+                    f"messages: level {level} has {digits} digits, and {users} users send one each; give "
+                    "those of all users"
                 )
             other = Fraction(weight, TOTAL)
             offset = users * other * size * (size - 1) / 2
