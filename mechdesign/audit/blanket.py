@@ -90,11 +90,31 @@ def blanket_divergence(
     >>> round(blanket_divergence(2, Fraction(1, 2), Fraction(1), Fraction(0), 0.0), 12)  # 1/4 + 1/4 + 1/8
     0.625
     """
+    return crowd_divergence(((trials, chance),), own, other, epsilon)
+
+
+@lru_cache(maxsize=1024)
+def crowd_divergence(
+    crowds: tuple[tuple[int, Fraction], ...], own: Fraction, other: Fraction, epsilon: float
+) -> Divergence:
+    """Return the same for coins from several independent crowds, each of so many messages with its chance.
+
+    Examples
+    --------
+    >>> half, whole = Fraction(1, 2), Fraction(1)
+    >>> crowd_divergence(((1, half), (1, half)), whole, Fraction(0), 0.0) == blanket_divergence(
+    ...     2, half, whole, Fraction(0), 0.0
+    ... )
+    True
+    """
     if _alone(own, other, epsilon):
         return 0.0
-    number: Mass = binomial(trials, chance)
-    deviation = math.sqrt(trials * float(chance) * float(1 - chance))
-    starts = _starts(number, trials * float(chance), deviation)
+    number = Mass(0, np.ones(1))
+    for trials, chance in crowds:
+        number = number.convolved(binomial(trials, chance))
+    mean = sum(trials * float(chance) for trials, chance in crowds)
+    variance = sum(trials * float(chance) * float(1 - chance) for trials, chance in crowds)
+    starts = _starts(number, mean, math.sqrt(variance))
     longest = int(np.diff(np.append(starts, len(number.mass))).max())
     shares = np.add.reduceat(number.upper(), starts) * (1.0 + (longest + 2) * UNIT)
     exponential, a, b = float_down(exp_lower(epsilon)), float(own), float(other)

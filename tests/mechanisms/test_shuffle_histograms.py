@@ -14,6 +14,7 @@ from mechdesign.core.randomness import TOTAL
 from mechdesign.mechanisms import load_mechanism
 from mechdesign.mechanisms.oracles.family import AffineFamily
 from mechdesign.mechanisms.shuffle import (
+    MURS,
     PRHR,
     SOLH,
     HistDump,
@@ -23,7 +24,7 @@ from mechdesign.mechanisms.shuffle import (
     OutOfReachError,
     Promise,
 )
-from tests.support.protocols import law_of, worst_divergence
+from tests.support.protocols import added, divergence, law_of, view, worst_divergence
 
 KINDS = {"hist-kr": HistKR, "solh": SOLH, "hist-dump": HistDump, "hist-mm": HistMM, "hist-flip": HistFlip}
 KINDS["prhr"] = PRHR
@@ -52,9 +53,9 @@ def response_client(size: int, other: Fraction):
 def dummy_client(size: int, trials: int, dummy: Fraction):
     def law(value):
         pairs = []
-        for added in range(trials + 1):
-            share = comb(trials, added) * dummy**added * (1 - dummy) ** (trials - added)
-            pairs += [((value, *more), share / size**added) for more in product(range(size), repeat=added)]
+        for extra in range(trials + 1):
+            share = comb(trials, extra) * dummy**extra * (1 - dummy) ** (trials - extra)
+            pairs += [((value, *more), share / size**extra) for more in product(range(size), repeat=extra)]
         return law_of(pairs, size)
 
     return law
@@ -153,6 +154,44 @@ def test_what_is_certified_is_at_least_the_divergence_of_the_messages(
     worst = worst_divergence(client, size, users, epsilon)
     assert 0 < worst <= Fraction(protocol.least_delta)
     assert float(worst) >= protocol.least_delta / 5
+
+
+@pytest.mark.parametrize("fakes", [1, 3])
+@pytest.mark.parametrize("epsilon", [0.2, 0.8])
+def test_fakes_of_shufflers_hide_users_as_certified(fakes, epsilon):
+    client, symbols = hashing_client(3, 2, Fraction(1, 8)), 6 * 2
+    fake = law_of([((symbol,), Fraction(1, symbols)) for symbol in range(symbols)], symbols)
+    crowd = view(lambda _: fake, range(fakes))
+    worst = Fraction(0)
+    for other in range(3):
+        rest = added(client(other), crowd)
+        laws = [added(client(value), rest) for value in range(3)]
+        worst = max(worst, *(divergence(a, b, epsilon) for a in laws for b in laws if a is not b))
+    protocol = MURS(Promise(2, epsilon, 0.5), "exact", 3, buckets=2, other=TOTAL // 8, fakes=fakes)
+    assert 0 < worst <= Fraction(protocol.least_delta)
+    assert float(worst) >= protocol.least_delta / 3
+
+
+def test_fakes_are_added_once_and_subtracted():
+    protocol, rng = MURS.calibrated(PROMISE, SIZE), np.random.default_rng(9)
+    values = np.repeat(np.arange(SIZE), [1700, 900, 399, 1, 0])
+    messages = protocol.encode(values, rng=rng)
+    shuffled = protocol.shuffle(messages, rng=rng)
+    assert len(shuffled) == 3000 + protocol.fakes == 3030
+    runs = 300
+    found = [
+        protocol.analyze(protocol.shuffle(protocol.encode(values, rng=rng), rng=rng)).value
+        for _ in range(runs)
+    ]
+    errors = np.array(found)[:, 4]
+    assert abs(errors.mean()) <= 5 * protocol.rmse / np.sqrt(runs)
+    assert np.mean(errors**2) == pytest.approx(protocol.rmse**2, rel=5 * np.sqrt(2 / runs))
+    with pytest.raises(DataError, match="shuffle those of all users together, once"):
+        protocol.shuffle(shuffled)
+    with pytest.raises(DataError, match="give those of all users"):
+        protocol.analyze(messages)
+    capped = MURS.calibrated(PROMISE, SIZE, local_cap=1.5)
+    assert capped.local_epsilon <= 1.5
 
 
 def test_the_known_counterexample_to_the_three_component_bound_is_covered():

@@ -19,6 +19,7 @@ PROTOCOLS = {
     "hist-flip": (lambda promise: shuffle.HistFlip.calibrated(promise, 5), "HistFlip"),
     "hist-kr": (lambda promise: shuffle.HistKR.calibrated(promise, 5), "HistKR"),
     "hist-mm": (lambda promise: shuffle.HistMM.calibrated(promise, 5), "HistMM"),
+    "murs": (lambda promise: shuffle.MURS.calibrated(promise, 5), "MURS"),
     "prhr": (lambda promise: shuffle.PRHR.calibrated(promise, 5), "PRHR"),
     "rsum-dsg": (lambda promise: shuffle.RSumDSG.calibrated(promise), "RSumDSG"),
     "rsum-kr": (lambda promise: shuffle.RSumKR.calibrated(promise), "RSumKR"),

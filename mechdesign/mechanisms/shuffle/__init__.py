@@ -9,6 +9,7 @@ from mechdesign.mechanisms.shuffle.hist_dump import HistDump
 from mechdesign.mechanisms.shuffle.hist_flip import HistFlip
 from mechdesign.mechanisms.shuffle.hist_kr import HistKR
 from mechdesign.mechanisms.shuffle.hist_mm import HistMM
+from mechdesign.mechanisms.shuffle.murs import MURS
 from mechdesign.mechanisms.shuffle.prhr import PRHR
 from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise
 from mechdesign.mechanisms.shuffle.rsum_dsg import RSumDSG
@@ -18,6 +19,7 @@ from mechdesign.mechanisms.shuffle.rsum_rr import RSumRR
 from mechdesign.mechanisms.shuffle.solh import SOLH
 
 __all__ = [
+    "MURS",
     "PRHR",
     "SOLH",
     "Cnt2M",

@@ -139,16 +139,21 @@ class Protocol(Mechanism):
         ]
         return np.concatenate(pieces) if pieces else np.zeros((0, len(self.columns)), dtype=np.int64)
 
-    def shuffle(self, messages: Any) -> Messages:
+    def shuffle(self, messages: Any, rng: Rng = None) -> Messages:
         """Return the messages sorted: a set of messages without order says no more than that.
 
         A random order would hide who sent what only as well as its random numbers; the sorted one says
-        nothing but how often each message was sent.
+        nothing but how often each message was sent. Random numbers are drawn only where a protocol's
+        shuffler adds messages of its own.
         """
-        checked = self.checked_messages(messages)
+        checked = self.with_fakes(self.checked_messages(messages), rng)
         if checked.shape[1] == 1:
             return np.sort(checked, axis=0)
         return checked[np.lexsort(checked.T[::-1])]
+
+    def with_fakes(self, messages: Messages, rng: Rng) -> Messages:
+        """Return the messages with those that the shuffler adds; by default none."""
+        return messages
 
     def counter(self) -> MessageCounter:
         """Return an empty counter of messages; those of many machines can be merged in any order."""
@@ -211,7 +216,7 @@ class Protocol(Mechanism):
 
     def require_messages(self, count: int) -> None:
         """Raise DataError when these users cannot have sent so many messages."""
-        low, high = (self.promise.users * each for each in (self.least_messages, self.most_messages))
+        low, high = self.message_range
         if low <= count <= high:
             return
         expected = str(low) if low == high else f"{low} to {high}"
@@ -219,6 +224,11 @@ class Protocol(Mechanism):
             f"messages: {count}, and {self.promise.users} users send {expected}; give those of all users, "
             "each once"
         )
+
+    @property
+    def message_range(self) -> tuple[int, int]:
+        """The fewest and the most messages that an analyzer may get."""
+        return self.promise.users * self.least_messages, self.promise.users * self.most_messages
 
     # What it promises
 

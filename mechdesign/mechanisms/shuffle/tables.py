@@ -52,8 +52,8 @@ class Running(Owner, Protocol):
     def encode(self, values: Any, rng: Rng = None) -> Messages:
         """Return the messages of users."""
 
-    def shuffle(self, messages: Any) -> Messages:
-        """Return the messages without an order."""
+    def shuffle(self, messages: Any, rng: Rng = None) -> Messages:
+        """Return the messages without an order, and with those that the shuffler adds."""
 
     def counter(self) -> Any:
         """Return an empty counter."""
@@ -81,7 +81,7 @@ def protocol_operations(protocol: Running) -> tuple[Operation, ...]:
             gives,
             gives,
             lambda sources, settings: _shuffled(protocol, sources, settings),
-            (UNMARKED,),
+            (SEED, UNMARKED),
             several=True,
         ),
         Operation(
@@ -120,7 +120,7 @@ def _encoded(protocol: Running, sources: Sequence[Source], settings: Settings) -
 def _shuffled(protocol: Running, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
     read = [part for source in sources for part in _messages(protocol, source, settings)]
     empty = np.zeros((0, len(protocol.columns)), dtype=np.int64)
-    yield _block(protocol, protocol.shuffle(np.concatenate([empty, *read])))
+    yield _block(protocol, protocol.shuffle(np.concatenate([empty, *read]), rng=settings["seed"]))
 
 
 def _analyzed(protocol: Running, sources: Sequence[Source], settings: Settings) -> Any:

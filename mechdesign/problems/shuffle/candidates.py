@@ -59,6 +59,8 @@ class Kind:
     summary : str
     local : bool
         Whether a user's messages are private by themselves.
+    by_name : bool
+        Whether it is a candidate only when it is asked for, because it trusts somebody with more than mixing.
     """
 
     name: str
@@ -66,6 +68,7 @@ class Kind:
     fitted: Callable[[Case], Protocol]
     summary: str
     local: bool = False
+    by_name: bool = False
 
     @property
     def is_published(self) -> bool:
@@ -131,7 +134,9 @@ class Choosing:
     def candidates(self) -> dict[str, Protocol | Reason]:
         """Return for each kind that is asked for its protocol, or why there is none."""
         wanted = [kind for kind in self.kinds if not kind.is_published]
-        if self.protocol != BEST:
+        if self.protocol == BEST:
+            wanted = [kind for kind in wanted if not kind.by_name]
+        else:
             wanted = [kind for kind in wanted if kind.name == self.protocol]
         return {kind.name: fitted(kind, self.case) for kind in wanted}
 
@@ -264,6 +269,8 @@ def why_not(problem: Choosing, kind: Kind) -> Reason | None:
     protocol = kind.name.removesuffix("-published")
     if problem.protocol not in (BEST, protocol):
         return f"the protocol is to be {problem.protocol}"
+    if problem.protocol == BEST and kind.by_name:
+        return "its shufflers have to add messages, not only to mix; ask for it by its name"
     if nothing_fits(problem) is not None:
         return None
     found = fitted(kind, problem.case)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mechdesign.mechanisms.shuffle import PRHR, SOLH, HistDump, HistFlip, HistKR, HistMM
+from mechdesign.mechanisms.shuffle import MURS, PRHR, SOLH, HistDump, HistFlip, HistKR, HistMM
 from mechdesign.problems.shuffle.candidates import Kind
 
 KINDS = (
@@ -33,6 +33,14 @@ KINDS = (
         lambda case: SOLH.published(case.promise, case.size, case.local_cap, case.labels),
         "hashing with the paper's constants",
         local=True,
+    ),
+    Kind(
+        "murs",
+        MURS,
+        lambda case: MURS.calibrated(case.promise, case.size, case.local_cap, case.labels),
+        "hashing, and one fake message of the shufflers for 100 users",
+        local=True,
+        by_name=True,
     ),
     Kind(
         "hist-dump",

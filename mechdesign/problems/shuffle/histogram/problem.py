@@ -39,7 +39,9 @@ class ShuffleHistogram(Choosing, Problem[Protocol]):
     delta : float
         From 1e-30 to below 1.
     protocol : str
-        ``"best"``, ``"hist-kr"``, ``"solh"``, ``"hist-dump"``, ``"hist-mm"``, ``"hist-flip"`` or ``"prhr"``.
+        ``"best"``, ``"hist-kr"``, ``"solh"``, ``"murs"`` (only by name: its shufflers add messages),
+        ``"hist-dump"``,
+        ``"hist-mm"``, ``"hist-flip"`` or ``"prhr"``.
     max_messages : int, optional
         The most messages that a user may send.
     honest : float
