@@ -54,7 +54,7 @@ def kary_attacks(local_epsilon: float, size: int) -> list[Kinds]:
     Examples
     --------
     >>> [attack.description for attack in kary_attacks(1.0, 3)]
-    ['all others have the second input', 'all others have a third input']
+    ['all others have the second input', 'all others have the first input', 'all others have a third input']
     """
     grown = math.exp(local_epsilon)
     total = math.expm1(local_epsilon) + size
@@ -62,10 +62,9 @@ def kary_attacks(local_epsilon: float, size: int) -> list[Kinds]:
     first, second = (true, false, rest), (false, true, rest)
     attacks = [
         Kinds(second, first, second, "all others have the second input"),
+        Kinds(first, first, second, "all others have the first input"),
     ]
-    if size == 2:
-        attacks.append(Kinds(first, first, second, "all others have the first input"))
-    else:
+    if size > 2:
         third = (false, false, (math.expm1(local_epsilon) + (size - 2)) / total)
         attacks.append(Kinds(third, first, second, "all others have a third input"))
     return attacks

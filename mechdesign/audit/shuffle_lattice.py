@@ -85,13 +85,17 @@ def kary_atoms(grown: Fraction, size: int) -> Atoms:
 
 @dataclass(frozen=True)
 class _Sum:
-    """A law on ``step * (first, first + 1, ...)`` with a relative ``error``; ``lost`` was cut off above."""
+    """A law on ``step * (first, first + 1, ...)`` with a relative ``error``; ``lost`` was cut off above.
+
+    No value is above ``top``, not even one that was cut off.
+    """
 
     step: float
     first: int
     chance: Doubles
     lost: float
     error: float
+    top: float
 
     def coarser(self) -> _Sum:
         """Return the law on a lattice of twice the step: what is between its points goes to both halves."""
@@ -101,7 +105,8 @@ class _Sum:
         moved = np.append(padded[0::2] + 0.5 * padded[1::2], 0.0)
         moved[1:] += 0.5 * padded[1::2]
         first = (self.first - odd_start) // 2
-        return _Sum(2.0 * self.step, first, moved, self.lost, self.error + 4.0 * UNIT)
+        error, top = self.error + 4.0 * UNIT, self.top + 2.0 * self.step
+        return _Sum(2.0 * self.step, first, moved, self.lost, error, top)
 
     def trimmed(self, cut: float) -> _Sum:
         """Return the law without tails of this mass: the lower one moved up, the upper one lost."""
@@ -113,7 +118,7 @@ class _Sum:
         chance[0] += float(self.chance[:low].sum())
         lost = self.lost + 1.01 * float(self.chance[high:].sum())
         error = self.error + 2.0 * (low + 2) * UNIT
-        return _Sum(self.step, self.first + low, chance, lost, error)
+        return _Sum(self.step, self.first + low, chance, lost, error, self.top)
 
     def plus(self, other: _Sum, cut: float) -> _Sum:
         """Return the law of the sum of two independent variables on the same lattice."""
@@ -124,6 +129,7 @@ class _Sum:
             np.convolve(self.chance, other.chance),
             self.lost + other.lost,
             self.error + other.error + 2.0 * (shorter + 8) * UNIT,
+            self.top + other.top,
         ).trimmed(cut)
         return found.coarser() if len(found.chance) > POINTS else found
 
@@ -140,24 +146,23 @@ class LatticeDivergence:
     """
 
     def __init__(self, users: int, atoms: Atoms, delta: float) -> None:
-        self.users, self.atoms = users, atoms
-        self.largest = float_up(max(atoms.first))
-        self.cut = 1e-8 * delta / (self.largest * users)
+        self.users, self.atoms, self.delta = users, atoms, delta
 
     def __call__(self, epsilon: float) -> float:
         """Return the bound of delta at a central epsilon >= 0."""
-        found = self._power(self._single(epsilon))
+        single = self._single(epsilon)
+        found = self._power(single, 1e-8 * self.delta / (single.top * self.users))
         values = found.first + np.arange(len(found.chance), dtype=np.float64)
         excess = float((np.maximum(values, 0.0) * found.chance).sum()) * found.step / self.users
         bound = excess * (1.0 + 2.0 * found.error + 4.0 * (len(values) + 8) * UNIT)
-        return min(1.0, bound + self.largest * (found.lost + UNDERFLOW))
+        return min(1.0, bound + 1.01 * found.top / self.users * (found.lost + UNDERFLOW))
 
-    def _power(self, single: _Sum) -> _Sum:
-        """Return the law of the sum of ``users`` variables, by squaring."""
+    def _power(self, single: _Sum, tail: float) -> _Sum:
+        """Return the law of the sum of ``users`` variables, by squaring; ``tail`` a user may be cut off."""
         found: _Sum | None = None
         power, count = self.users, 1
         while True:
-            cut = self.cut * count
+            cut = tail * count
             if power & 1:
                 found = single if found is None else _added(found, single, cut)
             power >>= 1
@@ -187,7 +192,8 @@ class LatticeDivergence:
             part = min(1.0, value / step - place + 1e-12 * (1.0 + abs(place))) if value != 0.0 else 0.0
             chance[place - first] += mass * (1.0 - part)
             chance[place - first + 1] += mass * part
-        return _Sum(step, first, chance, 0.0, 8.0 * (len(values) + 4) * UNIT)
+        top = (first + len(chance)) * step
+        return _Sum(step, first, chance, 0.0, 8.0 * (len(values) + 4) * UNIT, top)
 
 
 def _added(one: _Sum, other: _Sum, cut: float) -> _Sum:

@@ -103,7 +103,7 @@ class Divergence:
         self.least = outer.first
         self.places, self.masses = self._rest(outer.first)
         sums: list[Excess] = []
-        offsets, starts, sizes, cells, weights = [], [], [], [], []
+        offsets, starts, sizes, cells, weights, trials = [], [], [], [], [], []
         start = 0
         for low, high, share, part in groups(outer, MANY_GROUPS if deviation(outer) <= CHEAP else GROUPS):
             coins = Excess(high, 1.0, self.tail, upper=True, from_mean=True)
@@ -111,7 +111,9 @@ class Divergence:
             size = len(coins.tails)
             sums.append(coins)
             cells.append(points)
-            weights.append(masses * (coins.factor * outer.upper))
+            # Without any coin there is no excess: not even that of a threshold that was rounded below 0.
+            weights.append(masses * (coins.factor * outer.upper if high > 0 else 0.0))
+            trials.append(np.full(len(points), float(high)))
             offsets.append(np.full(len(points), 0.5 * high - coins.first))
             starts.append(np.full(len(points), start))
             sizes.append(np.full(len(points), size - 1))
@@ -119,7 +121,7 @@ class Divergence:
         self.tails = np.concatenate([item.tails for item in sums])
         self.integral = np.concatenate([item.integral for item in sums])
         self.cells, self.weights = np.concatenate(cells), np.concatenate(weights)
-        self.offset = np.concatenate(offsets)
+        self.offset, self.coins = np.concatenate(offsets), np.concatenate(trials)
         self.start, self.size = np.concatenate(starts), np.concatenate(sizes)
 
     def _rest(self, pairs: int) -> tuple[Doubles, Doubles]:
@@ -147,12 +149,14 @@ class Divergence:
     def _cost(self, pairs: int, rest: Doubles) -> Doubles:
         cost: Doubles = (0.5 * (self.less_one + 2.0) * pairs + self.law.rest * rest) / self.less_one
         # Of a difference in ``rest`` the error is that of its parts.
-        return cost - 16.0 * UNIT * (self.less_one + 2.0 + self.law.rest) * self.users / self.less_one
+        parts = (self.less_one + 2.0) * pairs + self.law.rest * (self.places.max() + pairs)
+        cost -= 16.0 * UNIT * parts / self.less_one
+        return cost
 
     def __call__(self, epsilon: float) -> float:
         """Return the bound of delta at a central epsilon >= 0."""
         distances = self.offset + self.cells * math.tanh(0.5 * epsilon)
-        distances -= 64.0 * UNIT * (np.abs(distances) + self.users)
+        distances -= 64.0 * UNIT * (np.abs(distances) + self.coins)
         found = excess(self.tails, self.integral, distances, True, self.start, self.size)
         total = float((self.weights * found).sum()) * (1.0 + 4.0 * (len(found) + 32) * UNIT)
         factor = self.law.scale * self.less_one * (1.0 + math.exp(epsilon)) / self.users

@@ -148,13 +148,30 @@ def test_no_randomizer_is_worse_than_the_bound_for_any():
     assert closest > 0.5  # the instances are not all far from it
 
 
+@pytest.mark.parametrize("local", [1e-12, 1e-6, 9.0, 20.0, 30.0, 40.0, 60.0, 100.0])
+@pytest.mark.parametrize("users", [1, 3, 24])
+def test_bounds_hold_where_doubles_have_nothing_left_to_say(local, users):
+    """A part e^-local of the reports carries all the weight; what is cut off has to be paid for in full."""
+    central = max(local - 0.002, 0.5 * local)
+    rows = kary_rows(exp_lower(local), 2)
+    data = (0,) * (users - 1)  # all others have the first input
+    exact = shuffled_divergence(rows, data, (0, 1), exp_upper(central))
+    most = worst_divergence(kary_rows(exp_upper(local), 2), min(users, 3), exp_lower(central), True).delta
+    for delta in (1e-12, 0.0019, 0.5):
+        assert exact <= Divergence(users, kary_law(local, 2), delta)(central)
+        assert exact <= LatticeDivergence(users, kary_atoms(exp_upper(local), 2), delta)(central)
+        assert exact <= BinaryDivergence(users, local, delta)(central)
+        for kinds in kary_attacks(local, 2):
+            assert Attack(users, kinds, delta)(central) <= most
+
+
 def test_two_evaluations_of_the_blanket_agree_for_many_users():
     """Binomial sums and convolution share no code; both are upper bounds of the same number."""
     for users, local, central in ((10**4, 1.0, 0.04), (10**6, 4.0, 0.0338), (10**8, 1.0, 0.000222)):
         sums = Divergence(users, kary_law(local, 3), 1e-6)(central)
         lattice = LatticeDivergence(users, kary_atoms(exp_upper(local), 3), 1e-6)(central)
         assert sums == pytest.approx(lattice, rel=2e-2)
-        third = Attack(users, kary_attacks(local, 3)[1], 1e-6)(central)
+        third = Attack(users, kary_attacks(local, 3)[-1], 1e-6)(central)
         assert 0.9 * sums < third < min(sums, lattice)
 
 
@@ -163,8 +180,14 @@ def test_the_attack_is_the_divergence_of_its_counts():
         rows = kary_rows(Fraction(math.exp(local)), size)
         merged = [[row[0], row[1], sum(row[2:])] for row in rows]
         exact = shuffled_divergence(merged, (2,) * (users - 1), (0, 1), Fraction(math.exp(central)))
-        found = Attack(users, kary_attacks(local, size)[1], 1e-9)(central)
+        found = Attack(users, kary_attacks(local, size)[-1], 1e-9)(central)
         assert found == pytest.approx(float(exact), rel=1e-9)
+
+
+def test_near_the_local_epsilon_others_with_the_victims_value_are_the_strongest_attack():
+    found = [Attack(60, kinds, 1e-9)(1.7) for kinds in kary_attacks(2.0, 3)]
+    assert found[1] == max(found)
+    assert found[1] == pytest.approx(3.96e-6, rel=1e-2)  # by enumeration; more than the variation ratio says
 
 
 def test_attacks_on_reports_that_tell_nothing_reach_nothing():

@@ -16,6 +16,9 @@ from mechdesign.problems.shuffle.judge import Setting
 MOST_WORK = 30_000
 """The most counts that are enumerated: data of the others, times pairs of inputs, times counts of reports."""
 
+MOST_BITS = 6_000_000
+"""The most bits of the fractions that are enumerated."""
+
 BITS = 64
 """Digits of the rational numbers next to e^local_epsilon."""
 
@@ -33,7 +36,15 @@ def why_not_exact(setting: Setting) -> str | None:
     work = data * pairs * states(setting.users, reports)
     if work > MOST_WORK:
         return f"{work} counts would have to be enumerated, {MOST_WORK} are the most"
+    digits = BITS if randomizer.kind == "k-ary" else max(_bits(row) for row in randomizer.rows)
+    if work * digits * setting.users > MOST_BITS:
+        return f"{work} counts with fractions of {digits * setting.users} bits take too long to enumerate"
     return None
+
+
+def _bits(row: Row) -> int:
+    """Return how long the common denominator of a row is."""
+    return math.lcm(*(entry.denominator for entry in row)).bit_length()
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,11 @@ Curve = Callable[[float], float]
 MOST_BINARY = 10**9
 """The most users whose binary data are gone through."""
 
-LEAST_LOCAL = 1e-6
+LEAST_LOCAL = 1e-12
 """Smaller local epsilons are looked at as this one: what is private with less is private with more."""
+
+MANY_USERS = 20_000
+"""With more users attacks that tell much less than another are left out."""
 
 KEPT = 2
 """How many bounds and attacks are kept: for many users each takes some ten or a hundred megabytes."""
@@ -101,7 +104,9 @@ def why_no_lattice(setting: Setting) -> str | None:
 
 @lru_cache(maxsize=KEPT)
 def lattice(setting: Setting) -> Curve:
-    """Return the proven bound by convolution; for any randomizer, of the worst one."""
+    """Return the proven bound by convolution; for any randomizer, of the worst one; 1 out of its range."""
+    if why_no_lattice(setting) is not None:
+        return lambda epsilon: 1.0
     users, randomizer = min(setting.users, MOST_USERS), setting.randomizer
     if randomizer.kind == "channel":
         rows, inputs = randomizer.rows, range(randomizer.size)
@@ -124,9 +129,10 @@ def attacks(setting: Setting) -> tuple[tuple[Kinds, Attack], ...]:
         kinds = kary_attacks(local, randomizer.size)
     else:
         kinds = kary_attacks(local, 2) + kary_attacks(local, 3)[1:]
-    # Which is stronger may depend on delta where two are about as strong; much weaker ones are left out.
-    most = max(item.information for item in kinds)
-    kinds = [item for item in kinds if item.information > 0.75 * most]
+    # For many users the one that tells more is stronger, and much weaker ones are left out.
+    if setting.users > MANY_USERS:
+        most = max(item.information for item in kinds)
+        kinds = [item for item in kinds if item.information > 0.75 * most]
     return tuple((item, Attack(setting.users, item, setting.delta)) for item in kinds)
 
 

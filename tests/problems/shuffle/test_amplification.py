@@ -172,6 +172,8 @@ RANGES = [
     ("binary", {}, "it is for binary randomized response"),
     ("exact", {}, "infinitely many randomizers"),
     ("exact", {"randomizer": TERNARY}, "too many to enumerate"),
+    ("exact", {"randomizer": BINARY, "users": 100}, "take too long to enumerate"),
+    ("exact", {"randomizer": TERNARY, "users": 50}, "counts would have to be enumerated"),
 ]
 
 
