@@ -14,7 +14,7 @@ from mechdesign.core.errors import MechDesignError
 from mechdesign.core.randomness import TOTAL
 from mechdesign.mechanisms import load_mechanism
 from mechdesign.mechanisms.shuffle import Cnt2M, CntBN, CntRR, HistDump, HistKR, Promise, RSumRR
-from tests.support.protocols import PROTOCOLS, law_of, worst_divergence
+from tests.support.protocols import PROTOCOLS, law_of, made, worst_divergence
 
 PROMISE = Promise(300, 1.0, 1e-4)
 INSTANCES = 240
@@ -74,8 +74,8 @@ def instance(rng: np.random.Generator):
         other = part / 2 if size == 3 else part
         return HistKR(promise, "exact", size, other=int(other * TOTAL)), response(size, other), size
     if kind == 4:
-        made = HistDump(promise, "exact", size, trials=trials, dummy=weight)
-        return made, dummies(size, trials, part), size
+        protocol = HistDump(promise, "exact", size, trials=trials, dummy=weight)
+        return protocol, dummies(size, trials, part), size
     return RSumRR(promise, "exact", trials, flip=weight), unary(trials, part), trials + 1
 
 
@@ -103,7 +103,7 @@ def leaves(value, path=()):
 
 @pytest.mark.parametrize("kind", PROTOCOLS)
 def test_every_single_change_of_its_content_is_refused(kind, tmp_path):
-    protocol, path = PROTOCOLS[kind][0](PROMISE), tmp_path / "p.json"
+    protocol, path = made(kind, PROMISE), tmp_path / "p.json"
     protocol.save(path)
     original = json.loads(path.read_text())
     for keys, value in leaves(original["content"]):
@@ -120,7 +120,7 @@ def test_every_single_change_of_its_content_is_refused(kind, tmp_path):
 
 @pytest.mark.parametrize("kind", PROTOCOLS)
 def test_blocks_of_users_leave_no_trace_and_seeds_repeat(kind):
-    protocol = PROTOCOLS[kind][0](PROMISE)
+    protocol = made(kind, PROMISE)
     values = np.arange(300) % 2
     messages = protocol.encode(values, rng=4)
     assert messages.dtype == np.int64
@@ -135,7 +135,7 @@ def test_blocks_of_users_leave_no_trace_and_seeds_repeat(kind):
 
 @pytest.mark.parametrize("kind", PROTOCOLS)
 def test_the_forecast_is_the_error_of_the_worst_data(kind):
-    protocol = PROTOCOLS[kind][0](PROMISE)
+    protocol = made(kind, PROMISE)
     forecast = protocol.forecast()
     assert forecast.users == 300
     assert forecast.largest >= protocol.rmse > 0.0

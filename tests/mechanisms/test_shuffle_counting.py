@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from itertools import combinations, product
 from math import comb
 
@@ -18,15 +19,10 @@ from mechdesign.mechanisms.shuffle.cnt_sgm import visible_noise_delta
 from mechdesign.mechanisms.shuffle.draws import Table
 from mechdesign.mechanisms.shuffle.polya import WHOLE, polya_table
 from mechdesign.mechanisms.shuffle.split_mix import mixing_distance, split
-from tests.support.protocols import law_of, worst_divergence
+from tests.support.protocols import law_of, made, worst_divergence
 
 PROMISE = Promise(2000, 1.0, 1e-6)
-MADE = {
-    "cnt-rr": lambda promise: CntRR.calibrated(promise),
-    "cnt-2m": lambda promise: Cnt2M.calibrated(promise),
-    "cnt-bn": lambda promise: CntBN.calibrated(promise),
-    "cnt-sgm": lambda promise: CntSGM.calibrated(promise),
-}
+MADE = {kind: partial(made, kind) for kind in ("cnt-rr", "cnt-2m", "cnt-bn", "cnt-sgm")}
 
 
 def rr_client(flip: Fraction):

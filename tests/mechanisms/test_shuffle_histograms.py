@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache
 from itertools import product
 from math import comb
 
@@ -32,6 +33,7 @@ PROMISE = Promise(3000, 1.0, 1e-5)
 SIZE = 5
 
 
+@cache
 def made(kind: str, promise: Promise = PROMISE, size: int = SIZE):
     return KINDS[kind].calibrated(promise, size)
 
@@ -206,7 +208,7 @@ def test_the_known_counterexample_to_the_three_component_bound_is_covered():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_estimates_have_the_error_that_is_stated(kind):
-    protocol, runs = made(kind), 300
+    protocol, runs = made(kind), 200
     if kind == "prhr":  # with fewer dummies, to save time
         protocol = PRHR.calibrated(PROMISE, SIZE, max_messages=6)
     counts = np.array([1700, 900, 399, 1, 0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -17,10 +18,10 @@ from tests.support.protocols import law_of, worst_divergence
 
 PROMISE = Promise(1500, 1.0, 1e-5)
 MADE = {
-    "rsum-kr": lambda: RSumKR.calibrated(PROMISE, 4),
-    "rsum-rr": lambda: RSumRR.calibrated(PROMISE, 4),
-    "rsum-rm": lambda: RSumRM.calibrated(PROMISE),
-    "rsum-dsg": lambda: RSumDSG.calibrated(PROMISE, 10),
+    "rsum-kr": cache(lambda: RSumKR.calibrated(PROMISE, 4)),
+    "rsum-rr": cache(lambda: RSumRR.calibrated(PROMISE, 4)),
+    "rsum-rm": cache(lambda: RSumRM.calibrated(PROMISE)),
+    "rsum-dsg": cache(lambda: RSumDSG.calibrated(PROMISE, 10)),
 }
 
 

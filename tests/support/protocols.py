@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 from fractions import Fraction
+from functools import cache
 from itertools import combinations_with_replacement, permutations
 
 from mechdesign.audit.exponential import exp_lower
@@ -28,6 +29,13 @@ PROTOCOLS = {
     "solh": (lambda promise: shuffle.SOLH.calibrated(promise, 5), "SOLH"),
 }
 """By its type: a protocol for a promise, and the name of its class."""
+
+
+@cache
+def made(kind: str, promise: shuffle.Promise) -> shuffle.Protocol:
+    """Return the protocol of a type for a promise; calibrated once."""
+    return PROTOCOLS[kind][0](promise)
+
 
 Outcome = tuple[int, ...]
 Law = dict[Outcome, Fraction]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -59,6 +59,8 @@ class Kind:
     summary : str
     local : bool
         Whether a user's messages are private by themselves.
+    flexible : bool
+        Whether its noise depends on how many messages are allowed.
     by_name : bool
         Whether it is a candidate only when it is asked for, because it trusts somebody with more than mixing.
     """
@@ -68,6 +70,7 @@ class Kind:
     fitted: Callable[[Case], Protocol]
     summary: str
     local: bool = False
+    flexible: bool = False
     by_name: bool = False
 
     @property
@@ -77,14 +80,21 @@ class Kind:
 
 
 @lru_cache(maxsize=256)
+def _calibrated(kind: Kind, case: Case) -> Protocol | Reason:
+    try:
+        return kind.fitted(case)
+    except (OutOfReachError, ParameterError) as error:  # what is too large to be proven
+        return str(error)
+
+
 def fitted(kind: Kind, case: Case) -> Protocol | Reason:
     """Return a protocol with its noise, or why there is none."""
     if case.local_cap is not None and not kind.local:
         return "a user's own messages are not private before they are shuffled; leave out local_cap"
-    try:
-        protocol = kind.fitted(case)
-    except (OutOfReachError, ParameterError) as error:  # what is too large to be proven
-        return str(error)
+    found = _calibrated(kind, case if kind.flexible else replace(case, max_messages=None))
+    if not isinstance(found, Protocol):
+        return found
+    protocol = found
     if protocol.least_delta > case.promise.delta:
         return f"its constants are not enough here: delta is only proven to be {protocol.least_delta:.3g}"
     if case.max_messages is not None and protocol.most_messages > case.max_messages:

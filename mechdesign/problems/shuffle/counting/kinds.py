@@ -37,17 +37,20 @@ KINDS = (
         CntBN,
         lambda case: CntBN.calibrated(case.promise, case.max_messages),
         "true bits among fair coins",
+        flexible=True,
     ),
     Kind(
         "cnt-bn-published",
         CntBN,
         lambda case: CntBN.published(case.promise, case.max_messages),
         "true bits among fair coins with the paper's constants",
+        flexible=True,
     ),
     Kind(
         "cnt-sgm",
         CntSGM,
         lambda case: CntSGM.calibrated(case.promise, case.max_messages),
         "discrete Laplace noise in a secure sum by split-mix",
+        flexible=True,
     ),
 )

@@ -47,12 +47,14 @@ KINDS = (
         HistDump,
         lambda case: HistDump.calibrated(case.promise, case.size, case.max_messages, case.labels),
         "true categories among uniform dummies",
+        flexible=True,
     ),
     Kind(
         "hist-dump-published",
         HistDump,
         lambda case: HistDump.published(case.promise, case.size, case.max_messages, case.labels),
         "true categories among dummies with the paper's constants",
+        flexible=True,
     ),
     Kind(
         "hist-mm",
@@ -71,23 +73,27 @@ KINDS = (
         HistFlip,
         lambda case: HistFlip.calibrated(case.promise, case.size, case.max_messages, case.labels),
         "flipped indicator vectors, the own one and fakes",
+        flexible=True,
     ),
     Kind(
         "hist-flip-published",
         HistFlip,
         lambda case: HistFlip.published(case.promise, case.size, case.max_messages, case.labels),
         "flipped indicator vectors with the paper's constants",
+        flexible=True,
     ),
     Kind(
         "prhr",
         PRHR,
         lambda case: PRHR.calibrated(case.promise, case.size, case.max_messages, case.labels),
         "entries of Hadamard codewords among random ones",
+        flexible=True,
     ),
     Kind(
         "prhr-published",
         PRHR,
         lambda case: PRHR.published(case.promise, case.size, case.max_messages, case.labels),
         "entries of Hadamard codewords with the paper's constants",
+        flexible=True,
     ),
 )

@@ -25,17 +25,20 @@ KINDS = (
         RSumRM,
         lambda case: RSumRM.calibrated(case.promise, case.size, case.max_messages),
         "two digits, each a k-ary randomized response",
+        flexible=True,
     ),
     Kind(
         "rsum-rr",
         RSumRR,
         lambda case: RSumRR.calibrated(case.promise, case.size, case.max_messages),
         "unary bits, each a randomized response",
+        flexible=True,
     ),
     Kind(
         "rsum-dsg",
         RSumDSG,
         lambda case: RSumDSG.calibrated(case.promise, case.size, case.max_messages),
         "discrete Laplace noise in a secure sum by split-mix",
+        flexible=True,
     ),
 )
