@@ -195,4 +195,6 @@ def test_epsilon_zero_is_legal_and_says_what_it_means(folder, capsys):
     assert main(["build", "model.toml", "--set", "epsilon=0", "-o", "zero.json"]) == 0
     assert "true_epsilon = 0" in capsys.readouterr().out
     (folder / "reports.csv").write_text("answer\n0\n")
-    assert "cannot be told apart" in refused(capsys, "estimate", "zero.json", "reports.csv", "--unmarked")
+    assert "cannot be told apart" in refused(
+        capsys, "estimate", "zero.json", "reports.csv", "--unmarked"
+    )
