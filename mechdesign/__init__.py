@@ -42,7 +42,13 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares these with w
     from mechdesign.problems.marginals import CoveringDesign, FrequencyOracle, MarginalViews
     from mechdesign.problems.mean import MeanChannel, MeanInterval, choose
     from mechdesign.problems.response import RandomizedResponse
-    from mechdesign.problems.shuffle import ShuffleAmplification, ShuffleLocalBudget
+    from mechdesign.problems.shuffle import (
+        ShuffleAmplification,
+        ShuffleCounting,
+        ShuffleHistogram,
+        ShuffleLocalBudget,
+        ShuffleSum,
+    )
     from mechdesign.problems.spectrum import SpectrumChannel, SpectrumPrimary, SpectrumSecondary
 
 try:
@@ -71,7 +77,10 @@ __all__ = [
     "Problem",
     "RandomizedResponse",
     "ShuffleAmplification",
+    "ShuffleCounting",
+    "ShuffleHistogram",
     "ShuffleLocalBudget",
+    "ShuffleSum",
     "Solution",
     "SpectrumChannel",
     "SpectrumPrimary",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pydoc
+from functools import partial
 
 import numpy as np
 import pytest
@@ -32,8 +33,10 @@ from mechdesign.mechanisms.oracles import (
     SubsetSelection,
     UnaryEncoding,
 )
+from mechdesign.mechanisms.shuffle import Promise
 from mechdesign.mechanisms.spectrum import SpectrumDatabase
 from mechdesign.problems import exported_names
+from tests.support.protocols import PROTOCOLS
 
 LONGEST = 250
 """Characters of a repr: two lines of a terminal, or three."""
@@ -112,6 +115,12 @@ MECHANISMS = {
         lambda: Harmony(1.0, 36),
         "Harmony(36 attributes, 1 a user, epsilon=1, each by Duchi([-1, 1], epsilon=1))",
     ),
+}
+
+SURVEYED = Promise(1000, 1.0, 1e-6)
+MECHANISMS |= {
+    kind: (partial(make, SURVEYED), f"{name}(1000 users, epsilon=1, delta=1e-06, ")
+    for kind, (make, name) in PROTOCOLS.items()
 }
 
 

@@ -1,8 +1,18 @@
-"""The shuffle model: how private shuffled reports are, and how private each has to be by itself."""
+"""The shuffle model: how private shuffled reports are, what each needs by itself, and protocols that run."""
 
 from mechdesign.problems.shuffle.amplification.problem import ShuffleAmplification
+from mechdesign.problems.shuffle.counting.problem import ShuffleCounting
+from mechdesign.problems.shuffle.histogram.problem import ShuffleHistogram
 from mechdesign.problems.shuffle.local_budget.problem import ShuffleLocalBudget
+from mechdesign.problems.shuffle.sum.problem import ShuffleSum
 
-PROBLEMS = (ShuffleAmplification, ShuffleLocalBudget)
+PROBLEMS = (ShuffleAmplification, ShuffleCounting, ShuffleHistogram, ShuffleLocalBudget, ShuffleSum)
 
-__all__ = ["PROBLEMS", "ShuffleAmplification", "ShuffleLocalBudget"]
+__all__ = [
+    "PROBLEMS",
+    "ShuffleAmplification",
+    "ShuffleCounting",
+    "ShuffleHistogram",
+    "ShuffleLocalBudget",
+    "ShuffleSum",
+]

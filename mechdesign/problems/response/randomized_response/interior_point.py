@@ -198,8 +198,10 @@ def why_not(problem: RandomizedResponse) -> str | None:
         return "it is for metric privacy and linear utilities"
     if problem.size**2 * problem.reports > LARGEST:
         return f"{problem.size} answers and {problem.reports} reports are too many for it"
-    with np.errstate(over="ignore"):  # an infinite factor binds nobody
+    with np.errstate(over="ignore"):
         factors = problem.epsilon * distance
+    if not np.isfinite(factors).all():
+        return "epsilon times a distance is beyond double precision"
     if not factors.any():
         return "no report may tell any two answers apart, so every channel has equal rows"
     if ((factors > 0) & (factors < CLOSEST)).any():

@@ -1,0 +1,174 @@
+"""One unit hidden in a random number of fair coins: what most protocols in the shuffle model come down to.
+
+Let s other messages each stand, with the same chance, for one of two values, and let a user's own message
+stand for the first with chance a and the second with chance b, or the other way round. The adversary sees s
+and how many stand for the first. Own messages that stand for neither have the same law under both inputs;
+telling them to the adversary can only help him, so they are left out and a + b may be below 1.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.audit.exponential import exp_lower, float_down
+from mechdesign.audit.mass import SLACK, UNIT, Divergence, Mass, binomial, hockey_stick, positive_sum
+
+HALF = Fraction(1, 2)
+
+FINENESS = 8
+"""Numbers of coins are grouped, this many groups to a standard deviation; each counts as its smallest."""
+
+
+def coins_divergence(coins: int, own: Fraction, other: Fraction, epsilon: float) -> Divergence:
+    """Return the divergence for a known number of fair coins, rounded up.
+
+    With B binomial of that many coins it is sum_j (a B(j-1) + b B(j) - e^eps (b B(j-1) + a B(j)))_+; the
+    other direction is the same by symmetry.
+
+    Parameters
+    ----------
+    coins : int
+    own, other : Fraction
+        a and b, the chances that the own message stands for the own value and for the other one.
+    epsilon : float
+
+    Examples
+    --------
+    >>> round(coins_divergence(1, Fraction(1), Fraction(0), 0.0), 12)
+    0.5
+    """
+    if _alone(own, other, epsilon):
+        return 0.0
+    return _among(coins, float(own), float(other), float_down(exp_lower(epsilon)))
+
+
+def _alone(own: Fraction, other: Fraction, epsilon: float) -> bool:
+    """Whether the own message is private without any crowd: no term of any sum is positive."""
+    rational = exp_lower(epsilon)
+    return own <= rational * other and other <= rational * own
+
+
+def _among(coins: int, own: float, other: float, exponential: float) -> Divergence:
+    law = binomial(coins, HALF)
+    size = len(law.mass) + 1
+    upper, lower = np.zeros((2, size)), np.zeros((2, size))
+    upper[0, 1:] = upper[1, :-1] = law.upper()  # the own message stands for the first, or for the second
+    lower[0, 1:] = lower[1, :-1] = law.lower()
+    top = (own * upper[0] + other * upper[1]) * (1.0 + SLACK)
+    bottom = (other * lower[0] + own * lower[1]) * (exponential * (1.0 - SLACK))
+    return min(1.0, positive_sum(top - bottom) + law.tail)
+
+
+@lru_cache(maxsize=1024)
+def blanket_divergence(
+    trials: int, chance: Fraction, own: Fraction, other: Fraction, epsilon: float
+) -> Divergence:
+    """Return the divergence for a binomial number of fair coins, rounded up.
+
+    Parameters
+    ----------
+    trials : int
+        How many messages of honest users may be a coin.
+    chance : Fraction
+        That one is.
+    own, other : Fraction
+        As in :func:`coins_divergence`; own + other at most 1.
+    epsilon : float
+
+    Notes
+    -----
+    The divergence falls with the number of coins, because one more coin only adds noise: so a group of
+    numbers is counted as its smallest, which is an upper bound.
+
+    Examples
+    --------
+    >>> round(blanket_divergence(2, Fraction(1, 2), Fraction(1), Fraction(0), 0.0), 12)  # 1/4 + 1/4 + 1/8
+    0.625
+    """
+    return crowd_divergence(((trials, chance),), own, other, epsilon)
+
+
+@lru_cache(maxsize=1024)
+def crowd_divergence(
+    crowds: tuple[tuple[int, Fraction], ...], own: Fraction, other: Fraction, epsilon: float
+) -> Divergence:
+    """Return the same for coins from several independent crowds, each of so many messages with its chance.
+
+    Examples
+    --------
+    >>> half, whole = Fraction(1, 2), Fraction(1)
+    >>> round(crowd_divergence(((1, half), (1, half)), whole, Fraction(0), 0.0), 12)  # as of two together
+    0.625
+    """
+    if _alone(own, other, epsilon):
+        return 0.0
+    number = Mass(0, np.ones(1))
+    for trials, chance in crowds:
+        number = number.convolved(binomial(trials, chance))
+    mean = sum(trials * float(chance) for trials, chance in crowds)
+    variance = sum(trials * float(chance) * float(1 - chance) for trials, chance in crowds)
+    starts = _starts(number, mean, math.sqrt(variance))
+    longest = int(np.diff(np.append(starts, len(number.mass))).max())
+    shares = np.add.reduceat(number.upper(), starts) * (1.0 + (longest + 2) * UNIT)
+    exponential, a, b = float_down(exp_lower(epsilon)), float(own), float(other)
+    total = 0.0
+    for start, share in zip(starts.tolist(), shares.tolist(), strict=True):
+        total += share * _among(number.low + start, a, b, exponential)
+    return min(1.0, total * (1.0 + (len(starts) + 4) * UNIT) + number.tail)
+
+
+@lru_cache(maxsize=1024)
+def group_divergence(trials: int, flip: Fraction, bits: int, epsilon: float) -> Divergence:
+    """Return the divergence of all ones and all zeros of one user, flipped bits among others' flipped bits.
+
+    Parameters
+    ----------
+    trials : int
+        The bits of all others; each is a fair coin with the chance 2 flip.
+    flip : Fraction
+        Below 1/2.
+    bits : int
+        Of the user.
+    epsilon : float
+
+    Notes
+    -----
+    The number of ones of a user with u true ones has a likelihood ratio that rises with u, and fair coins
+    keep it so. So half lines are the best events, their chance rises with u, and the pair of all bits and
+    none is the worst one.
+
+    Examples
+    --------
+    >>> group_divergence(50, Fraction(1, 4), 1, 0.5) == blanket_divergence(
+    ...     50, Fraction(1, 2), Fraction(3, 4), Fraction(1, 4), 0.5
+    ... )
+    True
+    """
+    if bits == 1:
+        return blanket_divergence(trials, 2 * flip, 1 - flip, flip, epsilon)
+    number, held, free = binomial(trials, 2 * flip), binomial(bits, 1 - flip), binomial(bits, flip)
+    deviation = math.sqrt(trials * float(2 * flip) * float(1 - 2 * flip))
+    starts = _starts(number, trials * float(2 * flip), deviation, FINENESS // 2)
+    longest = int(np.diff(np.append(starts, len(number.mass))).max())
+    shares = np.add.reduceat(number.upper(), starts) * (1.0 + (longest + 2) * UNIT)
+    total = 0.0
+    for start, share in zip(starts.tolist(), shares.tolist(), strict=True):
+        coins = binomial(number.low + start, HALF)
+        total += share * hockey_stick(coins.convolved(held), coins.convolved(free), epsilon)
+    return min(1.0, total * (1.0 + (len(starts) + 4) * UNIT) + number.tail)
+
+
+def _starts(number: Mass, mean: float, deviation: float, fineness: int = FINENESS) -> NDArray[np.int64]:
+    """Return where the groups start: fine ones where the sum has its weight, coarse ones beyond."""
+    fine, coarse = max(1, int(deviation / fineness)), max(1, int(deviation))
+    size = len(number.mass)
+    low = min(size, max(0, int(mean - 8.0 * deviation) - number.low))
+    high = min(size, max(low, int(mean + 3.0 * deviation) + 1 - number.low))
+    return np.concatenate(
+        [np.arange(0, low, coarse), np.arange(low, high, fine), np.arange(high, size, coarse)]
+    )

@@ -1,0 +1,254 @@
+"""Laws on the integers as doubles with proven error bounds, and the divergences of noise that hides one unit.
+
+A binomial law of a million trials has no exact fractions that fit into memory. Its terms are built from the
+mode by products of exact ratios and divided by their own sum, so that the only errors are a known number of
+roundings and a known tail. Every divergence is rounded up: it is a proof, not an approximation.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.audit.exponential import exp_lower, float_down
+from mechdesign.core.errors import ParameterError
+
+Array = NDArray[np.float64]
+
+UNIT = 2.0**-53
+"""The relative error of one rounding."""
+
+CUT = 83.0
+"""Tails below e^-CUT are left out of the sums and added to what is proven."""
+
+MOST_TRIALS = 1 << 50
+"""More trials are refused: differences from their number would not be exact."""
+
+WIDEST = 1 << 24
+"""Windows of more numbers are refused: they would not fit into memory."""
+
+MOST_CELLS = 1 << 31
+"""Products of two laws with more entries are refused: they would take minutes."""
+
+UNDERFLOW = 1e-280
+"""More than all terms together that are too small for doubles to be right in their relative error."""
+
+SLACK = 16.0 * UNIT
+"""What bounds are moved outwards by, so that a few further roundings need no word."""
+
+CELLS = 1 << 20
+"""Entries of a product of two laws that are looked at at a time."""
+
+Divergence = float
+
+
+def grown(*errors: float) -> float:
+    """Return a relative error that covers all these, one after the other.
+
+    Examples
+    --------
+    >>> grown(1e-10, 1e-10) >= 2e-10
+    True
+    """
+    total = sum(errors)
+    return total * (1.0 + total) * (1.0 + 2.0**-40)
+
+
+@dataclass(frozen=True, eq=False)
+class Mass:
+    """A law, or a part of one, on integers next to each other.
+
+    Attributes
+    ----------
+    low : int
+        The first integer.
+    mass : (k,) array
+        Probabilities of ``low``, ``low + 1``, ...; the true ones are within a factor 1 + ``error``.
+    error : float
+    tail : float
+        What may be missing in all, wherever: at least the probability that is not in ``mass``.
+    """
+
+    low: int
+    mass: Array
+    error: float = 0.0
+    tail: float = 0.0
+
+    def upper(self) -> Array:
+        """Return bounds from above, without what is missing."""
+        return self.mass * ((1.0 + self.error) * (1.0 + SLACK))
+
+    def lower(self) -> Array:
+        """Return bounds from below."""
+        return self.mass * ((1.0 - self.error) * (1.0 - SLACK))
+
+    def shifted(self, by: int) -> Mass:
+        """Return the law of the variable plus a number."""
+        return replace(self, low=self.low + by)
+
+    def mirrored(self) -> Mass:
+        """Return the law of minus the variable."""
+        return replace(self, low=1 - self.low - len(self.mass), mass=self.mass[::-1])
+
+    def convolved(self, other: Mass) -> Mass:
+        """Return the law of the sum of two independent variables; sums of positive terms, no transform."""
+        mass = np.convolve(self.mass, other.mass)
+        steps = min(len(self.mass), len(other.mass)) + 2
+        return Mass(
+            self.low + other.low,
+            mass,
+            grown(self.error, other.error, steps * UNIT),
+            (self.tail + other.tail) * (1.0 + 4.0 * UNIT),
+        )
+
+    def on(self, low: int, size: int) -> Mass:
+        """Return the same on a window that contains its own."""
+        padded = np.zeros(size)
+        padded[self.low - low : self.low - low + len(self.mass)] = self.mass
+        return replace(self, low=low, mass=padded)
+
+
+def mixture(parts: list[tuple[Fraction, Mass]]) -> Mass:
+    """Return the sum of laws by weights >= 0.
+
+    Examples
+    --------
+    >>> fair = binomial(1, Fraction(1, 2))
+    >>> mixture([(Fraction(1, 4), fair), (Fraction(3, 4), fair.shifted(1))]).mass
+    array([0.125, 0.5  , 0.375])
+    """
+    low = min(part.low for _, part in parts)
+    size = max(part.low + len(part.mass) for _, part in parts) - low
+    total, error, tail = np.zeros(size), 0.0, 0.0
+    for weight, part in parts:
+        total[part.low - low : part.low - low + len(part.mass)] += float(weight) * part.mass
+        error = max(error, part.error)
+        tail += float(weight) * part.tail * (1.0 + 4.0 * UNIT)
+    return Mass(low, total, grown(error, (len(parts) + 3) * UNIT), tail)
+
+
+@lru_cache(maxsize=16)
+def binomial(trials: int, chance: Fraction) -> Mass:
+    """Return the binomial law, tails of at most about e^-83 left out and accounted for.
+
+    Parameters
+    ----------
+    trials : int
+        Up to 2**50.
+    chance : Fraction
+        From 0 to 1, exactly.
+
+    Examples
+    --------
+    >>> law = binomial(2, Fraction(1, 2))
+    >>> law.low, law.mass, law.tail
+    (0, array([0.25, 0.5 , 0.25]), 1e-280)
+    """
+    if not 0 <= trials <= MOST_TRIALS or not 0 <= chance <= 1:
+        raise ParameterError(f"binomial: {trials} trials of chance {float(chance):g} are out of range")
+    if trials == 0 or chance in (0, 1):
+        return Mass(trials if chance == 1 else 0, np.ones(1))
+    odds = chance / (1 - chance)
+    mode = min(trials, math.floor((trials + 1) * chance))
+    variance = trials * float(chance) * float(1 - chance)
+    reach = math.ceil(CUT + math.sqrt(CUT * CUT + 2.0 * CUT * variance)) + 2
+    if reach > WIDEST:
+        raise ParameterError(
+            f"binomial: {trials} trials of chance {float(chance):g} spread too far; use fewer"
+        )
+    last, first = min(trials, mode + reach), max(0, mode - reach)
+    above = np.arange(mode, last, dtype=np.float64)  # j, for the step from j to j + 1
+    up = (trials - above) / (above + 1.0) * float(odds)
+    below = np.arange(mode, first, -1, dtype=np.float64)  # j, for the step from j to j - 1
+    down = below / (trials - below + 1.0) * float(1 / odds)
+    mass = np.concatenate([np.cumprod(down)[::-1], np.ones(1), np.cumprod(up)])
+    steps = max(len(up), len(down))
+    tail = _beyond(mass[-1], (trials - last) / (last + 1.0) * float(odds)) if last < trials else 0.0
+    tail += _beyond(mass[0], first / (trials - first + 1.0) * float(1 / odds)) if first else 0.0
+    total = float(np.sum(mass))
+    # Four roundings a step, as many again in the sum and one for each of its terms, one for the quotient;
+    # the missing tail makes shares smaller.
+    error = grown(8.0 * steps * UNIT, len(mass) * UNIT, 4.0 * UNIT, 2.0 * tail / total)
+    return Mass(first, mass / total, error, 2.0 * tail / total + UNDERFLOW)
+
+
+def _beyond(end: float, ratio: float) -> float:
+    """Return a bound of the terms beyond the last one, whose ratios only fall."""
+    if ratio >= 0.999999:
+        return math.inf
+    return 1.01 * float(end) * ratio / (1.0 - ratio)
+
+
+def hockey_stick(first: Mass, second: Mass, epsilon: float) -> Divergence:
+    """Return an upper bound of sum_j (P(j) - e^epsilon Q(j))_+, rounded up.
+
+    Examples
+    --------
+    >>> flipped = mixture([(Fraction(1), Mass(0, np.array([0.25, 0.75])))])
+    >>> kept = mixture([(Fraction(1), Mass(0, np.array([0.75, 0.25])))])
+    >>> round(hockey_stick(kept, flipped, math.log(2.0)), 12)
+    0.25
+    """
+    low = min(first.low, second.low)
+    size = max(first.low + len(first.mass), second.low + len(second.mass)) - low
+    exponential = float_down(exp_lower(epsilon))
+    beyond = first.on(low, size).upper() - exponential * second.on(low, size).lower()
+    return min(1.0, positive_sum(beyond) + first.tail)
+
+
+def positive_sum(beyond: Array) -> float:
+    """Return the sum of the positive entries, rounded up.
+
+    Examples
+    --------
+    >>> positive_sum(np.array([1.0, -5.0]))
+    1.000000000000001
+    """
+    kept = beyond[beyond > 0.0]
+    return float(np.sum(kept)) * (1.0 + (len(kept) + 8) * UNIT)
+
+
+def shift_divergence(law: Mass, epsilon: float, by: int = 1) -> Divergence:
+    """Return the worse divergence of a noise and the same noise moved by some units.
+
+    Examples
+    --------
+    >>> noise = binomial(100, Fraction(1, 2))
+    >>> 1e-7 < shift_divergence(noise, 0.9) < 1e-6
+    True
+    """
+    moved = law.shifted(by)
+    return max(hockey_stick(moved, law, epsilon), hockey_stick(law, moved, epsilon))
+
+
+def pair_divergence(first: tuple[Mass, Mass], second: tuple[Mass, Mass], epsilon: float) -> Divergence:
+    """Return the divergence of two independent counts: P x P' against Q x Q', rounded up.
+
+    Parameters
+    ----------
+    first, second : (Mass, Mass)
+        The laws of the two counts under each of two inputs.
+    epsilon : float
+    """
+    aligned = []
+    for one, other in zip(first, second, strict=True):
+        low = min(one.low, other.low)
+        size = max(one.low + len(one.mass), other.low + len(other.mass)) - low
+        aligned.append((one.on(low, size).upper(), other.on(low, size).lower()))
+    (top, bottom), (top2, bottom2) = aligned
+    if len(top) * len(top2) > MOST_CELLS:
+        raise ParameterError(f"noise: two counts of {len(top)} and {len(top2)} values are too many; use less")
+    exponential = float_down(exp_lower(epsilon))
+    rows, total = max(1, CELLS // len(top2)), 0.0
+    for start in range(0, len(top), rows):
+        part = slice(start, start + rows)
+        beyond = np.multiply.outer(top[part], top2) * (1.0 + SLACK)
+        beyond -= np.multiply.outer(bottom[part], bottom2) * (exponential * (1.0 - SLACK))
+        total += positive_sum(beyond)
+    blocks = len(top) // rows + 2
+    return min(1.0, total * (1.0 + blocks * UNIT) + (first[0].tail + first[1].tail) * (1.0 + 4.0 * UNIT))

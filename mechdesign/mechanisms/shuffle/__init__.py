@@ -1,0 +1,40 @@
+"""Protocols of the shuffle model: clients, a shuffler, an analyzer."""
+
+from mechdesign.mechanisms.shuffle.base import Protocol
+from mechdesign.mechanisms.shuffle.cnt_2m import Cnt2M
+from mechdesign.mechanisms.shuffle.cnt_bn import CntBN
+from mechdesign.mechanisms.shuffle.cnt_rr import CntRR
+from mechdesign.mechanisms.shuffle.cnt_sgm import CntSGM
+from mechdesign.mechanisms.shuffle.hist_dump import HistDump
+from mechdesign.mechanisms.shuffle.hist_flip import HistFlip
+from mechdesign.mechanisms.shuffle.hist_kr import HistKR
+from mechdesign.mechanisms.shuffle.hist_mm import HistMM
+from mechdesign.mechanisms.shuffle.murs import MURS
+from mechdesign.mechanisms.shuffle.prhr import PRHR
+from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise
+from mechdesign.mechanisms.shuffle.rsum_dsg import RSumDSG
+from mechdesign.mechanisms.shuffle.rsum_kr import RSumKR
+from mechdesign.mechanisms.shuffle.rsum_rm import RSumRM
+from mechdesign.mechanisms.shuffle.rsum_rr import RSumRR
+from mechdesign.mechanisms.shuffle.solh import SOLH
+
+__all__ = [
+    "MURS",
+    "PRHR",
+    "SOLH",
+    "Cnt2M",
+    "CntBN",
+    "CntRR",
+    "CntSGM",
+    "HistDump",
+    "HistFlip",
+    "HistKR",
+    "HistMM",
+    "OutOfReachError",
+    "Promise",
+    "Protocol",
+    "RSumDSG",
+    "RSumKR",
+    "RSumRM",
+    "RSumRR",
+]

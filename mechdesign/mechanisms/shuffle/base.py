@@ -1,0 +1,287 @@
+"""The noun *protocol*: devices encode, a shuffler mixes the messages of all, an analyzer counts them."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.errors import CertificateError, DataError, RowError
+from mechdesign.core.forecast import Forecast
+from mechdesign.core.numbers import wholes
+from mechdesign.core.randomness import BitSource, Rng
+from mechdesign.mechanisms.base import Mechanism
+from mechdesign.mechanisms.operations import Operation
+from mechdesign.mechanisms.shuffle.counter import MessageCounter
+from mechdesign.mechanisms.shuffle.promise import Promise, calibration_name
+from mechdesign.mechanisms.shuffle.tables import protocol_operations
+
+Messages = NDArray[np.int64]
+"""One row a message, one column a part of it."""
+
+PIECE = 1 << 16
+"""Users that are encoded at a time; their noise does not depend on how a table is cut into blocks."""
+
+
+class Protocol(Mechanism):
+    """A protocol in the shuffle model.
+
+    A subclass names the columns of a message and their alphabets, encodes values, turns messages into sums
+    that can be merged, and estimates from these. What it says about its privacy is computed from the very
+    integers that its clients draw with.
+    """
+
+    quantity: ClassVar[str]
+    value_text: ClassVar[str]
+    columns: ClassVar[tuple[str, ...]] = ("message",)
+
+    def __init__(self, promise: Promise, calibration: str) -> None:
+        self.promise, self.calibration = promise, calibration_name(calibration)
+
+    @property
+    def most_users(self) -> int:
+        """The users that the protocol is for."""
+        return self.promise.users
+
+    # What a protocol has to say of itself
+
+    @abstractmethod
+    def parameters(self) -> dict[str, Any]:
+        """Return what the clients run on, as plain values, beside the promise."""
+
+    def setting(self) -> dict[str, Any]:
+        """Return what people's values are, beside the promise: categories, labels, a precision."""
+        return {}
+
+    @property
+    @abstractmethod
+    def least_delta(self) -> float:
+        """A proven upper bound of the divergence of neighbouring data sets at epsilon, rounded up."""
+
+    @property
+    @abstractmethod
+    def proof(self) -> str:
+        """How that bound is proven, in a few words."""
+
+    @property
+    @abstractmethod
+    def witness(self) -> Mapping[str, Any]:
+        """Neighbouring data and the set of outcomes that tell them apart best."""
+
+    @property
+    def local_epsilon(self) -> float:
+        """The epsilon of one user's messages before they are shuffled; infinite without local privacy."""
+        return math.inf
+
+    @property
+    @abstractmethod
+    def rmse(self) -> float:
+        """The root of the mean squared error that the problem minimises."""
+
+    @property
+    @abstractmethod
+    def most_messages(self) -> int:
+        """The most messages that a user may send."""
+
+    @property
+    def least_messages(self) -> int:
+        """The fewest messages that a user may send."""
+        return self.most_messages
+
+    @property
+    def mean_messages(self) -> float:
+        """The expected number of messages of a user, at its largest over the values."""
+        return float(self.most_messages)
+
+    @property
+    @abstractmethod
+    def alphabets(self) -> tuple[int, ...]:
+        """For each column of a message how many values it has, counted from 0."""
+
+    @property
+    def message_bits(self) -> int:
+        """The bits that number all messages."""
+        return max(1, sum((size - 1).bit_length() for size in self.alphabets))
+
+    # Client, shuffler, analyzer
+
+    @abstractmethod
+    def read_values(self, values: Any) -> NDArray[Any]:
+        """Return people's values as the client takes them, or raise DataError naming the row."""
+
+    @abstractmethod
+    def encode_piece(self, values: NDArray[Any], source: BitSource) -> Messages:
+        """Return the messages of some users, checked values given; shape (messages, columns)."""
+
+    def encode(self, values: Any, rng: Rng = None) -> Messages:
+        """Return the messages of these users, in their order: to be shuffled before anybody sees them.
+
+        Parameters
+        ----------
+        values : (n,) array
+        rng : int or numpy Generator, optional
+            For repeatable simulations; the system's generator by default.
+
+        Returns
+        -------
+        (messages, columns) int array
+        """
+        checked, source = self.read_values(values), self.source(rng)
+        pieces = [
+            self.encode_piece(checked[start : start + PIECE], source)
+            for start in range(0, len(checked), PIECE)
+        ]
+        return np.concatenate(pieces) if pieces else np.zeros((0, len(self.columns)), dtype=np.int64)
+
+    def shuffle(self, messages: Any, rng: Rng = None) -> Messages:
+        """Return the messages sorted: a set of messages without order says no more than that.
+
+        A random order would hide who sent what only as well as its random numbers; the sorted one says
+        nothing but how often each message was sent. Random numbers are drawn only where a protocol's
+        shuffler adds messages of its own.
+        """
+        checked = self.with_fakes(self.checked_messages(messages), rng)
+        if checked.shape[1] == 1:
+            return np.sort(checked, axis=0)
+        return checked[np.lexsort(checked.T[::-1])]
+
+    def with_fakes(self, messages: Messages, rng: Rng) -> Messages:
+        """Return the messages with those that the shuffler adds; by default none."""
+        return messages
+
+    def counter(self) -> MessageCounter:
+        """Return an empty counter of messages; those of many machines can be merged in any order."""
+        return MessageCounter(self)
+
+    def analyze(self, messages: Any) -> Any:
+        """Return the estimate from the messages of all users.
+
+        Raises
+        ------
+        DataError
+            For a message outside the alphabet, or a number of messages that these users cannot have sent.
+        """
+        counter = self.counter()
+        counter.update(messages)
+        return counter.estimate()
+
+    @abstractmethod
+    def tally(self, messages: Messages) -> NDArray[np.int64]:
+        """Return the sums that the estimate needs of checked messages; sums of parts add up."""
+
+    def reduced(self, sums: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return sums brought back into their range, where a protocol counts in a ring."""
+        return sums
+
+    @property
+    @abstractmethod
+    def tally_size(self) -> int:
+        """How many sums there are."""
+
+    @abstractmethod
+    def estimate_of(self, sums: NDArray[np.int64], messages: int) -> Any:
+        """Return the estimate from the sums over all messages."""
+
+    def checked_messages(self, messages: Any) -> Messages:
+        """Return messages as an int64 array of the right width; refuse what is outside the alphabet."""
+        kind = messages if isinstance(messages, np.ndarray) else np.asarray(messages)
+        if kind.ndim == 1:
+            kind = kind.reshape(-1, 1)
+        if kind.ndim != 2 or kind.shape[1] != len(self.columns):
+            raise DataError(
+                f"messages: expected {len(self.columns)} column(s) ({', '.join(self.columns)}); "
+                "give what encode or shuffle returned"
+            )
+        if kind.size == 0:
+            return np.zeros((0, len(self.columns)), dtype=np.int64)
+        checked = wholes("messages", kind, 2)
+        for place, size in enumerate(self.alphabets):
+            column = checked[:, place]
+            if int(column.min()) >= 0 and int(column.max()) < size:
+                continue
+            row = int(np.argmax((column < 0) | (column >= size)))
+            raise RowError(
+                "messages",
+                row,
+                f": {int(column[row])} is outside the alphabet of '{self.columns[place]}', 0 to {size - 1}; "
+                "use the messages of this protocol's clients",
+            )
+        return checked
+
+    def require_messages(self, count: int) -> None:
+        """Raise DataError when these users cannot have sent so many messages."""
+        low, high = self.message_range
+        if low <= count <= high:
+            return
+        expected = str(low) if low == high else f"{low} to {high}"
+        raise DataError(
+            f"messages: {count}, and {self.promise.users} users send {expected}; give those of all users, "
+            "each once"
+        )
+
+    @property
+    def message_range(self) -> tuple[int, int]:
+        """The fewest and the most messages that an analyzer may get."""
+        return self.promise.users * self.least_messages, self.promise.users * self.most_messages
+
+    # What it promises
+
+    @cached_property
+    def _privacy(self) -> Certificate:
+        promise, least = self.promise, self.least_delta
+        figures = {**promise.as_dict(), "least_delta": least, "calibration": self.calibration}
+        if math.isfinite(self.local_epsilon):
+            figures["local_epsilon"] = self.local_epsilon
+        return Certificate("privacy", least <= promise.delta, True, figures, self.witness, self.proof)
+
+    def certificates(self) -> tuple[Certificate, ...]:
+        """Return the privacy of the shuffled messages, with the local epsilon of a user's own ones."""
+        return (self._privacy,)
+
+    def require(self) -> Self:
+        """Return the protocol itself, or raise CertificateError when it is not private as promised."""
+        if not self._privacy.holds:
+            raise CertificateError(f"{self.type}: not private as promised: {self._privacy}")
+        return self
+
+    def forecast(self, users: int | None = None) -> Forecast:
+        """Return the root mean squared error for the users it was made for: a protocol has no others."""
+        return Forecast(f"the {self.quantity}", self.promise.users, possible=True, largest=self.rmse)
+
+    # Files
+
+    def content(self) -> dict[str, Any]:
+        """Return the promise and what the clients run on."""
+        promise = {**self.promise.as_dict(), "calibration": self.calibration}
+        return {**promise, **self.setting(), **self.parameters()}
+
+    @classmethod
+    def from_content(cls, content: Mapping[str, Any]) -> Self:
+        """Build the protocol from plain values; what it promises is proven again when it is loaded."""
+        rest = dict(content)
+        promise = Promise(*(rest.pop(name) for name in ("users", "epsilon", "delta", "honest")))
+        return cls(promise, rest.pop("calibration"), **rest)
+
+    def operations(self) -> tuple[Operation, ...]:
+        """Return ``encode``, ``shuffle`` and ``analyze``."""
+        return protocol_operations(self)
+
+    def _figures(self) -> str:
+        promise = self.promise
+        given = {**self.setting(), **self.parameters()}
+        shown = ", ".join(f"{key}={value}" for key, value in given.items() if _short(value))
+        honest = "" if promise.honest == 1.0 else f", honest={promise.honest:g}"
+        return (
+            f"{promise.users} users, epsilon={promise.epsilon:g}, delta={promise.delta:g}{honest}, "
+            f"{shown}, {self.calibration}"
+        )
+
+
+def _short(value: Any) -> bool:
+    return isinstance(value, (int, float)) or (isinstance(value, str) and len(value) < 20)

@@ -1,0 +1,105 @@
+"""The analyzer's counter of messages: sums that many machines add up and merge in any order."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.errors import DataError
+from mechdesign.mechanisms.counts import whole_rows
+
+MOST_MESSAGES = 1 << 45
+"""More messages are refused: the sums of split shares would no longer fit into 64 bits."""
+
+
+class Counted(Protocol):
+    """What a counter needs of a protocol."""
+
+    @property
+    def fingerprint(self) -> str:
+        """The digest of its content."""
+
+    @property
+    def tally_size(self) -> int:
+        """How many sums there are."""
+
+    def checked_messages(self, messages: Any) -> NDArray[np.int64]:
+        """Return messages of the protocol's alphabet."""
+
+    def tally(self, messages: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the sums of checked messages."""
+
+    def reduced(self, sums: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return sums in their range."""
+
+    def require_messages(self, count: int) -> None:
+        """Refuse a number of messages that the users cannot have sent."""
+
+    def estimate_of(self, sums: NDArray[np.int64], messages: int) -> Any:
+        """Return the estimate."""
+
+
+class MessageCounter:
+    """Sums over messages.
+
+    Attributes
+    ----------
+    sums : (k,) int array
+    messages : int
+        How many were added.
+    """
+
+    def __init__(self, protocol: Counted) -> None:
+        self.protocol = protocol
+        self.sums = np.zeros(protocol.tally_size, dtype=np.int64)
+        self.messages = 0
+
+    def update(self, messages: Any) -> None:
+        """Add messages; in any order, in as many parts as wanted."""
+        checked = self.protocol.checked_messages(messages)
+        self._require(self.messages + len(checked))
+        self.sums = self.protocol.reduced(self.sums + self.protocol.tally(checked))
+        self.messages += len(checked)
+
+    def merge(self, other: MessageCounter) -> None:
+        """Add what another machine has counted of the same protocol."""
+        if other.protocol.fingerprint != self.protocol.fingerprint:
+            raise DataError("counter: counts messages of another protocol; merge those of one protocol")
+        self._require(self.messages + other.messages)
+        self.sums = self.protocol.reduced(self.sums + other.sums)
+        self.messages += other.messages
+
+    def estimate(self) -> Any:
+        """Return the estimate; refuse a number of messages that the users cannot have sent."""
+        self.protocol.require_messages(self.messages)
+        return self.protocol.estimate_of(self.sums, self.messages)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the exact sums as plain values."""
+        return {
+            "mechanism": self.protocol.fingerprint,
+            "messages": self.messages,
+            "sums": self.sums.tolist(),
+        }
+
+    def load(self, document: dict[str, Any]) -> None:
+        """Add what :meth:`as_json` of another counter gave."""
+        if document.get("mechanism") != self.protocol.fingerprint:
+            raise DataError("counter: counts messages of another protocol; merge those of one protocol")
+        (sums,) = whole_rows([document.get("sums")], len(self.sums), 1, signed=True)
+        ((messages,),) = whole_rows([[document.get("messages")]], 1, 1)
+        self._require(self.messages + messages)
+        if max(map(abs, sums), default=0) >= 1 << 62:
+            raise DataError("counter: a sum is beyond 62 bits; count the messages again")
+        self.sums = self.protocol.reduced(self.sums + np.array(sums, dtype=np.int64))
+        self.messages += messages
+
+    @staticmethod
+    def _require(messages: int) -> None:
+        if messages > MOST_MESSAGES:
+            raise DataError(f"counter: {messages} messages are more than {MOST_MESSAGES}; split the survey")
+
+    def __repr__(self) -> str:
+        return f"MessageCounter({self.messages} messages of {self.protocol!r})"

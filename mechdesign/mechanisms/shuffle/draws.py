@@ -1,0 +1,85 @@
+"""Exact draws of clients: bits of a given chance, and small numbers from tables of 124 binary digits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.errors import CertificateError
+from mechdesign.core.numbers import whole
+from mechdesign.core.randomness import TOTAL, BitSource
+from mechdesign.mechanisms.oracles.draws import bernoulli_words
+
+Codes = NDArray[np.int64]
+
+
+def bits(count: int, weight: int, source: BitSource) -> Codes:
+    """Return independent bits, each 1 with the chance weight / 2**62 exactly.
+
+    Examples
+    --------
+    >>> from mechdesign.core.randomness import bit_source
+    >>> drawn = bits(100_000, 1 << 60, bit_source(1))
+    >>> drawn.dtype, bool(abs(drawn.mean() - 0.25) < 0.01)
+    (dtype('int64'), True)
+    """
+    return flags(count, weight, source).astype(np.int64)
+
+
+def flags(count: int, weight: int, source: BitSource) -> NDArray[np.uint8]:
+    """Return the same as bytes."""
+    words = bernoulli_words((count + 63) // 64, weight, source)
+    return np.unpackbits(words.view(np.uint8), count=count)
+
+
+def checked_weight(field: str, value: Any, low: int, high: int) -> int:
+    """Return a weight out of 2**62 within limits; a file that says otherwise is refused."""
+    result = whole(field, value)
+    if not low <= result <= high:
+        raise CertificateError(f"{field}: a weight is not from {low} to {high}")
+    return result
+
+
+class Table:
+    """Whole numbers 0, 1, ... by weights out of 2**124: what tails of 2**-62 would not resolve.
+
+    Parameters
+    ----------
+    weights : list of int
+        They sum to 2**124.
+
+    Examples
+    --------
+    >>> from mechdesign.core.randomness import bit_source
+    >>> table = Table([TOTAL * TOTAL // 4, 3 * TOTAL * TOTAL // 4])
+    >>> bool(abs(table.draw(10_000, bit_source(1)).mean() - 0.75) < 0.03)
+    True
+    """
+
+    def __init__(self, weights: list[int]) -> None:
+        if sum(weights) != TOTAL * TOTAL or min(weights) < 0:
+            raise CertificateError("table: the weights are not 2**124 in all")
+        self.weights = tuple(weights)
+        ends, total = [], 0
+        for weight in weights[:-1]:
+            total += weight
+            ends.append(total)
+        self._ends = ends
+        self._high = np.array([min(end // TOTAL, TOTAL - 1) for end in ends], dtype=np.int64)
+
+    def draw(self, count: int, source: BitSource) -> Codes:
+        """Return independent numbers; a second word decides where the first one is at an end."""
+        drawn = source.integers(count)
+        places = np.searchsorted(self._high, drawn, side="left")
+        if len(self._high) == 0:
+            return places
+        at_end = np.flatnonzero(self._high[np.minimum(places, len(self._high) - 1)] == drawn)
+        for row in at_end.tolist():
+            number = int(drawn[row]) * TOTAL + int(source.integers(1)[0])
+            place = int(places[row])
+            while place < len(self._ends) and self._ends[place] <= number:
+                place += 1
+            places[row] = place
+        return places

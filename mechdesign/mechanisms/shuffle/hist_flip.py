@@ -1,0 +1,203 @@
+"""Histogram by flipped indicator vectors, the user's own and some of nobody."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import cached_property, partial
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.audit.mass import Mass, binomial, mixture, pair_divergence
+from mechdesign.core.randomness import TOTAL, BitSource
+from mechdesign.core.validation import integer
+from mechdesign.mechanisms.shuffle.base import Messages
+from mechdesign.mechanisms.shuffle.draws import checked_weight, flags
+from mechdesign.mechanisms.shuffle.estimates import HistogramEstimate
+from mechdesign.mechanisms.shuffle.histograms import HistogramProtocol
+from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise, least_passing
+
+WORD = 32
+"""Bits of a vector in each column of a message."""
+
+MOST_FAKES = 1 << 10
+MOST_CELLS = 1 << 13
+"""Larger vectors are refused: every user sends several of them whole."""
+
+PART = 1 << 22
+"""Bits that are drawn or counted at a time."""
+
+
+class HistFlip(HistogramProtocol):
+    """Every user sends the indicator vector of the category and ``fakes`` vectors of 0, each bit flipped.
+
+    Notes
+    -----
+    Source: Cheu and Zhilyaev (2022). The fake vectors alone are the noise of the certificate, so that it
+    holds whatever the others hold.
+
+    Examples
+    --------
+    >>> promise = Promise(1_000_000, 0.9, 1e-6)
+    >>> protocol = HistFlip.calibrated(promise, 100)
+    >>> protocol.fakes, round(protocol.rmse, 1), round(HistFlip.published(promise, 100).rmse, 1)
+    (1, 10.0, 33.6)
+    """
+
+    type: ClassVar[str] = "hist-flip"
+
+    def __init__(
+        self,
+        promise: Promise,
+        calibration: str,
+        categories: int,
+        labels: Sequence[str] | None = None,
+        *,
+        fakes: int,
+        flip: int,
+    ) -> None:
+        super().__init__(promise, calibration, categories, labels)
+        self.fakes = integer("fakes", fakes, 1, MOST_FAKES)
+        self.flip = checked_weight("flip", flip, 1, TOTAL // 2 - (1 << 20))
+        integer("categories", categories, 2, MOST_CELLS)
+        self.words = -(-self.labels.size // WORD)
+        self.columns = tuple(f"word_{place}" for place in range(self.words))  # type: ignore[misc]
+
+    @classmethod
+    def calibrated(
+        cls,
+        promise: Promise,
+        categories: int,
+        max_messages: int | None = None,
+        labels: Sequence[str] | None = None,
+    ) -> Self:
+        """Return the one with few fakes, a power of two or the most allowed, and about the least noise."""
+        most = MOST_FAKES if max_messages is None else min(MOST_FAKES, max_messages - 1)
+        if most < 1:
+            raise OutOfReachError("it needs 2 messages a user; allow as many")
+        require_cells(categories)
+
+        made = partial(cls, promise, "exact", categories, labels)
+        quarter, fakes = TOTAL // 4, 1  # more flips lose more than they hide
+        while fakes <= most:
+            flip = least_passing(partial(_is_private, made, fakes), 1, quarter)
+            if flip is not None:
+                return made(fakes=fakes, flip=flip)
+            fakes = min(2 * fakes, most) if fakes < most else most + 1
+        raise OutOfReachError(
+            f"{most} fakes of each of {promise.honest_users} users are too few; give more users, a "
+            "larger epsilon or more messages"
+        )
+
+    @classmethod
+    def published(
+        cls,
+        promise: Promise,
+        categories: int,
+        max_messages: int | None = None,
+        labels: Sequence[str] | None = None,
+    ) -> Self:
+        """Return the one with the paper's k and q (1 - q)."""
+        require_cells(categories)
+        exponential = math.exp(promise.epsilon)
+        noise = ((exponential + 1.0) / (exponential - 1.0)) ** 2 * math.log(4.0 / promise.delta)
+        fakes = max(1, math.ceil(132.0 / (5.0 * promise.honest_users) * noise))
+        most = MOST_FAKES if max_messages is None else min(MOST_FAKES, max_messages - 1)
+        if fakes > most:
+            raise OutOfReachError(
+                f"its theorem wants {fakes + 1} messages a user; allow them, or give more users"
+            )
+        product = 33.0 / (5.0 * promise.honest_users * fakes) * noise
+        flip = (1.0 - math.sqrt(max(0.0, 1.0 - 4.0 * product))) / 2.0
+        weight = min(TOTAL // 2 - (1 << 20), math.ceil(flip * TOTAL))
+        return cls(promise, "published", categories, labels, fakes=fakes, flip=weight)
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the number of fakes and the weight of a flip."""
+        return {"fakes": self.fakes, "flip": self.flip}
+
+    @property
+    def chance(self) -> Fraction:
+        """The chance of a flip."""
+        return Fraction(self.flip, TOTAL)
+
+    @cached_property
+    def least_delta(self) -> float:
+        """The divergence of two counts of the fakes' ones, the own bits flipped and added."""
+        q = self.chance
+        law = binomial(self.promise.honest_users * self.fakes, q)
+        held, free = _with_bit(law, 1 - q), _with_bit(law, q)
+        return pair_divergence((held, free), (free, held), self.promise.epsilon)
+
+    proof = "two counts of the fakes' ones with the own bits added, rounded up"
+
+    def variance_of(self, count: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the variance of the flips of a category, whoever holds it."""
+        q = float(self.chance)
+        vectors = self.promise.users * (1 + self.fakes)
+        return np.full(len(count), vectors * q * (1.0 - q) / (1.0 - 2.0 * q) ** 2)
+
+    @property
+    def rmse(self) -> float:
+        """The standard deviation of a category: unbiased, and the same for all data."""
+        return math.sqrt(float(self.variance_of(np.zeros(1))[0]))
+
+    @property
+    def most_messages(self) -> int:
+        """The own vector and the fakes."""
+        return 1 + self.fakes
+
+    @property
+    def alphabets(self) -> tuple[int, ...]:
+        """Words of up to 32 bits, the first category in the lowest one."""
+        rest = self.labels.size - WORD * (self.words - 1)
+        return (1 << WORD,) * (self.words - 1) + (1 << rest,)
+
+    def encode_piece(self, values: NDArray[np.int64], source: BitSource) -> Messages:
+        """Return for each user the own vector and the fakes, flipped."""
+        size, each = self.labels.size, 1 + self.fakes
+        rows, parts = max(1, PART // (size * each)), []
+        for start in range(0, len(values), rows):
+            part = values[start : start + rows]
+            cells = flags(len(part) * each * size, self.flip, source).reshape(-1, size)
+            cells[np.arange(len(part)) * each, part] ^= 1
+            parts.append(self._packed(cells))
+        return np.concatenate(parts)
+
+    def _packed(self, cells: NDArray[np.uint8]) -> Messages:
+        padded = np.zeros((len(cells), self.words * WORD), dtype=np.uint8)
+        padded[:, : cells.shape[1]] = cells
+        packed = np.packbits(padded, axis=1, bitorder="little")
+        return packed.view("<u4").astype(np.int64)
+
+    def tally(self, messages: Messages) -> NDArray[np.int64]:
+        """Return how many vectors have each bit."""
+        size, rows = self.labels.size, max(1, PART // (self.words * WORD))
+        total = np.zeros(size, dtype=np.int64)
+        for start in range(0, len(messages), rows):
+            words = np.ascontiguousarray(messages[start : start + rows].astype("<u4"))
+            cells = np.unpackbits(words.view(np.uint8), axis=1, bitorder="little")[:, :size]
+            total += cells.sum(axis=0, dtype=np.int64)
+        return total
+
+    def estimate_of(self, sums: NDArray[np.int64], messages: int) -> HistogramEstimate:
+        """Return the unbiased counts."""
+        q = float(self.chance)
+        return self.unbiased((sums - messages * q) / (1.0 - 2.0 * q), messages)
+
+
+def _is_private(made: Callable[..., HistFlip], fakes: int, flip: int) -> bool:
+    return made(fakes=fakes, flip=flip).holds
+
+
+def require_cells(categories: int) -> None:
+    """Raise OutOfReachError for more categories than vectors may have bits."""
+    if categories > MOST_CELLS:
+        raise OutOfReachError(f"it is for at most {MOST_CELLS} categories; take another protocol")
+
+
+def _with_bit(law: Mass, chance: Fraction) -> Mass:
+    return mixture([(1 - chance, law), (chance, law.shifted(1))])

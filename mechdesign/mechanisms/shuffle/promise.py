@@ -1,0 +1,156 @@
+"""What a protocol promises: epsilon and delta for the shuffled messages of the users who follow it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from mechdesign.core.errors import MechDesignError, ParameterError
+from mechdesign.core.validation import choice, in_range, integer, number
+
+MOST_USERS = 1_000_000_000
+"""More users are refused: the certificates' sums would take minutes."""
+
+LEAST_DELTA = 1e-30
+"""Below this the certificates' tails are no longer small against delta."""
+
+LEAST_EPSILON = 2.0**-20
+LARGEST_EPSILON = 40.0
+
+CALIBRATIONS = ("exact", "published")
+"""Noise by the protocol's own divergence, or by the constants of its paper."""
+
+
+@dataclass(frozen=True)
+class Promise:
+    """Neighbouring data sets differ in one user's value; the number of users is public.
+
+    Parameters
+    ----------
+    users : int
+        N, at least 2. The protocol is for exactly so many.
+    epsilon : float
+        From 2**-20 to 40, of the shuffled messages of the honest users.
+    delta : float
+        From 1e-30 to below 1.
+    honest : float
+        In (0, 1]: at least floor(honest N) users follow the protocol, whatever the others do.
+
+    Examples
+    --------
+    >>> Promise(1000, 1.0, 1e-6, 0.7).honest_users
+    699
+    """
+
+    users: int
+    epsilon: float
+    delta: float
+    honest: float = 1.0
+
+    def __post_init__(self) -> None:
+        self._set("users", integer("users", self.users, 2, MOST_USERS))
+        self._set("epsilon", in_range("epsilon", self.epsilon, LEAST_EPSILON, LARGEST_EPSILON))
+        delta = number("delta", self.delta)
+        if delta == 0.0:
+            raise ParameterError(
+                "delta: is 0, which needs noise without bound; give a small one, such as 1e-6"
+            )
+        self._set("delta", in_range("delta", delta, LEAST_DELTA, 1.0, high_open=True))
+        self._set("honest", in_range("honest", self.honest, 0.0, 1.0, low_open=True))
+        if self.honest_users < 1:
+            raise ParameterError(
+                f"honest: {self.honest:g} of {self.users} users is nobody; give a larger fraction"
+            )
+
+    def _set(self, field: str, value: Any) -> None:
+        object.__setattr__(self, field, value)
+
+    @property
+    def honest_users(self) -> int:
+        """The users whose noise counts: floor(honest N), of the very double that was given.
+
+        A decimal such as 0.7 is a double a little below or above; one user fewer is always safe.
+        """
+        return math.floor(Fraction(self.honest) * self.users)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the numbers by their names."""
+        return {"users": self.users, "epsilon": self.epsilon, "delta": self.delta, "honest": self.honest}
+
+
+def calibration_name(value: Any) -> str:
+    """Return the checked name of a calibration."""
+    return choice("calibration", value, CALIBRATIONS)
+
+
+def least_passing(
+    passes: Callable[[int], bool], low: int, high: int, digits: int = 12, end: int | None = None
+) -> int | None:
+    """Return about the least whole number that passes; None when the largest one does not.
+
+    Parameters
+    ----------
+    passes : callable
+        Of a whole number; what it returns is believed for the number that is returned, no monotony is
+        needed for that.
+    low, high : int
+        Where to look.
+    digits : int
+        The search stops when the bracket is below 2**-digits of the number,
+    end : int, optional
+        and of its distance from this one, at which the error would be infinite.
+
+    Examples
+    --------
+    >>> least_passing(lambda number: number >= 77, 1, 1 << 62)
+    77
+    """
+    fails, holds = low - 1, low
+    while not passes(holds):  # in steps from below: what passes by far may take far longer to look at
+        if holds >= high:
+            return None
+        fails, holds = holds, min(high, 4 * holds + 1)
+    while holds - fails > max(1, min(holds, (end or 2 * holds) - holds) >> digits):
+        middle = (fails + holds) // 2
+        if passes(middle):
+            holds = middle
+        else:
+            fails = middle
+    return holds
+
+
+class OutOfReachError(MechDesignError, ValueError):
+    """A protocol cannot keep a promise; the text says what would do. Methods turn it into ``infeasible``."""
+
+
+def remedy(promise: Promise, possible: Callable[[Promise], bool]) -> str:
+    """Return which number of users, and which epsilon, would be enough.
+
+    Parameters
+    ----------
+    promise : Promise
+        One that is not possible.
+    possible : callable
+        Whether a promise is; monotone in users and epsilon.
+
+    Examples
+    --------
+    >>> remedy(Promise(10, 1.0, 1e-6), lambda other: other.users * other.epsilon >= 50.0)
+    'give at least 50 users, or an epsilon of at least 5.000'
+    """
+    users = least_passing(
+        lambda count: possible(replace(promise, users=count)), promise.users, MOST_USERS, 40
+    )
+    scale = 1000
+    steps = least_passing(
+        lambda count: possible(replace(promise, epsilon=count / scale)),
+        max(1, math.floor(promise.epsilon * scale)),
+        int(LARGEST_EPSILON * scale),
+        40,
+    )
+    ways = [] if users is None else [f"at least {users} users"]
+    ways += [] if steps is None else [f"an epsilon of at least {steps / scale:.3f}"]
+    return f"give {', or '.join(ways)}" if ways else "no number of users and no epsilon would do"

@@ -1,0 +1,261 @@
+"""Sum by digits: a number as a coarse and a fine digit, each by k-ary randomized response of its own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.audit.blanket import blanket_divergence
+from mechdesign.audit.exponential import float_down
+from mechdesign.core.errors import CertificateError, DataError, ParameterError, RowError
+from mechdesign.core.numbers import wholes
+from mechdesign.core.randomness import TOTAL, BitSource
+from mechdesign.core.validation import integer
+from mechdesign.mechanisms.shuffle.base import Messages
+from mechdesign.mechanisms.shuffle.draws import checked_weight
+from mechdesign.mechanisms.shuffle.estimates import TotalEstimate
+from mechdesign.mechanisms.shuffle.hist_kr import most_other
+from mechdesign.mechanisms.shuffle.histograms import responses
+from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise, least_passing
+from mechdesign.mechanisms.shuffle.rsum_kr import worst_variance
+from mechdesign.mechanisms.shuffle.sums import SumProtocol
+
+PARTS = 64
+"""Epsilon is split into parts of this many."""
+
+MOST_LEVELS = 8
+
+
+class RSumRM(SumProtocol):
+    """Every user sends one message a digit: the level, and a randomized response to the digit.
+
+    Parameters
+    ----------
+    promise : Promise
+    calibration : {"exact"}
+    precision : int
+        The product of the levels.
+    levels : sequence of int
+        How many values a digit has, the coarsest first, each at least 2; the last one may have one more.
+    others : sequence of int
+        The weight of each other value of the digit, one a level.
+    parts : sequence of int
+        How many sixty-fourths of epsilon each level has, 64 in all.
+
+    Notes
+    -----
+    Source: Balle, Bell, Gascon, Nissim (2020), recursive protocol. Its certificate composes the levels.
+
+    Examples
+    --------
+    >>> protocol = RSumRM.calibrated(Promise(1_000_000, 0.9, 1e-6))
+    >>> protocol.levels, protocol.parts, round(protocol.rmse, 1)
+    ([6, 14], [44, 20], 15.6)
+    """
+
+    type: ClassVar[str] = "rsum-rm"
+    columns: ClassVar[tuple[str, ...]] = ("level", "digit")
+
+    def __init__(
+        self,
+        promise: Promise,
+        calibration: str,
+        precision: int,
+        *,
+        levels: Sequence[int],
+        others: Sequence[int],
+        parts: Sequence[int],
+    ) -> None:
+        super().__init__(promise, calibration, precision)
+        self.levels, self.others, self.parts = (
+            wholes(name, list(given), 1).tolist()
+            for name, given in (("levels", levels), ("others", others), ("parts", parts))
+        )
+        if not 2 <= len(self.levels) <= MOST_LEVELS or len({len(self.levels), len(others), len(parts)}) > 1:
+            raise ParameterError(
+                f"levels: give from 2 to {MOST_LEVELS} of them, and as many others and parts"
+            )
+        for size, other in zip(self.sizes, self.others, strict=True):
+            integer("levels", size, 2, self.precision + 1)
+            checked_weight("others", other, 1, most_other(size))
+        if math.prod(self.levels) != self.precision:
+            raise ParameterError(f"levels: their product is not the precision {self.precision}; correct one")
+        if min(self.parts) < 1 or sum(self.parts) > PARTS:
+            raise CertificateError(f"parts: are more than {PARTS}, or one is none; build it anew")
+
+    @classmethod
+    def calibrated(cls, promise: Promise, precision: int = 0, max_messages: int | None = None) -> Self:
+        """Return the one with two levels, about the best ones and the best parts of epsilon for them.
+
+        The chance of another value that is needed goes nearly with the inverse square of epsilon, and hardly
+        depends on how many there are: so one calibration tells what to try.
+        """
+        if precision:
+            raise OutOfReachError("it chooses the levels itself; leave out the precision")
+        if max_messages is not None and max_messages < 2:
+            raise OutOfReachError("it needs 2 messages a user; allow as many")
+        half = _least_other(promise, 2, PARTS // 2)
+        levels, parts = _best_levels(half / TOTAL)
+        sizes = (levels[0], levels[1] + 1)
+        others = [_least_other(promise, size, part) for size, part in zip(sizes, parts, strict=True)]
+        return cls(promise, "exact", math.prod(levels), levels=levels, others=others, parts=parts)
+
+    @property
+    def sizes(self) -> list[int]:
+        """How many values each digit has."""
+        return [*self.levels[:-1], self.levels[-1] + 1]
+
+    @cached_property
+    def scales(self) -> list[int]:
+        """How many steps a unit of each digit is."""
+        return [math.prod(self.levels[place + 1 :]) for place in range(len(self.levels))]
+
+    def parameters(self) -> dict[str, Any]:
+        """Return levels, weights and parts of epsilon."""
+        return {"levels": self.levels, "others": self.others, "parts": self.parts}
+
+    @cached_property
+    def least_delta(self) -> float:
+        """The sum of the levels' divergences, each at its part of epsilon."""
+        total = sum(
+            Fraction(_level_delta(self.promise, size, other, part))
+            for size, other, part in zip(self.sizes, self.others, self.parts, strict=True)
+        )
+        return math.nextafter(float(total), math.inf) if total else 0.0
+
+    proof = "composition of the levels, each a blanket of fair coins between any two digits; rounded up"
+
+    @cached_property
+    def rmse(self) -> float:
+        """The root of users times the largest variance of one user's number, over all digits."""
+        chances = [other / TOTAL for other in self.others]
+        last = worst_variance(self.levels[-1], chances[-1]) * self.levels[-1] ** 2
+        rest = [
+            digit_variance(size, chance) * scale**2
+            for size, chance, scale in zip(self.sizes, chances, self.scales[:-1], strict=False)
+        ]
+        return math.sqrt(self.promise.users * (last + sum(rest))) / self.precision
+
+    @property
+    def most_messages(self) -> int:
+        """One a level."""
+        return len(self.levels)
+
+    @property
+    def alphabets(self) -> tuple[int, ...]:
+        """The levels, and the values of the longest digit."""
+        return len(self.levels), max(self.sizes)
+
+    def encode_piece(self, values: NDArray[np.float64], source: BitSource) -> Messages:
+        """Return for each level the responses of all users."""
+        scaled = values * self.precision
+        whole = np.minimum(np.floor(scaled), self.precision - 1)  # 1 has the largest digits, and one step up
+        up = source.integers(len(values)) < ((scaled - whole) * TOTAL).astype(np.int64)
+        rest, parts = whole.astype(np.int64), []
+        for level, (size, other, scale) in enumerate(zip(self.sizes, self.others, self.scales, strict=True)):
+            digit = rest // scale
+            rest = rest - digit * scale
+            if level == len(self.levels) - 1:
+                digit = digit + up
+            sent = responses(digit, other, size, source)
+            parts.append(np.stack([np.full(len(values), level), sent], axis=1))
+        return np.concatenate(parts)
+
+    @property
+    def tally_size(self) -> int:
+        """The sum of the digits and the number of messages of each level."""
+        return 2 * len(self.levels)
+
+    def tally(self, messages: Messages) -> NDArray[np.int64]:
+        """Return for each level the sum of its digits, then how many there are."""
+        wrong = messages[:, 1] >= np.array(self.sizes)[messages[:, 0]]
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            level, digit = messages[row].tolist()
+            raise RowError(
+                "messages",
+                row,
+                f": {digit} is outside the alphabet of level {level}, 0 to {self.sizes[level] - 1}; use the "
+                "messages of this protocol's clients",
+            )
+        counts = np.bincount(messages[:, 0], minlength=len(self.levels))
+        sums = [int(messages[messages[:, 0] == level, 1].sum()) for level in range(len(self.levels))]
+        return np.concatenate([np.array(sums, dtype=np.int64), counts.astype(np.int64)])
+
+    def estimate_of(self, sums: NDArray[np.int64], messages: int) -> TotalEstimate:
+        """Return the unbiased sum; refuse levels that not every user has answered."""
+        users, count, value = self.promise.users, len(self.levels), Fraction(0)
+        for level, (size, weight, scale) in enumerate(zip(self.sizes, self.others, self.scales, strict=True)):
+            digits = int(sums[count + level])
+            if digits != users:
+                raise DataError(
+                    f"messages: level {level} has {digits} digits, and {users} users send one each; give "
+                    "those of all users"
+                )
+            other = Fraction(weight, TOTAL)
+            offset = users * other * size * (size - 1) / 2
+            value += (int(sums[level]) - offset) / (1 - size * other) * scale
+        return TotalEstimate("sum", float(value / self.precision), self.rmse, users, messages)
+
+
+def _level_delta(promise: Promise, size: int, other: int, part: int) -> float:
+    epsilon = float_down(Fraction(promise.epsilon) * part / PARTS)
+    own = Fraction(TOTAL - (size - 1) * other, TOTAL)
+    chance = Fraction(other, TOTAL)
+    return blanket_divergence(promise.honest_users - 1, 2 * chance, own, chance, epsilon)
+
+
+def _least_other(promise: Promise, size: int, part: int) -> int:
+    """Return the least weight that is private at a part of epsilon and half of delta."""
+    allowed = promise.delta / 2.0 * (1.0 - 2.0**-40)
+    found = least_passing(
+        lambda weight: _level_delta(promise, size, weight, part) <= allowed,
+        1,
+        most_other(size),
+        end=TOTAL // size,
+    )
+    if found is None:
+        raise OutOfReachError("epsilon is too small for weights of 62 digits; give a larger one")
+    return found
+
+
+def digit_variance(size: int, other: float) -> float:
+    """Return the largest variance of a digit's unbiased response.
+
+    Examples
+    --------
+    >>> round(digit_variance(2, 0.25), 12)  # a bit: (3/4)(1/4)/(1/2)^2
+    0.75
+    """
+    digits, gain = np.arange(size, dtype=np.float64), 1.0 - size * other
+    mean = other * size * (size - 1) / 2.0
+    square = other * (size - 1) * size * (2 * size - 1) / 6.0
+    return float((gain * digits**2 + square - (gain * digits + mean) ** 2).max()) / gain**2
+
+
+def _best_levels(half: float) -> tuple[list[int], list[int]]:
+    """Return the best two levels and parts of epsilon where half of epsilon needs this chance."""
+    best, found = math.inf, ([2, 2], [PARTS // 2, PARTS // 2])
+    for part in range(PARTS // 2, PARTS - 4, 2):
+        coarse, fine = (half * (PARTS / 2 / share) ** 2 for share in (part, PARTS - part))
+        for first in range(2, min(64, int(0.5 / coarse)) + 1):
+            variance = digit_variance(first, coarse) / first**2
+            for second in _tried(int(0.5 / fine) - 1):
+                error = variance + worst_variance(second, fine) / first**2
+                if error < best:
+                    best, found = error, ([first, second], [part, PARTS - part])
+    return found
+
+
+def _tried(most: int) -> list[int]:
+    """Return numbers of values to try for the fine digit, about a fifth apart."""
+    numbers = [2]
+    while numbers[-1] < min(most, 200):
+        numbers.append(max(numbers[-1] + 1, numbers[-1] * 6 // 5))
+    return numbers

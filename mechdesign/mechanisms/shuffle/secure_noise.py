@@ -1,0 +1,179 @@
+"""Discrete Laplace noise in a secure sum: what counts and sums through split-mix have in common."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.audit.exponential import exp_lower, exp_upper, float_up
+from mechdesign.audit.mass import Mass
+from mechdesign.core.errors import CertificateError
+from mechdesign.core.randomness import TOTAL, BitSource
+from mechdesign.core.validation import integer
+from mechdesign.mechanisms.shuffle.draws import checked_weight
+from mechdesign.mechanisms.shuffle.estimates import NoiseLimits
+from mechdesign.mechanisms.shuffle.polya import DEEPEST, depth_for, noise_law, polya_table
+from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise
+from mechdesign.mechanisms.shuffle.split_mix import (
+    LEAST_USERS,
+    MOST_MODULUS,
+    MOST_SHARES,
+    least_shares,
+    mixing_distance,
+    split,
+)
+
+WRAP = 50.0
+"""The noise leaves the ring's margin with a chance below about e^-WRAP."""
+
+
+@dataclass(frozen=True)
+class SecureNoise:
+    """Noise of all users together with Pr[x] in proportion to a^|x| for the honest ones alone, in Z_q.
+
+    Parameters
+    ----------
+    promise : Promise
+    sensitivity : int
+        The most by which one user changes the sum.
+    largest : int
+        The largest true sum; the least one is 0.
+    ratio : int
+        a as a weight out of 2**62, at least 2**62 e^(-epsilon / sensitivity).
+    depth : int
+        Of the table of each user's part.
+    shares, modulus : int
+
+    Raises
+    ------
+    CertificateError
+        When the ratio is too small for epsilon, or the ring too small for the sum.
+    """
+
+    promise: Promise
+    sensitivity: int
+    largest: int
+    ratio: int
+    depth: int
+    shares: int
+    modulus: int
+
+    def __post_init__(self) -> None:
+        checked_weight("ratio", self.ratio, 1, TOTAL - 1)
+        integer("depth", self.depth, 1, DEEPEST)
+        integer("shares", self.shares, 1, MOST_SHARES)
+        integer("modulus", self.modulus, 2, MOST_MODULUS)
+        if self.alpha < least_ratio(self.promise.epsilon, self.sensitivity):
+            raise CertificateError("ratio: the noise falls faster than epsilon allows; build it anew")
+        if self.modulus < self.largest + 1 + 2 * self.margin:
+            raise CertificateError("modulus: the ring is too small for the sum and its noise; build it anew")
+
+    @classmethod
+    def fitting(
+        cls, promise: Promise, sensitivity: int, largest: int, max_messages: int | None = None
+    ) -> SecureNoise:
+        """Return the noise for a promise: half of delta for mixing, a quarter for the tables."""
+        if promise.honest_users < LEAST_USERS:
+            raise OutOfReachError(
+                f"split-mix needs {LEAST_USERS} honest users; give at least "
+                f"{math.ceil(LEAST_USERS / Fraction(promise.honest))} users"
+            )
+        ratio = math.ceil(least_ratio(promise.epsilon, sensitivity) * TOTAL)
+        if ratio >= TOTAL:
+            raise OutOfReachError("epsilon is too small for ratios of 62 digits; give a larger one")
+        alpha, factor = Fraction(ratio, TOTAL), 1.0 + math.exp(promise.epsilon)
+        part = promise.delta / (8.0 * factor * promise.honest_users) * 0.99
+        depth = depth_for(promise.honest_users, alpha, part)
+        modulus = largest + 1 + 2 * margin_of(promise, alpha)
+        if modulus > MOST_MODULUS:
+            raise OutOfReachError("the noise needs a ring beyond 55 bits; give a larger epsilon")
+        shares = least_shares(promise.honest_users, modulus, promise.delta / (2.0 * factor) * 0.99)
+        if shares is None or (max_messages is not None and shares > max_messages):
+            allowed = MOST_SHARES if max_messages is None else max_messages
+            raise OutOfReachError(
+                f"{allowed} shares a user mix too little among {promise.honest_users} honest users; "
+                f"{'give more users' if shares is None else f'allow {shares} messages'}"
+            )
+        found = cls(promise, sensitivity, largest, ratio, depth, shares, modulus)
+        if found.least_delta > promise.delta:
+            raise OutOfReachError(
+                f"the noise does not fit into a table of {DEEPEST} numbers; give a larger epsilon, or a "
+                "smaller precision"
+            )
+        return found
+
+    def parameters(self) -> dict[str, int]:
+        """Return what a client runs on."""
+        return {
+            "ratio": self.ratio,
+            "depth": self.depth,
+            "shares": self.shares,
+            "modulus": self.modulus,
+        }
+
+    @property
+    def alpha(self) -> Fraction:
+        """The ratio of neighbouring probabilities."""
+        return Fraction(self.ratio, TOTAL)
+
+    @property
+    def margin(self) -> int:
+        """How much room the ring has for the noise on each side."""
+        return margin_of(self.promise, self.alpha)
+
+    @cached_property
+    def least_delta(self) -> float:
+        """(1 + e^epsilon) times the distance from an ideal secure sum with exact noise, rounded up."""
+        _, variation = polya_table(self.promise.honest_users, self.alpha, self.depth)
+        mixing = Fraction(mixing_distance(self.promise.honest_users, self.shares, self.modulus))
+        distance = mixing + 2 * self.promise.honest_users * variation
+        return min(1.0, float_up((1 + exp_upper(self.promise.epsilon)) * distance))
+
+    @property
+    def shape(self) -> float:
+        """How many honest crowds all users are."""
+        return self.promise.users / self.promise.honest_users
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of the noise when all users are honest."""
+        alpha = float(self.alpha)
+        return math.sqrt(2.0 * alpha * self.shape) / float(1 - self.alpha)
+
+    def encode(self, values: NDArray[np.int64], source: BitSource) -> NDArray[np.int64]:
+        """Return the shares of numbers with noise, a row each."""
+        table, _ = polya_table(self.promise.honest_users, self.alpha, self.depth)
+        noisy = values + table.draw(len(values), source) - table.draw(len(values), source)
+        return split(noisy % self.modulus, self.shares, self.modulus, source).reshape(-1, 1)
+
+    def centred(self, total: int) -> int:
+        """Return the noisy sum that a number of the ring stands for."""
+        return total if total <= self.largest + self.margin else total - self.modulus
+
+    def limits(self, scale: float) -> NoiseLimits | None:
+        """Return limits by the law of the noise; None where that has too many values to be listed."""
+        reach = self.margin
+        if reach > 1 << 14:
+            return None  # so much noise is as good as continuous, and normal limits are wider than its tails
+        low, mass = noise_law(self.shape, float(self.alpha), reach)
+        return NoiseLimits(Mass(low, mass), 0.0, scale)
+
+
+def least_ratio(epsilon: float, sensitivity: int) -> Fraction:
+    """Return a rational number of at least e^(-epsilon / sensitivity)."""
+    return 1 / exp_lower(Fraction(epsilon) / sensitivity)
+
+
+def margin_of(promise: Promise, alpha: Fraction) -> int:
+    """Return a reach that the noise of all users exceeds with a chance below about e^-50.
+
+    One side is Polya(s, a) with s = users / honest users; its moment generating function at z = a^(-1/2) is
+    ((1 - a) / (1 - sqrt(a)))^s = (1 + sqrt(a))^s, so Pr[X >= t] <= 2^s a^(t / 2).
+    """
+    shape = promise.users / promise.honest_users
+    return math.ceil(2.0 * (WRAP + shape * math.log(2.0) + 1.0) / -math.log(float(alpha)))

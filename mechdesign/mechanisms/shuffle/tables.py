@@ -1,0 +1,180 @@
+"""Operations ``encode``, ``shuffle`` and ``analyze`` of a protocol on tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.errors import DataError, RowError
+from mechdesign.core.randomness import Rng
+from mechdesign.core.tables import Block, Source, Values
+from mechdesign.mechanisms.collecting import (
+    Owner,
+    data_column,
+    located,
+    mark_in,
+    mark_of,
+    marked,
+    require_columns,
+)
+from mechdesign.mechanisms.labels import Labels
+from mechdesign.mechanisms.operations import COLUMN, SEED, UNMARKED, Column, Operation, Settings
+
+Messages = NDArray[np.int64]
+
+
+class Running(Owner, Protocol):
+    """What tables need of a protocol."""
+
+    @property
+    def quantity(self) -> str:
+        """What is estimated."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The parts of a message."""
+
+    @property
+    def alphabets(self) -> tuple[int, ...]:
+        """How many values each part has."""
+
+    @property
+    def value_text(self) -> str:
+        """What people's values are, for people."""
+
+    @property
+    def most_users(self) -> int:
+        """How many users the protocol is for."""
+
+    def encode(self, values: Any, rng: Rng = None) -> Messages:
+        """Return the messages of users."""
+
+    def shuffle(self, messages: Any, rng: Rng = None) -> Messages:
+        """Return the messages without an order, and with those that the shuffler adds."""
+
+    def counter(self) -> Any:
+        """Return an empty counter."""
+
+
+def protocol_operations(protocol: Running) -> tuple[Operation, ...]:
+    """Return ``encode``, ``shuffle`` and ``analyze`` of a protocol."""
+    takes = Column("value", protocol.value_text, any_name=True)
+    names = _marked(protocol)
+    gives = tuple(
+        Column(name, f"0 to {size - 1}") for name, size in zip(names, protocol.alphabets, strict=True)
+    )
+    return (
+        Operation(
+            "encode",
+            "the messages of users' devices, a row each, still in the users' order: shuffle them next",
+            (takes,),
+            gives,
+            lambda sources, settings: _encoded(protocol, sources, settings),
+            (COLUMN, SEED),
+        ),
+        Operation(
+            "shuffle",
+            "all messages in sorted order, which says how often each was sent and nothing else",
+            gives,
+            gives,
+            lambda sources, settings: _shuffled(protocol, sources, settings),
+            (SEED, UNMARKED),
+            several=True,
+        ),
+        Operation(
+            "analyze",
+            f"the {protocol.quantity}, with standard errors and intervals",
+            gives,
+            (),
+            lambda sources, settings: _analyzed(protocol, sources, settings),
+            (UNMARKED,),
+            several=True,
+        ),
+    )
+
+
+def _marked(protocol: Running) -> list[str]:
+    return [marked(name, protocol.fingerprint) for name in protocol.columns]
+
+
+def _encoded(protocol: Running, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+    (source,) = sources
+    column, users = data_column(source, settings, protocol), 0
+    rng = protocol.seeded(settings["seed"])
+    for block in source.blocks([column]):
+        users += len(block[column])
+        if users > protocol.most_users:
+            raise DataError(
+                f"{source.name}: has more rows than the protocol has users ({protocol.most_users}); build it "
+                "for all of them"
+            )
+        with located(source, column):
+            messages = protocol.encode(block[column], rng=rng)
+        yield _block(protocol, messages)
+    settings.count(f"of {protocol.most_users} users encoded", users)
+
+
+def _shuffled(protocol: Running, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+    read = [part for source in sources for part in _messages(protocol, source, settings)]
+    empty = np.zeros((0, len(protocol.columns)), dtype=np.int64)
+    yield _block(protocol, protocol.shuffle(np.concatenate([empty, *read]), rng=settings["seed"]))
+
+
+def _analyzed(protocol: Running, sources: Sequence[Source], settings: Settings) -> Any:
+    counter = protocol.counter()
+    for source in sources:
+        for part in _messages(protocol, source, settings):
+            counter.update(part)
+    return counter.estimate()
+
+
+def _block(protocol: Running, messages: Messages) -> Block:
+    return dict(zip(_marked(protocol), messages.T, strict=True))
+
+
+def _messages(protocol: Running, source: Source, settings: Settings) -> Iterator[Messages]:
+    """Yield the messages of a table, read and checked."""
+    names = _message_columns(protocol, source, bool(settings["unmarked"]))
+    for block in source.blocks(names):
+        with located(source):
+            parts = [
+                _column(block[name], part, size)
+                for name, part, size in zip(names, protocol.columns, protocol.alphabets, strict=True)
+            ]
+        yield np.stack(parts, axis=1)
+
+
+def _column(values: Values, name: str, size: int) -> NDArray[np.int64]:
+    try:
+        return Labels(size).encode(values, f"messages: column '{name}'")
+    except RowError as error:
+        text = error.text.replace("unknown category", "outside the alphabet:")
+        raise RowError(error.what, error.row, text) from None
+
+
+def _message_columns(protocol: Running, source: Source, unmarked: bool) -> list[str]:
+    """Return the table's columns with the parts of a message; refuse those of another protocol."""
+    own = mark_of(protocol.fingerprint)
+    mine = {name.casefold().strip(): name for name in source.columns}
+    wanted = _marked(protocol)
+    if all(name.casefold() in mine for name in wanted):
+        names = [mine[name.casefold()] for name in wanted]
+        require_columns(source, names)
+        return names
+    others = [mark for name in source.columns if (mark := mark_in(name)) and mark != own]
+    if others:
+        raise DataError(
+            f"{source.name}: holds messages of another protocol ({others[0]}, this one is {own}); "
+            "use the mechanism file they were made with"
+        )
+    if unmarked and all(name in mine for name in protocol.columns):
+        names = [mine[name] for name in protocol.columns]
+        require_columns(source, names)
+        return names
+    raise DataError(
+        f"{source.name}: lacks the column(s) {', '.join(wanted)}; use a file written by encode or shuffle, "
+        f"or --unmarked with the column(s) {', '.join(protocol.columns)}"
+    )

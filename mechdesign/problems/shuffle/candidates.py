@@ -1,0 +1,292 @@
+"""What the problems of choosing a protocol have in common: candidates with their noise, and the best one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, ClassVar
+
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.errors import ParameterError
+from mechdesign.core.method import Outcome
+from mechdesign.core.numbers import shown
+from mechdesign.core.problem import Candidate, Variables
+from mechdesign.core.validation import choice, integer, privacy_epsilon
+from mechdesign.mechanisms.shuffle import OutOfReachError, Promise, Protocol
+
+BEST = "best"
+
+Reason = str
+
+
+@dataclass(frozen=True)
+class Case:
+    """What a protocol has to fit.
+
+    Attributes
+    ----------
+    promise : Promise
+    max_messages : int or None
+        The most messages that a user may send.
+    local_cap : float or None
+        The largest epsilon of a user's own messages before they are shuffled.
+    size : int
+        Categories of a histogram, steps of a sum; 0 where there is none.
+    labels : tuple of str or None
+        Names of the categories.
+    """
+
+    promise: Promise
+    max_messages: int | None = None
+    local_cap: float | None = None
+    size: int = 0
+    labels: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One protocol with one calibration.
+
+    Attributes
+    ----------
+    name : str
+        The method's name: the protocol's, with ``-published`` for the constants of its paper.
+    protocol : type
+    fitted : callable
+        From a case to the protocol; raises OutOfReachError with the reason and the remedy.
+    summary : str
+    local : bool
+        Whether a user's messages are private by themselves.
+    flexible : bool
+        Whether its noise depends on how many messages are allowed.
+    by_name : bool
+        Whether it is a candidate only when it is asked for, because it trusts somebody with more than mixing.
+    """
+
+    name: str
+    protocol: type[Protocol]
+    fitted: Callable[[Case], Protocol]
+    summary: str
+    local: bool = False
+    flexible: bool = False
+    by_name: bool = False
+
+    @property
+    def is_published(self) -> bool:
+        """Whether the noise is that of the paper's constants."""
+        return self.name.endswith("-published")
+
+
+@lru_cache(maxsize=256)
+def _calibrated(kind: Kind, case: Case) -> Protocol | Reason:
+    try:
+        return kind.fitted(case)
+    except (OutOfReachError, ParameterError) as error:  # what is too large to be proven
+        return str(error)
+
+
+def fitted(kind: Kind, case: Case) -> Protocol | Reason:
+    """Return a protocol with its noise, or why there is none."""
+    if case.local_cap is not None and not kind.local:
+        return "a user's own messages are not private before they are shuffled; leave out local_cap"
+    found = _calibrated(kind, case if kind.flexible else replace(case, max_messages=None))
+    if not isinstance(found, Protocol):
+        return found
+    protocol = found
+    if protocol.least_delta > case.promise.delta:
+        return f"its constants are not enough here: delta is only proven to be {protocol.least_delta:.3g}"
+    if case.max_messages is not None and protocol.most_messages > case.max_messages:
+        return f"it sends up to {protocol.most_messages} messages a user; allow as many"
+    if case.local_cap is not None and protocol.local_epsilon > case.local_cap:
+        return f"its local epsilon is {protocol.local_epsilon:.4g}; allow as much"
+    return protocol
+
+
+class Choosing:
+    """Mixin of the three problems: which protocol, with which noise.
+
+    The concrete class has the fields of the parameters and names its ``kinds``.
+    """
+
+    kinds: ClassVar[tuple[Kind, ...]]
+    name: ClassVar[str]
+    promise: Promise
+    protocol: str
+
+    def check_common(self, largest_messages: int = 1 << 30) -> None:
+        """Check the parameters that all three problems have, and keep the promise."""
+        values = vars(self)
+        promise = Promise(values["users"], values["epsilon"], values["delta"], values["honest"])
+        for name, value in promise.as_dict().items():
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "_promise", promise)
+        names = [kind.name for kind in self.kinds if not kind.is_published]
+        choice("protocol", values["protocol"], [BEST, *names])
+        if values["max_messages"] is not None:
+            most = integer("max_messages", values["max_messages"], 1, largest_messages)
+            object.__setattr__(self, "max_messages", most)
+        if values.get("local_cap") is not None:
+            cap = privacy_epsilon(values["local_cap"], "local_cap")
+            if not 2.0**-20 <= cap <= 40.0:
+                raise ParameterError(f"local_cap: {cap:g} is not from 2**-20 to 40; give such a number")
+            object.__setattr__(self, "local_cap", cap)
+
+    @property
+    def case(self) -> Case:
+        """What protocols have to fit."""
+        values = vars(self)
+        size = values.get("categories") or values.get("precision") or 0
+        labels = values.get("labels")
+        return Case(values["_promise"], values["max_messages"], values.get("local_cap"), size, labels)
+
+    def candidates(self) -> dict[str, Protocol | Reason]:
+        """Return for each kind that is asked for its protocol, or why there is none."""
+        wanted = [kind for kind in self.kinds if not kind.is_published]
+        if self.protocol == BEST:
+            wanted = [kind for kind in wanted if not kind.by_name]
+        else:
+            wanted = [kind for kind in wanted if kind.name == self.protocol]
+        return {kind.name: fitted(kind, self.case) for kind in wanted}
+
+    def built(self, variables: Variables) -> Protocol:
+        """Return the protocol that the variables describe."""
+        parameters = dict(variables)
+        name = parameters.pop("protocol")
+        known = {kind.protocol.type: kind.protocol for kind in self.kinds}
+        if name not in known:
+            raise ParameterError(f"protocol: {shown(name)} is none of {', '.join(known)}")
+        parameters.update(self.setting)
+        return known[name](self.case.promise, parameters.pop("calibration"), **parameters)
+
+    @property
+    def setting(self) -> dict[str, Any]:
+        """What the problem says of people's values; it is no variable."""
+        return {}
+
+    # Judging candidates
+
+    def objective(self, variables: Variables) -> float:
+        """Return the root mean squared error of the protocol that the variables describe."""
+        return self.built(variables).rmse
+
+    def residuals(self, variables: Variables) -> dict[str, float]:
+        """Return by how much messages and local epsilon exceed what is allowed."""
+        protocol, case = self.built(variables), self.case
+        messages = 0.0 if case.max_messages is None else max(0.0, protocol.most_messages - case.max_messages)
+        local = 0.0
+        if case.local_cap is not None:
+            local = max(0.0, protocol.local_epsilon - case.local_cap)
+        return {"messages": messages, "local_epsilon": local}
+
+    def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
+        """Return the protocol's own certificates, those of what was asked for, and optimality."""
+        protocol, case = self.built(solution.variables), self.case
+        found: list[Certificate] = list(protocol.certificates())
+        figures: dict[str, Any]
+        if case.max_messages is not None:
+            most = protocol.most_messages
+            figures = {"messages": most, "allowed": case.max_messages}
+            found.append(Certificate("messages", most <= case.max_messages, True, figures))
+        if case.local_cap is not None:
+            local = protocol.local_epsilon
+            figures = {"local_epsilon": local, "allowed": case.local_cap}
+            found.append(Certificate("local_privacy", local <= case.local_cap, True, figures))
+        best = [item.rmse for item in self.candidates().values() if isinstance(item, Protocol)]
+        least = min(best, default=math.nan)
+        note = f"least error of the {len(best)} protocol(s) that fit, each with its calibrated noise"
+        figures = {"candidates": len(best), "least": least}
+        found.append(Certificate("optimality", protocol.rmse <= least, False, figures, {}, note))
+        return tuple(found)
+
+
+def variables_of(protocol: Protocol) -> dict[str, Any]:
+    """Return the variables that describe a protocol."""
+    found = {"protocol": protocol.type, "calibration": protocol.calibration}
+    steps = protocol.setting().get("precision")
+    return {**found, **({} if steps is None else {"precision": steps}), **protocol.parameters()}
+
+
+def notes_of(protocol: Protocol) -> Mapping[str, Any]:
+    """Return the figures beside the error: messages, bits, what was proven."""
+    notes: dict[str, Any] = {
+        "messages": protocol.mean_messages,
+        "bits": protocol.mean_messages * protocol.message_bits,
+        "least_delta": protocol.least_delta,
+    }
+    if math.isfinite(protocol.local_epsilon):
+        notes["local_epsilon"] = protocol.local_epsilon
+    return notes
+
+
+def figures_of(problem: Choosing, solution: Candidate, rivals: Mapping[str, float]) -> dict[str, Any]:
+    """Return the quantities of a solution: its own figures, and how it compares with errors of others."""
+    protocol = problem.built(solution.variables)
+    found: dict[str, Any] = {
+        "messages": protocol.mean_messages,
+        "most_messages": protocol.most_messages,
+        "bits": protocol.mean_messages * protocol.message_bits,
+        "local_epsilon": protocol.local_epsilon,
+        "least_delta": protocol.least_delta,
+        **rivals,
+    }
+    for name, error in rivals.items():
+        found[f"over_{name.removesuffix('_rmse')}"] = solution.value / error
+    return found
+
+
+def nothing_fits(problem: Choosing) -> Reason | None:
+    """Return why none of the protocols asked for fits, if so."""
+    found = problem.candidates()
+    if any(isinstance(item, Protocol) for item in found.values()):
+        return None
+    return "; ".join(f"{name}: {reason}" for name, reason in found.items())
+
+
+def best_of(problem: Choosing) -> Outcome:
+    """Return the protocol of least error of all that fit."""
+    reason = nothing_fits(problem)
+    if reason is not None:
+        return Outcome(status="infeasible", solver="enumeration", message=reason)
+    fits = [item for item in problem.candidates().values() if isinstance(item, Protocol)]
+    chosen = min(fits, key=lambda protocol: protocol.rmse)
+    return Outcome(
+        status="optimal",
+        variables=variables_of(chosen),
+        bound=chosen.rmse,
+        bound_source=f"the least of {len(fits)} protocol(s), each with its calibrated noise",
+        solver="enumeration",
+        notes=notes_of(chosen),
+    )
+
+
+def single(problem: Choosing, kind: Kind) -> Outcome:
+    """Return one kind of protocol; it claims no optimum among the others."""
+    found = fitted(kind, problem.case)
+    if not isinstance(found, Protocol):
+        return Outcome(status="infeasible", solver="calibration", message=found)
+    return Outcome(
+        status="feasible",
+        variables=variables_of(found),
+        solver="constants" if kind.is_published else "bisection",
+        notes=notes_of(found),
+    )
+
+
+def why_not(problem: Choosing, kind: Kind) -> Reason | None:
+    """Return why a kind does not apply where others do, if so."""
+    protocol = kind.name.removesuffix("-published")
+    if problem.protocol not in (BEST, protocol):
+        return f"the protocol is to be {problem.protocol}"
+    if problem.protocol == BEST and kind.by_name:
+        return "its shufflers have to add messages, not only to mix; ask for it by its name"
+    if nothing_fits(problem) is not None:
+        return None
+    found = fitted(kind, problem.case)
+    return None if isinstance(found, Protocol) else found
+
+
+def kind_of(kinds: Sequence[Kind], name: str) -> Kind:
+    """Return the kind of this name."""
+    return next(kind for kind in kinds if kind.name == name)

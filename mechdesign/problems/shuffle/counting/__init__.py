@@ -1,0 +1,1 @@
+"""The problem ``shuffle-counting``, its methods and its quantities."""

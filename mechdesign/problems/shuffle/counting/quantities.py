@@ -1,0 +1,28 @@
+"""Further numbers of a counting protocol: its messages, and what others reach without a shuffler."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from mechdesign.core.problem import Candidate
+from mechdesign.problems.shuffle.candidates import figures_of
+from mechdesign.problems.shuffle.counting.problem import ShuffleCounting
+
+
+def quantities(problem: ShuffleCounting, solution: Candidate) -> dict[str, Any]:
+    """Return messages, bits and local epsilon, and the errors of two models beside this one.
+
+    ``local_rmse`` is randomized response without a shuffler, ``laplace_rmse`` one Laplace number by a trusted
+    server, ``geometric_rmse`` the discrete one; ``over_...`` the value as a multiple of it.
+    """
+    grown, ratio = math.exp(problem.epsilon), math.exp(-problem.epsilon)
+    return figures_of(
+        problem,
+        solution,
+        {
+            "local_rmse": math.sqrt(problem.users * grown) / (grown - 1.0),
+            "laplace_rmse": math.sqrt(2.0) / problem.epsilon,
+            "geometric_rmse": math.sqrt(2.0 * ratio) / (1.0 - ratio),
+        },
+    )

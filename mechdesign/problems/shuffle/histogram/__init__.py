@@ -1,0 +1,1 @@
+"""The problem ``shuffle-histogram``, its methods and its quantities."""

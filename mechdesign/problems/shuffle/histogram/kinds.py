@@ -1,0 +1,99 @@
+"""The protocols for histograms, each with exact noise and with that of its paper."""
+
+from __future__ import annotations
+
+from mechdesign.mechanisms.shuffle import MURS, PRHR, SOLH, HistDump, HistFlip, HistKR, HistMM
+from mechdesign.problems.shuffle.candidates import Kind
+
+KINDS = (
+    Kind(
+        "hist-kr",
+        HistKR,
+        lambda case: HistKR.calibrated(case.promise, case.size, case.local_cap, case.labels),
+        "k-ary randomized response: one category a user",
+        local=True,
+    ),
+    Kind(
+        "hist-kr-published",
+        HistKR,
+        lambda case: HistKR.published(case.promise, case.size, case.local_cap, case.labels),
+        "k-ary randomized response with the paper's constants",
+        local=True,
+    ),
+    Kind(
+        "solh",
+        SOLH,
+        lambda case: SOLH.calibrated(case.promise, case.size, case.local_cap, case.labels),
+        "a hash function of one's own and a response on its buckets",
+        local=True,
+    ),
+    Kind(
+        "solh-published",
+        SOLH,
+        lambda case: SOLH.published(case.promise, case.size, case.local_cap, case.labels),
+        "hashing with the paper's constants",
+        local=True,
+    ),
+    Kind(
+        "murs",
+        MURS,
+        lambda case: MURS.calibrated(case.promise, case.size, case.local_cap, case.labels),
+        "hashing, and one fake message of the shufflers for 100 users",
+        local=True,
+        by_name=True,
+    ),
+    Kind(
+        "hist-dump",
+        HistDump,
+        lambda case: HistDump.calibrated(case.promise, case.size, case.max_messages, case.labels),
+        "true categories among uniform dummies",
+        flexible=True,
+    ),
+    Kind(
+        "hist-dump-published",
+        HistDump,
+        lambda case: HistDump.published(case.promise, case.size, case.max_messages, case.labels),
+        "true categories among dummies with the paper's constants",
+        flexible=True,
+    ),
+    Kind(
+        "hist-mm",
+        HistMM,
+        lambda case: HistMM.calibrated(case.promise, case.size, case.labels),
+        "presence in every category, small counts taken for 0",
+    ),
+    Kind(
+        "hist-mm-published",
+        HistMM,
+        lambda case: HistMM.published(case.promise, case.size, case.labels),
+        "presence in every category with the paper's constants",
+    ),
+    Kind(
+        "hist-flip",
+        HistFlip,
+        lambda case: HistFlip.calibrated(case.promise, case.size, case.max_messages, case.labels),
+        "flipped indicator vectors, the own one and fakes",
+        flexible=True,
+    ),
+    Kind(
+        "hist-flip-published",
+        HistFlip,
+        lambda case: HistFlip.published(case.promise, case.size, case.max_messages, case.labels),
+        "flipped indicator vectors with the paper's constants",
+        flexible=True,
+    ),
+    Kind(
+        "prhr",
+        PRHR,
+        lambda case: PRHR.calibrated(case.promise, case.size, case.max_messages, case.labels),
+        "entries of Hadamard codewords among random ones",
+        flexible=True,
+    ),
+    Kind(
+        "prhr-published",
+        PRHR,
+        lambda case: PRHR.published(case.promise, case.size, case.max_messages, case.labels),
+        "entries of Hadamard codewords with the paper's constants",
+        flexible=True,
+    ),
+)

@@ -1,0 +1,99 @@
+"""The problem ``shuffle-histogram``: how many users hold each category, from shuffled messages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from mechdesign.core.errors import ParameterError
+from mechdesign.core.problem import Candidate, Problem, Sense
+from mechdesign.core.validation import integer
+from mechdesign.mechanisms.labels import Labels
+from mechdesign.mechanisms.shuffle import Protocol
+from mechdesign.mechanisms.shuffle.histograms import MOST_CATEGORIES
+from mechdesign.problems.shuffle.candidates import Choosing
+from mechdesign.problems.shuffle.histogram.kinds import KINDS
+
+
+@dataclass(frozen=True, repr=False)
+class ShuffleHistogram(Choosing, Problem[Protocol]):
+    r"""The protocol that counts the users of each category with the least error of an empty one.
+
+    ::
+
+        minimise    sqrt E (estimate - 0)^2  of a category that nobody holds; the worst over all counts where
+                    small counts are taken for 0
+        over        the protocols of the list, each with the least noise that its divergence is proven for
+        subject to  (epsilon, delta) for the shuffled messages of any honest users,
+                    messages of a user <= max_messages, a user's own messages local_cap-private
+
+    Parameters
+    ----------
+    users : int
+        From 2 to 1e9; their number is public.
+    categories : int
+        From 2 to 2**20.
+    epsilon : float
+        From 2**-20 to 40.
+    delta : float
+        From 1e-30 to below 1.
+    protocol : str
+        ``"best"``, ``"hist-kr"``, ``"solh"``, ``"murs"`` (only by name: its shufflers add messages),
+        ``"hist-dump"``,
+        ``"hist-mm"``, ``"hist-flip"`` or ``"prhr"``.
+    max_messages : int, optional
+        The most messages that a user may send.
+    honest : float
+        In (0, 1]: the fraction of users who follow the protocol, whatever the others do. The error is
+        that when all do.
+    local_cap : float, optional
+        The largest epsilon of a user's messages before they are shuffled.
+    labels : sequence of str, optional
+        Names of the categories.
+
+    Notes
+    -----
+    Source: the survey's section 4.2; docs/families/shuffle_protocols.md for the proofs.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> problem = md.ShuffleHistogram(users=100_000, categories=50, epsilon=1.0, delta=1e-6, max_messages=1)
+    >>> solution = md.solve(problem)
+    >>> solution.variables["protocol"], round(solution.value, 1)
+    ('hist-kr', 6.7)
+    """
+
+    name: ClassVar[str] = "shuffle-histogram"
+    sense: ClassVar[Sense] = "min"
+    summary: ClassVar[str] = "protocol that counts categories from shuffled messages with the least error"
+    kinds = KINDS
+
+    users: int
+    categories: int
+    epsilon: float
+    delta: float
+    protocol: str = "best"
+    max_messages: int | None = None
+    honest: float = 1.0
+    local_cap: float | None = None
+    labels: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "categories", integer("categories", self.categories, 2, MOST_CATEGORIES))
+        if self.labels is not None:
+            given: Any = self.labels
+            if not isinstance(given, (list, tuple)):
+                raise ParameterError(f"labels: expected a list of names, got {given!r}")
+            object.__setattr__(self, "labels", Labels(self.categories, tuple(given)).names)
+        self.check_common()
+
+    @property
+    def setting(self) -> dict[str, Any]:
+        """Return the categories and their names."""
+        return {"categories": self.categories, "labels": self.labels}
+
+    def mechanism(self, solution: Candidate) -> Protocol:
+        """Return the protocol that runs, or refuse it where its privacy is not proven."""
+        return self.built(solution.variables).require()

@@ -1,0 +1,1 @@
+"""The problem ``shuffle-sum``, its methods and its quantities."""

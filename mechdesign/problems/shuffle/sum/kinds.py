@@ -1,0 +1,44 @@
+"""The protocols for sums, with exact noise and, where their papers have constants, with those."""
+
+from __future__ import annotations
+
+from mechdesign.mechanisms.shuffle import RSumDSG, RSumKR, RSumRM, RSumRR
+from mechdesign.problems.shuffle.candidates import Kind
+
+KINDS = (
+    Kind(
+        "rsum-kr",
+        RSumKR,
+        lambda case: RSumKR.calibrated(case.promise, case.size),
+        "k-ary randomized response: one rounded number a user",
+        local=True,
+    ),
+    Kind(
+        "rsum-kr-published",
+        RSumKR,
+        lambda case: RSumKR.published(case.promise, case.size),
+        "k-ary randomized response with the paper's constants",
+        local=True,
+    ),
+    Kind(
+        "rsum-rm",
+        RSumRM,
+        lambda case: RSumRM.calibrated(case.promise, case.size, case.max_messages),
+        "two digits, each a k-ary randomized response",
+        flexible=True,
+    ),
+    Kind(
+        "rsum-rr",
+        RSumRR,
+        lambda case: RSumRR.calibrated(case.promise, case.size, case.max_messages),
+        "unary bits, each a randomized response",
+        flexible=True,
+    ),
+    Kind(
+        "rsum-dsg",
+        RSumDSG,
+        lambda case: RSumDSG.calibrated(case.promise, case.size, case.max_messages),
+        "discrete Laplace noise in a secure sum by split-mix",
+        flexible=True,
+    ),
+)

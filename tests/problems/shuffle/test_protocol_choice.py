@@ -1,0 +1,149 @@
+"""The choice of a protocol: the least error within messages, honest fraction and local cap."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+import mechdesign as md
+from mechdesign.core.errors import CertificateError, MethodError, ParameterError
+from mechdesign.core.randomness import TOTAL
+from mechdesign.mechanisms.shuffle import Protocol
+
+COUNTING = {"users": 5000, "epsilon": 1.0, "delta": 1e-6}
+HISTOGRAM = {**COUNTING, "categories": 8}
+PROBLEMS = {
+    "counting": lambda **more: md.ShuffleCounting(**{**COUNTING, **more}),
+    "histogram": lambda **more: md.ShuffleHistogram(**{**HISTOGRAM, **more}),
+    "sum": lambda **more: md.ShuffleSum(**{**COUNTING, **more}),
+}
+
+
+@pytest.mark.parametrize("make", PROBLEMS.values(), ids=list(PROBLEMS))
+def test_the_best_is_the_least_of_all_methods(make):
+    problem = make()
+    comparison = md.compare(problem)
+    assert comparison.agree
+    assert not comparison.failures
+    best = md.solve(problem)
+    assert best.method == "best"
+    assert best.value == min(run.value for run in comparison.runs)
+    assert best.bound == best.value
+    for run in comparison.runs:
+        assert all(item.holds for item in run.certificates)
+        assert run.variables["calibration"] == ("published" if "published" in run.method else "exact")
+        if run.method != "best":
+            assert not run.claims_optimality
+
+
+@pytest.mark.parametrize("make", PROBLEMS.values(), ids=list(PROBLEMS))
+def test_a_named_protocol_is_the_only_candidate(make):
+    for kind in make().kinds:
+        if kind.is_published:
+            continue
+        problem = make(protocol=kind.name)
+        solution = md.solve(problem)
+        assert solution.variables["protocol"] == kind.name
+        assert solution.claims_optimality
+        comparison = md.compare(problem)
+        assert {run.variables["protocol"] for run in comparison.runs} == {kind.name}
+        others = [reason for name, reason in comparison.skipped.items() if not name.startswith(kind.name)]
+        assert all("the protocol is to be" in reason for reason in others)
+
+
+@pytest.mark.parametrize("make", PROBLEMS.values(), ids=list(PROBLEMS))
+def test_fewer_messages_and_fewer_honest_users_cost_error(make):
+    free = md.solve(make()).value
+    single = md.solve(make(max_messages=1))
+    assert single.value > free
+    assert single.quantities["most_messages"] == 1
+    assert md.solve(make(honest=0.5)).value > free
+    last = 0.0
+    for most in (8, 4, 2, 1):  # the front of error against messages
+        value = md.solve(make(max_messages=most)).value
+        assert value >= last
+        last = value
+
+
+def test_a_local_cap_is_kept_and_leaves_only_local_protocols():
+    for make in (PROBLEMS["counting"], PROBLEMS["histogram"]):
+        solution = md.solve(make(local_cap=2.0))
+        assert solution.quantities["local_epsilon"] <= 2.0
+        assert "local_privacy" in {item.property for item in solution.certificates}
+        assert solution.residuals["local_epsilon"] == 0.0
+        looser = md.solve(make(local_cap=3.0))
+        assert looser.value < solution.value
+
+
+def test_infeasible_says_what_would_do():
+    problem = md.ShuffleCounting(1000, 0.1, 1e-6, protocol="cnt-2m")
+    solution = md.solve(problem)
+    assert solution.status == "infeasible"
+    assert "give at least 5279 users, or an epsilon of at least" in solution.message
+    assert md.solve(md.ShuffleCounting(5279, 0.1, 1e-6, protocol="cnt-2m")).found
+    with pytest.raises(MethodError, match="no mechanism from a solution that is infeasible"):
+        solution.mechanism()
+    single = md.solve(md.ShuffleCounting(1000, 0.5, 1e-6, max_messages=1, protocol="cnt-sgm"))
+    assert "allow 8 messages" in single.message
+    assert md.compare(problem).agree
+
+
+def test_a_protocol_with_too_little_noise_is_refused():
+    problem = md.ShuffleCounting(5000, 1.0, 1e-6, protocol="cnt-rr")
+    solution = md.solve(problem)
+    weak = {**solution.variables, "flip": solution.variables["flip"] // 2}
+    found = md.Outcome("feasible", weak)
+    lying = md.solve(
+        problem, md.Method("weak", md.ShuffleCounting, "heuristic", 1, "too weak", lambda _: found)
+    )
+    assert [item.property for item in lying.broken] == ["privacy"]
+    with pytest.raises(CertificateError, match="not private as promised"):
+        lying.mechanism()
+    assert lying.value < solution.value
+
+
+def test_optimality_is_judged_against_all_candidates():
+    problem = md.ShuffleCounting(**COUNTING)
+    worse = md.solve(problem, "cnt-bn")
+    claimed = md.Outcome("optimal", worse.variables)
+    method = md.Method("claims", md.ShuffleCounting, "numeric", 1, "claims", lambda _: claimed)
+    assert [item.property for item in md.solve(problem, method).broken] == ["optimality"]
+
+
+@pytest.mark.parametrize(
+    ("make", "changed", "text"),
+    [
+        ("counting", {"users": 1}, "users: 1 is not from 2"),
+        ("counting", {"delta": 0.0}, "delta: is 0"),
+        ("counting", {"delta": 1.0}, "delta: 1 is outside"),
+        ("counting", {"honest": 0.0}, "honest: 0 is outside"),
+        ("counting", {"honest": 1.1}, "honest: 1.1 is outside"),
+        ("counting", {"protocol": "cnt-mm"}, "protocol: 'cnt-mm' is not a choice; did you mean 'cnt-2m'"),
+        ("counting", {"max_messages": 0}, "max_messages: 0 is not from 1"),
+        ("counting", {"local_cap": -1.0}, "local_cap: -1 is negative"),
+        ("counting", {"epsilon": math.inf}, "epsilon: inf is outside"),
+        ("counting", {"users": 10.5}, "users: expected a whole number"),
+        ("histogram", {"categories": 1}, "categories: 1 is not from 2"),
+        ("histogram", {"labels": ["a"]}, "labels: 1 names for 8 categories"),
+        ("sum", {"precision": 0}, "precision: 0 is not from 1"),
+    ],
+)
+def test_bad_parameters(make, changed, text):
+    with pytest.raises(ParameterError, match=text):
+        PROBLEMS[make](**changed)
+
+
+def test_certificates_say_which_calibration_was_proven():
+    problem = PROBLEMS["histogram"]()
+    for method, word in (("hist-kr", "exact"), ("prhr-published", "published")):
+        privacy = md.solve(problem, method).certificates[0]
+        assert privacy.figures["calibration"] == word
+        assert 0.0 <= privacy.figures["least_delta"] <= 1e-6
+    assert md.solve(problem, "hist-kr").certificates[0].figures["least_delta"] > 0.9e-6
+
+
+def test_weights_are_whole_numbers_out_of_a_power_of_two():
+    mechanism = md.solve(PROBLEMS["counting"](protocol="cnt-bn")).mechanism()
+    assert isinstance(mechanism, Protocol)
+    assert 0 < mechanism.parameters()["coin"] <= TOTAL

@@ -1,0 +1,89 @@
+"""Protocols by brute force: the exact law of all shuffled messages from that of one client."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from functools import cache
+from itertools import combinations_with_replacement, permutations
+
+from mechdesign.audit.exponential import exp_lower
+from mechdesign.mechanisms import shuffle
+
+PROTOCOLS = {
+    "cnt-rr": (shuffle.CntRR.calibrated, "CntRR"),
+    "cnt-2m": (shuffle.Cnt2M.calibrated, "Cnt2M"),
+    "cnt-bn": (shuffle.CntBN.calibrated, "CntBN"),
+    "cnt-sgm": (shuffle.CntSGM.calibrated, "CntSGM"),
+    "hist-dump": (lambda promise: shuffle.HistDump.calibrated(promise, 5), "HistDump"),
+    "hist-flip": (lambda promise: shuffle.HistFlip.calibrated(promise, 5), "HistFlip"),
+    "hist-kr": (lambda promise: shuffle.HistKR.calibrated(promise, 5), "HistKR"),
+    "hist-mm": (lambda promise: shuffle.HistMM.calibrated(promise, 5), "HistMM"),
+    "murs": (lambda promise: shuffle.MURS.calibrated(promise, 5), "MURS"),
+    "prhr": (lambda promise: shuffle.PRHR.calibrated(promise, 5), "PRHR"),
+    "rsum-dsg": (lambda promise: shuffle.RSumDSG.calibrated(promise), "RSumDSG"),
+    "rsum-kr": (lambda promise: shuffle.RSumKR.calibrated(promise), "RSumKR"),
+    "rsum-rm": (lambda promise: shuffle.RSumRM.calibrated(promise), "RSumRM"),
+    "rsum-rr": (lambda promise: shuffle.RSumRR.calibrated(promise), "RSumRR"),
+    "solh": (lambda promise: shuffle.SOLH.calibrated(promise, 5), "SOLH"),
+}
+"""By its type: a protocol for a promise, and the name of its class."""
+
+
+@cache
+def made(kind: str, promise: shuffle.Promise) -> shuffle.Protocol:
+    """Return the protocol of a type for a promise; calibrated once."""
+    return PROTOCOLS[kind][0](promise)
+
+
+Outcome = tuple[int, ...]
+Law = dict[Outcome, Fraction]
+"""Of how often each message was sent."""
+
+
+def added(first: Law, second: Law) -> Law:
+    """Return the law of the messages of two crowds together."""
+    total: Law = {}
+    for one, share in first.items():
+        for other, part in second.items():
+            key = tuple(a + b for a, b in zip(one, other, strict=True))
+            total[key] = total.get(key, Fraction(0)) + share * part
+    return total
+
+
+def view(client: Callable[[int], Law], values: Iterable[int]) -> Law:
+    """Return the law of what a shuffler lets through of these users."""
+    laws = [client(value) for value in values]
+    total = laws[0]
+    for law in laws[1:]:
+        total = added(total, law)
+    return total
+
+
+def divergence(first: Law, second: Law, epsilon: float) -> Fraction:
+    """Return sum (P - e^epsilon Q)_+ exactly, for the rational lower bound of e^epsilon."""
+    bound = exp_lower(epsilon)
+    beyond = (share - bound * second.get(key, Fraction(0)) for key, share in first.items())
+    return sum((part for part in beyond if part > 0), Fraction(0))
+
+
+def worst_divergence(client: Callable[[int], Law], domain: int, users: int, epsilon: float) -> Fraction:
+    """Return the largest divergence over all neighbouring data of so many users."""
+    worst = Fraction(0)
+    for others in combinations_with_replacement(range(domain), users - 1):
+        rest = view(client, others)
+        laws = [added(client(value), rest) for value in range(domain)]
+        for first, second in permutations(range(domain), 2):
+            worst = max(worst, divergence(laws[first], laws[second], epsilon))
+    return worst
+
+
+def law_of(pairs: Iterable[tuple[Iterable[int], Fraction]], alphabet: int) -> Law:
+    """Return the law of counts from lists of messages with their chances."""
+    total: Law = {}
+    for messages, share in pairs:
+        counts = Counter(messages)
+        key = tuple(counts[symbol] for symbol in range(alphabet))
+        total[key] = total.get(key, Fraction(0)) + share
+    return total
