@@ -64,6 +64,17 @@ def test_the_longest_wait_is_attained():
     assert auction.longest_wait(2.0) == 8
 
 
+def test_backlogs_have_no_bound_where_they_do_not_count():
+    online = OnlineAuction(["noise"], [1], 1.0, 0.25, reserve=3.0)
+    assert online.largest_backlog(3.0) < 3.26
+    assert online.longest_wait(3.0) == 12
+    assert online.largest_backlog(3.5) == math.inf, "who asks more than the reserve price is not admitted"
+    assert online.longest_wait(3.5) is None
+    static = OnlineAuction(["noise"], [1], 1.0, 0.25, reserve=3.0, policy="static")
+    assert static.largest_backlog(3.0) == math.inf
+    assert static.longest_wait(3.0) is None
+
+
 def test_a_wrong_count_of_wins_breaks_the_certificate():
     season = played(AUCTION, 30)
     name = min(season.members, key=lambda name: season.members[name].won)

@@ -269,8 +269,11 @@ class OnlineAuction(Mechanism):
     def largest_backlog(self, cost: float) -> float:
         """Return what the virtual queue of a user who costs at most this much never exceeds.
 
-        Who has a backlog of gamma * cost wins at once, so it is at most gamma * cost + D.
+        Who has a backlog of gamma * cost wins at once, so it is at most gamma * cost + D. Infinite where
+        backlogs do not count, or the cost is above the reserve price.
         """
+        if not self._counts_backlogs(cost):
+            return math.inf
         money = units_above(rational("cost", cost)) * UNIT
         bound = rational("tradeoff", self.tradeoff) * money + rational("participation", self.participation)
         return float(np.nextafter(float(bound), np.inf))
@@ -278,11 +281,15 @@ class OnlineAuction(Mechanism):
     def longest_wait(self, cost: float) -> int | None:
         """Return for how many slots in a row such a user may lose at most; None if there is no limit."""
         share = rational("participation", self.participation)
-        if self.policy != "online" or share == 0:
+        if share == 0 or not self._counts_backlogs(cost):
             return None
         money = units_above(rational("cost", cost)) * UNIT
         # when it loses for the w-th time in a row, its backlog is at least (w - 1) D and below gamma * cost
         return math.ceil(rational("tradeoff", self.tradeoff) * money / share)
+
+    def _counts_backlogs(self, cost: float) -> bool:
+        """Whether a user of this cost wins once its backlog is long enough."""
+        return self.policy == "online" and (self.reserve is None or cost <= self.reserve)
 
     def certificates(self) -> tuple[Certificate, ...]:
         """Return what the rule does on a drawn slot with these very settings: coverage, IR, truthfulness."""
