@@ -116,7 +116,8 @@ class Operation:
 
         Options that were not given (None, False or empty) are left out.
         """
-        used = {name: value for name, value in given.items() if value not in (None, False, [], ())}
+        used = {name: value for name, value in given.items() if value is not None and value is not False}
+        used = {name: value for name, value in used.items() if value not in ([], ())}  # 0 is a value
         known = [option.name for option in self.options]
         for name in used:
             if name not in known:

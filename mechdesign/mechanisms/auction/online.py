@@ -171,14 +171,14 @@ class OnlineAuction(Mechanism):
 
     def slot(self, season: Season, names: Sequence[str], bids: Mapping[str, Bid], needs: list[int]) -> Slot:
         """Return the slot of these users in whole numbers."""
-        rows = checked_bids([[bids[name].sensing, bids[name].privacy] for name in names])
+        rows = checked_bids([[bids[name].sensing, bids[name].privacy] for name in names], names)
         able = able_of([self._numbers(name, bids[name].tasks) for name in names], len(self.tasks))
         zero, forced = Fraction(0), frozenset[int]()
         backlog = [season.backlog(name) if self.policy == "online" else zero for name in names]
         if self.policy == "forced":
             longest = math.ceil(1 / season.share) - 1
             forced = frozenset(place for place, name in enumerate(names) if season.idle(name) >= longest)
-        prices = prices_of(rows, self._exact_epsilon)
+        prices = prices_of(rows, self._exact_epsilon, names)
         return slot_of(
             prices, able, np.array(needs, dtype=np.int64), self.tradeoff, backlog, self.reserve, forced
         )

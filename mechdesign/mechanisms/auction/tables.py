@@ -13,6 +13,7 @@ from mechdesign.core.errors import DataError, ParameterError, RowError
 from mechdesign.core.files import one_at_a_time
 from mechdesign.core.numbers import rational
 from mechdesign.core.tables import Block, Source
+from mechdesign.core.validation import integer
 from mechdesign.mechanisms.auction.season import Bid, Decision, Season
 from mechdesign.mechanisms.collecting import located, require_columns
 from mechdesign.mechanisms.mean.values import as_floats
@@ -80,13 +81,14 @@ def _stepped(auction: Auction, sources: Sequence[Source], settings: Settings) ->
         raise ParameterError("--state: is missing; name the file that keeps the season")
     if slot is None:
         raise ParameterError("--slot: is missing; give the slot's number, from 1, so that none is paid twice")
+    integer("--slot", slot, 1)
     bids = _bids(source)
     with one_at_a_time(path, DataError):
         season = _season(auction, path, slot)
         before = season.slot
         try:
             decision = auction.step(season, bids, slot, settings["request"])
-        except DataError as error:
+        except (DataError, ParameterError) as error:
             raise DataError(f"{source.name}: {error}") from None
         if decision.status != "decided":
             raise DataError(f"{source.name}: slot {slot}: {decision.message}")
