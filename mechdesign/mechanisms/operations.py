@@ -94,6 +94,7 @@ class Operation:
     ----------
     name, summary : str
     takes : tuple of Column
+        Empty when it reads no table, only files that its options name.
     gives : tuple of Column
         Empty when the result is no table, but an object that prints and has ``as_json``.
     run : callable

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,34 @@ def test_numbers_may_name_tasks(folder, capsys):
     Path("bids.csv").write_text("user,sensing,privacy,tasks\n1,1,1,0\n2,1,1,0\n3,1,2,1\n4,2,2,0\n")
     assert step("one.csv", 1) == 0
     assert Path("one.csv").read_text().splitlines()[1:] == ["1,4.0", "2,4.0", "3,5.0"]
+
+
+def test_the_status_of_a_season(folder, capsys):
+    """Who is there and who left, with all that was paid; it decides nothing."""
+    assert step("one.csv", 1) == 0
+    Path("bids.csv").write_text(BIDS.replace("cat,", "eve,"))
+    assert step("two.csv", 2) == 0
+    season = Path("season.json").read_bytes()
+    capsys.readouterr()
+    command = ["run", "auction.json", "status", "--state", "season.json", "-o", "users.csv"]
+    for _ in range(2):  # the same command may replace its own output
+        assert main(command) == 0
+    assert "2 slots decided; 4 users there" in capsys.readouterr().out
+    rows = {row["user"]: row for row in csv.DictReader(Path("users.csv").read_text().splitlines())}
+    assert list(rows) == ["ann", "bob", "cat", "dan", "eve"]
+    assert [rows["cat"][key] for key in ("slots", "won", "backlog")] == ["0", "0", "0.0"], "has left"
+    assert [rows["dan"][key] for key in ("slots", "won", "idle", "backlog")] == ["2", "0", "2", "0.4"]
+    paid = [dict(csv.reader(Path(name).read_text().splitlines())) for name in ("one.csv", "two.csv")]
+    for name, row in rows.items():
+        assert float(row["paid"]) == sum(float(part.get(name, 0)) for part in paid)
+    assert Path("season.json").read_bytes() == season
+    assert main([*command[:4], "none.json", "-o", "x.csv"]) == 2
+    assert capsys.readouterr().err == (
+        "mechdesign: none.json: cannot be read (No such file or directory); name the state file\n"
+    )
+    assert main(["run", "auction.json", "status", "-o", "x.csv"]) == 2
+    assert "--state: is missing" in capsys.readouterr().err
+    assert not Path("x.csv").exists()
 
 
 @pytest.mark.parametrize(

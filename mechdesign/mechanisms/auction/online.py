@@ -255,7 +255,7 @@ class OnlineAuction(Mechanism):
         return randomizer(noise, self.epsilon, low, high)
 
     def operations(self) -> tuple[Operation, ...]:
-        """Return ``step``: the bids of a slot in, winners and payments out."""
+        """Return ``step``: the bids of a slot in, winners and payments out; and ``status`` of a season."""
         return auction_operations(self)
 
     # What it promises
