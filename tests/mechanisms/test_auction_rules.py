@@ -56,6 +56,19 @@ def test_misreports_of_both_kinds_pay_under_the_printed_rule():
         assert gains(rule, [UNDERBID, HIDE]) == []
 
 
+def test_the_printed_bound_of_payments_fails_where_all_weights_are_negative():
+    """Theorem 5.5.6: P <= 2 delta theta d H_d (P* + m n), with gamma = 1 and theta = d = H_d = 1 here."""
+    for slot, holds in (
+        (Slot((1, 1, 1), np.ones((3, 1), dtype=np.bool_), np.array([1]), 1, (2, 2, 2), 1), False),
+        (Slot((2, 2, 2), np.ones((3, 1), dtype=np.bool_), np.array([1]), 1, (1, 1, 1), 1), True),
+    ):
+        award, most = published.award(slot), max(slot.offsets)
+        value = sum(award.payments) - sum(slot.offsets[user] for user in award.winners)
+        best = sum(weight for weight in slot.weights if weight < 0) or min(slot.weights)
+        delta = Fraction(max(slot.weights), min(slot.weights) + most)
+        assert (value <= 2 * delta * (best + most * slot.users)) == holds
+
+
 def test_the_printed_rule_is_truthful_where_no_weight_is_negative():
     slots = [slot for slot in small_slots(12, 120) if min(slot.weights) >= 0]
     assert len(slots) > 20

@@ -194,7 +194,8 @@ def prices_of(
     if found and max(found) > MOST_UNITS:
         user = found.index(max(found))
         raise ParameterError(
-            f"bids: {called(user, names)} costs more than {MOST_MONEY} at this epsilon; use a larger unit of money"
+            f"bids: {called(user, names)} costs more than {MOST_MONEY} at this epsilon; use a larger unit "
+            "of money"
         )
     return tuple(found)
 
@@ -213,12 +214,14 @@ def checked_bids(value: Any, names: Sequence[str] | None = None) -> NDArray[np.f
         raise ParameterError(f"bids: {len(bids)} users are more than {MOST_USERS}; take fewer")
     if (bids < 0).any():
         user = int(np.argmax((bids < 0).any(axis=1)))
-        raise ParameterError(f"bids: that of {called(user, names)} is negative ({bids[user].tolist()}); costs are >= 0")
+        raise ParameterError(
+            f"bids: that of {called(user, names)} is negative ({bids[user].tolist()}); costs are >= 0"
+        )
     if (bids > MOST_MONEY).any():
         user = int(np.argmax((bids > MOST_MONEY).any(axis=1)))
         raise ParameterError(
-            f"bids: that of {called(user, names)} is above {MOST_MONEY} ({bids[user].tolist()}); use a larger "
-            "unit of money"
+            f"bids: that of {called(user, names)} is above {MOST_MONEY} ({bids[user].tolist()}); use a "
+            "larger unit of money"
         )
     return bids
 

@@ -128,8 +128,8 @@ def _status(auction: Auction, settings: Settings) -> Iterator[Block]:
             paid[name] = paid.get(name, Fraction(0)) + Fraction(payment)
     names = sorted({*season.members, *paid})
     members = [season.members.get(name, Member()) for name in names]
-    settings.count("slots decided", season.slot)
-    settings.count("users there", len(season.members))
+    for count, what, state in ((season.slot, "slot", "decided"), (len(season.members), "user", "there")):
+        settings.count(f"{what if count == 1 else f'{what}s'} {state}", count)
     yield {
         USER: np.array(names, dtype=object),
         "slots": np.array([member.slots for member in members], dtype=np.int64),
