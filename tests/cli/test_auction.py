@@ -111,6 +111,7 @@ def test_the_status_of_a_season(folder, capsys):
     ("line", "said"),
     [
         ("ann,1,1,noise", "bids.csv: column 'user': users: row 5: 'ann' stands twice; a user bids once"),
+        ("ann ,1,1,noise", "users: row 5: 'ann ' begins or ends with a space; leave it out"),
         ("eve,-1,1,noise", "bids.csv: column 'sensing': bids: row 5: -1 is no finite cost >= 0; correct it"),
         ("eve,1,nan,noise", "row 5"),
         ("eve,1,inf,noise", "row 5"),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
+from mechdesign.core.errors import MethodError
 from mechdesign.mechanisms.auction import greedy, published, vcg
 from mechdesign.mechanisms.auction.rules import RULES, misreports
 from mechdesign.mechanisms.auction.slot import MOST_UNITS, UNIT, Slot, able_of, prices_of, slot_of
@@ -152,6 +154,13 @@ def test_the_integer_program_finds_the_same():
         paid = dict(zip(exact.winners, exact.payments, strict=True))
         for user, payment in zip(award.winners, award.payments, strict=True):
             assert user not in paid or payment - paid[user] in (0, 1), "a unit less where the tie loses"
+
+
+def test_nobody_is_paid_by_programs_that_the_solver_left_half_solved(monkeypatch):
+    whole = vcg.solve_binary
+    monkeypatch.setattr(vcg, "solve_binary", lambda program: replace(whole(program), status="feasible"))
+    with pytest.raises(MethodError, match="stopped at its limit, and payments would not be critical"):
+        vcg.award(UNDERBID)
 
 
 def test_the_audit_finds_what_brute_force_finds():

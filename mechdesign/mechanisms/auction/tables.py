@@ -175,6 +175,8 @@ def _bids(source: Source) -> dict[str, Bid]:
                     raise RowError("users", row, f": '{name}' stands twice; a user bids once")
                 if not name:
                     raise RowError("users", row, ": has no name; give one")
+                if name != name.strip():
+                    raise RowError("users", row, f": '{name}' begins or ends with a space; leave it out")
                 bids[name] = Bid(float(amounts[SENSING][row]), float(amounts[PRIVACY][row]), lists[row])
     return bids
 

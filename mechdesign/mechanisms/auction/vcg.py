@@ -33,7 +33,8 @@ def best_cover(slot: Slot, needs: Sequence[int], candidates: Sequence[int]) -> B
     Raises
     ------
     MethodError
-        When the solver ends without an answer.
+        When the solver ends without an answer, or stops at its limit: payments from half-solved programs
+        would not be critical.
     """
     if not any(needs):
         return Best((), 0)
@@ -41,7 +42,12 @@ def best_cover(slot: Slot, needs: Sequence[int], candidates: Sequence[int]) -> B
     if (program.rows.sum(axis=1) < program.limits).any():
         return None
     result = solve_binary(program)
-    if result.status not in ("optimal", "feasible"):
+    if result.status == "feasible":
+        raise MethodError(
+            "integer program of a slot: the solver stopped at its limit, and payments would not be critical; "
+            "take the rule 'greedy'"
+        )
+    if result.status != "optimal":
         raise MethodError(f"integer program of a slot: {result.message}")
     users = tuple(user for user, taken in zip(useful, result.variables.tolist(), strict=True) if taken)
     return Best(users, sum(slot.weights[user] for user in users))
