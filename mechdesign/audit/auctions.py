@@ -163,7 +163,7 @@ def subsets(tasks: tuple[int, ...], rng: np.random.Generator | None = None) -> I
             yield tuple(task for task, keep in zip(tasks, kept.tolist(), strict=True) if keep)
 
 
-def truthfulness(search: Search, argument: str, unit: Money = 1) -> Certificate:
+def truthfulness(search: Search, argument: str, unit: Money = 1, remark: str = "") -> Certificate:
     """Return the certificate of what a search found.
 
     Parameters
@@ -173,10 +173,12 @@ def truthfulness(search: Search, argument: str, unit: Money = 1) -> Certificate:
         The proof that there is nothing to find; empty where there is none, and the search stands alone.
     unit : number
         What one unit of money is, for the figures.
+    remark : str
+        What else there is to say about the search.
     """
     how = "every report that can matter" if search.exhaustive else "chosen and random reports"
     figures = {"misreports_tried": search.tried, "worst_gain": 0.0}
-    note = f"searched {how}"
+    note = f"searched {how}" + (f", {remark}" if remark else "")
     if search.best is None:
         note += f"; {argument}" if argument else "; no proof"
         return Certificate("truthfulness", True, bool(argument) or search.exhaustive, figures, {}, note)

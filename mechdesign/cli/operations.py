@@ -29,7 +29,8 @@ def operations_table(path: str, mechanism: Mechanism) -> str:
     lines = [f"{path}: {mechanism.type}"]
     for operation in found:
         gives = ", ".join(map(str, operation.gives)) or "a result, which is printed"
-        takes = ", ".join(map(str, operation.takes)) + (", in several files" if operation.several else "")
+        takes = ", ".join(map(str, operation.takes)) or "no table"
+        takes += ", in several files" if operation.several else ""
         lines += [f"{operation.name}: {operation.summary}", f"  takes {takes}", f"  gives {gives}"]
         widest = max((len(_flag(option)) for option in operation.options), default=0)
         lines += [f"  --{_flag(option):<{widest}}  {option.summary}" for option in operation.options]
@@ -46,14 +47,18 @@ def parse_operation(
     )
     several = operation.several
     text = "CSV with a header line, or Parquet"
-    parser.add_argument("inputs", nargs="+" if several else 1, metavar="INPUT", help=text)
+    if operation.takes:
+        parser.add_argument("inputs", nargs="+" if several else 1, metavar="INPUT", help=text)
+    else:
+        parser.set_defaults(inputs=[], missing=None, missing_code=[])
     if operation.gives:
         parser.add_argument("-o", "--output", required=True, metavar="FILE", help="CSV or Parquet")
         parser.add_argument("--force", action="store_true", help="replace an existing file")
     else:
         parser.add_argument("--json", action="store_true", help="print JSON")
-    missing_option(parser)
-    parser.add_argument("--missing-code", action="append", default=[], metavar="TEXT")
+    if operation.takes:
+        missing_option(parser)
+        parser.add_argument("--missing-code", action="append", default=[], metavar="TEXT")
     for option in operation.options:
         _add(parser, option)
     given = parser.parse_args(options.rest)

@@ -94,6 +94,7 @@ class Operation:
     ----------
     name, summary : str
     takes : tuple of Column
+        Empty when it reads no table, only files that its options name.
     gives : tuple of Column
         Empty when the result is no table, but an object that prints and has ``as_json``.
     run : callable
@@ -116,11 +117,8 @@ class Operation:
 
         Options that were not given (None, False or empty) are left out; the number 0 was given.
         """
-        used = {
-            name: value
-            for name, value in given.items()
-            if value is not None and value is not False and value not in ([], ())
-        }
+        used = {name: value for name, value in given.items() if value is not None and value is not False}
+        used = {name: value for name, value in used.items() if value not in ([], ())}  # 0 is a value
         known = [option.name for option in self.options]
         shown = [f"--{option.replace('_', '-')}" for option in known]
         for name in used:

@@ -76,6 +76,8 @@ def require_output(
     for source in inputs:
         if same_file(path, source):
             raise ParameterError(f"-o {path}: is an input of this command; name another place")
+    if not os.path.isdir(os.path.dirname(os.path.realpath(path))):
+        raise ParameterError(f"-o {path}: cannot be written (its folder does not exist); name another place")
     if force or not os.path.lexists(path) or not Path(path).is_file():
         return  # what is no file is refused when it is written
     if same is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 
 import pytest
@@ -78,10 +79,39 @@ def test_numbers_may_name_tasks(folder, capsys):
     assert Path("one.csv").read_text().splitlines()[1:] == ["1,4.0", "2,4.0", "3,5.0"]
 
 
+def test_the_status_of_a_season(folder, capsys):
+    """Who is there and who left, with all that was paid; it decides nothing."""
+    assert step("one.csv", 1) == 0
+    Path("bids.csv").write_text(BIDS.replace("cat,", "eve,"))
+    assert step("two.csv", 2) == 0
+    season = Path("season.json").read_bytes()
+    capsys.readouterr()
+    command = ["run", "auction.json", "status", "--state", "season.json", "-o", "users.csv"]
+    for _ in range(2):  # the same command may replace its own output
+        assert main(command) == 0
+    assert "2 slots decided; 4 users there" in capsys.readouterr().out
+    rows = {row["user"]: row for row in csv.DictReader(Path("users.csv").read_text().splitlines())}
+    assert list(rows) == ["ann", "bob", "cat", "dan", "eve"]
+    assert [rows["cat"][key] for key in ("slots", "won", "backlog")] == ["0", "0", "0.0"], "has left"
+    assert [rows["dan"][key] for key in ("slots", "won", "idle", "backlog")] == ["2", "0", "2", "0.4"]
+    paid = [dict(csv.reader(Path(name).read_text().splitlines())) for name in ("one.csv", "two.csv")]
+    for name, row in rows.items():
+        assert float(row["paid"]) == sum(float(part.get(name, 0)) for part in paid)
+    assert Path("season.json").read_bytes() == season
+    assert main([*command[:4], "none.json", "-o", "x.csv"]) == 2
+    assert capsys.readouterr().err == (
+        "mechdesign: none.json: cannot be read (No such file or directory); name the state file\n"
+    )
+    assert main(["run", "auction.json", "status", "-o", "x.csv"]) == 2
+    assert "--state: is missing" in capsys.readouterr().err
+    assert not Path("x.csv").exists()
+
+
 @pytest.mark.parametrize(
     ("line", "said"),
     [
         ("ann,1,1,noise", "bids.csv: column 'user': users: row 5: 'ann' stands twice; a user bids once"),
+        ("ann ,1,1,noise", "users: row 5: 'ann ' begins or ends with a space; leave it out"),
         ("eve,-1,1,noise", "bids.csv: column 'sensing': bids: row 5: -1 is no finite cost >= 0; correct it"),
         ("eve,1,nan,noise", "row 5"),
         ("eve,1,inf,noise", "row 5"),
@@ -90,7 +120,8 @@ def test_numbers_may_name_tasks(folder, capsys):
         ("eve,1,1, ", "eve has none; name one at least, or leave the user out"),
         ("eve,1,1,rain", "tasks: eve names 'rain', which is unknown; known: air, noise"),
         ("eve,1,1,air air", "tasks: eve names a task twice; name it once"),
-        ("eve,9e9,1,air", "use a larger unit of money"),
+        ("eve,9e9,1,air", "bids.csv: bids: that of 'eve' is above 4194304 ([9000000000.0, 1.0]); use"),
+        ("eve,4e6,4e6,air", "bids.csv: bids: 'eve' costs more than 4194304 at this epsilon; use a larger"),
     ],
 )
 def test_bad_bids(folder, capsys, line, said):
@@ -108,13 +139,14 @@ def test_a_slot_without_enough_users(folder, capsys):
 
 def test_bad_slots_and_states(folder, capsys):
     assert "--state season.json: does not exist; a season begins with slot 1" in refused(capsys, "x.csv", 2)
-    assert "--slot: is missing" in refused(capsys, "x.csv", 0)
+    assert "--slot: 0 is not at least 1" in refused(capsys, "x.csv", 0)
     assert step("one.csv", 1) == 0
     capsys.readouterr()
     assert "slot 3: is not the next one; 2 is" in refused(capsys, "x.csv", 3)
     Path("other.csv").write_text(BIDS.replace("0.5", "0.6"))
     assert "slot 1: was decided already, with other bids" in refused(capsys, "x.csv", 1, bids="other.csv")
     assert "is an input of this command" in refused(capsys, "season.json", 2, "--force")
+    assert "-o no/x.csv: cannot be written (its folder does not exist)" in refused(capsys, "no/x.csv", 2)
     assert "the slot names 'rain'" in refused(capsys, "x.csv", 2, "--request", "rain")
     assert "cannot be read" in refused(capsys, "x.csv", 2, state=".")
     text = Path("season.json").read_text()

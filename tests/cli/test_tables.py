@@ -233,6 +233,8 @@ def test_run_offers_what_the_mechanism_offers(folder, capsys):
     said(capsys, "run", mechanism, "randomize", "people.csv", "-o", "one.csv", *options)
     said(capsys, "randomize", mechanism, "people.csv", "-o", "two.csv", *options)
     assert (folder / "one.csv").read_text() == (folder / "two.csv").read_text()
+    numbered = load_mechanism(mechanism).operations()[0].settings({"seed": 0, "clip": False, "column": []})
+    assert numbered.options == {"seed": 0}, "0 is a value, and what was not given is left out"
     found = json.loads(said(capsys, "run", mechanism, "estimate", "one.csv", "--json"))
     assert found["users"] == 5
     assert "no operation 'chose'; known: estimate, randomize" in refused(

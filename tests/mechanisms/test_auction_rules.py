@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
+from mechdesign.core.errors import MethodError
 from mechdesign.mechanisms.auction import greedy, published, vcg
 from mechdesign.mechanisms.auction.rules import RULES, misreports
 from mechdesign.mechanisms.auction.slot import MOST_UNITS, UNIT, Slot, able_of, prices_of, slot_of
@@ -54,6 +56,19 @@ def test_misreports_of_both_kinds_pay_under_the_printed_rule():
     assert (2, 1, (True, False), Fraction(1, 2)) in [entry[1:] for entry in hidden]
     for rule in (greedy.award, vcg.award_exactly):
         assert gains(rule, [UNDERBID, HIDE]) == []
+
+
+def test_the_printed_bound_of_payments_fails_where_all_weights_are_negative():
+    """Theorem 5.5.6: P <= 2 delta theta d H_d (P* + m n), with gamma = 1 and theta = d = H_d = 1 here."""
+    for slot, holds in (
+        (Slot((1, 1, 1), np.ones((3, 1), dtype=np.bool_), np.array([1]), 1, (2, 2, 2), 1), False),
+        (Slot((2, 2, 2), np.ones((3, 1), dtype=np.bool_), np.array([1]), 1, (1, 1, 1), 1), True),
+    ):
+        award, most = published.award(slot), max(slot.offsets)
+        value = sum(award.payments) - sum(slot.offsets[user] for user in award.winners)
+        best = sum(weight for weight in slot.weights if weight < 0) or min(slot.weights)
+        delta = Fraction(max(slot.weights), min(slot.weights) + most)
+        assert (value <= 2 * delta * (best + most * slot.users)) == holds
 
 
 def test_the_printed_rule_is_truthful_where_no_weight_is_negative():
@@ -107,6 +122,28 @@ def test_the_best_sets_are_the_best_of_all_sets():
         assert sum(slot.weights[user] for user in award.winners) == least_weight(slot)
 
 
+def test_users_gain_nothing_where_two_best_sets_are_equal():
+    """Costs between two units: whoever is refused at the price that ties would gain by asking a unit less."""
+    half = UNIT / 2
+    for order in ((0, 1), (1, 0)):
+        bids = np.array([[1.0, 0.0], [float(1 - half), 0.0]])[list(order)]
+        able = np.ones((2, 1), dtype=np.bool_)
+        slot = slot_of(prices_of(bids, Fraction(1)), able, np.array([1]), 1.0, [Fraction(0)] * 2)
+        assert slot.prices == (1 << 30, 1 << 30)
+        for rule in (greedy.award, vcg.award_exactly):
+            honest = rule(slot)
+            assert honest.winners == (0,)
+            less = changed(slot, 1, slot.prices[1] - 1, (True,))
+            (user,), (payment,) = rule(less).winners, rule(less).payments
+            assert user == 1
+            assert payment * UNIT <= Fraction(bids[1, 0]), "nothing is gained by asking less"
+
+
+def test_the_search_says_whom_it_asked():
+    assert RULES["milp"].remark(UNDERBID) == "asked of dynamic programming in its place"
+    assert RULES["exact"].remark(UNDERBID) == RULES["greedy"].remark(UNDERBID) == ""
+
+
 def test_the_integer_program_finds_the_same():
     for slot in small_slots(15, 6):
         award, exact = vcg.award(slot), vcg.award_exactly(slot)
@@ -116,7 +153,14 @@ def test_the_integer_program_finds_the_same():
         assert vcg.lower_bound(slot, award.winners, nodes=50) >= best - 1e-6
         paid = dict(zip(exact.winners, exact.payments, strict=True))
         for user, payment in zip(award.winners, award.payments, strict=True):
-            assert user not in paid or paid[user] == payment
+            assert user not in paid or payment - paid[user] in (0, 1), "a unit less where the tie loses"
+
+
+def test_nobody_is_paid_by_programs_that_the_solver_left_half_solved(monkeypatch):
+    whole = vcg.solve_binary
+    monkeypatch.setattr(vcg, "solve_binary", lambda program: replace(whole(program), status="feasible"))
+    with pytest.raises(MethodError, match="stopped at its limit, and payments would not be critical"):
+        vcg.award(UNDERBID)
 
 
 def test_the_audit_finds_what_brute_force_finds():

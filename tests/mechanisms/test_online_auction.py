@@ -14,7 +14,7 @@ from mechdesign.core.errors import DataError, ModelFileError, ParameterError
 from mechdesign.mechanisms import load_mechanism
 from mechdesign.mechanisms.auction import Bid, OnlineAuction, needed
 from mechdesign.mechanisms.auction.rules import RULES
-from mechdesign.mechanisms.auction.season import Season
+from mechdesign.mechanisms.auction.season import Member, Season
 
 AUCTION = OnlineAuction(["noise", "air"], [2, 1], 1.0, 0.25, 1.0, reserve=5.0)
 
@@ -62,6 +62,17 @@ def test_the_longest_wait_is_attained():
     wins = ["dear" in auction.step(season, bids).winners for _ in range(9)]
     assert wins == [False] * 8 + [True]
     assert auction.longest_wait(2.0) == 8
+
+
+def test_backlogs_have_no_bound_where_they_do_not_count():
+    online = OnlineAuction(["noise"], [1], 1.0, 0.25, reserve=3.0)
+    assert online.largest_backlog(3.0) < 3.26
+    assert online.longest_wait(3.0) == 12
+    assert online.largest_backlog(3.5) == math.inf, "who asks more than the reserve price is not admitted"
+    assert online.longest_wait(3.5) is None
+    static = OnlineAuction(["noise"], [1], 1.0, 0.25, reserve=3.0, policy="static")
+    assert static.largest_backlog(3.0) == math.inf
+    assert static.longest_wait(3.0) is None
 
 
 def test_a_wrong_count_of_wins_breaks_the_certificate():
@@ -184,6 +195,25 @@ def test_a_season_of_another_auction_or_a_changed_one_is_refused(tmp_path):
         path.write_text(damaged)
         with pytest.raises(ModelFileError, match="is no state file"):
             Season.load(path, AUCTION.fingerprint, season.share)
+
+
+@pytest.mark.parametrize(
+    "counts", [[-1, 0, 2, 1], ["1", 0, 2, 1], [1, 0, 2, 3], [1, 3, 2, 1], [1.5, 0, 2, 1]]
+)
+def test_a_state_that_no_season_comes_to_is_refused_whatever_its_digest(tmp_path, counts):
+    season = played(AUCTION, 2)
+    season.members["u0"] = Member(*counts)
+    season.save(tmp_path / "season.json")
+    with pytest.raises(ModelFileError, match="is no state that a season can be in"):
+        Season.load(tmp_path / "season.json", AUCTION.fingerprint, season.share)
+
+
+def test_a_state_that_lacks_a_slot_is_refused(tmp_path):
+    season = played(AUCTION, 3)
+    del season.decisions[1]
+    season.save(tmp_path / "season.json")
+    with pytest.raises(ModelFileError, match="is no state that a season can be in"):
+        Season.load(tmp_path / "season.json", AUCTION.fingerprint, season.share)
 
 
 def test_settings_are_checked_and_survive_the_file(tmp_path):

@@ -171,14 +171,14 @@ class OnlineAuction(Mechanism):
 
     def slot(self, season: Season, names: Sequence[str], bids: Mapping[str, Bid], needs: list[int]) -> Slot:
         """Return the slot of these users in whole numbers."""
-        rows = checked_bids([[bids[name].sensing, bids[name].privacy] for name in names])
+        rows = checked_bids([[bids[name].sensing, bids[name].privacy] for name in names], names)
         able = able_of([self._numbers(name, bids[name].tasks) for name in names], len(self.tasks))
         zero, forced = Fraction(0), frozenset[int]()
         backlog = [season.backlog(name) if self.policy == "online" else zero for name in names]
         if self.policy == "forced":
             longest = math.ceil(1 / season.share) - 1
             forced = frozenset(place for place, name in enumerate(names) if season.idle(name) >= longest)
-        prices = prices_of(rows, self._exact_epsilon)
+        prices = prices_of(rows, self._exact_epsilon, names)
         return slot_of(
             prices, able, np.array(needs, dtype=np.int64), self.tradeoff, backlog, self.reserve, forced
         )
@@ -255,7 +255,7 @@ class OnlineAuction(Mechanism):
         return randomizer(noise, self.epsilon, low, high)
 
     def operations(self) -> tuple[Operation, ...]:
-        """Return ``step``: the bids of a slot in, winners and payments out."""
+        """Return ``step``: the bids of a slot in, winners and payments out; and ``status`` of a season."""
         return auction_operations(self)
 
     # What it promises
@@ -269,8 +269,11 @@ class OnlineAuction(Mechanism):
     def largest_backlog(self, cost: float) -> float:
         """Return what the virtual queue of a user who costs at most this much never exceeds.
 
-        Who has a backlog of gamma * cost wins at once, so it is at most gamma * cost + D.
+        Who has a backlog of gamma * cost wins at once, so it is at most gamma * cost + D. Infinite where
+        backlogs do not count, or the cost is above the reserve price.
         """
+        if not self._counts_backlogs(cost):
+            return math.inf
         money = units_above(rational("cost", cost)) * UNIT
         bound = rational("tradeoff", self.tradeoff) * money + rational("participation", self.participation)
         return float(np.nextafter(float(bound), np.inf))
@@ -278,11 +281,15 @@ class OnlineAuction(Mechanism):
     def longest_wait(self, cost: float) -> int | None:
         """Return for how many slots in a row such a user may lose at most; None if there is no limit."""
         share = rational("participation", self.participation)
-        if self.policy != "online" or share == 0:
+        if share == 0 or not self._counts_backlogs(cost):
             return None
         money = units_above(rational("cost", cost)) * UNIT
         # when it loses for the w-th time in a row, its backlog is at least (w - 1) D and below gamma * cost
         return math.ceil(rational("tradeoff", self.tradeoff) * money / share)
+
+    def _counts_backlogs(self, cost: float) -> bool:
+        """Whether a user of this cost wins once its backlog is long enough."""
+        return self.policy == "online" and (self.reserve is None or cost <= self.reserve)
 
     def certificates(self) -> tuple[Certificate, ...]:
         """Return what the rule does on a drawn slot with these very settings: coverage, IR, truthfulness."""

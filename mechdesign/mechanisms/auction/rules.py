@@ -46,6 +46,8 @@ class Rule:
         Whether every question about this slot is an integer program.
     by_ratio : bool
         Whether it compares weights per task only, so that answers change where two ratios meet.
+    stand_in : str
+        What is asked in its place in small slots; empty where it is asked itself.
     """
 
     name: str
@@ -54,6 +56,11 @@ class Rule:
     paid: Callable[[Slot, int], Money | None]
     slow: Callable[[Slot], bool] = lambda slot: False
     by_ratio: bool = False
+    stand_in: str = ""
+
+    def remark(self, slot: Slot) -> str:
+        """Return what a search for misreports of this rule has to say about whom it asked."""
+        return "" if self.slow(slot) or not self.stand_in else f"asked of {self.stand_in} in its place"
 
     def asked(self, slot: Slot) -> Asked:
         """Return the rule as the audit asks it: what a user gets for a report while the others stay."""
@@ -73,8 +80,9 @@ def _published_paid(slot: Slot, user: int) -> Money | None:
 
 
 def _vcg_paid(slot: Slot, user: int) -> Money | None:
-    cover = vcg.best_cover if _is_large(slot) else vcg.best_cover_exactly
-    return vcg.Auctioneer(slot, cover).paid(user)
+    if _is_large(slot):
+        return vcg.Auctioneer(slot).paid(user)
+    return vcg.Auctioneer(vcg.untied(slot), vcg.best_cover_exactly).paid(user)
 
 
 def _is_large(slot: Slot) -> bool:
@@ -95,7 +103,7 @@ RULES = {
         "a winner is paid what its absence costs the others, and the best sets are proven",
         _vcg_paid,
     ),
-    "milp": Rule("milp", vcg.award, "", _vcg_paid, _is_large),
+    "milp": Rule("milp", vcg.award, "", _vcg_paid, _is_large, stand_in="dynamic programming"),
     "published": Rule("published", published.award, "", _published_paid, by_ratio=True),
 }
 

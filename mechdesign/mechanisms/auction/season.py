@@ -52,6 +52,12 @@ class Member:
     slots: int = 0
     won: int = 0
 
+    def is_possible(self) -> bool:
+        """Whether these are counts that a season can come to."""
+        counts = (self.backlog, self.idle, self.slots, self.won)
+        whole = all(type(count) is int and count >= 0 for count in counts)
+        return whole and max(self.idle, self.won) <= self.slots
+
 
 @dataclass(frozen=True)
 class Decision:
@@ -246,6 +252,10 @@ class Season:
                 raise ModelFileError(f"{path}: is a season of another auction; name its own state file")
             members = {name: Member(*figures) for name, figures in content["members"].items()}
             decisions = [Decision.from_json(entry) for entry in content["decisions"]]
+            if not all(member.is_possible() for member in members.values()) or not all(
+                decision.slot == number for number, decision in enumerate(decisions, 1)
+            ):
+                raise ModelFileError(f"{path}: is no state that a season can be in; restore it from a copy")
         except ModelFileError:
             raise
         except OSError as error:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.numbers import doubles, rational, wholes
+from mechdesign.core.numbers import doubles, rational, shown, wholes
 from mechdesign.core.validation import in_range
 
 UNIT = Fraction(1, 1 << 30)
@@ -165,8 +165,17 @@ def units_below(amount: Fraction) -> int:
     return scaled.numerator // scaled.denominator
 
 
-def prices_of(bids: NDArray[np.float64], epsilon: Fraction) -> tuple[int, ...]:
+def prices_of(
+    bids: NDArray[np.float64], epsilon: Fraction, names: Sequence[str] | None = None
+) -> tuple[int, ...]:
     """Return sensing + privacy * epsilon of each bid in units, rounded up, without any rounding before.
+
+    Parameters
+    ----------
+    bids : (users, 2) array
+    epsilon : Fraction
+    names : sequence of str, optional
+        Of the users, for errors; by default their numbers.
 
     Examples
     --------
@@ -185,12 +194,18 @@ def prices_of(bids: NDArray[np.float64], epsilon: Fraction) -> tuple[int, ...]:
     if found and max(found) > MOST_UNITS:
         user = found.index(max(found))
         raise ParameterError(
-            f"bids: user {user} costs more than {MOST_MONEY} at this epsilon; use a larger unit of money"
+            f"bids: {called(user, names)} costs more than {MOST_MONEY} at this epsilon; use a larger unit "
+            "of money"
         )
     return tuple(found)
 
 
-def checked_bids(value: Any) -> NDArray[np.float64]:
+def called(user: int, names: Sequence[str] | None) -> str:
+    """Return what errors call a user."""
+    return f"user {user}" if names is None else shown(names[user])
+
+
+def checked_bids(value: Any, names: Sequence[str] | None = None) -> NDArray[np.float64]:
     """Return bids as rows (sensing, privacy), both >= 0 and not too large."""
     bids = doubles("bids", value, 2)
     if bids.shape[1] != 2 or not len(bids):
@@ -199,12 +214,14 @@ def checked_bids(value: Any) -> NDArray[np.float64]:
         raise ParameterError(f"bids: {len(bids)} users are more than {MOST_USERS}; take fewer")
     if (bids < 0).any():
         user = int(np.argmax((bids < 0).any(axis=1)))
-        raise ParameterError(f"bids: that of user {user} is negative ({bids[user].tolist()}); costs are >= 0")
+        raise ParameterError(
+            f"bids: that of {called(user, names)} is negative ({bids[user].tolist()}); costs are >= 0"
+        )
     if (bids > MOST_MONEY).any():
         user = int(np.argmax((bids > MOST_MONEY).any(axis=1)))
         raise ParameterError(
-            f"bids: that of user {user} is above {MOST_MONEY} ({bids[user].tolist()}); use a larger unit of "
-            "money"
+            f"bids: that of {called(user, names)} is above {MOST_MONEY} ({bids[user].tolist()}); use a "
+            "larger unit of money"
         )
     return bids
 

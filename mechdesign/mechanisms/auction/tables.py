@@ -13,7 +13,8 @@ from mechdesign.core.errors import DataError, ParameterError, RowError
 from mechdesign.core.files import one_at_a_time
 from mechdesign.core.numbers import rational
 from mechdesign.core.tables import Block, Source
-from mechdesign.mechanisms.auction.season import Bid, Decision, Season
+from mechdesign.core.validation import integer
+from mechdesign.mechanisms.auction.season import Bid, Decision, Member, Season
 from mechdesign.mechanisms.collecting import located, require_columns
 from mechdesign.mechanisms.mean.values import as_floats
 from mechdesign.mechanisms.operations import Column, Operation, Option, Settings
@@ -22,6 +23,7 @@ USER, SENSING, PRIVACY, TASKS = "user", "sensing", "privacy", "tasks"
 PAYMENT = "payment"
 
 STATE = Option("state", "path", "the file of the season; made with slot 1, replaced with every slot")
+SEASON = Option("state", "path", "the file of the season")
 SLOT = Option("slot", "whole number", "the number of the slot, from 1; one that was decided is only repeated")
 REQUEST = Option("request", "texts", "a task that asks for data in this slot (default: by its period)")
 
@@ -49,7 +51,7 @@ class Auction(Protocol):
 
 
 def auction_operations(auction: Auction) -> tuple[Operation, ...]:
-    """Return ``step``: decide a slot, keep the state, and say who won and is paid what."""
+    """Return ``step``, which decides a slot, and ``status``, which says how a season stands."""
     takes = (
         Column(USER, "a name, once"),
         Column(SENSING, "what taking part costs it, >= 0"),
@@ -69,6 +71,21 @@ def auction_operations(auction: Auction) -> tuple[Operation, ...]:
             lambda sources, settings: _stepped(auction, sources, settings),
             (STATE, SLOT, REQUEST),
         ),
+        Operation(
+            "status",
+            "say how the season stands: who won and was paid how much, who waits; it changes nothing",
+            (),
+            (
+                Column(USER, "everybody who is there, and who has left with a payment"),
+                Column("slots", "that it took part in since it came; 0 if it has left"),
+                Column("won", "how many of them it won"),
+                Column("idle", "slots since it last won"),
+                Column("backlog", "its virtual queue"),
+                Column("paid", "in the whole season"),
+            ),
+            lambda sources, settings: _status(auction, settings),
+            (SEASON,),
+        ),
     )
 
 
@@ -80,13 +97,14 @@ def _stepped(auction: Auction, sources: Sequence[Source], settings: Settings) ->
         raise ParameterError("--state: is missing; name the file that keeps the season")
     if slot is None:
         raise ParameterError("--slot: is missing; give the slot's number, from 1, so that none is paid twice")
+    integer("--slot", slot, 1)
     bids = _bids(source)
     with one_at_a_time(path, DataError):
         season = _season(auction, path, slot)
         before = season.slot
         try:
             decision = auction.step(season, bids, slot, settings["request"])
-        except DataError as error:
+        except (DataError, ParameterError) as error:
             raise DataError(f"{source.name}: {error}") from None
         if decision.status != "decided":
             raise DataError(f"{source.name}: slot {slot}: {decision.message}")
@@ -96,6 +114,30 @@ def _stepped(auction: Auction, sources: Sequence[Source], settings: Settings) ->
             settings.count("slot that was decided before, repeated", 1)
     settings.count("winners", len(decision.winners))
     yield {USER: np.array(decision.winners, dtype=object), PAYMENT: np.array(decision.payments)}
+
+
+def _status(auction: Auction, settings: Settings) -> Iterator[Block]:
+    """Yield a row for each user; payments are added exactly, and rounded once."""
+    path = settings["state"]
+    if not path:
+        raise ParameterError("--state: is missing; name the file that keeps the season")
+    season = Season.load(path, auction.fingerprint, _share(auction))
+    paid: dict[str, Fraction] = {}
+    for decision in season.decisions:
+        for name, payment in zip(decision.winners, decision.payments, strict=True):
+            paid[name] = paid.get(name, Fraction(0)) + Fraction(payment)
+    names = sorted({*season.members, *paid})
+    members = [season.members.get(name, Member()) for name in names]
+    for count, what, state in ((season.slot, "slot", "decided"), (len(season.members), "user", "there")):
+        settings.count(f"{what if count == 1 else f'{what}s'} {state}", count)
+    yield {
+        USER: np.array(names, dtype=object),
+        "slots": np.array([member.slots for member in members], dtype=np.int64),
+        "won": np.array([member.won for member in members], dtype=np.int64),
+        "idle": np.array([member.idle for member in members], dtype=np.int64),
+        "backlog": np.array([float(season.backlog(name)) for name in names]),
+        "paid": np.array([float(paid.get(name, Fraction(0))) for name in names]),
+    }
 
 
 def _season(auction: Auction, path: str, slot: int) -> Season:
@@ -133,6 +175,8 @@ def _bids(source: Source) -> dict[str, Bid]:
                     raise RowError("users", row, f": '{name}' stands twice; a user bids once")
                 if not name:
                     raise RowError("users", row, ": has no name; give one")
+                if name != name.strip():
+                    raise RowError("users", row, f": '{name}' begins or ends with a space; leave it out")
                 bids[name] = Bid(float(amounts[SENSING][row]), float(amounts[PRIVACY][row]), lists[row])
     return bids
 

@@ -38,7 +38,7 @@ def slot_certificates(slot: Slot, rule: str) -> tuple[Certificate, ...]:
     return (
         coverage(slot.able, slot.requirements, award.winners),
         individual_rationality(costs, paid, award.winners),
-        truthfulness(misreports(used, slot), used.argument, UNIT),
+        truthfulness(misreports(used, slot), used.argument, UNIT, used.remark(slot)),
     )
 
 

@@ -9,7 +9,7 @@ those are the best ones; by dynamic programming, for small slots, it is proven.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -33,7 +33,8 @@ def best_cover(slot: Slot, needs: Sequence[int], candidates: Sequence[int]) -> B
     Raises
     ------
     MethodError
-        When the solver ends without an answer.
+        When the solver ends without an answer, or stops at its limit: payments from half-solved programs
+        would not be critical.
     """
     if not any(needs):
         return Best((), 0)
@@ -41,7 +42,12 @@ def best_cover(slot: Slot, needs: Sequence[int], candidates: Sequence[int]) -> B
     if (program.rows.sum(axis=1) < program.limits).any():
         return None
     result = solve_binary(program)
-    if result.status not in ("optimal", "feasible"):
+    if result.status == "feasible":
+        raise MethodError(
+            "integer program of a slot: the solver stopped at its limit, and payments would not be critical; "
+            "take the rule 'greedy'"
+        )
+    if result.status != "optimal":
         raise MethodError(f"integer program of a slot: {result.message}")
     users = tuple(user for user, taken in zip(useful, result.variables.tolist(), strict=True) if taken)
     return Best(users, sum(slot.weights[user] for user in users))
@@ -143,9 +149,32 @@ class Auctioneer:
         return self.price(user) if user in (*self.ahead, *self.best.users) else None
 
 
+def untied(slot: Slot) -> Slot:
+    """Return the slot with weights on a finer scale, on which no two sets of users weigh the same.
+
+    Of 2^n parts of a unit of weight, the users 0, 1, 2, ... are spared 2^(n-1), 2^(n-2), 2^(n-3), ...: less
+    than a unit together, and different for all sets. So of equal sets the first one is the best, nobody's
+    weight meets its critical one, and a user wins if and only if it asks no more than it is paid.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from mechdesign.mechanisms.auction.slot import slot_of
+    >>> slot = slot_of([3, 3], np.array([[True], [True]]), np.array([1]), 1.0, [Fraction(0)] * 2)
+    >>> slot.weights, untied(slot).weights
+    ((3, 3), (10, 11))
+    """
+    users = slot.users
+    offsets = tuple((off << users) + (1 << users - 1 - user) for user, off in enumerate(slot.offsets))
+    return replace(slot, slope=slot.slope << users, offsets=offsets, scale=slot.scale << users)
+
+
 def award_exactly(slot: Slot) -> Award:
-    """Return the best winners of a small slot, proven by dynamic programming, and their payments."""
-    return Auctioneer(slot, best_cover_exactly).award()
+    """Return the best winners of a small slot, proven by dynamic programming, and their payments.
+
+    Of equal sets it takes always the same one, whatever anybody asks (see :func:`untied`).
+    """
+    return Auctioneer(untied(slot), best_cover_exactly).award()
 
 
 def award(slot: Slot) -> Award:

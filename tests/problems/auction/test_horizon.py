@@ -112,6 +112,14 @@ def test_figures_of_setting_one():
     assert quantities["largest_backlog"] <= quantities["backlog_bound"]
 
 
+def test_online_is_cheaper_than_forced_with_the_same_shares():
+    """What it saves is no debt: also where everybody has won 20 of 100 slots at the end."""
+    problem = md.AuctionHorizon(100, 10, 100, 1.0, seed=1)
+    even, forced = (play(problem, policy, paying=False) for policy in ("deadline", "forced"))
+    assert even.selected.sum(axis=0).min() == forced.selected.sum(axis=0).min() == 20
+    assert 0.8 < even.costs.sum() / forced.costs.sum() < 0.86
+
+
 def test_forced_users_never_wait_longer_than_one_over_the_share():
     problem = md.AuctionHorizon(30, 4, 50, 1.0, value_range=0.6)
     played = play(problem, "forced", paying=False)

@@ -201,7 +201,8 @@ class AuctionSlot(Problem[OnlineAuction]):
         ]
         if solution.realisation in RULES:
             rule = RULES[solution.realisation]
-            found.append(truthfulness(misreports(rule, self.slot), rule.argument, UNIT))
+            search, remark = misreports(rule, self.slot), rule.remark(self.slot)
+            found.append(truthfulness(search, rule.argument, UNIT, remark))
         return (*found, self._optimality(solution))
 
     def _optimality(self, solution: Candidate) -> Certificate:
