@@ -69,6 +69,13 @@ def add_commands(command: AddCommand) -> None:
     estimate.add_argument(
         "--unmarked", action="store_true", help="take a column whose name carries no fingerprint"
     )
+    estimate.add_argument(
+        "--marginal", action="append", metavar="A,B", help="a marginal of a release; once for each"
+    )
+    estimate.add_argument("--raw", action="store_true", help="unbiased marginals, with intervals")
+    estimate.add_argument(
+        "--simplex", action="store_true", help="also give the nearest frequencies that are >= 0 and sum to 1"
+    )
     _table_options(estimate)
     estimate.add_argument("--json", action="store_true", help="print JSON")
     run = command("run", _run, "run an operation of a mechanism on files; without one, list them")
@@ -188,7 +195,7 @@ def _randomize(options: argparse.Namespace) -> int:
 def _estimate(options: argparse.Namespace) -> int:
     from mechdesign.cli.operations import execute
 
-    return execute(options, "estimate", ("column", "population", "unmarked"))
+    return execute(options, "estimate", ("column", "population", "unmarked", "marginal", "raw", "simplex"))
 
 
 def _run(options: argparse.Namespace) -> int:

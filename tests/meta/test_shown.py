@@ -11,6 +11,7 @@ import mechdesign as md
 from mechdesign.catalog import load_model, models
 from mechdesign.mechanisms import FiniteChannel
 from mechdesign.mechanisms.base import Mechanism, mechanism_types
+from mechdesign.mechanisms.marginals import MarginalRelease
 from mechdesign.mechanisms.mean import (
     AttributeSampling,
     CensoringInterval,
@@ -67,6 +68,10 @@ MECHANISMS = {
     "unary-encoding": (
         lambda: UnaryEncoding.optimised(9, 1.0),
         "UnaryEncoding(9 categories, epsilon=1)",
+    ),
+    "marginal-release": (
+        lambda: MarginalRelease.of([2, 3, 2], [(0, 1), (1, 2)], epsilon=1.0),
+        "MarginalRelease(3 attributes, 2 views, epsilon=1)",
     ),
     "grid-mean": (lambda: md.solve(CHANNEL).mechanism(), "GridMean([0, 1], epsilon=1, 5 inputs, "),
     "duchi": (lambda: Duchi(1.0, 40.0, 200.0), "Duchi([40, 200], epsilon=1)"),

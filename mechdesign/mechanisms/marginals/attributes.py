@@ -1,0 +1,246 @@
+"""Categorical attributes: their values, names and labels, and the cells of tables over some of them.
+
+A table over attributes a < b < c has one cell a combination of values; flat, the last attribute runs fastest.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.errors import DataError, ParameterError, UnknownNameError, suggestion
+from mechdesign.core.numbers import plain, shown
+from mechdesign.core.validation import integer
+from mechdesign.mechanisms.labels import Codes, Labels
+
+MOST_ATTRIBUTES = 10_000
+MOST_VALUES = 1 << 20
+
+
+class Attributes:
+    """d categorical attributes.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        How many values each attribute has, at least 2.
+    names : sequence of str, optional
+        Unique names; without names the attributes are called by their numbers, from 0.
+    labels : sequence, optional
+        For each attribute the names of its values, or None where they are the numbers from 0.
+
+    Examples
+    --------
+    >>> people = Attributes([2, 3], ["smokes", "age"], [["no", "yes"], None])
+    >>> people.encode([["no", 2], ["yes", 0]])
+    array([[0, 2],
+           [1, 0]])
+    >>> people.positions(["age", "smokes"]), people.cells((0, 1)), people.cell_of([[1, 0]], (0, 1))
+    ((1, 0), 6, array([3]))
+    """
+
+    def __init__(
+        self,
+        sizes: Sequence[int],
+        names: Sequence[str] | None = None,
+        labels: Sequence[Sequence[str] | None] | None = None,
+    ) -> None:
+        self.sizes = _sizes(sizes)
+        if len(self.sizes) > MOST_ATTRIBUTES:
+            raise ParameterError(f"sizes: {len(self.sizes)} attributes; {MOST_ATTRIBUTES} at most")
+        self._names = _names(self.sizes, names)
+        given = [None] * len(self.sizes) if labels is None else list(labels)
+        if len(given) != len(self.sizes):
+            raise ParameterError(
+                f"labels: {len(given)} lists for {len(self.sizes)} attributes; give one each, or None"
+            )
+        self.labels = tuple(
+            _labels(size, texts, name)
+            for size, texts, name in zip(self.sizes, given, self.shown(), strict=True)
+        )
+
+    @property
+    def count(self) -> int:
+        """The number d of attributes."""
+        return len(self.sizes)
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """The names of the attributes; None when they are numbers."""
+        return self._names.names
+
+    def shown(self) -> list[str]:
+        """Return a text for every attribute: its name, or its number."""
+        return self._names.shown()
+
+    def positions(self, wanted: Iterable[Any]) -> tuple[int, ...]:
+        """Return the numbers of attributes given by name or by number, in the order given.
+
+        Raises
+        ------
+        UnknownNameError
+            For an attribute that does not exist, with the closest name.
+        ParameterError
+            For an attribute that stands twice, or none at all.
+        """
+        if isinstance(wanted, str) or not isinstance(wanted, Iterable):
+            raise ParameterError(f"marginal: expected a list of attributes, got {shown(wanted)}")
+        found = tuple(self._position(item) for item in wanted)
+        if not found:
+            raise ParameterError("marginal: names no attribute; give at least one")
+        for place in found:
+            if found.count(place) > 1:
+                raise ParameterError(
+                    f"marginal: attribute '{self.shown()[place]}' stands twice; name it once"
+                )
+        return found
+
+    def _position(self, item: Any) -> int:
+        known = self.shown()
+        if isinstance(item, str):
+            if item not in known:
+                raise UnknownNameError(f"marginal: no attribute '{item}'; {suggestion(item, known)}")
+            return known.index(item)
+        number = plain(item)
+        if not isinstance(number, int) or not 0 <= number < self.count:
+            raise UnknownNameError(
+                f"marginal: no attribute {shown(item)}; give names, or numbers from 0 to {self.count - 1}"
+            )
+        return number
+
+    def shape(self, view: Sequence[int]) -> tuple[int, ...]:
+        """Return the sizes of the attributes of a view."""
+        return tuple(self.sizes[place] for place in view)
+
+    def cells(self, view: Sequence[int]) -> int:
+        """Return how many cells the table over these attributes has."""
+        return math.prod(self.shape(view))
+
+    def cell_of(self, codes: Any, view: Sequence[int]) -> Codes:
+        """Return the flat number of the cell of each user, the view's last attribute running fastest.
+
+        Parameters
+        ----------
+        codes : (n, d) int array
+        view : sequence of int
+        """
+        table = np.asarray(codes)
+        cell = np.zeros(len(table), dtype=np.int64)
+        for place in view:
+            cell *= self.sizes[place]
+            cell += table[:, place]
+        return cell
+
+    def encode(self, columns: Any) -> Codes:
+        """Return the numbers of people's values, shape (n, d).
+
+        Parameters
+        ----------
+        columns : mapping, data frame, or (n, d) array or rows
+            A mapping from the names of the attributes to columns, or one row a user in the attributes' order.
+
+        Raises
+        ------
+        DataError
+            For rows of unequal length, a missing column, or a value outside its attribute's, naming its row.
+        """
+        if isinstance(columns, Mapping) or hasattr(columns, "columns"):
+            return self._encode_columns(self._by_name(columns))
+        if isinstance(columns, np.ndarray) and columns.dtype.names is not None:
+            return self._encode_columns(self._by_name({name: columns[name] for name in columns.dtype.names}))
+        array = columns if isinstance(columns, np.ndarray) else _rows(columns, self.count)
+        if array.ndim != 2 or array.shape[1] != self.count:
+            shape = " x ".join(map(str, array.shape))
+            raise DataError(f"data: expected one row of {self.count} values a user, got an array {shape}")
+        if array.dtype.kind in "iu":
+            self._require_inside(array)
+            if all(labels.names is None for labels in self.labels):
+                return array.astype(np.int64, copy=False)
+        return self._encode_columns([array[:, place] for place in range(self.count)])
+
+    def _require_inside(self, array: NDArray[Any]) -> None:
+        """Leave whole numbers inside their ranges to be taken as they are; say which one is not."""
+        for place, labels in enumerate(self.labels):
+            if labels.names is None:
+                labels.encode(array[:, place], f"attribute '{self.shown()[place]}'")
+
+    def _by_name(self, columns: Any) -> list[Any]:
+        known = list(columns.columns) if hasattr(columns, "columns") else list(columns)
+        for name in self.shown():
+            if name not in known:
+                raise DataError(f"data: no column '{name}'; {suggestion(name, map(str, known))}")
+        return [columns[name] for name in self.shown()]
+
+    def _encode_columns(self, columns: Sequence[Any]) -> Codes:
+        parts = [
+            labels.encode(column, f"attribute '{name}'")
+            for labels, column, name in zip(self.labels, columns, self.shown(), strict=True)
+        ]
+        lengths = {len(part) for part in parts}
+        if len(lengths) > 1:
+            raise DataError("data: columns of unequal length; give one value a user and attribute")
+        return np.stack(parts, axis=1)
+
+    def decode(self, codes: Codes) -> dict[str, NDArray[Any]]:
+        """Return columns by the attributes' names, as labels where there are any, from numbers (n, d)."""
+        return {
+            name: labels.decode(codes[:, place])
+            for place, (name, labels) in enumerate(zip(self.shown(), self.labels, strict=True))
+        }
+
+    def as_json(self) -> dict[str, Any]:
+        """Return sizes, names and labels as plain values."""
+        named = [None if labels.names is None else list(labels.names) for labels in self.labels]
+        return {
+            "sizes": list(self.sizes),
+            "names": None if self.names is None else list(self.names),
+            "labels": None if all(texts is None for texts in named) else named,
+        }
+
+    def __repr__(self) -> str:
+        named = [f"{name}: {size}" for name, size in zip(self.shown(), self.sizes, strict=True)]
+        more = f", ... {self.count} in all" if len(named) > 6 else ""
+        return f"Attributes({', '.join(named[:6])}{more})"
+
+
+def _sizes(sizes: Any) -> tuple[int, ...]:
+    if isinstance(sizes, (str, bytes, Mapping)) or not isinstance(sizes, Iterable):
+        raise ParameterError(f"sizes: expected a list of whole numbers, got {shown(sizes)}")
+    read = tuple(
+        integer(f"sizes: attribute {place}", size, 2, MOST_VALUES) for place, size in enumerate(sizes)
+    )
+    if not read:
+        raise ParameterError("sizes: is empty; give the number of values of at least one attribute")
+    return read
+
+
+def _names(sizes: tuple[int, ...], names: Any) -> Labels:
+    try:
+        return Labels(len(sizes), names)
+    except ParameterError as error:
+        raise ParameterError(f"names: {str(error).removeprefix('labels: ')}") from None
+
+
+def _labels(size: int, texts: Any, name: str) -> Labels:
+    try:
+        return Labels(size, texts)
+    except ParameterError as error:
+        raise ParameterError(f"labels: attribute '{name}': {str(error).removeprefix('labels: ')}") from None
+
+
+def _rows(rows: Any, width: int) -> NDArray[Any]:
+    """Return rows as an array of objects; refuse rows of unequal length, naming the first."""
+    if isinstance(rows, (str, bytes)) or not isinstance(rows, Iterable):
+        raise DataError(f"data: expected one row of {width} values a user, got {shown(rows)}")
+    listed = [list(row) if isinstance(row, Iterable) and not isinstance(row, str) else [row] for row in rows]
+    for number, row in enumerate(listed):
+        if len(row) != width:
+            raise DataError(f"data: row {number + 1} has {len(row)} values for {width} attributes")
+    array = np.empty((len(listed), width), dtype=object)
+    for number, row in enumerate(listed):
+        array[number] = row
+    return array

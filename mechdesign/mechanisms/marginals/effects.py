@@ -1,0 +1,135 @@
+"""Tables of overlapping views in coordinates in which their consistency is separable: effects.
+
+Along every axis of a table stands an orthonormal basis whose first vector is constant (Helmert's). The
+coefficients that are constant along all axes but those of a set B are the effect of B, the part of the
+marginal on B that no smaller marginal tells. Two views are consistent exactly when each effect that both have
+is the same in their marginals. So the nearest consistent tables in weighted squares average each coefficient
+by itself, view i with the weight p_i / C_i, C_i being the number of its cells in a cell of B.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.mechanisms.marginals.consistency import View
+
+Array = NDArray[np.float64]
+
+
+def helmert(size: int) -> Array:
+    """Return an orthonormal basis as rows, the first one constant.
+
+    Examples
+    --------
+    >>> helmert(2).round(3)
+    array([[ 0.707,  0.707],
+           [ 0.707, -0.707]])
+    """
+    basis = np.zeros((size, size))
+    basis[0] = size**-0.5
+    for row in range(1, size):
+        basis[row, :row], basis[row, row] = 1.0, -float(row)
+        basis[row] /= (row * (row + 1.0)) ** 0.5
+    return basis
+
+
+class EffectSpace:
+    """All tables of some views, as one vector, and its projection on those that are consistent.
+
+    Parameters
+    ----------
+    views : sequence of tuple of int
+    sizes : sequence of int
+    weights : (m,) array
+        Positive: one over the variance of a cell of each view.
+
+    Examples
+    --------
+    >>> space = EffectSpace([(0, 1), (1,)], [2, 2], np.ones(2))
+    >>> first, second = space.split(space.project(space.join([np.eye(2), np.array([2.0, 0.0])])))
+    >>> first.sum(axis=0).round(9), second.round(9)
+    (array([1.66666667, 0.33333333]), array([1.66666667, 0.33333333]))
+    """
+
+    def __init__(self, views: Sequence[View], sizes: Sequence[int], weights: Array) -> None:
+        self.shapes = [tuple(sizes[attribute] for attribute in view) for view in views]
+        members: dict[tuple[int, ...], list[int]] = {}
+        for place, shape in enumerate(self.shapes):
+            members.setdefault(shape, []).append(place)
+        self.groups: list[tuple[slice, tuple[int, ...], list[int]]] = []
+        self.length = 0
+        for shape, places in members.items():
+            size = int(np.prod(shape)) * len(places)
+            self.groups.append((slice(self.length, self.length + size), shape, places))
+            self.length += size
+        self._bases = {size: helmert(size) for size in set(sizes)}
+        self._number_effects(views, sizes, weights)
+
+    def _number_effects(self, views: Sequence[View], sizes: Sequence[int], weights: Array) -> None:
+        """Give every coefficient the number of its effect's coordinate, and its scale and weight."""
+        index = np.empty(self.length, dtype=np.int64)
+        scale, trust = np.empty(self.length), np.empty(self.length)
+        starts: dict[View, int] = {(): 0}
+        self.coordinates = 1
+        for part, shape, places in self.groups:
+            cells, axes = int(np.prod(shape)), range(len(shape))
+            numbers = index[part].reshape(len(places), *shape)
+            scales = scale[part].reshape(len(places), *shape)
+            for chosen in product((False, True), repeat=len(shape)):
+                where = tuple(slice(1, None) if inside else 0 for inside in chosen)
+                block = tuple(shape[axis] - 1 for axis in axes if chosen[axis])
+                kept = int(np.prod([shape[axis] for axis in axes if chosen[axis]], dtype=np.int64))
+                scales[(slice(None), *where)] = (cells / kept) ** 0.5
+                order = np.arange(int(np.prod(block, dtype=np.int64))).reshape(block)
+                for row, place in enumerate(places):
+                    effect = tuple(views[place][axis] for axis in axes if chosen[axis])
+                    if effect not in starts:
+                        starts[effect] = self.coordinates
+                        self.coordinates += order.size
+                    numbers[(row, *where)] = starts[effect] + order
+            trust[part] = np.repeat(weights[places], cells)
+        self._index, self._scale, self._pull = index, scale, trust / scale
+        self._mass = np.bincount(index, trust / scale**2, self.coordinates)
+
+    def join(self, tables: Sequence[Array]) -> Array:
+        """Return the tables as one vector."""
+        parts = [np.ravel(tables[place]) for _, _, places in self.groups for place in places]
+        return np.concatenate(parts).astype(np.float64)
+
+    def split(self, vector: Array) -> list[Array]:
+        """Return the tables of a vector, in the order of the views."""
+        tables: list[Array] = [np.empty(0)] * len(self.shapes)
+        for part, shape, places in self.groups:
+            for place, table in zip(places, vector[part].reshape(len(places), *shape), strict=True):
+                tables[place] = table.copy()
+        return tables
+
+    def project(self, vector: Array, total: float | None = None) -> Array:
+        """Return the nearest consistent tables, of the given total where one is given."""
+        made = self._average(self._coefficients(vector), total)
+        return self._turned(made[self._index] / self._scale, back=True)
+
+    def _coefficients(self, vector: Array) -> Array:
+        return self._turned(vector, back=False)
+
+    def _average(self, coefficients: Array, total: float | None) -> Array:
+        """Return the averaged coordinates of the effects of the marginals."""
+        averaged: Array = np.bincount(self._index, self._pull * coefficients, self.coordinates) / self._mass
+        if total is not None:
+            averaged[0] = total
+        return averaged
+
+    def _turned(self, vector: Array, back: bool) -> Array:
+        """Return the vector in the basis of effects, or back from it."""
+        turned = np.empty_like(vector)
+        for part, shape, places in self.groups:
+            block = vector[part].reshape(len(places), *shape)
+            for size in reversed(shape):  # the last axis is turned and moves to the front of the others
+                basis = self._bases[size] if back else self._bases[size].T
+                block = np.moveaxis(block @ basis, -1, 1)
+            turned[part] = block.ravel()
+        return turned

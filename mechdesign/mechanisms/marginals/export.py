@@ -1,0 +1,58 @@
+"""Export to the package ``mbi`` (private-pgm), which fits graphical models to noisy marginals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.errors import MissingPackageError
+from mechdesign.mechanisms.marginals.attributes import Attributes
+
+Array = NDArray[np.float64]
+
+
+def mbi_measurements(
+    attributes: Attributes, views: Sequence[tuple[int, ...]], tables: Sequence[Array], precision: Array
+) -> tuple[Any, list[Any]]:
+    """Return ``mbi.Domain`` and one ``LinearMeasurement`` a view: shares, with their standard deviation.
+
+    Raises
+    ------
+    MissingPackageError
+        When ``mbi`` is not installed.
+    """
+    try:
+        import mbi
+    except ImportError:
+        raise MissingPackageError("mbi: is not installed; install it with 'pip install mbi'") from None
+    names = attributes.shown()
+    domain = mbi.Domain(names, list(attributes.sizes))
+    measurements = [
+        mbi.LinearMeasurement(
+            np.ravel(table), tuple(names[place] for place in view), stddev=float(certain) ** -0.5
+        )
+        for view, table, certain in zip(views, tables, precision.tolist(), strict=True)
+    ]
+    return domain, measurements
+
+
+def plain_measurements(
+    attributes: Attributes, views: Sequence[tuple[int, ...]], tables: Sequence[Array], precision: Array
+) -> list[tuple[Array, Array, float, tuple[str, ...]]]:
+    """Return the tuples (Q, y, sigma, clique) of older versions, Q being the identity.
+
+    Examples
+    --------
+    >>> attributes = Attributes([2, 2], ["a", "b"])
+    >>> found = plain_measurements(attributes, [(1,)], [np.array([0.25, 0.75])], np.ones(1))
+    >>> found[0][1], found[0][2], found[0][3]
+    (array([0.25, 0.75]), 1.0, ('b',))
+    """
+    names = attributes.shown()
+    return [
+        (np.eye(table.size), np.ravel(table), float(certain) ** -0.5, tuple(names[place] for place in view))
+        for view, table, certain in zip(views, tables, precision.tolist(), strict=True)
+    ]

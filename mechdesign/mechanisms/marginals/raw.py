@@ -1,0 +1,224 @@
+"""Unbiased marginals with intervals, from the views that contain them, before anything is made consistent.
+
+The views' marginals are averaged with weights inversely proportional to their variance (Zhang 2019, section
+3.3.4). With several views the users of each are a random part of all, so that their cells count as draws from
+the population; without replacement the variance is smaller, and intervals err on the wide side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.errors import EstimationError
+from mechdesign.mechanisms.frequencies import FrequencyEstimate
+from mechdesign.mechanisms.frequency_limits import cumulants, few_users
+from mechdesign.mechanisms.intervals import (
+    Law,
+    law_of_average,
+    not_rejected,
+    score_distances,
+)
+from mechdesign.mechanisms.marginals.choice import Oracle, support_shares
+from mechdesign.mechanisms.marginals.sums import knows_sums, score_moments
+from mechdesign.mechanisms.plausible import implausible
+
+Array = NDArray[np.float64]
+View = tuple[int, ...]
+
+BOUNDED = (
+    "sums of cells of {}: the intervals use a bound of the variance and are wider than need be; they are "
+    "sharp for the whole view"
+)
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a view adds to the average: its share of the users, its factor, and moments of its scores."""
+
+    share: float
+    factor: float
+    own: Array
+    others: Array
+
+    def cumulants(self, f: Array, population: bool) -> tuple[Array, Array, Array]:
+        """Return the second to fourth cumulants of a scaled score when the cell has the share f."""
+        scale = self.factor ** np.array([2.0, 3.0, 4.0])
+        own, others = self.own * scale, self.others * scale
+        if population:
+            second, third, fourth = (f * a + (1.0 - f) * b for a, b in zip(own, others, strict=True))
+            return cumulants(f * self.factor, second, third, fourth)
+        inside, outside = cumulants(self.factor, *own), cumulants(0.0, *others)
+        second, third, fourth = (f * a + (1.0 - f) * b for a, b in zip(inside, outside, strict=True))
+        return second, third, fourth
+
+
+@dataclass(frozen=True, eq=False)
+class MarginalLimits:
+    """The limits of the score test for every cell of an average of views.
+
+    Parameters
+    ----------
+    value : (n,) array
+    users : int
+        Of all views together.
+    parts : tuple of Part
+    step : float
+        The distance of two sums of scores next to each other; 0 with several views.
+    population : bool
+        Whether the users of a view are a draw, from the population or from all users.
+    """
+
+    value: Array
+    users: int
+    parts: tuple[Part, ...]
+    step: float
+    population: bool
+
+    def distances(self, tail: float) -> tuple[Array, Array]:
+        """Return the distances of the limits from the estimates."""
+        start = np.maximum(self.standard_error(), np.finfo(np.float64).tiny)
+        return score_distances(self._law, start, tail)
+
+    def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
+        """Return whether the intervals reach so far."""
+        distance = np.abs(difference)
+        return not_rejected(self._law(distance, np.sign(difference)), distance, tail)
+
+    def standard_error(self) -> Array:
+        """Return the standard errors at the estimates moved to [0, 1]."""
+        errors: Array = np.sqrt(self._cumulants(np.clip(self.value, 0.0, 1.0))[0] / self.users)
+        return errors
+
+    def _cumulants(self, f: Array) -> tuple[Array, Array, Array]:
+        found = [(part.share, part.cumulants(f, self.population)) for part in self.parts]
+        second, third, fourth = (
+            sum((share * each[order] for share, each in found), start=np.zeros_like(f)) for order in range(3)
+        )
+        return np.maximum(second, 0.0), third, fourth
+
+    def _law(self, distance: Array, side: Array) -> Law:
+        second, third, fourth = self._cumulants(np.clip(self.value + side * distance, 0.0, 1.0))
+        freedom = self.users - 1.0 if self.population and self.users > 1 else np.inf
+        return law_of_average(self.users, second, -side * third, fourth, self.step, freedom)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RawMarginal:
+    """Unbiased estimates of the cells of a marginal; they need neither be >= 0 nor agree with others.
+
+    Attributes
+    ----------
+    attributes : tuple of str
+    shape : tuple of int
+    cells : FrequencyEstimate
+        The same flat, the last attribute fastest, with errors and limits.
+    views : tuple of int
+        Which views contain it.
+    """
+
+    attributes: tuple[str, ...]
+    shape: tuple[int, ...]
+    cells: FrequencyEstimate
+    views: tuple[int, ...]
+
+    @property
+    def value(self) -> Array:
+        """The estimates, one axis an attribute."""
+        return self.cells.value.reshape(self.shape)
+
+    @property
+    def standard_error(self) -> Array:
+        """Their standard errors."""
+        return self.cells.standard_error.reshape(self.shape)
+
+    @property
+    def users(self) -> int:
+        """How many people reported a view that contains it."""
+        return self.cells.users
+
+    def interval(self, level: float = 0.95, simultaneous: bool = False) -> tuple[Array, Array]:
+        """Return the ends of confidence intervals; see :meth:`FrequencyEstimate.interval`."""
+        low, high = self.cells.interval(level, simultaneous)
+        return low.reshape(self.shape), high.reshape(self.shape)
+
+    def __repr__(self) -> str:
+        return f"RawMarginal({', '.join(self.attributes)}: {self.cells!r})"
+
+    def __str__(self) -> str:
+        return f"{' x '.join(self.attributes)}, unbiased, from {len(self.views)} view(s)\n{self.cells}"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the estimate as plain values."""
+        return {"attributes": list(self.attributes), "shape": list(self.shape), **self.cells.as_json()}
+
+
+def averaged(
+    wanted: View,
+    views: Sequence[View],
+    tables: Sequence[Array],
+    oracles: Sequence[Oracle],
+    reports: Sequence[int],
+    precision: Array,
+    names: tuple[str, ...],
+    population: bool,
+) -> tuple[FrequencyEstimate, tuple[int, ...]]:
+    """Return the weighted average of the views' marginals, flat, and which views have it.
+
+    Raises
+    ------
+    EstimationError
+        When no view contains the wanted attributes.
+    """
+    members = tuple(place for place, view in enumerate(views) if set(wanted) <= set(view))
+    if not members:
+        raise EstimationError(
+            "marginal: no view contains it, so there is no unbiased estimate; leave out raw for the "
+            "reconstruction by maximum entropy"
+        )
+    flat = [_marginal(tables[place], views[place], wanted) for place in members]
+    cells = [tables[place].size // flat[0].size for place in members]
+    weights = np.array([precision[place] / count for place, count in zip(members, cells, strict=True)])
+    weights /= weights.sum()
+    value = np.asarray(weights @ np.stack(flat))
+    users = sum(reports[place] for place in members)
+    parts, notes = [], few_users(min(reports[place] for place in members))
+    for place, count, weight in zip(members, cells, weights.tolist(), strict=True):
+        own, others = _moments(oracles[place], count)
+        share = reports[place] / users
+        parts.append(Part(share, weight / share, own, others))
+        if count > 1 and not knows_sums(oracles[place]):
+            notes += (BOUNDED.format(oracles[place].type),)
+    first = support_shares(oracles[members[0]])
+    step = 1.0 / float(first[0] - first[1]) if len(members) == 1 else 0.0
+    limits = MarginalLimits(value, users, tuple(parts), step, population or len(views) > 1)
+    errors = limits.standard_error()
+    notes = tuple(dict.fromkeys(notes)) + implausible(names, value, errors, 0.0, 1.0)
+    return FrequencyEstimate(value, errors, users, names, population, None, limits, notes), members
+
+
+def _marginal(table: Array, view: View, wanted: View) -> Array:
+    """Return the flat marginal of a view's table on wanted attributes, in their order."""
+    summed = table.sum(axis=tuple(axis for axis, attribute in enumerate(view) if attribute not in wanted))
+    kept = [attribute for attribute in view if attribute in wanted]
+    flat: Array = summed.transpose([kept.index(attribute) for attribute in wanted]).ravel()
+    return flat
+
+
+def _moments(oracle: Oracle, cells: int) -> tuple[Array, Array]:
+    """Return moments of the score of a sum of cells; those of a normal law with a larger variance if unknown.
+
+    The standard deviation of a sum is at most the sum of the standard deviations.
+    """
+    if cells == 1 or knows_sums(oracle):
+        return score_moments(oracle, cells)
+    own, other = support_shares(oracle)
+    each = max(float(share * (1 - share)) for share in (own, other)) / float(own - other) ** 2
+    variance = cells**2 * each
+    central = np.array([variance, 0.0, 3.0 * variance**2])
+    inside = np.array([variance + 1.0, 3.0 * variance + 1.0, 3.0 * variance**2 + 6.0 * variance + 1.0])
+    return inside, central

@@ -1,0 +1,355 @@
+"""The release of marginals: every user reports the cell of one view, drawn by the user's own client (CALM).
+
+Privacy. A report is the number of a view, drawn without looking at the data, and what that view's oracle
+makes of the user's cell: the ratio of its chances for two users is that of the oracle's, so the release is as
+private as the least private of its oracles, whatever the views and their shares.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.errors import CertificateError, EstimationError, ParameterError
+from mechdesign.core.forecast import USERS, Forecast
+from mechdesign.core.numbers import rational
+from mechdesign.core.randomness import BITS, TOTAL, BitSource, Rng
+from mechdesign.core.types import PrivacyVerdict
+from mechdesign.core.validation import integer
+from mechdesign.mechanisms.base import CollectingMechanism, Mechanism, mechanism_types
+from mechdesign.mechanisms.intake import MISSING_CATEGORY, Intake
+from mechdesign.mechanisms.labels import Codes
+from mechdesign.mechanisms.marginals.attributes import Attributes
+from mechdesign.mechanisms.marginals.choice import (
+    KINDS,
+    Oracle,
+    best_oracle,
+    cell_variance,
+    noisiest_variance,
+    require_oracle,
+)
+from mechdesign.mechanisms.marginals.consistency import View, check_views
+from mechdesign.mechanisms.marginals.coverage import covered_order
+from mechdesign.mechanisms.marginals.errors import effect_errors
+from mechdesign.mechanisms.marginals.estimates import ReleasedMarginals
+from mechdesign.mechanisms.marginals.layout import REPORT, VIEW, Drawn, Layout
+from mechdesign.mechanisms.marginals.server import MarginalAggregator
+from mechdesign.mechanisms.marginals.tables import release_operations
+from mechdesign.mechanisms.operations import Operation
+
+PIECE = 1 << 16
+"""Users whose reports are drawn at a time; blocks of files are a multiple of it."""
+
+
+class MarginalRelease(CollectingMechanism):
+    """Reports of views: each user's client draws a view and reports its cell through the view's oracle.
+
+    Parameters
+    ----------
+    attributes : Attributes
+    views : sequence of tuple of int
+        Different sets of attributes as increasing numbers; every attribute in one of them at least.
+    oracles : sequence
+        One a view, for as many categories as the view has cells; views of equal size may share one.
+    shares : sequence of int or Fraction, optional
+        In which proportion the views are drawn; even by default.
+
+    Examples
+    --------
+    >>> release = MarginalRelease.of([2, 2, 3], [(0, 1), (1, 2)], epsilon=4.0)
+    >>> reports = release.randomize([[0, 0, 2], [1, 1, 0]] * 5000, rng=1)
+    >>> estimate = release.estimate(reports).marginal([0, 1])
+    >>> bool(abs(estimate.value[0, 0] - 0.5) < 5 * estimate.standard_error)
+    True
+    """
+
+    type: ClassVar[str] = "marginal-release"
+
+    def __init__(
+        self,
+        attributes: Attributes,
+        views: Sequence[Sequence[int]],
+        oracles: Sequence[Oracle],
+        shares: Sequence[Any] | None = None,
+    ) -> None:
+        if not isinstance(attributes, Attributes):
+            raise ParameterError(f"attributes: expected Attributes, got a {type(attributes).__name__}")
+        self.attributes = attributes
+        self.views = _covering(check_views(views, attributes.count), attributes)
+        if len(oracles) != len(self.views):
+            raise ParameterError(f"oracles: {len(oracles)} for {len(self.views)} views; give one each")
+        self.oracles = tuple(
+            require_oracle(number, oracle, attributes.cells(view))
+            for number, (view, oracle) in enumerate(zip(self.views, oracles, strict=True))
+        )
+        self.shares = view_weights(len(self.views), shares)
+        self.epsilon = max(oracle.epsilon for oracle in self.oracles)
+        self.layout = Layout(self.oracles)
+
+    @classmethod
+    def of(
+        cls,
+        sizes: Sequence[int] | Attributes,
+        views: Sequence[Sequence[int]],
+        epsilon: float,
+        names: Sequence[str] | None = None,
+        labels: Sequence[Sequence[str] | None] | None = None,
+        shares: Sequence[Any] | None = None,
+        kinds: Sequence[str] = KINDS,
+    ) -> Self:
+        """Return the release whose views are reported by the oracles of least variance for their sizes."""
+        attributes = sizes if isinstance(sizes, Attributes) else Attributes(sizes, names, labels)
+        counts = [attributes.cells(view) for view in check_views(views, attributes.count)]
+        made = {count: best_oracle(count, epsilon, kinds) for count in sorted(set(counts))}
+        return cls(attributes, views, [made[count] for count in counts], shares)
+
+    # Client
+
+    def randomize(self, values: Any, rng: Rng = None, anyway: bool = False) -> NDArray[Any]:
+        """Return one report a user: records with the fields ``view`` and ``report`` (bytes)."""
+        if not anyway:
+            self.require_estimable()
+        codes = self.attributes.encode(values)
+        records = np.zeros(len(codes), dtype=self.layout.dtype)
+        start = 0
+        for piece in self.draw(codes, self.source(rng)):
+            block = records[start : start + len(piece.views)]
+            block[VIEW] = piece.views
+            for number, rows, reports in piece.parts:
+                block[REPORT][rows] = self.layout.packed(number, reports)
+            start += len(piece.views)
+        return records
+
+    def draw(self, codes: Codes, source: BitSource) -> Iterator[Drawn]:
+        """Yield the reports of pieces of the users, given the numbers of their values, shape (n, d)."""
+        limits = np.cumsum(np.array(self.shares, dtype=np.int64))[:-1]
+        for start in range(0, len(codes), PIECE):
+            part = codes[start : start + PIECE]
+            views = np.searchsorted(limits, source.integers(len(part)), side="right")
+            order = np.argsort(views, kind="stable")
+            bounds = np.searchsorted(views[order], np.arange(len(self.views) + 1)).tolist()
+            cells = np.empty(len(part), dtype=np.int64)
+            for view, (first, last) in zip(self.views, pairwise(bounds), strict=True):
+                rows = order[first:last]
+                cells[rows] = self.attributes.cell_of(part[rows], view)
+            drawn = []
+            for number, members in self._sharing.items():
+                rows = np.flatnonzero(np.isin(views, members))
+                if len(rows):
+                    drawn.append((number, rows, self.oracles[number].draw(cells[rows], source)))
+            yield Drawn(views, drawn)
+
+    # Tables
+
+    def operations(self) -> tuple[Operation, ...]:
+        """Return ``randomize``, ``estimate`` and ``synthesize``."""
+        return release_operations(self)
+
+    def for_data(self, intake: Intake, ranges: Sequence[tuple[float, float]] = ()) -> Self:
+        """Return the release for columns of a file, which become the attributes' names."""
+        if ranges:
+            raise ParameterError("range: a marginal release takes no numbers; leave it out")
+        self.require_missing(intake.missing)
+        if intake.columns and len(intake.columns) != self.attributes.count:
+            given, wanted = len(intake.columns), self.attributes.count
+            raise ParameterError(f"columns: {given} names for {wanted} attributes")
+        made = self
+        if intake.columns:
+            content = self.content()
+            content["attributes"]["names"] = list(intake.columns)
+            made = type(self).from_content(content)
+        made.intake = intake
+        return made
+
+    def require_missing(self, rule: str) -> None:
+        """Raise ParameterError when missing values are to be a category that no attribute has."""
+        known = any(MISSING_CATEGORY in (labels.names or ()) for labels in self.attributes.labels)
+        if rule == "category" and not known:
+            raise ParameterError(
+                f"missing: no attribute has a category '{MISSING_CATEGORY}'; build with that label, or drop "
+                "such rows"
+            )
+
+    # Assignment
+
+    @cached_property
+    def _sharing(self) -> dict[int, list[int]]:
+        """The views of each distinct oracle, by the first one."""
+        found: dict[int, list[int]] = {}
+        first: dict[int, int] = {}
+        for number, oracle in enumerate(self.oracles):
+            found.setdefault(first.setdefault(id(oracle), number), []).append(number)
+        return found
+
+    def require_estimable(self) -> None:
+        """Raise EstimationError when nothing could be estimated from one of the oracles' reports."""
+        prospect = self.forecast(USERS * len(self.views))
+        if not prospect.possible:
+            raise EstimationError(
+                f"{prospect}; collect with another mechanism, or on purpose with anyway=True"
+            )
+
+    # Server
+
+    def aggregator(self) -> MarginalAggregator:
+        """Return empty counters of all views; those of many machines can be merged."""
+        return MarginalAggregator(self)
+
+    def estimate(self, reports: Any, population: bool = False) -> ReleasedMarginals:
+        """Return the release from the reports of all users; ask it for marginals."""
+        counter = self.aggregator()
+        counter.update(reports)
+        return counter.estimate(population)
+
+    def forecast(self, users: int = USERS) -> Forecast:
+        """Return the standard error of a cell of the view with the largest one, with so many users."""
+        count = integer("users", users, 1)
+        found = [
+            (noisiest_variance(oracle) / share, cell_variance(oracle) / share)
+            for oracle, share in {(id(o), s): (o, s / TOTAL) for o, s in self._shared_out()}.values()
+        ]
+        largest, typical = (max(each) for each in zip(*found, strict=True))
+        cell = "in a cell of a view, if even"
+        figures = Forecast.of_shares(count, (largest / count) ** 0.5, (typical / count) ** 0.5, cell)
+        return replace(figures, quantity="marginals")
+
+    def _shared_out(self) -> list[tuple[Oracle, int]]:
+        return list(zip(self.oracles, self.shares, strict=True))
+
+    def predicted_error(self, wanted: Sequence[Any], users: int) -> float:
+        """Return the predicted root mean squared error of a cell of a marginal, at even data.
+
+        For a marginal that no view contains it is the error of the noise alone.
+
+        Parameters
+        ----------
+        wanted : sequence of str or int
+        users : int
+
+        Examples
+        --------
+        >>> release = MarginalRelease.of([2, 2, 3], [(0, 1), (1, 2)], epsilon=1.0)
+        >>> release.predicted_error([1], 10_000) < release.predicted_error([0], 10_000)  # in both views
+        True
+        """
+        places, count = self.attributes.positions(wanted), integer("users", users, 1)
+        precision = [count * share / TOTAL / cell_variance(oracle) for oracle, share in self._shared_out()]
+        total = effect_errors(places, self.views, self.attributes.sizes, precision)
+        return float((total / self.attributes.cells(places)) ** 0.5)
+
+    # Certificates and file
+
+    def audit(self) -> ReleaseAudit:
+        """Return the exact audit of the least private oracle, which is that of the release."""
+        audits = [self.oracles[number].audit() for number in self._sharing]
+        return ReleaseAudit(self.epsilon, tuple(audits))
+
+    def certificates(self) -> tuple[Certificate, ...]:
+        """Return the exact certificates of privacy, of the shares of views and of the covering."""
+        order = covered_order(self.views, self.attributes.count)
+        covering = {"attributes": self.attributes.count, "views": len(self.views), "covered_order": order}
+        return (
+            self.audit().certificate(),
+            Certificate("normalization", sum(self.shares) == TOTAL, True, {"share_sum": f"2**{BITS}"}),
+            Certificate("covering", order >= 1, True, covering),
+        )
+
+    def _figures(self) -> str:
+        return f"{self.attributes.count} attributes, {len(self.views)} views, epsilon={self.epsilon:g}"
+
+    def content(self) -> dict[str, Any]:
+        """Return attributes, views, each distinct oracle once, and the shares as integers."""
+        sharing = self._sharing
+        place = {number: kind for kind, members in enumerate(sharing.values()) for number in members}
+        return {
+            "attributes": self.attributes.as_json(),
+            "views": [list(view) for view in self.views],
+            "oracles": [
+                {"type": self.oracles[number].type, "content": self.oracles[number].content()}
+                for number in sharing
+            ],
+            "oracle_of_view": [place[number] for number in range(len(self.views))],
+            "shares": list(self.shares),
+        }
+
+    @classmethod
+    def from_content(cls, content: Mapping[str, Any]) -> Self:
+        """Build the mechanism from plain values, auditing every oracle again."""
+        oracles = [_oracle(item) for item in content["oracles"]]
+        which = [integer("oracle_of_view", item, 0, len(oracles) - 1) for item in content["oracle_of_view"]]
+        shares = [integer("shares", share, 1, TOTAL) for share in content["shares"]]
+        if sum(shares) != TOTAL:
+            raise CertificateError("shares: do not sum to 2**62")
+        named = {key: content["attributes"][key] for key in ("sizes", "names", "labels")}
+        return cls(Attributes(**named), content["views"], [oracles[place] for place in which], shares)
+
+
+@dataclass(frozen=True)
+class ReleaseAudit:
+    """The audits of all oracles of a release: it is as private as the least private of them."""
+
+    epsilon: float
+    oracles: tuple[PrivacyVerdict, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether every oracle keeps its promise."""
+        return all(audit.holds for audit in self.oracles)
+
+    @property
+    def true_epsilon(self) -> float:
+        """The least epsilon that every report has, rounded up."""
+        return max(audit.true_epsilon for audit in self.oracles)
+
+    def certificate(self) -> Certificate:
+        """Return the audit as a certificate of the property ``privacy``."""
+        figures = {"epsilon": self.epsilon, "true_epsilon": self.true_epsilon, "oracles": len(self.oracles)}
+        return Certificate("privacy", self.holds, True, figures)
+
+    def __str__(self) -> str:
+        return str(self.certificate())
+
+
+def view_weights(count: int, shares: Sequence[Any] | None) -> tuple[int, ...]:
+    """Return shares as positive whole numbers that sum to 2**62: the largest remainders are rounded up."""
+    exact = [Fraction(1)] * count if shares is None else [rational("shares", share) for share in shares]
+    if len(exact) != count:
+        raise ParameterError(f"shares: {len(exact)} for {count} views; give one each")
+    if min(exact) <= 0:
+        raise ParameterError("shares: must be positive; leave out views that nobody reports")
+    parts = [share * TOTAL / sum(exact) for share in exact]
+    rounded = [math.floor(part) for part in parts]
+    order = sorted(range(count), key=lambda place: rounded[place] - parts[place])
+    for place in order[: TOTAL - sum(rounded)]:
+        rounded[place] += 1
+    if min(rounded) < 1:
+        raise ParameterError("shares: one is below 2**-62 of all; leave that view out")
+    return tuple(rounded)
+
+
+def _covering(views: list[View], attributes: Attributes) -> tuple[View, ...]:
+    """Return the views, or raise unless they differ and every attribute is in one of them."""
+    if len(set(views)) < len(views):
+        double = next(view for view in views if views.count(view) > 1)
+        raise ParameterError(f"views: {double} stands twice; name it once, with the share of both")
+    missing = set(range(attributes.count)) - {place for view in views for place in view}
+    if missing:
+        name = attributes.shown()[min(missing)]
+        raise ParameterError(f"views: no view has attribute '{name}'; add one, or leave the attribute out")
+    return tuple(views)
+
+
+def _oracle(document: Mapping[str, Any]) -> Oracle:
+    kind: type[Mechanism] | None = mechanism_types().get(document["type"])
+    if kind is None or not issubclass(kind, Oracle):
+        raise CertificateError(f"oracles: '{document['type']}' is no frequency oracle")
+    return kind.from_content(document["content"])

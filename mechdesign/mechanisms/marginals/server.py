@@ -1,0 +1,136 @@
+"""The server of a marginal release: a counter for each view, mergeable in any order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.errors import DataError, RowError
+from mechdesign.mechanisms.frequencies import Aggregator
+from mechdesign.mechanisms.marginals.attributes import Attributes
+from mechdesign.mechanisms.marginals.choice import Oracle
+from mechdesign.mechanisms.marginals.estimates import ReleasedMarginals
+from mechdesign.mechanisms.marginals.layout import Layout
+from mechdesign.mechanisms.oracles.server import SupportCounts
+
+
+class Releasing(Protocol):
+    """What the server needs to know of the mechanism."""
+
+    attributes: Attributes
+    views: tuple[tuple[int, ...], ...]
+    oracles: tuple[Oracle, ...]
+    layout: Layout
+
+    @property
+    def fingerprint(self) -> str:
+        """The digest of its content."""
+
+
+class MarginalAggregator:
+    """Counts of the reports of every view: add reports, merge with others, estimate.
+
+    Examples
+    --------
+    >>> from mechdesign.mechanisms.marginals import MarginalRelease
+    >>> release = MarginalRelease.of([2, 3, 2], [(0, 1), (1, 2)], epsilon=2.0)
+    >>> here, there = release.aggregator(), release.aggregator()
+    >>> here.update(release.randomize([[0, 2, 1]] * 30, rng=1))
+    >>> there.update(release.randomize([[1, 0, 1]] * 20, rng=2))
+    >>> here.merge(there)
+    >>> here.users, sum(here.reports)
+    (50, 50)
+    """
+
+    def __init__(self, mechanism: Releasing) -> None:
+        self.mechanism = mechanism
+        self.counters: list[Aggregator | SupportCounts] = [
+            oracle.aggregator() for oracle in mechanism.oracles
+        ]
+
+    def __repr__(self) -> str:
+        return f"MarginalAggregator({self.users} reports of {self.mechanism!r})"
+
+    @property
+    def reports(self) -> list[int]:
+        """How many reports of each view were counted."""
+        return [counter.users for counter in self.counters]
+
+    @property
+    def users(self) -> int:
+        """How many users reported."""
+        return sum(self.reports)
+
+    def update(self, reports: Any) -> None:
+        """Count records; nothing is counted when one of them is impossible."""
+        views, table = self.mechanism.layout.read(reports)
+        order = np.argsort(views, kind="stable")
+        bounds = np.searchsorted(views[order], np.arange(len(self.counters) + 1)).tolist()
+        rows = [order[start:stop] for start, stop in pairwise(bounds)]
+        unpacked = {
+            view: self.mechanism.layout.unpacked(view, table[which], which)
+            for view, which in enumerate(rows)
+            if len(which)
+        }
+        self.add(unpacked, {view: rows[view] for view in unpacked})
+
+    def add(self, reports: Mapping[int, Any], rows: Mapping[int, NDArray[np.int64]]) -> None:
+        """Count the reports of some views, which stand in these rows of the input."""
+        fresh = {view: self.mechanism.oracles[view].aggregator() for view in reports}
+        for view, counter in fresh.items():
+            try:
+                counter.update(reports[view])
+            except RowError as error:
+                raise RowError(
+                    f"{error.what}: view {view}", int(rows[view][error.row]), error.text
+                ) from None
+        for view, counter in fresh.items():
+            self.counters[view].merge(counter)  # type: ignore[arg-type]
+
+    def merge(self, other: MarginalAggregator) -> None:
+        """Add the counts of another machine; both must belong to the same mechanism."""
+        if other.mechanism.fingerprint != self.mechanism.fingerprint:
+            raise DataError(
+                "aggregator: the other one belongs to a different mechanism; merge counts of one only"
+            )
+        for own, added in zip(self.counters, other.counters, strict=True):
+            own.merge(added)  # type: ignore[arg-type]
+
+    def estimate(self, population: bool = False) -> ReleasedMarginals:
+        """Return the release: consistent, non-negative tables of the views, and any marginal from them."""
+        if self.users == 0:
+            raise DataError("reports: there are none; give at least one report")
+        counts = [np.asarray(counter.counts) for counter in self.counters]
+        return ReleasedMarginals.from_counts(self.mechanism, counts, self.reports, population)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the counts of all views as plain values, with the mechanism's fingerprint."""
+        return {
+            "mechanism": self.mechanism.fingerprint,
+            "views": [counter.as_json() for counter in self.counters],
+        }
+
+    @classmethod
+    def from_json(cls, mechanism: Releasing, document: Mapping[str, Any]) -> Self:
+        """Restore counts that :meth:`as_json` gave, for the same mechanism."""
+        if document.get("mechanism") != mechanism.fingerprint:
+            raise DataError(
+                "aggregator: the counts belong to a different mechanism; load the one they were made with"
+            )
+        restored, parts = cls(mechanism), document.get("views")
+        if not isinstance(parts, list) or len(parts) != len(restored.counters):
+            raise DataError(
+                f"aggregator: the counts are damaged: not {len(restored.counters)} views; count the reports "
+                "again"
+            )
+        if not all(isinstance(part, Mapping) for part in parts):
+            raise DataError("aggregator: the counts are damaged: a view has none; count the reports again")
+        restored.counters = [
+            type(counter).from_json(counter.mechanism, part)  # type: ignore[arg-type]
+            for counter, part in zip(restored.counters, parts, strict=True)
+        ]
+        return restored

@@ -1,0 +1,248 @@
+"""Tables of a release: people's columns in, ``view`` and ``report`` out; marginals and synthetic rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.errors import DataError
+from mechdesign.core.randomness import BitSource, Rng, bit_source
+from mechdesign.core.tables import Block, Source, Values
+from mechdesign.core.validation import integer
+from mechdesign.mechanisms.collecting import (
+    Reporting,
+    located,
+    marked,
+    report_column,
+    require_columns,
+    require_data,
+)
+from mechdesign.mechanisms.labels import Codes, Labels
+from mechdesign.mechanisms.marginals.attributes import Attributes
+from mechdesign.mechanisms.marginals.choice import Oracle
+from mechdesign.mechanisms.marginals.estimates import MarginalEstimate, ReleasedMarginals
+from mechdesign.mechanisms.marginals.layout import REPORT, VIEW, Drawn
+from mechdesign.mechanisms.marginals.raw import RawMarginal
+from mechdesign.mechanisms.marginals.reconstruction import MOST_CELLS
+from mechdesign.mechanisms.marginals.server import MarginalAggregator
+from mechdesign.mechanisms.operations import (
+    ANYWAY,
+    COLUMN,
+    POPULATION,
+    SEED,
+    UNMARKED,
+    Column,
+    Operation,
+    Option,
+    Settings,
+)
+from mechdesign.mechanisms.oracles.base import SupportOracle
+
+MARGINAL = Option("marginal", "texts", "a marginal: attributes separated by commas; once for each")
+RAW = Option("raw", "flag", "unbiased estimates with intervals, of marginals that a view contains")
+CELLS = Option("most_cells", "whole number", f"the largest table that is made (default {MOST_CELLS} cells)")
+ROWS = Option("rows", "whole number", "how many synthetic rows (default 1000)")
+
+
+class Releasing(Reporting, Protocol):
+    """What tables need of a marginal release."""
+
+    attributes: Attributes
+    oracles: tuple[Oracle, ...]
+
+    def require_estimable(self) -> None:
+        """Raise when nothing could be estimated."""
+
+    def draw(self, codes: Codes, source: BitSource) -> Iterator[Drawn]:
+        """Yield the reports of pieces of the users."""
+
+    def aggregator(self) -> MarginalAggregator:
+        """Return an empty server."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MarginalTables:
+    """The marginals that were asked for, one under the other."""
+
+    found: tuple[MarginalEstimate | RawMarginal, ...]
+
+    def __str__(self) -> str:
+        return "\n\n".join(map(str, self.found))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return them as plain values."""
+        return {"marginals": [estimate.as_json() for estimate in self.found]}
+
+
+def release_operations(mechanism: Releasing) -> tuple[Operation, ...]:
+    """Return ``randomize``, ``estimate`` and ``synthesize``."""
+    names = mechanism.attributes.shown()
+    listed = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
+    takes = Column("columns", f"a value each: {listed}", any_name=True)
+    reports = (
+        Column(VIEW, "the number of the view"),
+        Column(marked(REPORT, mechanism.fingerprint), "a report of its cell"),
+    )
+    rows = tuple(Column(name, "a value") for name in names)
+    return (
+        Operation(
+            "randomize",
+            "one private report for each row, of a view drawn at random",
+            (takes,),
+            reports,
+            lambda sources, settings: _randomized(mechanism, sources, settings),
+            (COLUMN, ANYWAY, SEED),
+        ),
+        Operation(
+            "estimate",
+            "marginals over any attributes, with predicted errors; every single attribute by default",
+            reports,
+            (),
+            lambda sources, settings: _estimated(mechanism, sources, settings),
+            (MARGINAL, RAW, CELLS, POPULATION, UNMARKED),
+            several=True,
+        ),
+        Operation(
+            "synthesize",
+            "synthetic rows with the marginals of a chain of views",
+            reports,
+            rows,
+            lambda sources, settings: _synthesized(mechanism, sources, settings),
+            (ROWS, SEED, UNMARKED),
+            several=True,
+        ),
+    )
+
+
+# Clients
+
+
+def _randomized(mechanism: Releasing, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+    if not settings["anyway"]:
+        mechanism.require_estimable()
+    (source,) = sources
+    columns = _data_columns(mechanism, source, settings)
+    bits = bit_source(mechanism.seeded(settings["seed"]))
+    name = marked(REPORT, mechanism.fingerprint)
+    for block in source.blocks(columns):
+        parts = []
+        for column, labels in zip(columns, mechanism.attributes.labels, strict=True):
+            with located(source, column):
+                parts.append(labels.encode(block[column], "values"))
+        drawn = list(mechanism.draw(np.stack(parts, axis=1), bits))
+        yield {
+            VIEW: np.concatenate([piece.views for piece in drawn]),
+            name: np.concatenate([_texts(mechanism.oracles, piece) for piece in drawn]),
+        }
+
+
+def _texts(oracles: Sequence[Oracle], piece: Drawn) -> NDArray[Any]:
+    """Return the reports of a piece as they stand in a table: numbers, or texts where one needs them."""
+    written = []
+    for number, rows, reports in piece.parts:
+        oracle = oracles[number]
+        values = oracle.written(reports) if isinstance(oracle, SupportOracle) else reports
+        written.append((rows, np.asarray(values)))
+    if all(values.dtype.kind in "iu" for _, values in written):
+        made = np.zeros(len(piece.views), dtype=np.int64)
+    else:
+        written = [(rows, values.astype(str)) for rows, values in written]
+        widest = max(values.dtype.itemsize // 4 for _, values in written)
+        made = np.zeros(len(piece.views), dtype=f"U{widest}")
+    for rows, values in written:
+        made[rows] = values
+    return made
+
+
+def _data_columns(mechanism: Releasing, source: Source, settings: Settings) -> list[str]:
+    """Return the columns in the order of the attributes: those named, or those of the attributes' names."""
+    names = mechanism.attributes.names
+    given = settings["column"] or mechanism.data_columns or (names if names is not None else source.columns)
+    columns = list(given)
+    require_data(source, columns)
+    if names is not None:
+        if set(names) != set(columns):
+            raise DataError(
+                f"{source.name}: the columns are {', '.join(columns)}, the release's attributes "
+                f"{', '.join(names)}; name these with --column"
+            )
+        return list(names)
+    if len(columns) != mechanism.attributes.count:
+        raise DataError(
+            f"{source.name}: {len(columns)} columns for {mechanism.attributes.count} attributes; "
+            "name one each with --column"
+        )
+    return columns
+
+
+# Server
+
+
+def _collected(
+    mechanism: Releasing, sources: Sequence[Source], settings: Settings, population: bool = False
+) -> ReleasedMarginals:
+    server = mechanism.aggregator()
+    for source in sources:
+        require_columns(source, [VIEW])
+        column = report_column(_Without(source, VIEW), settings, mechanism)
+        for block in source.blocks([VIEW, column]):
+            with located(source):
+                _count(server, block[VIEW], block[column])
+    return server.estimate(population)
+
+
+def _count(server: MarginalAggregator, views: Values, reports: Values) -> None:
+    """Count the rows of a block."""
+    numbers = Labels(len(server.counters)).encode(views, "reports: view")
+    order = np.argsort(numbers, kind="stable")
+    texts = np.asarray(reports)[order]
+    bounds = np.searchsorted(numbers[order], np.arange(len(server.counters) + 1))
+    rows: Mapping[int, NDArray[np.int64]] = {
+        view: order[bounds[view] : bounds[view + 1]]
+        for view in range(len(server.counters))
+        if bounds[view] < bounds[view + 1]
+    }
+    server.add({view: texts[bounds[view] : bounds[view + 1]] for view in rows}, rows)
+
+
+def _estimated(mechanism: Releasing, sources: Sequence[Source], settings: Settings) -> MarginalTables:
+    attributes = mechanism.attributes
+    asked = settings["marginal"] or []
+    wanted = [_attributes_of(text, attributes) for text in asked]
+    if not wanted:
+        wanted = [(place,) for place in range(attributes.count)]
+    most = integer("--most-cells", _default(settings["most_cells"], MOST_CELLS), 1)
+    release = _collected(mechanism, sources, settings, bool(settings["population"]))
+    return MarginalTables(
+        tuple(release.marginal(places, raw=bool(settings["raw"]), most_cells=most) for places in wanted)
+    )
+
+
+def _default(given: Any, default: int) -> Any:
+    return default if given is None else given
+
+
+def _attributes_of(text: str, attributes: Attributes) -> tuple[int, ...]:
+    """Return the attributes that a text lists; a name may hold commas when it stands alone."""
+    names = [text] if text in attributes.shown() else [part.strip() for part in text.split(",")]
+    return attributes.positions(names)
+
+
+def _synthesized(mechanism: Releasing, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+    rows = integer("--rows", _default(settings["rows"], 1000), 1)
+    release = _collected(mechanism, sources, settings)
+    rng: Rng = settings["seed"]
+    table = release.sample(rows, rng)
+    yield mechanism.attributes.decode(table)
+
+
+class _Without:
+    """A source that hides a column, so that the reports are the only one left."""
+
+    def __init__(self, source: Source, hidden: str) -> None:
+        self.name, self.blocks, self.row = source.name, source.blocks, source.row
+        self.columns = tuple(name for name in source.columns if name != hidden)
