@@ -1,0 +1,1 @@
+"""Joint distributions of several attributes from one-hot reports."""
