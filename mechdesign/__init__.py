@@ -37,6 +37,7 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares these with w
     from mechdesign.core.solve import methods_of, solve
     from mechdesign.mechanisms import Mechanism, load_mechanism
     from mechdesign.problems.contract import PrivacyContract, PrivacyContractContinuous
+    from mechdesign.problems.joint import JointCollection, JointDistribution
     from mechdesign.problems.marginals import CoveringDesign, FrequencyOracle
     from mechdesign.problems.mean import MeanChannel, MeanInterval, choose
     from mechdesign.problems.response import RandomizedResponse
@@ -51,6 +52,8 @@ __all__ = [
     "Comparison",
     "CoveringDesign",
     "FrequencyOracle",
+    "JointCollection",
+    "JointDistribution",
     "MeanChannel",
     "MeanInterval",
     "MechDesignError",

@@ -1,21 +1,25 @@
 """The likelihood of one-hot reports over all joint cells, without an array of reports by cells.
 
-A report T has a group of bits for every attribute. Up to a factor that no cell changes, its chance in the cell
-v = (v_1, ..., v_d) is the product of r_1 where the bit of v_j is 1 and r_0 where it is 0, with r_1 = q*/p* and
-r_0 = (1 - q*)/(1 - p*). So the attributes are split into two parts; every distinct group of bits of a part has
-one row of products over the part's cells, and a table over the cells of both parts is a matrix. For n distinct
-reports and C_1 C_2 cells, sum_v P(v) Pr[T | v] for all T costs n C_2 and a product of small matrices.
+A report T has a group of bits for every attribute. Up to a factor that no cell changes, its chance in the
+cell v = (v_1, ..., v_d) is the product of r_1 where the bit of v_j is 1 and r_0 where it is 0, with
+r_1 = q*/p* and r_0 = (1 - q*)/(1 - p*). So the attributes are split into two parts; every distinct group of bits
+of a part has one row of products over the part's cells, and a table over the cells of both parts is a matrix.
+For n distinct reports and C_1 C_2 cells, sum_v P(v) Pr[T | v] for all T costs n C_2 and a product of small
+matrices.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from copy import copy
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError, ParameterError
+from mechdesign.mechanisms.joint.layout import keys
 
 Array = NDArray[np.float64]
 Bits = NDArray[np.uint8]
@@ -70,7 +74,7 @@ class Likelihood:
         if self.users == 0:
             raise DataError("reports: there are none; give at least one report")
         split = parts(sizes)
-        self._require_room(len(reports), split)
+        self.require_room(sizes, len(reports))
         first, place_1 = self._rows(reports, 0, split)
         second, place_2 = self._rows(reports, split, len(sizes))
         order = np.lexsort((place_2, place_1))
@@ -84,25 +88,27 @@ class Likelihood:
         self.ones = float(counts @ reports.sum(axis=1, dtype=np.int64)) / self.users
         """Ones in a report, on average."""
 
-    def _require_room(self, reports: int, split: int) -> None:
-        widths = [math.prod(self.sizes[:split]), math.prod(self.sizes[split:])]
-        bits = [sum(self.sizes[:split]), sum(self.sizes[split:])]
+    @staticmethod
+    def require_room(sizes: Sequence[int], reports: int) -> None:
+        """Raise ParameterError where the arrays for so many different reports would be too large."""
+        split = parts(sizes)
+        widths = [math.prod(sizes[:split]), math.prod(sizes[split:])]
+        bits = [sum(sizes[:split]), sum(sizes[split:])]
         rows = [min(reports, 1 << min(number, 62)) for number in bits]
         needed = max(widths[0] * widths[1], *(row * width for row, width in zip(rows, widths, strict=True)))
         if needed > MOST_NUMBERS:
-            cells = math.prod(self.sizes)
+            cells = math.prod(sizes)
             raise ParameterError(
                 f"attributes: {cells} joint cells of {reports} different reports need an array of "
                 f"{8 * needed / 2**30:.1f} GiB, 1 GiB is the limit; take fewer attributes together"
             )
 
     def _rows(self, reports: Bits, start: int, stop: int) -> tuple[Array, NDArray[np.int64]]:
-        """Return the products of each distinct group of bits over the part's cells, and each report's group."""
+        """Return the products of each distinct group of bits over a part's cells, and each report's group."""
         if start == stop:
             return np.ones((1, 1)), np.zeros(len(reports), dtype=np.int64)
         low, high = sum(self.sizes[:start]), sum(self.sizes[:stop])
-        packed = np.packbits(reports[:, low:high], axis=1)
-        key = np.ascontiguousarray(packed).view(np.dtype((np.void, packed.shape[1]))).ravel()
+        key = keys(np.packbits(reports[:, low:high], axis=1))
         _, chosen, places = np.unique(key, return_index=True, return_inverse=True)
         groups = reports[chosen, low:high]
         factors = np.where(groups == 1, self.own / self.other, (1.0 - self.own) / (1.0 - self.other))
@@ -112,6 +118,15 @@ class Likelihood:
             rows = (rows[:, :, None] * factor[:, None, :]).reshape(len(groups), -1)
             done += size
         return rows, places.ravel().astype(np.int64)
+
+    def with_counts(self, counts: NDArray[np.int64]) -> Self:
+        """Return the likelihood of other numbers of users with the same distinct reports, in their order.
+
+        Its :meth:`value` lacks the constant of the other reports: only differences mean anything.
+        """
+        other = copy(self)
+        other.counts, other.users = counts.astype(np.float64), int(counts.sum())
+        return other
 
     @property
     def cells(self) -> int:

@@ -1,11 +1,11 @@
 """The most likely joint distribution, with a proof of how far it can be from the maximum.
 
-The mean log-likelihood is concave in the distribution P. With G(v) the mean likelihood ratio of cell v,
-the mean log-likelihood of any other distribution exceeds that of P by at most log max G (Jensen): so max G - 1
-is the stopping rule. A solution has few cells above 0, some hundred of thousands. So each step is Newton's on
-a working set of cells, those above 0 and those with the largest ratios, under P >= 0 alone: minimising the mean of
--log sum_v P(v) Pr[T | v] plus the sum of P over P >= 0 makes the sum 1. The curvature may come from a part of
-the reports; the ratios never do.
+The mean log-likelihood is concave in the distribution P. With G(v) the mean likelihood ratio of cell v, the
+mean log-likelihood of any other distribution exceeds that of P by at most log max G (Jensen): so max G - 1 is
+the stopping rule. A solution has few cells above 0, some hundred of thousands. So each step is Newton's on a
+working set of cells, those above 0 and those with the largest ratios, under P >= 0 alone: minimising the mean
+of -log sum_v P(v) Pr[T | v] plus the sum of P over P >= 0 makes the sum 1. The curvature may come from a part
+of the reports; the ratios never do.
 """
 
 from __future__ import annotations
