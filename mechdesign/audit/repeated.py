@@ -4,8 +4,8 @@ Of an attribute, two users differ in two bits: a 1 and a 0. With h the chance th
 and p those of reporting 1 for a kept 1 and a kept 0, all R reports of a bit are 1 with chance
 A1 = (1-h) q^R + h p^R for a true 1 and A0 = h q^R + (1-h) p^R for a true 0; all are 0 with chance
 Z1 = (1-h)(1-q)^R + h (1-p)^R or Z0 = h (1-q)^R + (1-h)(1-p)^R. The likelihood ratio rises with the number of
-ones (p < q, h < 1/2), so these are the extremes, and d attributes have exactly e^epsilon = (A1 Z0 / (A0 Z1))^d:
-a rational number.
+ones (p < q, h < 1/2), so these are the extremes, and d attributes have exactly e^epsilon = (A1 Z0 / (A0
+Z1))^d: a rational number.
 """
 
 from __future__ import annotations

@@ -196,7 +196,8 @@ class JointEstimate:
         others = tuple(axis + 1 for axis in range(len(self.view)) if axis not in kept)
         summed = tables.sum(axis=others)
         rest = sorted(kept)
-        return summed.transpose(0, *(rest.index(axis) + 1 for axis in kept))
+        ordered: Array = summed.transpose(0, *(rest.index(axis) + 1 for axis in kept))
+        return ordered
 
     @staticmethod
     def _divided(tables: Array, inner: int) -> Array:

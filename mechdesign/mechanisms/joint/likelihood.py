@@ -2,10 +2,10 @@
 
 A report T has a group of bits for every attribute. Up to a factor that no cell changes, its chance in the
 cell v = (v_1, ..., v_d) is the product of r_1 where the bit of v_j is 1 and r_0 where it is 0, with
-r_1 = q*/p* and r_0 = (1 - q*)/(1 - p*). So the attributes are split into two parts; every distinct group of bits
-of a part has one row of products over the part's cells, and a table over the cells of both parts is a matrix.
-For n distinct reports and C_1 C_2 cells, sum_v P(v) Pr[T | v] for all T costs n C_2 and a product of small
-matrices.
+r_1 = q*/p* and r_0 = (1 - q*)/(1 - p*). So the attributes are split into two parts; every distinct group of
+bits of a part has one row of products over the part's cells, and a table over the cells of both parts is a
+matrix. For n distinct reports and C_1 C_2 cells, sum_v P(v) Pr[T | v] for all T costs n C_2 and a product of
+small matrices.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ class Likelihood:
     @property
     def cells(self) -> int:
         """The number of joint cells."""
-        return self.first.shape[1] * self.second.shape[1]
+        return int(self.first.shape[1] * self.second.shape[1])
 
     @property
     def constant(self) -> float:
@@ -160,7 +160,7 @@ class Likelihood:
         weights = self.counts / densities / self.users
         shape = (len(self.first), len(self.second))
         table = csr_matrix((weights, (self.place_1, self.place_2)), shape=shape)
-        found: Array = (self.first.T @ (table @ self.second)).ravel()
+        found: Array = np.asarray(self.first.T @ (table @ self.second)).ravel()
         return found
 
     def value(self, densities: Array) -> float:

@@ -99,10 +99,11 @@ class PatternCounts:
         if not isinstance(texts, list) or not isinstance(given, list) or len(texts) != len(given):
             raise DataError("aggregator: the counts are damaged: not one for each pattern; count again")
         counts = [plain(count) for count in given]
-        if not all(isinstance(count, int) and 0 < count < 1 << 62 for count in counts):
+        whole = [count for count in counts if isinstance(count, int) and 0 < count < 1 << 62]
+        if len(whole) < len(counts):
             raise DataError("aggregator: the counts are damaged: not whole numbers above 0; count again")
-        require_users(sum(counts))
+        require_users(sum(whole))
         packed = read_sets(np.array(texts, dtype=object), mechanism.bits)
         restored = cls(mechanism)
-        restored._add(*grouped(packed, np.array(counts, dtype=np.int64)))
+        restored._add(*grouped(packed, np.array(whole, dtype=np.int64)))
         return restored

@@ -1,4 +1,4 @@
-"""The client of joint distributions: one-hot bits, flipped once and kept, and drawn anew for a report (RR-LDP)."""
+"""The client of joint distributions: one-hot bits, flipped once and kept, then drawn for reports (RR-LDP)."""
 
 from __future__ import annotations
 

@@ -2,9 +2,9 @@
 
 For a user's report T, t_j[b] = (T_j[b] - p*) / (q* - p*) has the mean 1 where the user's value is b, else 0.
 The noise of different attributes is independent, so the product over some attributes has the mean 1 in the
-user's own cell and 0 in every other: its mean over users estimates the share of the cell without bias, whatever
-the joint distribution. For fixed users the variance is (mean of the squares - mean) / n, also without bias: the
-square of a mean that is 0 or 1 is that mean.
+user's own cell and 0 in every other: its mean over users estimates the share of the cell without bias,
+whatever the joint distribution. For fixed users the variance is (mean of the squares - mean) / n, also
+without bias: the square of a mean that is 0 or 1 is that mean.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Boxes of (p/q, (1-q)/(1-p)): in each, the least variance is bounded by that of two of its corners.
 
-The variance rises in h = f/2, x = p/q and y = (1-q)/(1-p); the least h that keeps the promises falls in x and y. So
-in a box no h below that of its upper corner will do, and the variance is at least that of this h at its lower
-corner. Boxes that cannot hold anything better than what was found, by more than a tolerance, are dropped;
-the others are cut into four. Of a single report only q* and p* matter, so that f = 0 loses nothing: then
-y = 1 / (E x), and the boxes are intervals of x.
+The variance rises in h = f/2, x = p/q and y = (1-q)/(1-p); the least h that keeps the promises falls in x and
+y. So in a box no h below that of its upper corner will do, and the variance is at least that of this h at its
+lower corner. Boxes that cannot hold anything better than what was found, by more than a tolerance, are
+dropped; the others are cut into four. Of a single report only q* and p* matter, so that f = 0 loses nothing:
+then y = 1 / (E x), and the boxes are intervals of x.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The formula where all noise is drawn anew: a single report, or promises that R single ones already keep.
 
-Any two reports of a user have a covariance >= 0 (both come from the kept bit), so the variance of the mean of R is
-at least that of one divided by R; and one report with likelihood ratio E has at least 4 E / (E - 1)^2, which
-q = 1/2, p = 1/(E + 1), f = 0 attain (Wang et al. 2017).
+Any two reports of a user have a covariance >= 0 (both come from the kept bit), so the variance of the mean of
+R is at least that of one divided by R; and one report with likelihood ratio E has at least 4 E / (E - 1)^2,
+which q = 1/2, p = 1/(E + 1), f = 0 attain (Wang et al. 2017).
 """
 
 from __future__ import annotations

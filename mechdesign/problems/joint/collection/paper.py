@@ -1,4 +1,4 @@
-"""The paper's choice: q = 0.75 and p = 0.5 whatever the budget, and as little permanent noise as that allows."""
+"""The paper's choice: q = 0.75 and p = 0.5 whatever the budget, with the least f that this allows."""
 
 from __future__ import annotations
 

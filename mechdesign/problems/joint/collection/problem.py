@@ -143,7 +143,8 @@ class JointCollection(Problem[JointResponse]):
         if not (0.0 <= f < 1.0 and 0.0 <= p < q <= 1.0):
             return math.inf
         x, y = coordinates(q, p)
-        return self.bits * float(variance(np.float64(f / 2), np.float64(x), np.float64(y), self.reports))
+        point = [np.asarray(value) for value in (f / 2, x, y)]
+        return self.bits * float(variance(point[0], point[1], point[2], self.reports))
 
     def residuals(self, variables: Variables) -> dict[str, float]:
         """Return by how much f/2 is below what the promises need."""

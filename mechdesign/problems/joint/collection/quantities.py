@@ -1,4 +1,4 @@
-"""Further numbers of a collection: what reports reveal, the paper's two epsilons, and one report of all at once."""
+"""Further numbers of a collection: what reports reveal, the paper's epsilons, and reports of joint cells."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ def quantities(problem: JointCollection, solution: Candidate) -> dict[str, Any]:
 
     ``one_report``, ``all_reports`` and ``any_number`` are the least epsilons, exactly from the weights;
     ``printed_permanent`` is 2 d ln((2-f)/f), ``printed_report`` ln(q*(1-p*)/(p*(1-q*))) as printed, and
-    ``printed_sum`` their sum. ``joint_variance`` is users times the variance of the unbiased estimates from one
-    report, summed over all joint cells; ``direct_response`` and ``direct_unary`` are the same for randomized
-    response and for optimised unary encoding on the joint cells, at the epsilon of one report;
-    ``singles_direct`` is what the better of these has for ``value``: the bits of single attributes, as sums of
-    joint cells.
+    ``printed_sum`` their sum. ``joint_variance`` is users times the variance of the unbiased estimates from
+    one report, summed over all joint cells; ``direct_response`` and ``direct_unary`` are the same for
+    randomized response and for optimised unary encoding on the joint cells, at the epsilon of one report;
+    ``singles_direct`` is what the better of these has for ``value``: the bits of single attributes, as sums
+    of joint cells.
     """
     mechanism = problem.mechanism(solution)
     audit, weights, d = mechanism.audit(), mechanism.weights, len(problem.attributes)
@@ -73,8 +73,9 @@ def direct_response(cells: int, epsilon: float) -> float:
 def singles_direct(sizes: Sequence[int], epsilon: float) -> float:
     """Return users times the variances of all bits of single attributes, from one report of the joint cell.
 
-    At frequency 0: randomized response has q (1 - q) / (p - q)^2 with the share q of the reports that fall into a
-    value's cells by chance, unary encoding the sum over these cells of 4 e / (e - 1)^2. The better one counts.
+    At frequency 0: randomized response has q (1 - q) / (p - q)^2 with the share q of the reports that fall
+    into a value's cells by chance, unary encoding the sum over these cells of 4 e / (e - 1)^2. The better one
+    counts.
 
     Examples
     --------

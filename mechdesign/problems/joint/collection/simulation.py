@@ -14,7 +14,7 @@ from mechdesign.problems.joint.collection.problem import JointCollection
 def simulation(
     problem: JointCollection, solution: Candidate, users: int, repetitions: int, rng: np.random.Generator
 ) -> dict[str, float]:
-    """Return users times the measured mean squared error of bits of frequency 0, for as many bits as there are.
+    """Return users times the measured mean squared error of bits of frequency 0, scaled to all bits.
 
     Everybody has the first value of every attribute. ``standard_error`` is that of the measured value.
     """

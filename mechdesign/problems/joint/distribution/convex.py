@@ -1,4 +1,4 @@
-"""The convex program as it stands, by an interior-point solver: for few cells, and to keep the others honest."""
+"""The convex program as it stands, by an interior-point solver: for few cells, to keep the others honest."""
 
 from __future__ import annotations
 

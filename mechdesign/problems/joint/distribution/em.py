@@ -1,4 +1,4 @@
-"""Expectation maximisation from the uniform distribution, stopped by its gap and not by how little it moves."""
+"""Expectation maximisation from the uniform distribution, stopped by its gap, not by how little it moves."""
 
 from __future__ import annotations
 

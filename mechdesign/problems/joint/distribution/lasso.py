@@ -1,8 +1,8 @@
 """LASSO alone: a non-negative combination of one-hot cells that has the debiased counts of the single bits.
 
-Every column of the design matrix M has d ones, so the penalty is a multiple of the sum of M beta: it only moves all
-counts by the same number. And the counts are those of single attributes: how attributes depend on each other
-leaves no trace in them, so that the cells are not determined, however many users there are.
+Every column of the design matrix M has d ones, so the penalty is a multiple of the sum of M beta: it only
+moves all counts by the same number. And the counts are those of single attributes: how attributes depend on
+each other leaves no trace in them, so that the cells are not determined, however many users there are.
 """
 
 from __future__ import annotations

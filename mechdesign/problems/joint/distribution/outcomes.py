@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 def outcome(
     problem: JointDistribution, distribution: Array, solver: str, notes: Mapping[str, Any] | None = None
 ) -> Outcome:
-    """Return a distribution as ``optimal`` where its largest likelihood ratio proves it, else ``feasible``."""
+    """Return a distribution: ``optimal`` where its largest likelihood ratio proves it, else ``feasible``."""
     distribution = distribution / distribution.sum()
     judged = problem.judge({"distribution": distribution})
     return Outcome(

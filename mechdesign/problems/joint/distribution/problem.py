@@ -42,8 +42,8 @@ class JointDistribution(Problem[Mechanism]):
         minimise    -(1/N) sum_i ln sum_v P(v) Pr[T_i | v]
         over        distributions P on the joint cells v = (v_1, ..., v_d)
 
-    The program is convex. With G(v) the mean over users of Pr[T_i | v] / sum_w P(w) Pr[T_i | w], no distribution
-    is better than P by more than ln max G: that is the bound.
+    The program is convex. With G(v) the mean over users of Pr[T_i | v] / sum_w P(w) Pr[T_i | w], no
+    distribution is better than P by more than ln max G: that is the bound.
 
     Parameters
     ----------
@@ -135,11 +135,11 @@ class JointDistribution(Problem[Mechanism]):
         if not isinstance(given, (FileReports, SimulatedReports)):
             raise ParameterError("reports: expected a table with a name, 'file' or 'simulated'")
         cells = math.prod(self.attributes)
-        if isinstance(given, SimulatedReports) and not isinstance(given.distribution, str):
-            if len(given.distribution) != cells:
-                raise ParameterError(
-                    f"reports: distribution has {len(given.distribution)} numbers for {cells} joint cells"
-                )
+        shares = given.distribution if isinstance(given, SimulatedReports) else "no shares"
+        if not isinstance(shares, str) and len(shares) != cells:
+            raise ParameterError(
+                f"reports: distribution has {len(shares)} numbers for {cells} joint cells; give one each"
+            )
         self._set("_grouped", given.patterns(self.attributes, *self.shares))
 
     def _read_patterns(self) -> tuple[Packed, Codes]:
@@ -149,8 +149,7 @@ class JointDistribution(Problem[Mechanism]):
             raise DataError("patterns: there are none; give at least one report")
         if rows.shape[1] != width:
             raise ParameterError(
-                f"patterns: rows of {rows.shape[1]} bits; attributes of {', '.join(map(str, self.attributes))} "
-                f"values have {width}"
+                f"patterns: rows of {rows.shape[1]} bits; these attributes have {width}, one a value"
             )
         if ((rows < 0) | (rows > 1)).any():
             place = int(np.argmax(((rows < 0) | (rows > 1)).any(axis=1)))

@@ -1,4 +1,4 @@
-"""Further numbers of an estimate: its distance from the truth where that was simulated, and what LASSO can tell."""
+"""Further numbers of an estimate: its distance from the truth where that was simulated, and its support."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from mechdesign.problems.joint.distribution.reports import SimulatedReports
 def quantities(problem: JointDistribution, solution: Candidate) -> dict[str, Any]:
     """Return sizes, gaps and, for simulated users, the variation distance from their true shares.
 
-    ``variation_distance`` is half the sum of the absolute differences. ``support`` is the number of cells with more
-    than 1e-9; ``single_attribute_rank`` that of independent numbers that the bits' counts determine, which is all
-    that LASSO looks at, beside ``cells``. ``largest_ratio`` is 1 at the maximum of the likelihood.
-    ``unique`` says whether no other distribution is as likely, as far as rounding can tell.
+    ``variation_distance`` is half the sum of the absolute differences. ``support`` is the number of cells
+    with more than 1e-9; ``single_attribute_rank`` that of independent numbers that the bits' counts
+    determine, which is all that LASSO looks at, beside ``cells``. ``largest_ratio`` is 1 at the maximum of
+    the likelihood. ``unique`` says whether no other distribution is as likely, as far as rounding can tell.
     """
     distribution = np.asarray(solution.variables["distribution"]).ravel()
     judged = problem.judge(solution.variables)
@@ -41,7 +41,7 @@ def quantities(problem: JointDistribution, solution: Candidate) -> dict[str, Any
 
 
 def unique(problem: JointDistribution, distribution: Any, most: int = 2000) -> bool | None:
-    """Return whether the chances of reports in the cells that may have mass are independent; None if too many.
+    """Return whether the reports' chances in the cells that may have mass are independent; None if too many.
 
     All maxima give every report the same chance, and have mass only where the mean likelihood ratio is 1.
     """

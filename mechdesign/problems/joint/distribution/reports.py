@@ -126,17 +126,18 @@ def _mixture(sizes: Sequence[int], users: int, rng: np.random.Generator) -> Code
 
 def from_file(path: str) -> FileReports:
     """Return the reports of a CSV file with one column."""
-    if not isinstance(path, str) or not path:
+    given: Any = path
+    if not isinstance(given, str) or not given:
         raise ParameterError("reports: 'path' is no text; give the path of a CSV file")
     return FileReports(path)
 
 
 def simulated(distribution: Any, users: int, seed: int) -> SimulatedReports:
-    """Return reports of simulated users; their values are drawn from the distribution, or from ``mixture``."""
+    """Return reports of simulated users with values drawn from the distribution, or from ``mixture``."""
     if isinstance(distribution, str):
         if distribution != "mixture":
             raise ParameterError(
-                f"reports: distribution '{distribution}' is not known; give 'mixture' or one probability a cell"
+                f"reports: distribution '{distribution}' is not known; give 'mixture', or a number a cell"
             )
         shares: Any = distribution
     else:
