@@ -9,7 +9,7 @@ from mechdesign.problems.joint.distribution.expectation import climb
 from mechdesign.problems.joint.distribution.outcomes import outcome
 from mechdesign.problems.joint.distribution.problem import GAP, JointDistribution
 
-MOST_STEPS = 20_000
+MOST_STEPS = 5_000
 WORK = 4e9
 """Multiplications that are spent, roughly; the steps are limited by it."""
 
