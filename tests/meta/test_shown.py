@@ -11,6 +11,7 @@ import mechdesign as md
 from mechdesign.catalog import load_model, models
 from mechdesign.mechanisms import FiniteChannel
 from mechdesign.mechanisms.base import Mechanism, mechanism_types
+from mechdesign.mechanisms.joint import JointResponse
 from mechdesign.mechanisms.marginals import MarginalRelease
 from mechdesign.mechanisms.mean import (
     AttributeSampling,
@@ -72,6 +73,10 @@ MECHANISMS = {
     "marginal-release": (
         lambda: MarginalRelease.of([2, 3, 2], [(0, 1), (1, 2)], epsilon=1.0),
         "MarginalRelease(3 attributes, 2 views, epsilon=1)",
+    ),
+    "joint-response": (
+        lambda: JointResponse.of([2, 3], 4.0, f=0.5, q=0.75, p=0.5, reports=5),
+        "JointResponse(2 attributes, f=0.5, q=0.75, p=0.5, epsilon=4, 5 reports)",
     ),
     "grid-mean": (lambda: md.solve(CHANNEL).mechanism(), "GridMean([0, 1], epsilon=1, 5 inputs, "),
     "duchi": (lambda: Duchi(1.0, 40.0, 200.0), "Duchi([40, 200], epsilon=1)"),
