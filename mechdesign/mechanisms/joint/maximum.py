@@ -109,7 +109,7 @@ def most_likely(
     >>> model = Likelihood(np.array([[1, 0], [0, 1]]), np.array([60, 40]), [2], 0.75, 0.25)
     >>> found = most_likely(model)
     >>> found.distribution.round(4).tolist(), found.ratio - 1.0 < 1e-6
-    ([0.7, 0.3], True)
+    ([0.625, 0.375], True)
     """
     generator = np.random.default_rng(0) if rng is None else rng
     point = _warm(model) if start is None else start

@@ -74,7 +74,7 @@ class JointDistribution(Problem[Mechanism]):
     >>> import mechdesign as md
     >>> problem = md.JointDistribution([2], 0.0, 0.75, 0.25, patterns=[[1, 0], [0, 1]], counts=[60, 40])
     >>> md.solve(problem).variables["distribution"].round(4).tolist()
-    [0.7, 0.3]
+    [0.625, 0.375]
     """
 
     name: ClassVar[str] = "joint-distribution"
