@@ -27,7 +27,7 @@ NO_LIMIT = 1000.0
 
 
 def read_codes(path: Path, names: list[str]) -> tuple[np.ndarray, list[int]]:
-    """Return the numbers of the columns' values, (rows, columns), and the sizes; rows with gaps are left out."""
+    """Return the numbers of the columns' values, (rows, columns), and the sizes; rows with gaps go."""
     import pandas
 
     frame = pandas.read_csv(path, skipinitialspace=True, na_values=["?"])[names].dropna()
