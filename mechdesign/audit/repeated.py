@@ -23,6 +23,9 @@ from mechdesign.core.errors import CertificateError, ParameterError
 MOST_BITS = 1 << 22
 """Bits of the integers that are compared; more reports or attributes are refused."""
 
+LEADING_BITS = 4096
+"""Of longer integers so many bits decide what epsilon is printed; the verdict takes all."""
+
 WITNESS = "ones where the first has its values, zeros where the second has, in every report"
 
 
@@ -72,14 +75,19 @@ class RepeatedBits:
 
     def ratio(self, reports: int | None) -> Fraction | None:
         """Return e^epsilon of one attribute for so many reports, or any number (None); None for infinity."""
+        above, below = self.odds(reports)
+        return None if below == 0 else Fraction(above, below)
+
+    def odds(self, reports: int | None) -> tuple[int, int]:
+        """Return numerator and denominator of :meth:`ratio`, not reduced: of many reports that takes long."""
         stay = self.total - self.flip
         if reports is None:
-            return None if self.flip == 0 else Fraction(stay, self.flip) ** 2
+            return stay**2, self.flip**2
         ones = self.keep**reports, self.add**reports
         zeros = (self.total - self.keep) ** reports, (self.total - self.add) ** reports
         above = (stay * ones[0] + self.flip * ones[1]) * (self.flip * zeros[0] + stay * zeros[1])
         below = (self.flip * ones[0] + stay * ones[1]) * (stay * zeros[0] + self.flip * zeros[1])
-        return None if below == 0 else Fraction(above, below)
+        return above, below
 
 
 @dataclass(frozen=True)
@@ -126,18 +134,22 @@ class RepeatedAudit:
         return f"RepeatedAudit({self})"
 
 
-def least_epsilon(ratio: Fraction | None, attributes: int) -> float:
-    """Return d ln(ratio), rounded up; infinite where there is no ratio.
+def least_epsilon(odds: tuple[int, int], attributes: int) -> float:
+    """Return d times the logarithm of a quotient, rounded up; infinite where the denominator is 0.
 
     Examples
     --------
-    >>> least_epsilon(Fraction(49), 2), least_epsilon(None, 2)
+    >>> least_epsilon((49, 1), 2), least_epsilon((1, 0), 2)
     (7.783640596221254, inf)
     """
-    if ratio is None:
+    if odds[1] == 0:
         return float("inf")
+    above, below = odds
+    shift = below.bit_length() - LEADING_BITS
+    if shift > 0:  # an upper bound of the quotient; whole numbers of many digits are slow as decimals
+        above, below = (above >> shift) + 1, below >> shift
     context = Context(prec=60, rounding=ROUND_CEILING, Emax=MAX_EMAX, Emin=MIN_EMIN)
-    return float_up(context.multiply(log_ratio(ratio.numerator, ratio.denominator), Decimal(attributes)))
+    return float_up(context.multiply(log_ratio(above, below), Decimal(attributes)))
 
 
 def audit_repeated(
@@ -176,7 +188,7 @@ def audit_repeated(
         raise ParameterError(
             f"reports: {reports} of {attributes} attributes are too many for exact integers; promise fewer"
         )
-    one, every = bits.ratio(1), bits.ratio(reports)
+    one, every = bits.odds(1), bits.odds(reports)
     holds = _within(every, attributes, epsilon)
     figures: dict[str, Any] = {"reports": reports}
     if report_epsilon is not None:
@@ -187,10 +199,12 @@ def audit_repeated(
         least_epsilon(every, attributes),
         holds,
         least_epsilon(one, attributes),
-        least_epsilon(bits.ratio(None), attributes),
+        least_epsilon(bits.odds(None), attributes),
         figures,
     )
 
 
-def _within(ratio: Fraction | None, attributes: int, epsilon: float) -> bool:
-    return ratio is not None and ratio**attributes <= exp_lower(epsilon)
+def _within(odds: tuple[int, int], attributes: int, epsilon: float) -> bool:
+    above, below = odds
+    bound = exp_lower(epsilon)
+    return below > 0 and above**attributes * bound.denominator <= bound.numerator * below**attributes
