@@ -271,6 +271,10 @@ def test_from_columns_to_a_conditional_distribution(tmp_path, capsys, monkeypatc
     table = json.loads(capsys.readouterr().out)["tables"][0]
     assert table["users"] == 2000
     assert np.abs(np.array(table["unbiased"]) - [[0.45, 0.25, 0.0], [0.0, 0.0, 0.3]]).max() < 0.2
+    assert main(["run", "m.json", "estimate", "one.csv", "two.csv", "--linked", "--json"]) == 0
+    both = json.loads(capsys.readouterr().out)["tables"][0]
+    assert both["users"] == 2000
+    assert np.array(both["standard_error"]).sum() < np.array(table["standard_error"]).sum()
     asked = ["--marginal", "income", "--given", "smokes", "--bootstrap", "5"]
     assert main(["run", "m.json", "estimate", "one.csv", *asked]) == 0
     out = capsys.readouterr().out
@@ -315,3 +319,71 @@ def test_bad_files_and_options_are_one_line(tmp_path, capsys, monkeypatch, comma
     assert text in error
     assert error.count("\n") == 1
     assert not (tmp_path / "out.csv").exists()
+
+
+# Several reports of the same users
+
+
+def test_linked_reports_have_the_likelihood_of_the_definition():
+    """Every sequence of two reports of three bits, in every cell."""
+    from itertools import product
+
+    from mechdesign.mechanisms.joint.linked import sequence_chances
+
+    mechanism = JointResponse.of([3], 8.0, f=0.25, q=0.75, p=0.125, reports=2)
+    rng = np.random.default_rng(1)
+    tables = [np.packbits(rng.integers(0, 2, (40, 3)).astype(np.uint8), axis=1) for _ in range(2)]
+    estimate = mechanism.estimate_linked(tables)
+    point = np.array([0.2, 0.5, 0.3])
+    h, share = 0.125, {1: 0.75, 0: 0.125}
+    total = 0.0
+    for rows in zip(*(np.unpackbits(table, axis=1, count=3) for table in tables), strict=True):
+        chance = 0.0
+        for cell, weight in enumerate(point):
+            likely = weight
+            for place in range(3):
+                both = 0.0
+                for kept in (0, 1):
+                    noise = 1 - h if kept == (place == cell) else h
+                    both += noise * math.prod(share[kept] if row[place] else 1 - share[kept] for row in rows)
+                likely *= both
+            chance += likely
+        total -= math.log(chance) / 40
+    assert estimate.model.value(estimate.model.densities(point)) == pytest.approx(total, rel=1e-12)
+    sums = [
+        sum(chances[sum(bits)] for bits in product((0, 1), repeat=2))
+        for chances in sequence_chances(mechanism.weights, 2)
+    ]
+    assert sums == pytest.approx([1.0, 1.0])
+
+
+def test_linked_reports_are_unbiased_with_honest_errors_and_better_than_one():
+    mechanism, values, rng = small(epsilon=12.0, f=0.1), people(1000), np.random.default_rng(6)
+    repetitions, misses, found, single = 200, np.zeros((2, 3)), [], []
+    for _ in range(repetitions):
+        clients = mechanism.remember(values, rng=rng)
+        tables = [clients.report(rng=rng) for _ in range(3)]
+        table = mechanism.estimate_linked(tables).marginal([0, 1])
+        low, high = table.interval(0.9)
+        misses += (low > TRUTH) | (high < TRUTH)
+        found.append(table.unbiased)
+        single.append(mechanism.estimate(tables[0]).marginal([0, 1]).unbiased)
+    slack = 4 * math.sqrt(0.1 * 0.9 / repetitions)
+    assert (np.abs(misses / repetitions - 0.1) < slack).all()
+    errors = np.std(found, axis=0, ddof=1)
+    assert (np.abs(np.mean(found, axis=0) - TRUTH) < 4.5 * errors / math.sqrt(repetitions)).all()
+    assert (errors < 0.8 * np.std(single, axis=0, ddof=1)).all()
+
+
+def test_linked_tables_that_do_not_belong_together_are_refused():
+    mechanism = small()
+    one, two = (mechanism.randomize([[0, 0]] * users, rng=1) for users in (5, 6))
+    with pytest.raises(DataError, match="table 2 has 6 users, the first 5"):
+        mechanism.estimate_linked([one, two])
+    with pytest.raises(DataError, match="there are none"):
+        mechanism.estimate_linked([])
+    kept = JointResponse.of([2, 3], 8.0, f=0.5, q=1.0, p=0.0, reports=5)  # every report is what is kept
+    with pytest.raises(DataError, match="contradict each other"):
+        kept.estimate_linked([["x88"] * 3, ["x88", "x90", "x88"]])
+    twice = kept.estimate_linked([["x88"] * 300 + ["x48"] * 100] * 2)  # no more than the first report says
+    assert twice.value == pytest.approx(kept.estimate(["x88"] * 300 + ["x48"] * 100).value, abs=1e-4)

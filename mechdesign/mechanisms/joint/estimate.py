@@ -13,6 +13,7 @@ from mechdesign.core.errors import EstimationError, ParameterError
 from mechdesign.core.validation import integer
 from mechdesign.mechanisms.joint.layout import Codes, Collecting, Packed, bits_of
 from mechdesign.mechanisms.joint.likelihood import Likelihood
+from mechdesign.mechanisms.joint.linked import sequence_chances
 from mechdesign.mechanisms.joint.maximum import Maximum, most_likely
 from mechdesign.mechanisms.joint.table import JointTable
 from mechdesign.mechanisms.joint.unbiased import conditional, moments
@@ -40,13 +41,15 @@ class JointEstimate:
     ----------
     mechanism : Collecting
     patterns : (n, bytes) array of uint8
-        Packed bits.
+        Packed bits; of several reports linked to their users, numbers of ones, (n, bits).
     counts : (n,) array
         Users who sent each.
     population : bool
         Whether the wanted shares are those of the population the users were drawn from.
     view : sequence of int, optional
         The attributes; all by default.
+    linked : int
+        Reports of each user; 1 for packed bits.
 
     Examples
     --------
@@ -67,8 +70,9 @@ class JointEstimate:
         counts: Codes,
         population: bool = False,
         view: Iterable[int] | None = None,
+        linked: int = 1,
     ) -> None:
-        self.mechanism, self.population = mechanism, population
+        self.mechanism, self.population, self.linked = mechanism, population, linked
         self.patterns, self.counts = patterns, counts
         self.view = tuple(range(mechanism.attributes.count)) if view is None else tuple(view)
         self._spread: dict[int, Array] = {}
@@ -93,7 +97,7 @@ class JointEstimate:
         """Return the estimate of fewer attributes alone, whose reports say nothing of the others."""
         places = self.mechanism.attributes.positions(attributes)
         self._require(places)
-        return JointEstimate(self.mechanism, self.patterns, self.counts, self.population, places)
+        return JointEstimate(self.mechanism, self.patterns, self.counts, self.population, places, self.linked)
 
     # The most likely distribution
 
@@ -101,7 +105,8 @@ class JointEstimate:
     def model(self) -> Likelihood:
         """The likelihood of the reports, equal ones taken together."""
         own, other = (float(share) for share in self.mechanism.shares)
-        return Likelihood(self._bits(self.view), self.counts, self.shape, own, other)
+        chances = sequence_chances(self.mechanism.weights, self.linked)
+        return Likelihood(self._ones(self.view), self.counts, self.shape, own, other, chances)
 
     @cached_property
     def maximum(self) -> Maximum:
@@ -211,15 +216,20 @@ class JointEstimate:
         if np.prod(shape, dtype=float) > MOST_PRODUCTS:
             return np.full(shape, np.nan), np.full(shape, np.nan)
         own, other = (float(share) for share in self.mechanism.shares)
-        bits = self._bits(places)
+        bits = self._ones(places) / self.linked
         if given:
             found = conditional(bits, self.counts, shape, len(given), own, other, self.population)
             return found[0].reshape(shape), found[1].reshape(shape)
         cells = moments(bits, self.counts, shape, own, other)
         return cells.mean.reshape(shape), np.sqrt(cells.variance(self.population)).reshape(shape)
 
-    def _bits(self, places: tuple[int, ...]) -> NDArray[np.uint8]:
-        return bits_of(self.patterns, self.mechanism.attributes.sizes, places)
+    def _ones(self, places: tuple[int, ...]) -> NDArray[np.uint8]:
+        """Return how many of a user's reports have each bit of some attributes."""
+        sizes = self.mechanism.attributes.sizes
+        if self.linked == 1:
+            return bits_of(self.patterns, sizes, places)
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        return self.patterns[:, np.concatenate([np.arange(starts[p], starts[p + 1]) for p in places])]
 
     def _table(
         self,

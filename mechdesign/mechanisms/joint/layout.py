@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.audit.repeated import RepeatedBits
 from mechdesign.mechanisms.marginals.attributes import Attributes
 
 Packed = NDArray[np.uint8]
@@ -28,6 +29,9 @@ class Collecting(Protocol):
     @property
     def bits(self) -> int:
         """The bits of a report."""
+
+    weights: RepeatedBits
+    """The weights that bits are drawn by."""
 
     @property
     def shares(self) -> tuple[Fraction, Fraction]:

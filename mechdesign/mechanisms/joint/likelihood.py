@@ -48,14 +48,18 @@ class Likelihood:
 
     Parameters
     ----------
-    reports : (n, bits) array of 0 and 1
-        Distinct or not; one row a report, attribute after attribute.
+    reports : (n, bits) array of uint8
+        Distinct or not; one row a user's report, attribute after attribute: 0 or 1, or of several reports
+        linked to the user the number of ones.
     counts : (n,) array
         How many users sent each.
     sizes : sequence of int
         Values of each attribute.
     own, other : float
         q* and p*: the chance of a 1 where the true bit is 1, and where it is 0; 0 < p* < q* < 1.
+    chances : (2, R + 1) array, optional
+        Of R linked reports of a bit: the chance of each sequence with so many ones, for a true 1 and a true
+        0; those of one report by default.
 
     Examples
     --------
@@ -67,9 +71,18 @@ class Likelihood:
     """
 
     def __init__(
-        self, reports: Bits, counts: NDArray[np.int64], sizes: Sequence[int], own: float, other: float
+        self,
+        reports: Bits,
+        counts: NDArray[np.int64],
+        sizes: Sequence[int],
+        own: float,
+        other: float,
+        chances: Array | None = None,
     ) -> None:
         self.sizes, self.own, self.other = tuple(sizes), own, other
+        single = np.array([[1.0 - own, own], [1.0 - other, other]])
+        given = single if chances is None else chances
+        self.chances = np.where(given[1] > 0.0, given, 1.0)  # what cannot be seen does not matter
         self.users = int(counts.sum())
         if self.users == 0:
             raise DataError("reports: there are none; give at least one report")
@@ -85,8 +98,9 @@ class Likelihood:
         self.first, self.second = first, second
         self.place_1, self.place_2 = place_1[starts], place_2[starts]
         self.counts: Array = np.add.reduceat(ordered, starts).astype(np.float64)
-        self.ones = float(counts @ reports.sum(axis=1, dtype=np.int64)) / self.users
-        """Ones in a report, on average."""
+        seen = [counts @ (reports == ones).sum(axis=1) for ones in range(self.chances.shape[1])]
+        self.constant = float(np.array(seen) @ np.log(self.chances[1])) / self.users
+        """The mean logarithm of the factor that no cell changes: that of a report if all true bits were 0."""
 
     @staticmethod
     def require_room(sizes: Sequence[int], reports: int) -> None:
@@ -108,10 +122,11 @@ class Likelihood:
         if start == stop:
             return np.ones((1, 1)), np.zeros(len(reports), dtype=np.int64)
         low, high = sum(self.sizes[:start]), sum(self.sizes[:stop])
-        key = keys(np.packbits(reports[:, low:high], axis=1))
+        single = self.chances.shape[1] == 2
+        key = keys(np.packbits(reports[:, low:high], axis=1) if single else reports[:, low:high])
         _, chosen, places = np.unique(key, return_index=True, return_inverse=True)
         groups = reports[chosen, low:high]
-        factors = np.where(groups == 1, self.own / self.other, (1.0 - self.own) / (1.0 - self.other))
+        factors = (self.chances[0] / self.chances[1])[groups]
         rows, done = np.ones((len(groups), 1)), 0
         for size in self.sizes[start:stop]:
             factor = factors[:, done : done + size]
@@ -132,12 +147,6 @@ class Likelihood:
     def cells(self) -> int:
         """The number of joint cells."""
         return int(self.first.shape[1] * self.second.shape[1])
-
-    @property
-    def constant(self) -> float:
-        """The mean logarithm of the factor that no cell changes: that of a report if all true bits were 0."""
-        off = sum(self.sizes) - self.ones
-        return self.ones * math.log(self.other) + off * math.log1p(-self.other)
 
     def densities(self, distribution: Array) -> Array:
         """Return sum_v P(v) Pr[T | v] for every distinct report T, without the factor of :attr:`constant`."""

@@ -24,6 +24,7 @@ from mechdesign.mechanisms.intake import MISSING_CATEGORY, Intake
 from mechdesign.mechanisms.joint.client import PermanentResponse
 from mechdesign.mechanisms.joint.estimate import JointEstimate
 from mechdesign.mechanisms.joint.layout import one_hot
+from mechdesign.mechanisms.joint.linked import linked_counts
 from mechdesign.mechanisms.joint.patterns import PatternCounts
 from mechdesign.mechanisms.joint.tables import joint_operations
 from mechdesign.mechanisms.labels import Codes
@@ -215,6 +216,34 @@ class JointResponse(CollectingMechanism):
         counter = self.aggregator()
         counter.update(reports)
         return counter.estimate(population)
+
+    def estimate_linked(self, tables: Sequence[Any], population: bool = False) -> JointEstimate:
+        """Return the joint distribution from several reports of every user.
+
+        Parameters
+        ----------
+        tables : sequence
+            One table of reports a request, each with the same users in the same order.
+        population : bool
+
+        Raises
+        ------
+        DataError
+            When the tables differ in length or contradict each other.
+
+        Examples
+        --------
+        >>> mechanism = JointResponse.of([2, 2], 9.0, f=0.2, q=0.75, p=0.25, reports=3)
+        >>> clients = mechanism.remember([[0, 1]] * 500 + [[1, 0]] * 500, rng=1)
+        >>> estimate = mechanism.estimate_linked([clients.report(rng=seed) for seed in (1, 2, 3)])
+        >>> estimate.users, estimate.linked
+        (1000, 3)
+        """
+        read = [self.read(table) for table in tables]
+        ones, counts = linked_counts(read, self.bits, self.weights)
+        if len(read) == 1:
+            return self.estimate(read[0], population)
+        return JointEstimate(self, ones, counts, population, linked=len(read))
 
     def require_estimable(self) -> None:
         """Raise EstimationError when reports say nothing to speak of."""

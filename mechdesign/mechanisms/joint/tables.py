@@ -42,6 +42,7 @@ REPORT, PERMANENT = "report", "permanent"
 MARGINAL = Option("marginal", "texts", "a marginal: attributes separated by commas; once for each")
 GIVEN = Option("given", "text", "attributes separated by commas: the marginals are given these")
 JOINT = Option("joint", "text", "use these attributes only, separated by commas; all by default")
+LINKED = Option("linked", "flag", "the files hold further reports of the same users, in the same order")
 BOOTSTRAP = Option("bootstrap", "whole number", "resamplings for errors of the most likely shares")
 
 
@@ -65,6 +66,9 @@ class Collecting(Reporting, Protocol):
 
     def read(self, reports: Any) -> Packed:
         """Return packed bits, from those or from texts."""
+
+    def estimate_linked(self, tables: Sequence[Any], population: bool = False) -> JointEstimate:
+        """Return the estimate from several reports of every user."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -121,11 +125,11 @@ def joint_operations(mechanism: Collecting) -> tuple[Operation, ...]:
         ),
         Operation(
             "estimate",
-            "the joint distribution, marginals and conditionals, with errors; one report a user",
+            "the joint distribution, marginals and conditionals, with errors; one report a user, or linked",
             (report,),
             (),
             lambda sources, settings: _estimated(mechanism, sources, settings),
-            (MARGINAL, GIVEN, JOINT, BOOTSTRAP, POPULATION, UNMARKED),
+            (MARGINAL, GIVEN, JOINT, BOOTSTRAP, LINKED, POPULATION, UNMARKED),
             several=True,
         ),
     )
@@ -200,13 +204,15 @@ def _data_columns(mechanism: Collecting, source: Source, settings: Settings) -> 
 
 
 def _estimated(mechanism: Collecting, sources: Sequence[Source], settings: Settings) -> JointTables:
-    server = mechanism.aggregator()
-    for source in sources:
-        column = report_column(source, settings, mechanism)
-        for block in source.blocks([column]):
-            with located(source, column):
-                server.update(block[column])
-    found: JointEstimate = server.estimate(population=bool(settings["population"]))
+    found = _linked(mechanism, sources, settings) if settings["linked"] else None
+    if found is None:
+        server = mechanism.aggregator()
+        for source in sources:
+            column = report_column(source, settings, mechanism)
+            for block in source.blocks([column]):
+                with located(source, column):
+                    server.update(block[column])
+        found = server.estimate(population=bool(settings["population"]))
     if settings["joint"]:
         found = found.over(_names(settings["joint"], mechanism.attributes))
     asked = [_names(text, mechanism.attributes) for text in settings["marginal"] or []]
@@ -217,6 +223,19 @@ def _estimated(mechanism: Collecting, sources: Sequence[Source], settings: Setti
         given = _names(settings["given"], mechanism.attributes)
         return JointTables(tuple(found.conditional(places, given, bootstrap) for places in asked))
     return JointTables(tuple(found.marginal(places, bootstrap) for places in asked or [list(found.view)]))
+
+
+def _linked(mechanism: Collecting, sources: Sequence[Source], settings: Settings) -> JointEstimate:
+    """Return the estimate from files with reports of the same users."""
+    tables = []
+    for source in sources:
+        column = report_column(source, settings, mechanism)
+        parts = []
+        for block in source.blocks([column]):
+            with located(source, column):
+                parts.append(mechanism.read(block[column]))
+        tables.append(np.concatenate(parts))
+    return mechanism.estimate_linked(tables, bool(settings["population"]))
 
 
 def _names(text: str, attributes: Attributes) -> list[Any]:

@@ -42,8 +42,8 @@ class Moments:
         return found
 
 
-def products(bits: Bits, sizes: Sequence[int], own: float, other: float) -> Array:
-    """Return the products of debiased bits for every cell, shape (n, cells)."""
+def products(bits: Bits | Array, sizes: Sequence[int], own: float, other: float) -> Array:
+    """Return the products of debiased bits, or of their means over a user's reports, shape (n, cells)."""
     debiased = (bits - other) / (own - other)
     rows, start = np.ones((len(bits), 1)), 0
     for size in sizes:
@@ -53,7 +53,7 @@ def products(bits: Bits, sizes: Sequence[int], own: float, other: float) -> Arra
     return rows
 
 
-def moments(bits: Bits, counts: Codes, sizes: Sequence[int], own: float, other: float) -> Moments:
+def moments(bits: Bits | Array, counts: Codes, sizes: Sequence[int], own: float, other: float) -> Moments:
     """Return the moments of the cells of some attributes.
 
     Parameters
@@ -84,7 +84,7 @@ def moments(bits: Bits, counts: Codes, sizes: Sequence[int], own: float, other: 
 
 
 def conditional(
-    bits: Bits,
+    bits: Bits | Array,
     counts: Codes,
     sizes: Sequence[int],
     given: int,
