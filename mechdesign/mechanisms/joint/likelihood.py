@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 Bits = NDArray[np.uint8]
 
 BLOCK = 1 << 16
-"""Distinct reports that are looked at at a time."""
+"""Numbers that are looked at at a time: they fit the processor's cache."""
 
 MOST_NUMBERS = 1 << 27
 """Numbers in the largest array: 1 GiB."""
@@ -152,8 +152,9 @@ class Likelihood:
         """Return sum_v P(v) Pr[T | v] for every distinct report T, without the factor of :attr:`constant`."""
         table = self.first @ distribution.reshape(self.first.shape[1], -1)
         found = np.empty(len(self.counts))
-        for start in range(0, len(found), BLOCK):
-            block = slice(start, start + BLOCK)
+        step = max(1, BLOCK // self.second.shape[1])
+        for start in range(0, len(found), step):
+            block = slice(start, start + step)
             rows, columns = table[self.place_1[block]], self.second[self.place_2[block]]
             np.einsum("ij,ij->i", rows, columns, out=found[block])
         return found

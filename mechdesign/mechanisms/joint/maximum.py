@@ -113,23 +113,27 @@ def most_likely(
     """
     generator = np.random.default_rng(0) if rng is None else rng
     point = _warm(model) if start is None else start
-    best: Maximum | None = None
+    densities = model.densities(point)
+    best, least = point, math.inf
     for step in range(MOST_STEPS):
-        densities = model.densities(point)
         ratios = model.ratios(densities)
         largest = float(ratios.max()) * ROUNDING
-        if best is None or largest < best.ratio:
-            best = Maximum(point, model.value(densities), largest, step)
+        if largest < least:
+            best, least = point, largest
         if progress is not None:
             progress(step, largest - 1.0)
         if largest <= 1.0 + gap:
-            break
+            found = judged(model, point, step)  # with densities from the point, not carried from step to step
+            if found.ratio <= 1.0 + gap:
+                return found
+            densities = model.densities(point)
         moved = _newton_step(model, point, densities, ratios, generator)
         if moved is None:
-            moved = point * ratios / (point @ ratios)
-        point = moved
-    assert best is not None
-    return best
+            point = point * ratios / (point @ ratios)
+            densities = model.densities(point)
+        else:
+            point, densities = moved
+    return judged(model, best, MOST_STEPS)
 
 
 def _warm(model: Likelihood) -> Array:
@@ -155,8 +159,8 @@ def working_set(point: Array, ratios: Array) -> NDArray[np.int64]:
 
 def _newton_step(
     model: Likelihood, point: Array, densities: Array, ratios: Array, rng: np.random.Generator
-) -> Array | None:
-    """Return the next distribution, or None when no step along Newton's direction helps."""
+) -> tuple[Array, Array] | None:
+    """Return the next distribution and its densities, or None when no step along Newton's direction helps."""
     cells = working_set(point, ratios)
     reports = np.arange(len(densities))
     if len(reports) > CURVATURE_REPORTS:
@@ -177,8 +181,11 @@ def _newton_step(
 
 def _shortened(
     model: Likelihood, point: Array, direction: Array, densities: Array, slope: float
-) -> Array | None:
-    """Return the point after the first halving that lowers the objective enough; None after thirty."""
+) -> tuple[Array, Array] | None:
+    """Return point and densities after the first halving that lowers the objective enough; None after thirty.
+
+    The target is >= 0, so that nothing is cut off on the way but rounding errors.
+    """
     here = -float(model.counts @ np.log(densities)) / model.users + float(point.sum())
     change, length = model.densities(direction), 1.0
     for _ in range(30):
@@ -188,6 +195,6 @@ def _shortened(
             value = -float(model.counts @ np.log(there)) / model.users + float(moved.sum())
             if value <= here + SUFFICIENT * length * min(slope, 0.0):
                 total: float = float(moved.sum())
-                return moved / total
+                return moved / total, there / total
         length /= 2.0
     return None
