@@ -20,7 +20,6 @@ ROWS, QUICK_ROWS = 100_000_000, 2_000_000
 LIMIT = 500 * MIB
 """What one command may hold, whatever the size of the file."""
 
-
 def run(quick: bool) -> None:
     """Print seconds, rows a second and peak memory for CSV and Parquet, categories and numbers."""
     rows = QUICK_ROWS if quick else ROWS
