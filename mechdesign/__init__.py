@@ -38,6 +38,7 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares these with w
     from mechdesign.mechanisms import Mechanism, load_mechanism
     from mechdesign.problems.auction import AuctionHorizon, AuctionSlot
     from mechdesign.problems.contract import PrivacyContract, PrivacyContractContinuous
+    from mechdesign.problems.joint import JointCollection, JointDistribution
     from mechdesign.problems.location import LocationNoise
     from mechdesign.problems.marginals import CoveringDesign, FrequencyOracle, MarginalViews
     from mechdesign.problems.mean import MeanChannel, MeanInterval, choose
@@ -63,6 +64,8 @@ __all__ = [
     "Comparison",
     "CoveringDesign",
     "FrequencyOracle",
+    "JointCollection",
+    "JointDistribution",
     "LocationNoise",
     "MarginalViews",
     "MeanChannel",

@@ -13,6 +13,7 @@ from mechdesign.catalog import load_model, models
 from mechdesign.mechanisms import FiniteChannel
 from mechdesign.mechanisms.auction import OnlineAuction
 from mechdesign.mechanisms.base import Mechanism, mechanism_types
+from mechdesign.mechanisms.joint import JointResponse
 from mechdesign.mechanisms.location import PlanarLaplace, PlanarLattice
 from mechdesign.mechanisms.marginals import MarginalRelease
 from mechdesign.mechanisms.mean import (
@@ -90,6 +91,10 @@ MECHANISMS = {
     "planar-lattice": (
         lambda: PlanarLattice(2.0, [0, 0, 10, 10]),
         "PlanarLattice(161 x 161 places, step 0.0625, epsilon=2, mean distance 1.001, within 2.376",
+    ),
+    "joint-response": (
+        lambda: JointResponse.of([2, 3], 4.0, f=0.5, q=0.75, p=0.5, reports=5),
+        "JointResponse(2 attributes, f=0.5, q=0.75, p=0.5, epsilon=4, 5 reports)",
     ),
     "grid-mean": (lambda: md.solve(CHANNEL).mechanism(), "GridMean([0, 1], epsilon=1, 5 inputs, "),
     "duchi": (lambda: Duchi(1.0, 40.0, 200.0), "Duchi([40, 200], epsilon=1)"),

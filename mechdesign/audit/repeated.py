@@ -1,0 +1,210 @@
+"""The exact audit of one-hot bits that are randomized twice: once and kept, then anew for every report.
+
+Of an attribute, two users differ in two bits: a 1 and a 0. With h the chance that the kept bit is flipped, q
+and p those of reporting 1 for a kept 1 and a kept 0, all R reports of a bit are 1 with chance
+A1 = (1-h) q^R + h p^R for a true 1 and A0 = h q^R + (1-h) p^R for a true 0; all are 0 with chance
+Z1 = (1-h)(1-q)^R + h (1-p)^R or Z0 = h (1-q)^R + (1-h)(1-p)^R. The likelihood ratio rises with the number of
+ones (p < q, h < 1/2), so these are the extremes, and d attributes have exactly e^epsilon = (A1 Z0 / (A0
+Z1))^d: a rational number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, Context, Decimal
+from fractions import Fraction
+from typing import Any
+
+from mechdesign.audit.exponential import exp_lower, float_up, log_ratio
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.errors import CertificateError, ParameterError
+
+MOST_BITS = 1 << 22
+"""Bits of the integers that are compared; more reports or attributes are refused."""
+
+LEADING_BITS = 4096
+"""Of longer integers so many bits decide what epsilon is printed; the verdict takes all."""
+
+WITNESS = "ones where the first has its values, zeros where the second has, in every report"
+
+
+@dataclass(frozen=True)
+class RepeatedBits:
+    """Weights out of a total: a kept bit is flipped, a kept 1 or a kept 0 is reported as 1.
+
+    Attributes
+    ----------
+    total : int
+    flip : int
+        2 flip < total.
+    keep, add : int
+        0 <= add < keep <= total.
+
+    Examples
+    --------
+    >>> bits = RepeatedBits(8, 1, 6, 4)
+    >>> bits.own, bits.other, bits.ratio(1) == bits.own * (1 - bits.other) / (bits.other * (1 - bits.own))
+    (Fraction(23, 32), Fraction(17, 32), True)
+    >>> bits.ratio(None)
+    Fraction(49, 1)
+    """
+
+    total: int
+    flip: int
+    keep: int
+    add: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= 2 * self.flip < self.total:
+            raise CertificateError("flip: is not from 0 to below half of the total")
+        if not 0 <= self.add < self.keep <= self.total:
+            raise CertificateError("keep, add: are not 0 <= add < keep <= total")
+
+    @property
+    def own(self) -> Fraction:
+        """The chance q* that one report has a 1 where the true bit is 1."""
+        above = (self.total - self.flip) * self.keep + self.flip * self.add
+        return Fraction(above, self.total**2)
+
+    @property
+    def other(self) -> Fraction:
+        """The chance p* that one report has a 1 where the true bit is 0."""
+        above = self.flip * self.keep + (self.total - self.flip) * self.add
+        return Fraction(above, self.total**2)
+
+    def ratio(self, reports: int | None) -> Fraction | None:
+        """Return e^epsilon of one attribute for so many reports, or any number (None); None for infinity."""
+        above, below = self.odds(reports)
+        return None if below == 0 else Fraction(above, below)
+
+    def odds(self, reports: int | None) -> tuple[int, int]:
+        """Return numerator and denominator of :meth:`ratio`, not reduced: of many reports that takes long."""
+        stay = self.total - self.flip
+        if reports is None:
+            return stay**2, self.flip**2
+        ones = self.keep**reports, self.add**reports
+        zeros = (self.total - self.keep) ** reports, (self.total - self.add) ** reports
+        above = (stay * ones[0] + self.flip * ones[1]) * (self.flip * zeros[0] + stay * zeros[1])
+        below = (self.flip * ones[0] + stay * ones[1]) * (stay * zeros[0] + self.flip * zeros[1])
+        return above, below
+
+
+@dataclass(frozen=True)
+class RepeatedAudit:
+    """What the audit of one-hot bits found.
+
+    Attributes
+    ----------
+    epsilon : float
+        The promise for all reports together.
+    true_epsilon : float
+        The least epsilon of all reports together, rounded up.
+    holds : bool
+        Whether both promises hold, exactly.
+    one_report, any_reports : float
+        The least epsilon of one report, and of any number of reports; rounded up, infinite if there is none.
+    figures : mapping
+        The number of reports, and the promise for one of them where there is one.
+    """
+
+    epsilon: float
+    true_epsilon: float
+    holds: bool
+    one_report: float
+    any_reports: float
+    figures: Mapping[str, Any] = field(default_factory=dict)
+
+    def certificate(self) -> Certificate:
+        """Return the audit as a certificate of the property ``privacy``."""
+        figures = {
+            "epsilon": self.epsilon,
+            "true_epsilon": self.true_epsilon,
+            **self.figures,
+            "one_report": self.one_report,
+            "any_number_of_reports": self.any_reports,
+        }
+        witness = {"input": "first values", "other": "second values", "report": WITNESS}
+        return Certificate("privacy", self.holds, True, figures, witness)
+
+    def __str__(self) -> str:
+        return str(self.certificate())
+
+    def __repr__(self) -> str:
+        return f"RepeatedAudit({self})"
+
+
+def least_epsilon(odds: tuple[int, int], attributes: int) -> float:
+    """Return d times the logarithm of a quotient, rounded up; infinite where the denominator is 0.
+
+    Examples
+    --------
+    >>> least_epsilon((49, 1), 2), least_epsilon((1, 0), 2)
+    (7.783640596221254, inf)
+    """
+    if odds[1] == 0:
+        return float("inf")
+    above, below = odds
+    shift = below.bit_length() - LEADING_BITS
+    if shift > 0:  # an upper bound of the quotient; whole numbers of many digits are slow as decimals
+        above, below = (above >> shift) + 1, below >> shift
+    context = Context(prec=60, rounding=ROUND_CEILING, Emax=MAX_EMAX, Emin=MIN_EMIN)
+    return float_up(context.multiply(log_ratio(above, below), Decimal(attributes)))
+
+
+def audit_repeated(
+    bits: RepeatedBits,
+    attributes: int,
+    reports: int,
+    epsilon: float,
+    report_epsilon: float | None = None,
+) -> RepeatedAudit:
+    """Audit reports of several one-hot attributes exactly.
+
+    Parameters
+    ----------
+    bits : RepeatedBits
+    attributes : int
+        How many there are; their sizes do not matter.
+    reports : int
+        How many reports of one user the promise is for.
+    epsilon : float
+        The promise for all of them together.
+    report_epsilon : float, optional
+        The promise for each single one.
+
+    Raises
+    ------
+    ParameterError
+        For more reports than integers of four million bits can tell.
+
+    Examples
+    --------
+    >>> audit = audit_repeated(RepeatedBits(8, 1, 6, 4), 2, 3, 7.0, 2.0)
+    >>> audit.holds, round(audit.one_report, 4), round(audit.true_epsilon, 4), round(audit.any_reports, 4)
+    (True, 1.6262, 4.3987, 7.7836)
+    """
+    if 4 * reports * attributes * bits.total.bit_length() > MOST_BITS:
+        raise ParameterError(
+            f"reports: {reports} of {attributes} attributes are too many for exact integers; promise fewer"
+        )
+    one, every = bits.odds(1), bits.odds(reports)
+    holds = _within(every, attributes, epsilon)
+    figures: dict[str, Any] = {"reports": reports}
+    if report_epsilon is not None:
+        holds = holds and _within(one, attributes, report_epsilon)
+        figures["report_epsilon"] = report_epsilon
+    return RepeatedAudit(
+        epsilon,
+        least_epsilon(every, attributes),
+        holds,
+        least_epsilon(one, attributes),
+        least_epsilon(bits.odds(None), attributes),
+        figures,
+    )
+
+
+def _within(odds: tuple[int, int], attributes: int, epsilon: float) -> bool:
+    above, below = odds
+    bound = exp_lower(epsilon)
+    return below > 0 and above**attributes * bound.denominator <= bound.numerator * below**attributes

@@ -1,0 +1,271 @@
+"""The joint distribution from one-hot reports: most likely, unbiased, and how far either can be off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.errors import EstimationError, ParameterError
+from mechdesign.core.validation import integer
+from mechdesign.mechanisms.joint.layout import Codes, Collecting, Packed, bits_of
+from mechdesign.mechanisms.joint.likelihood import Likelihood
+from mechdesign.mechanisms.joint.linked import sequence_chances
+from mechdesign.mechanisms.joint.maximum import Maximum, most_likely
+from mechdesign.mechanisms.joint.table import JointTable
+from mechdesign.mechanisms.joint.unbiased import conditional, moments
+
+Array = NDArray[np.float64]
+
+GAP = 1e-6
+"""The likelihood ratio of the most likely distribution is below 1 plus this."""
+
+BOOTSTRAP_GAP = 1e-4
+"""The same for resampled reports: the error of a standard error is larger by far."""
+
+REPLICATES = 50
+MOST_PRODUCTS = 1 << 14
+"""Unbiased estimates are given for tables of at most so many cells."""
+
+
+class JointEstimate:
+    """The joint distribution of some attributes, from the patterns that users sent.
+
+    ``value`` is the most likely distribution; its proven distance from the maximum is ``gap``. Marginals and
+    conditionals are sums and quotients of it, and come with the unbiased estimates of the same cells.
+
+    Parameters
+    ----------
+    mechanism : Collecting
+    patterns : (n, bytes) array of uint8
+        Packed bits; of several reports linked to their users, numbers of ones, (n, bits).
+    counts : (n,) array
+        Users who sent each.
+    population : bool
+        Whether the wanted shares are those of the population the users were drawn from.
+    view : sequence of int, optional
+        The attributes; all by default.
+    linked : int
+        Reports of each user; 1 for packed bits.
+
+    Examples
+    --------
+    >>> from mechdesign.mechanisms.joint import JointResponse
+    >>> mechanism = JointResponse.of([2, 2], 4.5, f=0.0, q=0.75, p=0.25, names=["a", "b"])
+    >>> reports = mechanism.randomize([[0, 0]] * 6000 + [[1, 1]] * 4000, rng=1)
+    >>> estimate = mechanism.estimate(reports)
+    >>> estimate.gap < 1e-6, estimate.value.round(1).tolist()
+    (True, [[0.6, 0.0], [0.0, 0.4]])
+    >>> estimate.conditional(["a"], given=["b"]).value.round(1).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+
+    def __init__(
+        self,
+        mechanism: Collecting,
+        patterns: Packed,
+        counts: Codes,
+        population: bool = False,
+        view: Iterable[int] | None = None,
+        linked: int = 1,
+    ) -> None:
+        self.mechanism, self.population, self.linked = mechanism, population, linked
+        self.patterns, self.counts = patterns, counts
+        self.view = tuple(range(mechanism.attributes.count)) if view is None else tuple(view)
+        self._spread: dict[int, Array] = {}
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The names of the attributes, in the order of the axes."""
+        shown = self.mechanism.attributes.shown()
+        return tuple(shown[place] for place in self.view)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many values each attribute has."""
+        return self.mechanism.attributes.shape(self.view)
+
+    @property
+    def users(self) -> int:
+        """How many people reported."""
+        return int(self.counts.sum())
+
+    def over(self, attributes: Iterable[Any]) -> JointEstimate:
+        """Return the estimate of fewer attributes alone, whose reports say nothing of the others."""
+        places = self.mechanism.attributes.positions(attributes)
+        self._require(places)
+        return JointEstimate(self.mechanism, self.patterns, self.counts, self.population, places, self.linked)
+
+    # The most likely distribution
+
+    @cached_property
+    def model(self) -> Likelihood:
+        """The likelihood of the reports, equal ones taken together."""
+        own, other = (float(share) for share in self.mechanism.shares)
+        chances = sequence_chances(self.mechanism.weights, self.linked)
+        return Likelihood(self._ones(self.view), self.counts, self.shape, own, other, chances)
+
+    @cached_property
+    def maximum(self) -> Maximum:
+        """The most likely distribution with its proof."""
+        return most_likely(self.model, GAP)
+
+    @property
+    def gap(self) -> float:
+        """By how much at most the log-likelihood per user is below the maximum."""
+        return max(0.0, self.maximum.ratio - 1.0)
+
+    @property
+    def value(self) -> Array:
+        """The most likely distribution, one axis an attribute."""
+        return self.maximum.distribution.reshape(self.shape)
+
+    @property
+    def standard_error(self) -> Array:
+        """Standard errors of ``value`` by the bootstrap; see :meth:`bootstrap`."""
+        found: Array = self.bootstrap().std(axis=0, ddof=1)
+        return found
+
+    def bootstrap(self, replicates: int = REPLICATES, rng: int = 0) -> Array:
+        """Return the most likely distributions of resampled users, shape (replicates, *shape).
+
+        Users are drawn with replacement, which adds the variance of drawing them from a population. Near 0
+        a maximum of likelihood is no smooth function of the reports, and the bootstrap is rough; the
+        unbiased estimates have intervals that need no such excuse.
+        """
+        number = integer("bootstrap", replicates, 2, 10_000)
+        if number not in self._spread:
+            generator, model = np.random.default_rng(rng), self.model
+            chances = model.counts / model.counts.sum()
+            found = np.empty((number, model.cells))
+            for row in range(number):
+                drawn = model.with_counts(generator.multinomial(self.users, chances))
+                found[row] = most_likely(drawn, BOOTSTRAP_GAP, start=self.maximum.distribution).distribution
+            self._spread[number] = found.reshape(number, *self.shape)
+        return self._spread[number]
+
+    # Tables
+
+    def marginal(self, attributes: Iterable[Any], bootstrap: int = 0) -> JointTable:
+        """Return the distribution of some of the attributes.
+
+        Parameters
+        ----------
+        attributes : list of names or numbers
+        bootstrap : int
+            Resamplings for standard errors of the most likely shares; 0 for none.
+        """
+        places = self._places(attributes)
+        resampled = self._summed(self.bootstrap(bootstrap), places) if bootstrap else None
+        value = self._summed(self.value[None], places)[0]
+        unbiased, error = self._unbiased(places)
+        return self._table(places, (), value, resampled, unbiased, error)
+
+    def conditional(self, attributes: Iterable[Any], given: Iterable[Any], bootstrap: int = 0) -> JointTable:
+        """Return the distribution of some attributes given others; these have the last axes.
+
+        NaN where a condition has no share.
+        """
+        inner, outer = self._places(attributes), self._places(given)
+        if set(inner) & set(outer):
+            name = self.mechanism.attributes.shown()[min(set(inner) & set(outer))]
+            raise ParameterError(f"given: attribute '{name}' is asked for and given; name it once")
+        value = self._divided(self._summed(self.value[None], (*inner, *outer)), len(inner))[0]
+        resampled = None
+        if bootstrap:
+            joint = self._summed(self.bootstrap(bootstrap), (*inner, *outer))
+            resampled = self._divided(joint, len(inner))
+        unbiased, error = self._unbiased(inner, outer)
+        return self._table(inner, outer, value, resampled, unbiased, error)
+
+    def _places(self, attributes: Iterable[Any]) -> tuple[int, ...]:
+        places = self.mechanism.attributes.positions(attributes)
+        self._require(places)
+        return places
+
+    def _require(self, places: tuple[int, ...]) -> None:
+        for place in places:
+            if place not in self.view:
+                name = self.mechanism.attributes.shown()[place]
+                raise EstimationError(
+                    f"marginal: attribute '{name}' is not among {', '.join(self.attributes)}; estimate it "
+                    "with them"
+                )
+
+    def _summed(self, tables: Array, places: tuple[int, ...]) -> Array:
+        """Return the marginals of tables (first axis) on attributes, in their order."""
+        kept = [self.view.index(place) for place in places]
+        others = tuple(axis + 1 for axis in range(len(self.view)) if axis not in kept)
+        summed = tables.sum(axis=others)
+        rest = sorted(kept)
+        ordered: Array = summed.transpose(0, *(rest.index(axis) + 1 for axis in kept))
+        return ordered
+
+    @staticmethod
+    def _divided(tables: Array, inner: int) -> Array:
+        sums = tables.sum(axis=tuple(range(1, inner + 1)), keepdims=True)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(sums > 0.0, tables / sums, np.nan)
+
+    def _unbiased(self, inner: tuple[int, ...], given: tuple[int, ...] = ()) -> tuple[Array, Array]:
+        places = (*inner, *given)
+        shape = self.mechanism.attributes.shape(places)
+        if np.prod(shape, dtype=float) > MOST_PRODUCTS:
+            return np.full(shape, np.nan), np.full(shape, np.nan)
+        own, other = (float(share) for share in self.mechanism.shares)
+        bits = self._ones(places) / self.linked
+        if given:
+            found = conditional(bits, self.counts, shape, len(given), own, other, self.population)
+            return found[0].reshape(shape), found[1].reshape(shape)
+        cells = moments(bits, self.counts, shape, own, other)
+        return cells.mean.reshape(shape), np.sqrt(cells.variance(self.population)).reshape(shape)
+
+    def _ones(self, places: tuple[int, ...]) -> NDArray[np.uint8]:
+        """Return how many of a user's reports have each bit of some attributes."""
+        sizes = self.mechanism.attributes.sizes
+        if self.linked == 1:
+            return bits_of(self.patterns, sizes, places)
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        return self.patterns[:, np.concatenate([np.arange(starts[p], starts[p + 1]) for p in places])]
+
+    def _table(
+        self,
+        inner: tuple[int, ...],
+        given: tuple[int, ...],
+        value: Array,
+        resampled: Array | None,
+        unbiased: Array,
+        error: Array,
+    ) -> JointTable:
+        names, labels = self.mechanism.attributes.shown(), self.mechanism.attributes.labels
+        spread = None if resampled is None else resampled.std(axis=0, ddof=1)
+        return JointTable(
+            tuple(names[place] for place in inner),
+            tuple(names[place] for place in given),
+            tuple(tuple(labels[place].shown()) for place in (*inner, *given)),
+            value,
+            spread,
+            unbiased,
+            error,
+            self.users,
+            self.gap,
+        )
+
+    # Showing
+
+    def __repr__(self) -> str:
+        return f"JointEstimate({self.users} reports of {', '.join(self.attributes[:8])})"
+
+    def __str__(self) -> str:
+        return str(self.marginal(self.view))
+
+    def interval(self, level: float = 0.95) -> tuple[Array, Array]:
+        """Return the ends of confidence intervals around the unbiased estimates of all cells."""
+        return self.marginal(self.view).interval(level)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the joint distribution as plain values."""
+        return self.marginal(self.view).as_json()

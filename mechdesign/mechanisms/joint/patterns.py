@@ -1,0 +1,109 @@
+"""The server of one-hot reports: how many users sent each pattern of bits, mergeable in any order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.errors import DataError
+from mechdesign.core.numbers import plain
+from mechdesign.mechanisms.counts import require_users
+from mechdesign.mechanisms.joint.estimate import JointEstimate
+from mechdesign.mechanisms.joint.layout import Collecting, grouped
+from mechdesign.mechanisms.oracles.packed import Packed, as_texts, read_sets, width
+
+Codes = NDArray[np.int64]
+
+PIECES = 32
+"""Blocks of reports that are kept apart before they are counted together."""
+
+
+class PatternCounts:
+    """Counts of patterns: add reports, merge with others, estimate.
+
+    Examples
+    --------
+    >>> from mechdesign.mechanisms.joint import JointResponse
+    >>> mechanism = JointResponse.of([2, 3], 4.0, f=0.2, q=0.75, p=0.25)
+    >>> here, there = mechanism.aggregator(), mechanism.aggregator()
+    >>> here.update(mechanism.randomize([[0, 2]] * 30, rng=1)); there.update(["x88", "x88"])
+    >>> here.merge(there); here.users
+    32
+    """
+
+    def __init__(self, mechanism: Collecting) -> None:
+        self.mechanism = mechanism
+        self.users = 0
+        self._parts: list[tuple[Packed, Codes]] = []
+
+    def __repr__(self) -> str:
+        return f"PatternCounts({self.users} reports of {self.mechanism!r})"
+
+    def update(self, reports: Any) -> None:
+        """Count reports; nothing is counted when one of them is impossible."""
+        packed = read_sets(reports, self.mechanism.bits)
+        self._add(*grouped(packed, np.ones(len(packed), dtype=np.int64)))
+
+    def _add(self, patterns: Packed, counts: Codes) -> None:
+        users = self.users + int(counts.sum())
+        require_users(users)
+        if len(counts):
+            self._parts.append((patterns, counts))
+        self.users = users
+        if len(self._parts) > PIECES:
+            self._parts = [self.patterns()]
+
+    def patterns(self) -> tuple[Packed, Codes]:
+        """Return the different patterns as packed bits, and how many users sent each."""
+        if not self._parts:
+            return np.zeros((0, width(self.mechanism.bits)), dtype=np.uint8), np.zeros(0, dtype=np.int64)
+        if len(self._parts) > 1:
+            rows, counts = zip(*self._parts, strict=True)
+            self._parts = [grouped(np.concatenate(rows), np.concatenate(counts))]
+        return self._parts[0]
+
+    def merge(self, other: PatternCounts) -> None:
+        """Add the counts of another machine; both must belong to the same mechanism."""
+        if other.mechanism.fingerprint != self.mechanism.fingerprint:
+            raise DataError(
+                "aggregator: the other one belongs to a different mechanism; merge counts of one only"
+            )
+        self._add(*other.patterns())
+
+    def estimate(self, population: bool = False) -> JointEstimate:
+        """Return the estimate from all counted reports."""
+        if self.users == 0:
+            raise DataError("reports: there are none; give at least one report")
+        return JointEstimate(self.mechanism, *self.patterns(), population)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the patterns and their counts as plain values, with the mechanism's fingerprint."""
+        patterns, counts = self.patterns()
+        return {
+            "mechanism": self.mechanism.fingerprint,
+            "patterns": as_texts(patterns).tolist(),
+            "counts": counts.tolist(),
+        }
+
+    @classmethod
+    def from_json(cls, mechanism: Collecting, document: Mapping[str, Any]) -> Self:
+        """Restore counts that :meth:`as_json` gave, for the same mechanism."""
+        if document.get("mechanism") != mechanism.fingerprint:
+            raise DataError(
+                "aggregator: the counts belong to a different mechanism; load the one they were made with"
+            )
+        texts, given = document.get("patterns"), document.get("counts")
+        if not isinstance(texts, list) or not isinstance(given, list) or len(texts) != len(given):
+            raise DataError("aggregator: the counts are damaged: not one for each pattern; count again")
+        counts = [plain(count) for count in given]
+        whole = [count for count in counts if isinstance(count, int) and 0 < count < 1 << 62]
+        if len(whole) < len(counts):
+            raise DataError("aggregator: the counts are damaged: not whole numbers above 0; count again")
+        require_users(sum(whole))
+        packed = read_sets(np.array(texts, dtype=object), mechanism.bits)
+        restored = cls(mechanism)
+        restored._add(*grouped(packed, np.array(whole, dtype=np.int64)))
+        return restored

@@ -1,0 +1,377 @@
+"""The client of joint distributions: one-hot bits, flipped once and kept, then drawn for reports (RR-LDP)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.audit.repeated import RepeatedAudit, RepeatedBits, audit_repeated
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.errors import CertificateError, EstimationError, ParameterError
+from mechdesign.core.forecast import USERS, Forecast
+from mechdesign.core.numbers import rational
+from mechdesign.core.randomness import BITS, TOTAL, BitSource, Rng
+from mechdesign.core.validation import integer, privacy_epsilon
+from mechdesign.mechanisms.base import CollectingMechanism
+from mechdesign.mechanisms.finite import require_total
+from mechdesign.mechanisms.intake import MISSING_CATEGORY, Intake
+from mechdesign.mechanisms.joint.client import PermanentResponse
+from mechdesign.mechanisms.joint.estimate import JointEstimate
+from mechdesign.mechanisms.joint.layout import one_hot
+from mechdesign.mechanisms.joint.linked import linked_counts
+from mechdesign.mechanisms.joint.patterns import PatternCounts
+from mechdesign.mechanisms.joint.tables import joint_operations
+from mechdesign.mechanisms.labels import Codes
+from mechdesign.mechanisms.marginals.attributes import Attributes
+from mechdesign.mechanisms.operations import Operation
+from mechdesign.mechanisms.oracles.base import weight
+from mechdesign.mechanisms.oracles.draws import bernoulli_words
+from mechdesign.mechanisms.oracles.packed import Packed, padding, read_sets
+
+MOST_BITS = 1 << 16
+"""Longer reports are refused."""
+
+PIECE = 1 << 16
+"""Users whose bits are drawn at a time."""
+
+
+class JointResponse(CollectingMechanism):
+    """Report one bit a value of every attribute: kept bits are flipped once, reported bits drawn anew.
+
+    A kept bit differs from the true one with chance flip / 2**62. A report has a 1 for a kept 1 with chance
+    keep / 2**62, for a kept 0 with add / 2**62. In the paper's letters f = 2 flip, q = keep, p = add.
+
+    Parameters
+    ----------
+    attributes : Attributes
+    epsilon : float
+        The promise for all reports of a user together, audited here.
+    flip, keep, add : int
+        Weights out of 2**62.
+    reports : int
+        How many reports of a user the promise is for.
+    report_epsilon : float, optional
+        A promise for every single report.
+
+    Notes
+    -----
+    Source: Chu, Long, Liu (2022), algorithm 1; Erlingsson, Pihur, Korolova (2014) for the two steps.
+
+    Examples
+    --------
+    >>> mechanism = JointResponse.of([2, 3], epsilon=9.0, f=0.2, q=0.75, p=0.5, reports=10)
+    >>> print(mechanism.audit())
+    privacy: holds (exact); epsilon = 9, true_epsilon = 8.485404785, reports = 10, one_report = 1.7386...
+    >>> mine = mechanism.remember([[1, 2]], rng=1)
+    >>> [text.tolist() for text in (mine.report(rng=1), mine.report(rng=2))]
+    [[[...]], [[...]]]
+    """
+
+    type: ClassVar[str] = "joint-response"
+
+    def __init__(
+        self,
+        attributes: Attributes,
+        epsilon: float,
+        flip: int,
+        keep: int,
+        add: int,
+        reports: int = 1,
+        report_epsilon: float | None = None,
+    ) -> None:
+        if not isinstance(attributes, Attributes):
+            raise ParameterError(f"attributes: expected Attributes, got a {type(attributes).__name__}")
+        self.attributes = attributes
+        if self.bits > MOST_BITS:
+            raise ParameterError(f"attributes: {self.bits} bits a report; {MOST_BITS} at most")
+        self.epsilon = privacy_epsilon(epsilon)
+        self.report_epsilon = (
+            None if report_epsilon is None else privacy_epsilon(report_epsilon, "report_epsilon")
+        )
+        self.reports = integer("reports", reports, 1)
+        self.weights = RepeatedBits(
+            TOTAL, weight("flip", flip, 0), weight("keep", keep, 1, TOTAL), weight("add", add, 0)
+        )
+        if not self.audit().holds:
+            raise CertificateError(f"channel: not private as promised: {self.audit()}")
+
+    @classmethod
+    def of(
+        cls,
+        sizes: Sequence[int] | Attributes,
+        epsilon: float,
+        f: Any,
+        q: Any,
+        p: Any,
+        reports: int = 1,
+        report_epsilon: float | None = None,
+        names: Sequence[str] | None = None,
+        labels: Sequence[Sequence[str] | None] | None = None,
+    ) -> Self:
+        """Return the mechanism with the paper's parameters, rounded to the private side by 2**-62.
+
+        Parameters
+        ----------
+        sizes : sequence of int, or Attributes
+        epsilon, reports, report_epsilon
+            The promises.
+        f : number
+            The permanent response sets a bit to 1 with f/2 and to 0 with f/2; in [0, 1).
+        q, p : number
+            The chances of reporting 1 for a kept 1 and a kept 0; 0 <= p < q <= 1.
+        """
+        attributes = sizes if isinstance(sizes, Attributes) else Attributes(sizes, names, labels)
+        noise, own, other = channel(f, q, p)
+        flip = math.ceil(noise * TOTAL / 2)
+        return cls(
+            attributes,
+            epsilon,
+            flip,
+            math.floor(own * TOTAL),
+            math.ceil(other * TOTAL),
+            reports,
+            report_epsilon,
+        )
+
+    @property
+    def bits(self) -> int:
+        """The bits of a report: one a value of every attribute."""
+        return sum(self.attributes.sizes)
+
+    @property
+    def shares(self) -> tuple[Fraction, Fraction]:
+        """q* and p*: the chance that a reported bit is 1 where the true one is 1, and where it is 0."""
+        return self.weights.own, self.weights.other
+
+    # Client
+
+    def remember(self, values: Any, rng: Rng = None) -> PermanentResponse:
+        """Return the permanent response of people's values, which each client keeps for all its reports."""
+        codes = self.attributes.encode(values)
+        return PermanentResponse(self, self.draw_permanent(codes, self.source(rng)))
+
+    def randomize(self, values: Any, rng: Rng = None, anyway: bool = False) -> NDArray[Any]:
+        """Return one report a user as packed bits, shape (n, bytes); the permanent response is forgotten.
+
+        For one report only: a second call draws other permanent bits, and the promise is for those of
+        :meth:`remember`.
+        """
+        if not anyway:
+            self.require_estimable()
+        source = self.source(rng)
+        return self.draw_reports(self.draw_permanent(self.attributes.encode(values), source), source)
+
+    def draw_permanent(self, codes: Codes, source: BitSource) -> Packed:
+        """Return the permanent bits of values (n, d), packed."""
+        packed = one_hot(codes, self.attributes.sizes)
+        for rows in self._pieces(packed):
+            packed[rows] ^= self._words(packed[rows], self.weights.flip, source)
+        return packed
+
+    def draw_reports(self, permanent: Packed, source: BitSource) -> Packed:
+        """Return a report for permanent bits, drawn anew."""
+        reports = np.empty_like(permanent)
+        for rows in self._pieces(permanent):
+            kept = self._words(permanent[rows], self.weights.keep, source)
+            added = self._words(permanent[rows], self.weights.add, source)
+            reports[rows] = (permanent[rows] & kept) | (~permanent[rows] & added)
+            reports[rows, -1] &= 255 ^ padding(self.bits)
+        return reports
+
+    @staticmethod
+    def _pieces(packed: Packed) -> list[slice]:
+        return [slice(start, start + PIECE) for start in range(0, len(packed), PIECE)]
+
+    def _words(self, like: Packed, chance: int, source: BitSource) -> Packed:
+        """Return independent bits of a chance in the places of a report's bits, 0 in its padding."""
+        words = bernoulli_words((like.size + 7) // 8, chance, source)
+        bits = words.view(np.uint8)[: like.size].reshape(like.shape).copy()
+        bits[:, -1] &= 255 ^ padding(self.bits)
+        return bits
+
+    def read(self, reports: Any) -> Packed:
+        """Return reports or permanent responses as packed bits, from those or from texts."""
+        return read_sets(reports, self.bits)
+
+    # Server
+
+    def aggregator(self) -> PatternCounts:
+        """Return an empty counter of patterns; those of many machines can be merged."""
+        return PatternCounts(self)
+
+    def estimate(self, reports: Any, population: bool = False) -> JointEstimate:
+        """Return the joint distribution from one report of every user.
+
+        Raises
+        ------
+        DataError
+            When there are no reports, or one of another number of bits.
+        """
+        counter = self.aggregator()
+        counter.update(reports)
+        return counter.estimate(population)
+
+    def estimate_linked(self, tables: Sequence[Any], population: bool = False) -> JointEstimate:
+        """Return the joint distribution from several reports of every user.
+
+        Parameters
+        ----------
+        tables : sequence
+            One table of reports a request, each with the same users in the same order.
+        population : bool
+
+        Raises
+        ------
+        DataError
+            When the tables differ in length or contradict each other.
+
+        Examples
+        --------
+        >>> mechanism = JointResponse.of([2, 2], 9.0, f=0.2, q=0.75, p=0.25, reports=3)
+        >>> clients = mechanism.remember([[0, 1]] * 500 + [[1, 0]] * 500, rng=1)
+        >>> estimate = mechanism.estimate_linked([clients.report(rng=seed) for seed in (1, 2, 3)])
+        >>> estimate.users, estimate.linked
+        (1000, 3)
+        """
+        read = [self.read(table) for table in tables]
+        ones, counts = linked_counts(read, self.bits, self.weights)
+        if len(read) == 1:
+            return self.estimate(read[0], population)
+        return JointEstimate(self, ones, counts, population, linked=len(read))
+
+    def require_estimable(self) -> None:
+        """Raise EstimationError when reports say nothing to speak of."""
+        prospect = self.forecast()
+        if not prospect.possible:
+            raise EstimationError(
+                f"{prospect}; collect with another mechanism, or on purpose with anyway=True"
+            )
+
+    # Accuracy
+
+    @cached_property
+    def spreads(self) -> tuple[float, float]:
+        """The variances of a debiased bit where the true one is 1, and where it is 0."""
+        own, other = self.shares
+        return tuple(float(share * (1 - share) / (own - other) ** 2) for share in (own, other))  # type: ignore[return-value]
+
+    def joint_variance(self, view: Sequence[int] | None = None) -> float:
+        """Return users times the variance of the unbiased estimates, summed over all cells of a view.
+
+        It is prod_j (1 + s1 + (k_j - 1) s0) - 1 with the variances s1 and s0 of a debiased bit, whatever the
+        joint distribution.
+        """
+        places = range(self.attributes.count) if view is None else view
+        own, other = self.spreads
+        return math.prod(1.0 + own + (self.attributes.sizes[place] - 1) * other for place in places) - 1.0
+
+    def forecast(self, users: int = USERS) -> Forecast:
+        """Return the standard error of the share of a value of one attribute with so many users."""
+        count = integer("users", users, 1)
+        own, other = self.spreads
+        size = max(self.attributes.sizes)
+        typical = (own + (size - 1) * other) / size
+        return Forecast.of_shares(
+            count,
+            math.sqrt(max(own, other) / count),
+            math.sqrt(typical / count),
+            "for one attribute, if all its values are equally frequent",
+        )
+
+    # Tables
+
+    def operations(self) -> tuple[Operation, ...]:
+        """Return ``randomize``, ``remember``, ``report`` and ``estimate``."""
+        return joint_operations(self)
+
+    def for_data(self, intake: Intake, ranges: Sequence[tuple[float, float]] = ()) -> Self:
+        """Return the mechanism for columns of a file, which become the attributes' names."""
+        if ranges:
+            raise ParameterError("range: one-hot reports take no numbers; leave it out")
+        self.require_missing(intake.missing)
+        made = self
+        if intake.columns:
+            if len(intake.columns) != self.attributes.count:
+                given, wanted = len(intake.columns), self.attributes.count
+                raise ParameterError(f"columns: {given} names for {wanted} attributes; name one each")
+            content = self.content()
+            content["attributes"]["names"] = list(intake.columns)
+            made = type(self).from_content(content)
+        made.intake = intake
+        return made
+
+    def require_missing(self, rule: str) -> None:
+        """Raise ParameterError when missing values are to be a category that no attribute has."""
+        known = any(MISSING_CATEGORY in (labels.names or ()) for labels in self.attributes.labels)
+        if rule == "category" and not known:
+            raise ParameterError(
+                f"missing: no attribute has a category '{MISSING_CATEGORY}'; build with that label, or drop "
+                "such rows"
+            )
+
+    # Certificates and file
+
+    def audit(self) -> RepeatedAudit:
+        """Return the exact audit of the weights: one report, all reports, any number of them."""
+        return audit_repeated(
+            self.weights, self.attributes.count, self.reports, self.epsilon, self.report_epsilon
+        )
+
+    def certificates(self) -> tuple[Certificate, ...]:
+        """Return the exact certificates of privacy and of the weights' total."""
+        return self.audit().certificate(), Certificate("normalization", True, True, {"total": f"2**{BITS}"})
+
+    def _figures(self) -> str:
+        count = "" if self.reports == 1 else f", {self.reports} reports"
+        f, q, p = (share / TOTAL for share in (2 * self.weights.flip, self.weights.keep, self.weights.add))
+        chances = f"f={f:g}, q={q:g}, p={p:g}"
+        return f"{self.attributes.count} attributes, {chances}, epsilon={self.epsilon:g}{count}"
+
+    def content(self) -> dict[str, Any]:
+        """Return attributes, promises and weights as plain values."""
+        return {
+            "attributes": self.attributes.as_json(),
+            "epsilon": self.epsilon,
+            "report_epsilon": self.report_epsilon,
+            "reports": self.reports,
+            "total": TOTAL,
+            "flip": self.weights.flip,
+            "keep": self.weights.keep,
+            "add": self.weights.add,
+        }
+
+    @classmethod
+    def from_content(cls, content: Mapping[str, Any]) -> Self:
+        """Build the mechanism from plain values, auditing it again."""
+        require_total(content)
+        given = {name: value for name, value in content.items() if name not in ("total", "attributes")}
+        named = {key: content["attributes"][key] for key in ("sizes", "names", "labels")}
+        return cls(Attributes(**named), **given)
+
+
+def channel(f: Any, q: Any, p: Any) -> tuple[Fraction, Fraction, Fraction]:
+    """Return the paper's parameters exactly, or raise ParameterError where they say nothing.
+
+    Examples
+    --------
+    >>> channel(0.5, 0.75, 0.5)
+    (Fraction(1, 2), Fraction(3, 4), Fraction(1, 2))
+    """
+    read = {name: rational(name, value) for name, value in (("f", f), ("q", q), ("p", p))}
+    for name, value in read.items():
+        if not 0 <= value <= 1:
+            raise ParameterError(f"{name}: {float(value):g} is outside [0, 1]; give a probability")
+    if read["f"] == 1:
+        raise ParameterError("f: with 1 the permanent response is pure noise; give a number below 1")
+    if read["p"] >= read["q"]:
+        raise ParameterError(
+            f"p, q: p = {float(read['p']):g} is not below q = {float(read['q']):g}; a reported 1 has to be "
+            "more likely for a true one"
+        )
+    return read["f"], read["q"], read["p"]

@@ -1,0 +1,103 @@
+"""A table of joint shares: the most likely ones, the unbiased ones, and their errors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.text import table
+from mechdesign.mechanisms.intervals import NormalLimits, tail_of
+
+Array = NDArray[np.float64]
+
+MOST_ROWS = 60
+"""Cells that are printed: those of the largest shares where there are more."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class JointTable:
+    """Shares of the cells of some attributes, on request given others, whose axes come last.
+
+    Attributes
+    ----------
+    attributes, given : tuple of str
+    values : tuple of tuple of str
+        The names of the values on each axis.
+    value : array
+        The most likely shares.
+    bootstrap_error : array or None
+        Their standard errors by the bootstrap, if asked for.
+    unbiased, standard_error : array
+        The unbiased estimates (for conditionals, quotients of two) and their standard errors; NaN where
+        there are none.
+    users : int
+    gap : float
+        By how much at most the log-likelihood per user of the joint distribution is below the maximum.
+    """
+
+    attributes: tuple[str, ...]
+    given: tuple[str, ...]
+    values: tuple[tuple[str, ...], ...]
+    value: Array
+    bootstrap_error: Array | None
+    unbiased: Array
+    standard_error: Array
+    users: int
+    gap: float
+
+    def interval(self, level: float = 0.95) -> tuple[Array, Array]:
+        """Return the ends of confidence intervals around the unbiased estimates."""
+        down, up = NormalLimits(self.standard_error).distances(tail_of(level, 1))
+        return self.unbiased - down, self.unbiased + up
+
+    @property
+    def title(self) -> str:
+        """What the shares are of."""
+        head = " x ".join(self.attributes)
+        return head if not self.given else f"{head} given {' x '.join(self.given)}"
+
+    def __repr__(self) -> str:
+        return f"JointTable({self.title}: {self.value.size} cells, {self.users} reports)"
+
+    def __str__(self) -> str:
+        low, high = self.interval()
+        columns = [self.value, self.bootstrap_error, self.unbiased, self.standard_error, low, high]
+        names = ["likeliest", "bootstrap", "unbiased", "std.error", "95% low", "95% high"]
+        shown = [
+            (name, column.ravel()) for name, column in zip(names, columns, strict=True) if column is not None
+        ]
+        order = np.arange(self.value.size)
+        if len(order) > MOST_ROWS:
+            order = np.sort(np.argsort(-np.nan_to_num(self.value.ravel()), kind="stable")[:MOST_ROWS])
+        cells = list(product(*self.values))
+        rows = [[*cells[cell], *(_figure(column[cell]) for _, column in shown)] for cell in order.tolist()]
+        header = [*self.attributes, *(f"given {name}" for name in self.given), *(name for name, _ in shown)]
+        rest = self.value.size - len(order)
+        more = f"\n... and {rest} more cells of smaller shares" if rest else ""
+        head = f"{self.title}: {self.users} reports, log-likelihood within {self.gap:.1e} of the maximum"
+        return f"{head}\n{table(header, rows)}{more}"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the table as plain values."""
+        low, high = self.interval()
+        return {
+            "attributes": list(self.attributes),
+            "given": list(self.given),
+            "values": [list(names) for names in self.values],
+            "users": self.users,
+            "gap": self.gap,
+            "value": self.value,
+            "bootstrap_error": self.bootstrap_error,
+            "unbiased": self.unbiased,
+            "standard_error": self.standard_error,
+            "low": low,
+            "high": high,
+        }
+
+
+def _figure(number: float) -> str:
+    return "-" if np.isnan(number) else f"{number:.5f}"

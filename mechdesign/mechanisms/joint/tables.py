@@ -1,0 +1,244 @@
+"""Tables of one-hot reports: people's columns in, one column of reports out; joint distributions from it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from mechdesign.core.errors import DataError, ParameterError
+from mechdesign.core.randomness import BitSource, Rng, bit_source
+from mechdesign.core.tables import Block, Source
+from mechdesign.mechanisms.collecting import (
+    Reporting,
+    located,
+    marked,
+    report_column,
+    require_columns,
+    require_data,
+)
+from mechdesign.mechanisms.joint.estimate import JointEstimate
+from mechdesign.mechanisms.joint.table import JointTable
+from mechdesign.mechanisms.labels import Codes
+from mechdesign.mechanisms.marginals.attributes import Attributes
+from mechdesign.mechanisms.operations import (
+    ANYWAY,
+    COLUMN,
+    POPULATION,
+    SEED,
+    UNMARKED,
+    Column,
+    Operation,
+    Option,
+    Settings,
+)
+from mechdesign.mechanisms.oracles.packed import Packed, as_texts, width
+
+REPORT, PERMANENT = "report", "permanent"
+
+MARGINAL = Option("marginal", "texts", "a marginal: attributes separated by commas; once for each")
+GIVEN = Option("given", "text", "attributes separated by commas: the marginals are given these")
+JOINT = Option("joint", "text", "use these attributes only, separated by commas; all by default")
+LINKED = Option("linked", "flag", "the files hold further reports of the same users, in the same order")
+BOOTSTRAP = Option("bootstrap", "whole number", "resamplings for errors of the most likely shares")
+
+
+class Collecting(Reporting, Protocol):
+    """What tables need of the mechanism."""
+
+    attributes: Attributes
+
+    @property
+    def bits(self) -> int:
+        """The bits of a report."""
+
+    def require_estimable(self) -> None:
+        """Raise when nothing could be estimated."""
+
+    def draw_permanent(self, codes: Codes, source: BitSource) -> Packed:
+        """Return the permanent bits of values."""
+
+    def draw_reports(self, permanent: Packed, source: BitSource) -> Packed:
+        """Return reports for permanent bits."""
+
+    def read(self, reports: Any) -> Packed:
+        """Return packed bits, from those or from texts."""
+
+    def estimate_linked(self, tables: Sequence[Any], population: bool = False) -> JointEstimate:
+        """Return the estimate from several reports of every user."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class JointTables:
+    """The tables that were asked for, one under the other."""
+
+    found: tuple[JointTable, ...]
+
+    def __str__(self) -> str:
+        return "\n\n".join(map(str, self.found))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return them as plain values."""
+        return {"tables": [table.as_json() for table in self.found]}
+
+
+def kept_mark(fingerprint: str) -> str:
+    """Return what marks permanent responses: no report's mark, so that neither is taken for the other."""
+    return hashlib.sha256(f"permanent {fingerprint}".encode()).hexdigest()
+
+
+def joint_operations(mechanism: Collecting) -> tuple[Operation, ...]:
+    """Return ``randomize``, ``remember``, ``report`` and ``estimate``."""
+    names = mechanism.attributes.shown()
+    listed = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
+    takes = Column("columns", f"a value each: {listed}", any_name=True)
+    text = f"'x' and {2 * width(mechanism.bits)} hexadecimal digits: a bit a value"
+    report = Column(marked(REPORT, mechanism.fingerprint), text)
+    kept = Column(marked(PERMANENT, kept_mark(mechanism.fingerprint)), f"to be kept by the client, {text}")
+    return (
+        Operation(
+            "randomize",
+            "one report for each row, once: the permanent response is forgotten",
+            (takes,),
+            (report,),
+            lambda sources, settings: _from_data(mechanism, sources, settings, forget=True),
+            (COLUMN, ANYWAY, SEED),
+        ),
+        Operation(
+            "remember",
+            "the permanent response of each row, to be kept and reported from",
+            (takes,),
+            (kept,),
+            lambda sources, settings: _from_data(mechanism, sources, settings, forget=False),
+            (COLUMN, ANYWAY, SEED),
+        ),
+        Operation(
+            "report",
+            "a report for each permanent response; every time anew",
+            (kept,),
+            (report,),
+            lambda sources, settings: _reported(mechanism, sources, settings),
+            (SEED,),
+        ),
+        Operation(
+            "estimate",
+            "the joint distribution, marginals and conditionals, with errors; one report a user, or linked",
+            (report,),
+            (),
+            lambda sources, settings: _estimated(mechanism, sources, settings),
+            (MARGINAL, GIVEN, JOINT, BOOTSTRAP, LINKED, POPULATION, UNMARKED),
+            several=True,
+        ),
+    )
+
+
+# Clients
+
+
+def _from_data(
+    mechanism: Collecting, sources: Sequence[Source], settings: Settings, forget: bool
+) -> Iterator[Block]:
+    if not settings["anyway"]:
+        mechanism.require_estimable()
+    (source,) = sources
+    columns = _data_columns(mechanism, source, settings)
+    bits = _bits(mechanism, settings["seed"])
+    fingerprint = mechanism.fingerprint
+    name = marked(REPORT, fingerprint) if forget else marked(PERMANENT, kept_mark(fingerprint))
+    for block in source.blocks(columns):
+        parts = []
+        for column, labels in zip(columns, mechanism.attributes.labels, strict=True):
+            with located(source, column):
+                parts.append(labels.encode(block[column], "values"))
+        made = mechanism.draw_permanent(np.stack(parts, axis=1), bits)
+        yield {name: as_texts(mechanism.draw_reports(made, bits) if forget else made)}
+
+
+def _bits(mechanism: Collecting, seed: Rng) -> BitSource:
+    return bit_source(mechanism.seeded(seed))
+
+
+def _reported(mechanism: Collecting, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+    (source,) = sources
+    kept = marked(PERMANENT, kept_mark(mechanism.fingerprint))
+    found = [name for name in source.columns if name.casefold().strip() == kept]
+    if len(found) != 1:
+        raise DataError(
+            f"{source.name}: has no column {kept}; name a file that 'remember' of this mechanism wrote"
+        )
+    require_columns(source, found)
+    bits = _bits(mechanism, settings["seed"])
+    for block in source.blocks(found):
+        with located(source, found[0]):
+            permanent = mechanism.read(block[found[0]])
+        yield {
+            marked(REPORT, mechanism.fingerprint): as_texts(mechanism.draw_reports(permanent, bits)),
+        }
+
+
+def _data_columns(mechanism: Collecting, source: Source, settings: Settings) -> list[str]:
+    """Return the columns in the order of the attributes: those named, or those of the attributes' names."""
+    names = mechanism.attributes.names
+    given = settings["column"] or mechanism.data_columns or (names if names is not None else source.columns)
+    columns = list(given)
+    require_data(source, columns)
+    if names is not None:
+        if set(names) != set(columns):
+            raise DataError(
+                f"{source.name}: the columns are {', '.join(columns)}, the mechanism's attributes "
+                f"{', '.join(names)}; name these with --column"
+            )
+        return list(names)
+    if len(columns) != mechanism.attributes.count:
+        raise DataError(
+            f"{source.name}: {len(columns)} columns for {mechanism.attributes.count} attributes; "
+            "name one each with --column"
+        )
+    return columns
+
+
+# Server
+
+
+def _estimated(mechanism: Collecting, sources: Sequence[Source], settings: Settings) -> JointTables:
+    found = _linked(mechanism, sources, settings) if settings["linked"] else None
+    if found is None:
+        server = mechanism.aggregator()
+        for source in sources:
+            column = report_column(source, settings, mechanism)
+            for block in source.blocks([column]):
+                with located(source, column):
+                    server.update(block[column])
+        found = server.estimate(population=bool(settings["population"]))
+    if settings["joint"]:
+        found = found.over(_names(settings["joint"], mechanism.attributes))
+    asked = [_names(text, mechanism.attributes) for text in settings["marginal"] or []]
+    bootstrap = settings["bootstrap"] or 0
+    if settings["given"]:
+        if not asked:
+            raise ParameterError("--given: name the attributes it is for with --marginal")
+        given = _names(settings["given"], mechanism.attributes)
+        return JointTables(tuple(found.conditional(places, given, bootstrap) for places in asked))
+    return JointTables(tuple(found.marginal(places, bootstrap) for places in asked or [list(found.view)]))
+
+
+def _linked(mechanism: Collecting, sources: Sequence[Source], settings: Settings) -> JointEstimate:
+    """Return the estimate from files with reports of the same users."""
+    tables = []
+    for source in sources:
+        column = report_column(source, settings, mechanism)
+        parts = []
+        for block in source.blocks([column]):
+            with located(source, column):
+                parts.append(mechanism.read(block[column]))
+        tables.append(np.concatenate(parts))
+    return mechanism.estimate_linked(tables, bool(settings["population"]))
+
+
+def _names(text: str, attributes: Attributes) -> list[Any]:
+    """Return the attributes that a text lists; a name may hold commas when it stands alone."""
+    names = [text] if text in attributes.shown() else [part.strip() for part in text.split(",")]
+    return list(attributes.positions(names))

@@ -1,0 +1,74 @@
+"""The formula where all noise is drawn anew: a single report, or promises that R single ones already keep.
+
+Any two reports of a user have a covariance >= 0 (both come from the kept bit), so the variance of the mean of
+R is at least that of one divided by R; and one report with likelihood ratio E has at least 4 E / (E - 1)^2,
+which q = 1/2, p = 1/(E + 1), f = 0 attain (Wang et al. 2017).
+"""
+
+from __future__ import annotations
+
+from mechdesign.core.method import Method, Outcome
+from mechdesign.problems.joint.collection.problem import JointCollection, impossible
+
+SAFETY = 1e-12
+"""More than the roundings of the formula, relative."""
+
+
+def run(problem: JointCollection) -> Outcome:
+    """Return f = 0, q = 1/2 and p = 1/(E + 1) with E that of one report on one attribute."""
+    reason = impossible(problem)
+    if reason is not None:
+        return Outcome(status="infeasible", solver="formula", message=reason)
+    variables = {"f": 0.0, "q": 0.5, "p": 1.0 / (problem.report_ratio + 1.0)}
+    return Outcome(
+        status="optimal",
+        variables=variables,
+        bound=lower_bound(problem),
+        bound_source="the likelihood ratio of one report",
+        solver="formula",
+    )
+
+
+def lower_bound(problem: JointCollection) -> float:
+    """Return what the value is at least: all reports' ratio bounds it, and so does one report's divided by R.
+
+    Examples
+    --------
+    >>> round(lower_bound(JointCollection(attributes=[2, 2], epsilon=2.0)), 6)
+    14.730778
+    """
+    each = max(least(problem.ratio), least(problem.report_ratio) / problem.reports)
+    return problem.bits * each * (1.0 - SAFETY)
+
+
+def least(ratio: float) -> float:
+    """Return 4 E / (E - 1)^2: no unbiased estimate from data of this likelihood ratio has less variance.
+
+    Examples
+    --------
+    >>> least(3.0)
+    3.0
+    """
+    return 4.0 / (ratio - 2.0 + 1.0 / ratio)
+
+
+def why_not(problem: JointCollection) -> str | None:
+    """Say why it does not apply, if so."""
+    single = problem.reports == 1
+    enough = (
+        problem.report_epsilon is not None and problem.reports * problem.report_epsilon <= problem.epsilon
+    )
+    if single or enough or impossible(problem) is not None:
+        return None
+    return "several reports that together say more than epsilon need noise that is kept"
+
+
+METHOD = Method(
+    name="closed-form",
+    problem=JointCollection,
+    kind="analytic",
+    preference=10,
+    summary="fresh noise alone: q = 1/2, p = 1/(e^(epsilon/d) + 1)",
+    run=run,
+    why_not=why_not,
+)

@@ -1,0 +1,203 @@
+"""The problem ``joint-collection``: how much noise to keep, and how much to draw anew for every report."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.errors import CertificateError, ParameterError
+from mechdesign.core.problem import Candidate, Problem, Sense, Variables
+from mechdesign.core.randomness import TOTAL
+from mechdesign.core.validation import integer, privacy_epsilon
+from mechdesign.mechanisms.joint import JointResponse
+from mechdesign.mechanisms.marginals.attributes import Attributes
+from mechdesign.problems.joint.collection.variances import coordinates, least_flip, variance
+
+OPTIMALITY = 1e-4
+"""What runs is certified optimal when its variance is above the bound by less than this part of it."""
+
+LEAST, LARGEST = 1e-6, 300.0
+"""Epsilon of one attribute: below, variances are beyond 10^12; above, they are below 10^-120."""
+
+MOST_REPORTS = 10_000
+"""Reports times attributes: the exact audit raises integers of 62 bits to their power."""
+
+
+@dataclass(frozen=True, repr=False)
+class JointCollection(Problem[JointResponse]):
+    r"""The noise of one-hot reports on several attributes with the least variance.
+
+    ::
+
+        minimise    n sum over all bits of Var(debiased frequency of the bit, over R reports), at frequency 0
+        over        f (kept bits become 1 with f/2, 0 with f/2), q and p (reporting 1 for a kept 1, a kept 0)
+        subject to  R reports of a user are epsilon-private, and each single one report_epsilon-private
+
+    Parameters
+    ----------
+    attributes : sequence of int
+        How many values each attribute has, at least 2.
+    epsilon : float
+        For all reports of a user together. With 0 the problem is infeasible.
+    report_epsilon : float, optional
+        For every single report; no limit of its own by default.
+    reports : int
+        How often a user reports, R.
+    labels : sequence, optional
+        For each attribute the names of its values, or None where they are the numbers from 0.
+
+    Raises
+    ------
+    ParameterError
+        Naming the field, what is wrong and the remedy.
+
+    Notes
+    -----
+    Source: Chu, Long, Liu (2022), algorithm 1, which fixes q = 0.75 and p = 0.5 and varies f.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> solution = md.solve(md.JointCollection(attributes=[2, 3], epsilon=2.0))
+    >>> {name: round(value, 6) for name, value in solution.variables.items()}
+    {'f': 0.0, 'q': 0.5, 'p': 0.268941}
+    >>> round(solution.value, 6), solution.status  # 5 bits, each 4 e / (e - 1)^2
+    (18.413472, 'optimal')
+    """
+
+    name: ClassVar[str] = "joint-collection"
+    sense: ClassVar[Sense] = "min"
+    summary: ClassVar[str] = (
+        "noise that is kept and noise drawn anew, for one-hot reports on several attributes"
+    )
+
+    attributes: Sequence[int]
+    epsilon: float
+    report_epsilon: float | None = None
+    reports: int = 1
+    labels: Sequence[Sequence[str] | None] | None = None
+
+    def __post_init__(self) -> None:
+        try:
+            made = Attributes(self.attributes, None, self.labels)
+        except ParameterError as error:
+            raise ParameterError(str(error).replace("sizes:", "attributes:", 1)) from None
+        self._set("attributes", made.sizes)
+        if self.labels is not None:
+            self._set("labels", tuple(names.names for names in made.labels))
+        for field in ("epsilon", "report_epsilon"):
+            given = getattr(self, field)
+            if given is not None:
+                self._set(field, self._budget(field, given))
+        self._set("reports", integer("reports", self.reports, 1, MOST_REPORTS))
+        if self.reports * made.count > MOST_REPORTS:
+            raise ParameterError(
+                f"reports: {self.reports} of {made.count} attributes; their product is {MOST_REPORTS} at most"
+            )
+
+    def _budget(self, field: str, value: Any) -> float:
+        epsilon = privacy_epsilon(value, field)
+        each = epsilon / len(self.attributes)
+        if epsilon and not LEAST <= each <= LARGEST:
+            raise ParameterError(
+                f"{field}: {epsilon:g} is {each:.3g} for each attribute; give {LEAST:g} to {LARGEST:g} each"
+            )
+        return epsilon
+
+    def _set(self, field: str, value: Any) -> None:
+        object.__setattr__(self, field, value)
+
+    # What the promises mean for one attribute
+
+    @property
+    def bits(self) -> int:
+        """The bits of a report."""
+        return sum(self.attributes)
+
+    @property
+    def ratio(self) -> float:
+        """The largest likelihood ratio of all reports on one attribute: e^(epsilon/d)."""
+        return math.exp(self.epsilon / len(self.attributes))
+
+    @property
+    def report_ratio(self) -> float:
+        """The same for one report: never above that of all."""
+        epsilon = self.epsilon if self.report_epsilon is None else min(self.epsilon, self.report_epsilon)
+        return math.exp(epsilon / len(self.attributes))
+
+    def least_flip(self, x: Any, y: Any) -> Any:
+        """Return the least f/2 that keeps both promises, for arrays of p/q and (1-q)/(1-p)."""
+        every = least_flip(x, y, self.ratio, self.reports)
+        return np.maximum(every, least_flip(x, y, self.report_ratio, 1))
+
+    # Judging candidates
+
+    def objective(self, variables: Variables) -> float:
+        """Return users times the sum of the variances of all bits, at frequency 0."""
+        f, q, p = (float(variables[name]) for name in ("f", "q", "p"))
+        if not (0.0 <= f < 1.0 and 0.0 <= p < q <= 1.0):
+            return math.inf
+        x, y = coordinates(q, p)
+        point = [np.asarray(value) for value in (f / 2, x, y)]
+        return self.bits * float(variance(point[0], point[1], point[2], self.reports))
+
+    def residuals(self, variables: Variables) -> dict[str, float]:
+        """Return by how much f/2 is below what the promises need."""
+        f, q, p = (float(variables[name]) for name in ("f", "q", "p"))
+        x, y = coordinates(q, p)
+        return {"privacy": max(0.0, float(self.least_flip(np.float64(x), np.float64(y))) - f / 2)}
+
+    def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
+        """Return the exact privacy of what would run, and its optimality."""
+        mechanism = self.mechanism(solution)
+        return (*mechanism.certificates(), self._optimality(solution, self.deployed(mechanism)))
+
+    def deployed(self, mechanism: JointResponse) -> float:
+        """Return the value of the very weights that run."""
+        weights = mechanism.weights
+        f, q, p = (2 * weights.flip / TOTAL, weights.keep / TOTAL, weights.add / TOTAL)
+        return self.objective({"f": f, "q": q, "p": p})
+
+    def _optimality(self, solution: Candidate, deployed: float) -> Certificate:
+        if solution.bound is None:
+            return Certificate("optimality", False, False, note="no bound is known")
+        excess = deployed / solution.bound - 1.0
+        figures = {"gap": solution.gap, "deployed_value": deployed, "relative_excess": excess}
+        note = f"bound from {solution.bound_source}"
+        return Certificate("optimality", excess <= OPTIMALITY, False, figures, note=note)
+
+    # From a solution to something that runs
+
+    def mechanism(self, solution: Candidate) -> JointResponse:
+        """Return the mechanism with integer weights: rounded to the private side, and audited exactly."""
+        f, q, p = (float(solution.variables[name]) for name in ("f", "q", "p"))
+        attributes = Attributes(self.attributes, None, self.labels)
+        refused = CertificateError("channel: no weights near the solution keep the promises")
+        for step in (2.0**-58, 2.0**-52, 2.0**-46, 2.0**-40):  # the formulas are rounded: a little more noise
+            flip = math.ceil((f / 2 + step) * TOTAL) if f > 0.0 else 0
+            keep, add = q * (1.0 - step) if q < 1.0 else q, p * (1.0 + step)
+            try:
+                return JointResponse(
+                    attributes,
+                    self.epsilon,
+                    flip,
+                    math.floor(keep * TOTAL),
+                    math.ceil(add * TOTAL),
+                    self.reports,
+                    self.report_epsilon,
+                )
+            except CertificateError as error:
+                refused = error
+        raise refused
+
+
+def impossible(problem: JointCollection) -> str | None:
+    """Return why no reports at all say anything, if so."""
+    if problem.epsilon == 0.0 or problem.report_epsilon == 0.0:
+        return "with epsilon = 0 reports say nothing; give a larger epsilon"
+    return None

@@ -1,0 +1,104 @@
+"""Further numbers of a collection: what reports reveal, the paper's epsilons, and reports of joint cells."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from mechdesign.core.problem import Candidate
+from mechdesign.core.randomness import TOTAL
+from mechdesign.problems.joint.collection.closed_form import lower_bound
+from mechdesign.problems.joint.collection.problem import JointCollection
+
+MOST_EXPONENT = 300.0
+
+
+def quantities(problem: JointCollection, solution: Candidate) -> dict[str, Any]:
+    """Return exact privacy losses, the paper's, and sums of variances over all joint cells.
+
+    ``one_report``, ``all_reports`` and ``any_number`` are the least epsilons, exactly from the weights;
+    ``printed_permanent`` is 2 d ln((2-f)/f), ``printed_report`` ln(q*(1-p*)/(p*(1-q*))) as printed, and
+    ``printed_sum`` their sum. ``joint_variance`` is users times the variance of the unbiased estimates from
+    one report, summed over all joint cells; ``direct_response`` and ``direct_unary`` are the same for
+    randomized response and for optimised unary encoding on the joint cells, at the epsilon of one report;
+    ``singles_direct`` is what the better of these has for ``value``: the bits of single attributes, as sums
+    of joint cells.
+    """
+    mechanism = problem.mechanism(solution)
+    audit, weights, d = mechanism.audit(), mechanism.weights, len(problem.attributes)
+    half = weights.flip / TOTAL
+    own, other = (float(share) for share in mechanism.shares)
+    permanent = math.inf if half == 0.0 else 2.0 * d * math.log((1.0 - half) / half)
+    report = math.log(own * (1.0 - other) / (other * (1.0 - own)))
+    cells = math.prod(problem.attributes)
+    budget = d * math.log(problem.report_ratio)
+    joint, direct = mechanism.joint_variance(), direct_response(cells, budget)
+    return {
+        "one_report": audit.one_report,
+        "all_reports": audit.true_epsilon,
+        "any_number": audit.any_reports,
+        "printed_permanent": permanent,
+        "printed_report": report,
+        "printed_sum": permanent + report,
+        "printed_report_covers_a_report": audit.one_report <= report * (1.0 + 1e-12),
+        "printed_sum_covers_any_number": audit.any_reports <= (permanent + report) * (1.0 + 1e-12),
+        "printed_sum_is_attained": math.isclose(audit.any_reports, permanent + report, rel_tol=1e-9),
+        "excess": solution.value / lower_bound(problem) - 1.0,
+        "joint_variance": joint,
+        "direct_response": direct,
+        "direct_unary": direct_unary(cells, budget),
+        "joint_over_direct": joint / direct,
+        "singles_direct": singles_direct(problem.attributes, budget),
+        "singles_over_direct": solution.value / singles_direct(problem.attributes, budget),
+        "joint_is_better": joint < direct,
+        "standard_error_at_10000": math.sqrt(solution.value / problem.bits / 10_000),
+    }
+
+
+def direct_response(cells: int, epsilon: float) -> float:
+    """Return users times the variance of randomized response on the joint cells, summed over all cells.
+
+    Examples
+    --------
+    >>> round(direct_response(2, math.log(3.0)), 12)  # 2 * (3/4)(1/4) / (1/2)^2
+    1.5
+    """
+    w = math.exp(-min(epsilon, MOST_EXPONENT))
+    own = 1.0 / (1.0 + (cells - 1) * w)
+    other = w * own
+    return (own * (1.0 - own) + (cells - 1) * other * (1.0 - other)) / (own - other) ** 2
+
+
+def singles_direct(sizes: Sequence[int], epsilon: float) -> float:
+    """Return users times the variances of all bits of single attributes, from one report of the joint cell.
+
+    At frequency 0: randomized response has q (1 - q) / (p - q)^2 with the share q of the reports that fall
+    into a value's cells by chance, unary encoding the sum over these cells of 4 e / (e - 1)^2. The better one
+    counts.
+
+    Examples
+    --------
+    >>> round(singles_direct([2, 2], math.log(3.0)), 12)  # 4 bits, each (1/3)(2/3)/(1/3)^2 = 2
+    8.0
+    """
+    cells = math.prod(sizes)
+    w = math.exp(-min(epsilon, MOST_EXPONENT))
+    own = 1.0 / (1.0 + (cells - 1) * w)
+    chances = [w * own * (cells // size) for size in sizes]
+    gain = (own * (1.0 - w)) ** 2
+    response = sum(size * share * (1.0 - share) / gain for size, share in zip(sizes, chances, strict=True))
+    unary = len(sizes) * cells * 4.0 * w / (1.0 - w) ** 2
+    return min(response, unary)
+
+
+def direct_unary(cells: int, epsilon: float) -> float:
+    """Return the same for optimised unary encoding: the own bit with 1/2, others with 1/(e^epsilon + 1).
+
+    Examples
+    --------
+    >>> round(direct_unary(2, math.log(3.0)), 12)  # (1/4 + 3/16) / (1/4)^2
+    7.0
+    """
+    other = 1.0 / (math.exp(min(epsilon, MOST_EXPONENT)) + 1.0)
+    return (0.25 + (cells - 1) * other * (1.0 - other)) / (0.5 - other) ** 2

@@ -1,0 +1,1 @@
+"""The problem ``joint-distribution``: the most likely joint distribution, given reports."""

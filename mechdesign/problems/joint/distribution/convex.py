@@ -1,0 +1,47 @@
+"""The convex program as it stands, by an interior-point solver: for few cells, to keep the others honest."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mechdesign.core.method import Method, Outcome
+from mechdesign.problems.joint.distribution.outcomes import outcome
+from mechdesign.problems.joint.distribution.problem import JointDistribution
+
+MOST_NUMBERS = 400_000
+"""Numbers of the matrix of reports by cells."""
+
+
+def run(problem: JointDistribution) -> Outcome:
+    """Maximise the mean of ln(A P) over the simplex with cvxpy; A has a row of chances for each report."""
+    import cvxpy
+
+    from mechdesign.solvers.convex import solve_convex
+
+    model = problem.model
+    rows = model.columns(np.arange(model.cells), np.arange(len(model.counts)))
+    point = cvxpy.Variable(model.cells, nonneg=True)
+    gain = (model.counts / model.users) @ cvxpy.log(rows @ point)
+    result = solve_convex(cvxpy.Problem(cvxpy.Maximize(gain), [cvxpy.sum(point) == 1.0]))
+    if result.status == "failed" or point.value is None:
+        return Outcome(status="failed", solver=result.solver, message=result.message)
+    return outcome(problem, np.maximum(point.value, 0.0), result.solver)
+
+
+def why_not(problem: JointDistribution) -> str | None:
+    """Say why it does not apply, if so."""
+    numbers = len(problem.model.counts) * problem.model.cells
+    if numbers > MOST_NUMBERS:
+        return f"its matrix has {numbers} numbers; {MOST_NUMBERS} at most"
+    return None
+
+
+METHOD = Method(
+    name="convex",
+    problem=JointDistribution,
+    kind="numeric",
+    preference=20,
+    summary="the convex program by an interior-point solver, for few cells",
+    run=run,
+    why_not=why_not,
+)

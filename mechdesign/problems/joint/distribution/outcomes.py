@@ -1,0 +1,30 @@
+"""What methods hand back: the distribution, and the bound that its own likelihood ratios prove."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.method import Outcome
+from mechdesign.problems.joint.distribution.problem import GAP, JointDistribution
+
+Array = NDArray[np.float64]
+
+
+def outcome(
+    problem: JointDistribution, distribution: Array, solver: str, notes: Mapping[str, Any] | None = None
+) -> Outcome:
+    """Return a distribution: ``optimal`` where its largest likelihood ratio proves it, else ``feasible``."""
+    distribution = distribution / distribution.sum()
+    judged = problem.judge({"distribution": distribution})
+    return Outcome(
+        status="optimal" if judged.ratio <= 1.0 + GAP else "feasible",
+        variables={"distribution": distribution},
+        bound=judged.bound,
+        bound_source="the largest mean likelihood ratio of a cell",
+        solver=solver,
+        notes={"largest_ratio": judged.ratio, **(notes or {})},
+    )

@@ -1,0 +1,263 @@
+"""The problem ``joint-distribution``: the most likely joint distribution, given one-hot reports."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.errors import DataError, ParameterError, UnknownNameError, suggestion
+from mechdesign.core.numbers import wholes
+from mechdesign.core.parameters import call_named
+from mechdesign.core.problem import Candidate, Problem, Sense, Variables
+from mechdesign.mechanisms.base import Mechanism
+from mechdesign.mechanisms.joint import Likelihood, Maximum, judged
+from mechdesign.mechanisms.joint.layout import Codes, Packed, bits_of, grouped
+from mechdesign.mechanisms.joint.response import channel
+from mechdesign.mechanisms.marginals.attributes import Attributes
+from mechdesign.problems.joint.distribution.reports import GENERATORS, FileReports, SimulatedReports
+
+Array = NDArray[np.float64]
+
+GAP = 1e-6
+"""A distribution is certified optimal when no cell has a mean likelihood ratio above 1 plus this."""
+
+MOST_CELLS = 1 << 22
+FAR = 10.0
+"""Standard errors by which the reports may miss that every user has one value of each attribute."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class JointDistribution(Problem[Mechanism]):
+    r"""The joint distribution of several attributes that makes given one-hot reports most likely.
+
+    ::
+
+        minimise    -(1/N) sum_i ln sum_v P(v) Pr[T_i | v]
+        over        distributions P on the joint cells v = (v_1, ..., v_d)
+
+    The program is convex. With G(v) the mean over users of Pr[T_i | v] / sum_w P(w) Pr[T_i | w], no
+    distribution is better than P by more than ln max G: that is the bound.
+
+    Parameters
+    ----------
+    attributes : sequence of int
+        How many values each attribute has, at least 2.
+    f, q, p : float
+        Of the reports: kept bits become 1 with f/2 and 0 with f/2; a kept 1 is reported as 1 with q, a kept 0
+        with p.
+    patterns : rows of 0 and 1, optional
+        Different reports, one bit a value, attribute after attribute.
+    counts : sequence of int, optional
+        How many users sent each; one each by default.
+    reports : FileReports or SimulatedReports, optional
+        In place of patterns: a table with a ``name``.
+
+    Raises
+    ------
+    ParameterError, DataError
+        Naming the field, what is wrong and the remedy; also for reports that these f, q and p cannot have
+        caused, but with a negligible chance.
+
+    Notes
+    -----
+    Source: Chu, Long, Liu (2022), algorithm 2, whose EM algorithm climbs to this maximum.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> problem = md.JointDistribution([2], 0.0, 0.75, 0.25, patterns=[[1, 0], [0, 1]], counts=[60, 40])
+    >>> md.solve(problem).variables["distribution"].round(4).tolist()
+    [0.625, 0.375]
+    """
+
+    name: ClassVar[str] = "joint-distribution"
+    sense: ClassVar[Sense] = "min"
+    summary: ClassVar[str] = "the most likely joint distribution of several attributes, from one-hot reports"
+    generators: ClassVar[Mapping[str, Mapping[str, Callable[..., Any]]]] = {"reports": GENERATORS}
+
+    attributes: Sequence[int]
+    f: float
+    q: float
+    p: float
+    patterns: Sequence[Sequence[int]] | None = None
+    counts: Sequence[int] | None = None
+    reports: FileReports | SimulatedReports | None = None
+
+    def __post_init__(self) -> None:
+        try:
+            self._set("attributes", Attributes(self.attributes).sizes)
+        except ParameterError as error:
+            raise ParameterError(str(error).replace("sizes:", "attributes:", 1)) from None
+        cells = math.prod(self.attributes)
+        if cells > MOST_CELLS:
+            raise ParameterError(
+                f"attributes: {cells} joint cells; {MOST_CELLS} at most, take fewer attributes together"
+            )
+        noise, own, other = channel(self.f, self.q, self.p)
+        for field, value in (("f", noise), ("q", own), ("p", other)):
+            self._set(field, float(value))
+        if noise == 0 and (own == 1 or other == 0):
+            raise ParameterError(
+                "f: with 0, and q = 1 or p = 0, some bits are certain and a report can exclude cells; give q "
+                "below 1 and p above 0"
+            )
+        self._set("_exact", (noise, own, other))
+        self._read_reports()
+        self._require_room()
+        self._require_plausible()
+
+    def _set(self, field: str, value: Any) -> None:
+        object.__setattr__(self, field, value)
+
+    def _read_reports(self) -> None:
+        if (self.patterns is None) == (self.reports is None):
+            raise ParameterError("reports: give either patterns, with counts, or reports")
+        if self.reports is None:
+            self._set("_grouped", self._read_patterns())
+            return
+        if self.counts is not None:
+            raise ParameterError("counts: belong to patterns; leave them out beside reports")
+        given: Any = self.reports
+        if isinstance(given, Mapping):
+            name = str(given.get("name"))
+            if name not in GENERATORS:
+                raise UnknownNameError(f"reports: no generator '{name}'; {suggestion(name, GENERATORS)}")
+            arguments = {word: value for word, value in given.items() if word != "name"}
+            given = call_named(f"reports: generator '{name}'", GENERATORS[name], arguments)
+            self._set("reports", given)
+        if not isinstance(given, (FileReports, SimulatedReports)):
+            raise ParameterError("reports: expected a table with a name, 'file' or 'simulated'")
+        cells = math.prod(self.attributes)
+        shares = given.distribution if isinstance(given, SimulatedReports) else "no shares"
+        if not isinstance(shares, str) and len(shares) != cells:
+            raise ParameterError(
+                f"reports: distribution has {len(shares)} numbers for {cells} joint cells; give one each"
+            )
+        self._set("_grouped", given.patterns(self.attributes, *self.shares))
+
+    def _read_patterns(self) -> tuple[Packed, Codes]:
+        rows = wholes("patterns", self.patterns, 2)
+        width = sum(self.attributes)
+        if not len(rows):
+            raise DataError("patterns: there are none; give at least one report")
+        if rows.shape[1] != width:
+            raise ParameterError(
+                f"patterns: rows of {rows.shape[1]} bits; these attributes have {width}, one a value"
+            )
+        if ((rows < 0) | (rows > 1)).any():
+            place = int(np.argmax(((rows < 0) | (rows > 1)).any(axis=1)))
+            raise ParameterError(f"patterns: row {place} has a number that is neither 0 nor 1; correct it")
+        counts = (
+            np.ones(len(rows), dtype=np.int64) if self.counts is None else wholes("counts", self.counts, 1)
+        )
+        if len(counts) != len(rows):
+            raise ParameterError(f"counts: {len(counts)} for {len(rows)} patterns; give one each")
+        if (counts < 0).any() or not counts.any():
+            raise ParameterError("counts: must be >= 0 and not all 0; give how many users sent each pattern")
+        self._set("patterns", rows)
+        if self.counts is not None:
+            self._set("counts", counts)
+        used = counts > 0
+        return grouped(np.packbits(rows[used].astype(np.uint8), axis=1), counts[used].astype(np.int64))
+
+    # The reports
+
+    @property
+    def shares(self) -> tuple[float, float]:
+        """q* and p*: the chance that a reported bit is 1 where the true one is 1, and where it is 0."""
+        noise, own, other = self._exact  # type: ignore[attr-defined]
+        half = noise / 2
+        return float((1 - half) * own + half * other), float(half * own + (1 - half) * other)
+
+    @property
+    def different(self) -> tuple[Packed, Codes]:
+        """The different reports, packed, and how many users sent each."""
+        found: tuple[Packed, Codes] = self._grouped  # type: ignore[attr-defined]
+        return found
+
+    @property
+    def users(self) -> int:
+        """How many users reported."""
+        return int(self.different[1].sum())
+
+    @cached_property
+    def model(self) -> Likelihood:
+        """The likelihood of the reports."""
+        packed, counts = self.different
+        bits = bits_of(packed, self.attributes, range(len(self.attributes)))
+        return Likelihood(bits, counts, self.attributes, *self.shares)
+
+    @cached_property
+    def debiased(self) -> Array:
+        """The debiased shares of all bits: unbiased estimates of the single attributes' frequencies."""
+        packed, counts = self.different
+        own, other = self.shares
+        ones = np.zeros(sum(self.attributes))
+        for start in range(0, len(packed), 1 << 16):
+            rows = slice(start, start + (1 << 16))
+            ones += counts[rows] @ np.unpackbits(packed[rows], axis=1, count=len(ones)).astype(np.float64)
+        found: Array = (ones / self.users - other) / (own - other)
+        return found
+
+    def _require_room(self) -> None:
+        Likelihood.require_room(self.attributes, len(self.different[0]))
+
+    def _require_plausible(self) -> None:
+        """Refuse reports in which the values of an attribute do not add up to one a user."""
+        own, other = self.shares
+        start = 0
+        for place, size in enumerate(self.attributes):
+            total = float(self.debiased[start : start + size].sum())
+            spread = (own * (1.0 - own) + (size - 1) * other * (1.0 - other)) / (own - other) ** 2
+            errors = abs(total - 1.0) / math.sqrt(spread / self.users)
+            if errors > FAR:
+                raise DataError(
+                    f"reports: by f, q and p attribute {place} has {total:.4g} values a user, {errors:.0f} "
+                    "standard errors from 1; give the f, q and p that the reports were made with"
+                )
+            start += size
+
+    # Judging candidates
+
+    def _distribution(self, variables: Variables) -> Array:
+        return np.asarray(variables["distribution"], dtype=np.float64).ravel()
+
+    def objective(self, variables: Variables) -> float:
+        """Return the negative log-likelihood per user, in natural logarithms."""
+        densities = self.model.densities(self._distribution(variables))
+        return self.model.value(densities) if (densities > 0.0).all() else math.inf
+
+    def residuals(self, variables: Variables) -> dict[str, float]:
+        """Return by how much the distribution misses the sum 1, and its most negative entry."""
+        distribution = self._distribution(variables)
+        return {
+            "sum": abs(math.fsum(distribution) - 1.0),
+            "negative": max(0.0, -float(distribution.min())),
+        }
+
+    def judge(self, variables: Variables) -> Maximum:
+        """Return a distribution's value and its largest mean likelihood ratio."""
+        return judged(self.model, self._distribution(variables))
+
+    def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
+        """Return that it is a distribution, and how far from the maximum it can be, whoever found it."""
+        residuals = self.residuals(solution.variables)
+        found = self.judge(solution.variables)
+        figures = {"largest_ratio": found.ratio, "log_likelihood_gap": found.value - found.bound}
+        return (
+            Certificate("distribution", max(residuals.values()) <= 1e-9, False, residuals),
+            Certificate(
+                "optimality",
+                found.ratio <= 1.0 + GAP,
+                False,
+                figures,
+                note="bound from the largest mean likelihood ratio of a cell",
+            ),
+        )

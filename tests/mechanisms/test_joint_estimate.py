@@ -1,0 +1,172 @@
+"""Estimates from one-hot reports: honest errors, marginals, conditionals, the bootstrap, linked reports."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+
+from mechdesign.core.errors import DataError, EstimationError, ParameterError
+from mechdesign.mechanisms.joint import JointResponse
+from mechdesign.mechanisms.joint.linked import sequence_chances
+
+SIZES = [2, 3]
+
+
+def small(**options) -> JointResponse:
+    given = {"epsilon": 8.0, "f": 0.25, "q": 0.75, "p": 0.25, "reports": 3, **options}
+    return JointResponse.of(given.pop("sizes", SIZES), given.pop("epsilon"), **given)
+
+
+def people(users: int) -> np.ndarray:
+    """Return values of two attributes that depend on each other."""
+    return np.tile([[0, 0], [0, 0], [0, 1], [1, 1], [1, 2]], (users // 5, 1))
+
+
+TRUTH = np.array([[0.4, 0.2, 0.0], [0.0, 0.2, 0.2]])
+
+
+def test_intervals_of_joint_cells_and_conditionals_cover():
+    """Of unbiased estimates: 400 simulations, so the share of misses is known to 4 standard errors."""
+    mechanism, values, rng = small(epsilon=12.0, f=0.1), people(1500), np.random.default_rng(3)
+    repetitions = 400
+    misses, given_misses, values_found = np.zeros((2, 3)), np.zeros((2, 3)), []
+    for _ in range(repetitions):
+        estimate = mechanism.estimate(mechanism.randomize(values, rng=rng))
+        table = estimate.marginal([0, 1])
+        low, high = table.interval(0.9)
+        misses += (low > TRUTH) | (high < TRUTH)
+        values_found.append(table.unbiased)
+        given = estimate.conditional([0], [1])
+        low, high = given.interval(0.9)
+        given_misses += (low > TRUTH / TRUTH.sum(axis=0)) | (TRUTH / TRUTH.sum(axis=0) > high)
+    slack = 4 * math.sqrt(0.1 * 0.9 / repetitions)
+    assert (np.abs(misses / repetitions - 0.1) < slack).all()
+    assert (np.abs(given_misses / repetitions - 0.1) < slack).all()
+    errors = np.std(values_found, axis=0, ddof=1) / math.sqrt(repetitions)
+    assert (np.abs(np.mean(values_found, axis=0) - TRUTH) < 4.5 * errors).all()
+
+
+def test_the_bootstrap_covers_inside_and_is_rough_at_the_border():
+    """Normal intervals from bootstrap errors of likeliest shares that are well above 0."""
+    mechanism, values, rng = small(epsilon=12.0, f=0.1), people(1500), np.random.default_rng(4)
+    repetitions, hits = 60, np.zeros((2, 3))
+    for _ in range(repetitions):
+        table = mechanism.estimate(mechanism.randomize(values, rng=rng)).marginal([0, 1], bootstrap=30)
+        hits += np.abs(table.value - TRUTH) < 1.645 * table.bootstrap_error
+    inside = hits[TRUTH > 0] / repetitions
+    assert inside.min() > 0.9 - 4 * math.sqrt(0.1 * 0.9 / repetitions)
+
+
+def test_likeliest_is_closer_than_unbiased_and_both_near():
+    mechanism, values, rng = small(epsilon=12.0, f=0.1), people(2000), np.random.default_rng(5)
+    distances = []
+    for _ in range(20):
+        table = mechanism.estimate(mechanism.randomize(values, rng=rng)).marginal([0, 1])
+        distances.append([np.abs(found - TRUTH).sum() / 2 for found in (table.value, table.unbiased)])
+    likeliest, unbiased = np.mean(distances, axis=0)
+    assert likeliest < unbiased < 0.2
+
+
+def test_marginals_and_conditionals_are_those_of_the_joint_table():
+    mechanism = JointResponse.of([2, 3, 2], 15.0, f=0.1, q=0.75, p=0.25, names=["a", "b", "c"])
+    rng = np.random.default_rng(1)
+    estimate = mechanism.estimate(mechanism.randomize(rng.integers(0, 2, (3000, 3)), rng=1))
+    joint = estimate.value
+    assert joint.sum() == pytest.approx(1.0)
+    assert estimate.marginal(["c", "a"]).value == pytest.approx(joint.sum(axis=1).T)
+    given = estimate.conditional(["b"], ["c"]).value
+    assert given == pytest.approx(joint.sum(axis=0) / joint.sum(axis=(0, 1)))
+    fewer = estimate.over(["b", "c"])
+    assert fewer.value.shape == (3, 2)
+    assert fewer.marginal(["b", "c"]).unbiased == pytest.approx(estimate.marginal(["b", "c"]).unbiased)
+    with pytest.raises(ParameterError, match="attribute 'b' is asked for and given"):
+        estimate.conditional(["b"], ["b"])
+    with pytest.raises(EstimationError, match="attribute 'a' is not among b, c"):
+        fewer.marginal(["a"])
+
+
+# Several reports of the same users
+
+
+def test_linked_reports_have_the_likelihood_of_the_definition():
+    """Every sequence of two reports of three bits, in every cell."""
+    mechanism = JointResponse.of([3], 8.0, f=0.25, q=0.75, p=0.125, reports=2)
+    rng = np.random.default_rng(1)
+    tables = [np.packbits(rng.integers(0, 2, (40, 3)).astype(np.uint8), axis=1) for _ in range(2)]
+    estimate = mechanism.estimate_linked(tables)
+    point = np.array([0.2, 0.5, 0.3])
+    h, share = 0.125, {1: 0.75, 0: 0.125}
+    total = 0.0
+    for rows in zip(*(np.unpackbits(table, axis=1, count=3) for table in tables), strict=True):
+        chance = 0.0
+        for cell, weight in enumerate(point):
+            likely = weight
+            for place in range(3):
+                both = 0.0
+                for kept in (0, 1):
+                    noise = 1 - h if kept == (place == cell) else h
+                    both += noise * math.prod(share[kept] if row[place] else 1 - share[kept] for row in rows)
+                likely *= both
+            chance += likely
+        total -= math.log(chance) / 40
+    assert estimate.model.value(estimate.model.densities(point)) == pytest.approx(total, rel=1e-12)
+    sums = [
+        sum(chances[sum(bits)] for bits in product((0, 1), repeat=2))
+        for chances in sequence_chances(mechanism.weights, 2)
+    ]
+    assert sums == pytest.approx([1.0, 1.0])
+
+
+def test_linked_reports_are_unbiased_with_honest_errors_and_better_than_one():
+    mechanism, values, rng = small(epsilon=12.0, f=0.1), people(1000), np.random.default_rng(6)
+    repetitions, misses, found, single = 200, np.zeros((2, 3)), [], []
+    for _ in range(repetitions):
+        clients = mechanism.remember(values, rng=rng)
+        tables = [clients.report(rng=rng) for _ in range(3)]
+        table = mechanism.estimate_linked(tables).marginal([0, 1])
+        low, high = table.interval(0.9)
+        misses += (low > TRUTH) | (high < TRUTH)
+        found.append(table.unbiased)
+        single.append(mechanism.estimate(tables[0]).marginal([0, 1]).unbiased)
+    slack = 4 * math.sqrt(0.1 * 0.9 / repetitions)
+    assert (np.abs(misses / repetitions - 0.1) < slack).all()
+    errors = np.std(found, axis=0, ddof=1)
+    assert (np.abs(np.mean(found, axis=0) - TRUTH) < 4.5 * errors / math.sqrt(repetitions)).all()
+    assert (errors < 0.8 * np.std(single, axis=0, ddof=1)).all()
+
+
+def test_linked_tables_that_do_not_belong_together_are_refused():
+    mechanism = small()
+    one, two = (mechanism.randomize([[0, 0]] * users, rng=1) for users in (5, 6))
+    with pytest.raises(DataError, match="table 2 has 6 users, the first 5"):
+        mechanism.estimate_linked([one, two])
+    with pytest.raises(DataError, match="there are none"):
+        mechanism.estimate_linked([])
+    kept = JointResponse.of([2, 3], 8.0, f=0.5, q=1.0, p=0.0, reports=5)  # every report is what is kept
+    with pytest.raises(DataError, match="contradict each other"):
+        kept.estimate_linked([["x88"] * 3, ["x88", "x90", "x88"]])
+    twice = kept.estimate_linked([["x88"] * 300 + ["x48"] * 100] * 2)  # no more than the first report says
+    assert twice.value == pytest.approx(kept.estimate(["x88"] * 300 + ["x48"] * 100).value, abs=1e-4)
+
+
+@pytest.mark.parametrize("population", [False, True])
+def test_errors_are_those_of_the_users_at_hand_or_of_the_population(population):
+    """With little noise the draw of the users is most of the variance; 300 repetitions."""
+    mechanism, rng = small(epsilon=16.0, f=0.0, q=0.98, p=0.02, reports=1), np.random.default_rng(8)
+    values, repetitions = people(500), 300
+    joint, given, errors = [], [], []
+    for _ in range(repetitions):
+        asked = values[rng.integers(0, len(values), len(values))] if population else values
+        estimate = mechanism.estimate(mechanism.randomize(asked, rng=rng), population)
+        tables = estimate.marginal([0, 1]), estimate.conditional([0], [1])
+        joint.append(tables[0].unbiased)
+        given.append(tables[1].unbiased)
+        errors.append([table.standard_error**2 for table in tables])
+    slack = 4.5 * math.sqrt(2.0 / repetitions)
+    for found, claimed in zip((joint, given), np.mean(errors, axis=0), strict=True):
+        measured = np.var(found, axis=0, ddof=1)
+        places = (TRUTH > 0) & (TRUTH.sum(axis=0) > TRUTH)  # where a conditional share is neither 0 nor 1
+        assert (np.abs(claimed / measured - 1.0)[places] < slack).all()
