@@ -1,10 +1,13 @@
 """A spectrum database from the shell: build, answer slot after slot, and what is refused with code 2."""
 
 import csv
+import threading
 
 import pytest
 
 from mechdesign.cli import main
+from mechdesign.core.errors import DataError
+from mechdesign.core.files import one_at_a_time
 
 MODEL = """[model]
 title = "two channels"
@@ -43,19 +46,35 @@ def answer(place, text, output="a.csv", state="s.json", *more):
 
 def test_slots_one_after_the_other(place, capsys):
     assert answer(place, SLOT) == 0
-    assert "a.csv: 2 rows" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "a.csv: 2 rows" in said
+    assert "1 state begun: nothing spent before" in said
     rows = rows_of(place / "a.csv")
     assert [row["user"] for row in rows] == ["ann", "ben"]
     assert rows[1]["status"] == "served"
     assert float(rows[1]["radius"]) == 2.0
     assert float(rows[1]["power"]) == 16.0
     assert answer(place, SLOT, "b.csv") == 0  # the same slot: as it was
-    assert "slot answered before" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "slot answered before" in said
+    assert "state begun" not in said
     assert (place / "b.csv").read_text() == (place / "a.csv").read_text()
     assert answer(place, SLOT.replace(",0,8,", ",0,7,"), "c.csv") == 0
     assert answer(place, SLOT.replace(",0,8,", ",0,6,"), "d.csv") == 0
     assert "1 budget spent" in capsys.readouterr().out
     assert rows_of(place / "d.csv")[1]["status"] == "budget spent"
+
+
+def test_two_processes_do_not_answer_from_one_state_at_once(place):
+    """Else both would spend the same budget."""
+    other = threading.Thread(target=answer, args=(place, SLOT))
+    with one_at_a_time(place / "s.json", DataError):
+        other.start()
+        other.join(0.5)
+        assert other.is_alive()
+        assert not (place / "s.json").exists()
+    other.join(60.0)
+    assert (place / "s.json").exists()
 
 
 @pytest.mark.parametrize(
