@@ -20,6 +20,7 @@ from mechdesign.core.validation import in_range
 
 Array = NDArray[np.float64]
 Places = NDArray[np.int64]
+Point = tuple[float | Fraction, float | Fraction]
 
 FARTHEST = 1e9
 """Coordinates and radii are at most this large: squares and cubes stay far from the ends of doubles."""
@@ -192,7 +193,7 @@ class Channel:
         return found
 
 
-def distance_below(first: tuple[float, float], second: tuple[float, float]) -> Fraction:
+def distance_below(first: Point, second: Point) -> Fraction:
     """Return the largest double that is not above the distance of two points.
 
     Examples
