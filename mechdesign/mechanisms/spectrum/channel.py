@@ -142,12 +142,15 @@ class Channel:
     def rounding(self) -> float:
         """What the optimum of real distances may exceed that of the rounded ones by.
 
-        Distances are below the true ones by at most delta. From an optimum of the true ones, all radii and L
-        less delta are allowed here; that costs at most delta times the sum of slopes T_j'(r0_j), and
+        Distances are below the true ones by at most delta: they are rounded as distances, wherever the
+        origin is. From an optimum of the true ones, all radii and L less delta are allowed here; that costs
+        at most delta times the sum of slopes T_j'(r0_j), and
         kp delta / L^2 up to a factor, where kp / L is at most the whole revenue unless the value is negative.
         """
-        size = max(1.0, *np.abs(self.x).tolist(), *np.abs(self.y).tolist())
-        size = max(size, abs(self.owner.x), abs(self.owner.y)) if self.owner else size
+        across, up = self.x - self.x[0], self.y - self.y[0]
+        size = float(max(np.abs(across).max(), np.abs(up).max()))
+        if self.owner is not None:
+            size = max(size, abs(self.owner.x - self.x[0]), abs(self.owner.y - self.y[0]))
         delta = 2.0**-49 * (3.0 * size + float((self.privacy + self.radius).max()))
         s, r0 = self.privacy, self.radius
         slopes = math.fsum((self.factor * (s + r0) * (s + 3.0 * r0)).tolist())
