@@ -128,6 +128,14 @@ def test_all_answers_from_a_cell_tell_one_number():
     assert max(rooms) <= room + 4 * math.ulp(room)
 
 
+@pytest.mark.parametrize("cell", [1e-9, 0.1, 1e9])
+def test_small_and_large_cells_far_from_the_origin(cell):
+    far = SpectrumDatabase([{**TV, "x": 1e8}], 0.1, 2.0, cell=cell)
+    answers = far.answer([ask("ann", x=1e8 + 9.3, y=0.7)], rng=1)
+    assert all(held(answers).values())
+    assert answers[0].status == ("covered" if cell == 1e9 else "served")
+
+
 @pytest.mark.parametrize("privacy", [7.999999, 20.0])
 def test_who_asks_cannot_make_the_widening_vanish(privacy):
     """A privacy radius that leaves next to no room, or none, does not make a small widening the best one."""

@@ -205,7 +205,8 @@ def distance_below(first: Point, second: Point) -> Fraction:
     (Fraction(5, 1), True)
     """
     square = squared_distance(first, second)
-    guess = math.hypot(float(first[0]) - float(second[0]), float(first[1]) - float(second[1]))
+    across, up = (Fraction(one) - Fraction(other) for one, other in zip(first, second, strict=True))
+    guess = math.hypot(float(across), float(up))
     while Fraction(guess) ** 2 > square:
         guess = math.nextafter(guess, 0.0)
     while Fraction(math.nextafter(guess, math.inf)) ** 2 <= square:
