@@ -121,6 +121,9 @@ def test_without_a_state_or_with_a_wrong_one_nothing_is_answered(place, capsys):
         ("price = 0.1", "price = -0.1", "price: -0.1 is not positive"),
         ('name = "free"', 'name = "channel"', "there is another channel 'channel'"),
         ("budget = 0.5", "budget = 0", "budget: 0 is not positive"),
+        ("budget = 0.5", "cell = 0", "cell: 0 is not positive"),
+        ("budget = 0.5", "draws = 0", "draws: 0"),
+        ("budget = 0.5", "path_loss = 0", "path_loss: 0"),
     ],
 )
 def test_bad_models_are_one_line(tmp_path, monkeypatch, capsys, old, new, said):
@@ -131,6 +134,16 @@ def test_bad_models_are_one_line(tmp_path, monkeypatch, capsys, old, new, said):
     assert said in error
     assert error.count("\n") == 1
     assert not (tmp_path / "db.json").exists()
+
+
+def test_cells_draws_and_path_loss_come_from_the_model(place):
+    text = MODEL.replace("budget = 0.5", "cell = 100\ndraws = 1\npath_loss = 2")
+    (place / "m.toml").write_text(text)
+    assert main(["build", "m.toml", "-o", "db.json", "--force"]) == 0
+    assert answer(place, SLOT + "cat,channel,-50,0,3,0.5,0.25\n") == 0
+    rows = rows_of(place / "a.csv")
+    assert [row["status"] for row in rows] == ["covered", "served", "draws spent"]
+    assert float(rows[1]["power"]) == 4.0
 
 
 def test_a_covered_user_is_a_status_and_not_an_error_of_the_input(tmp_path, monkeypatch, capsys):
