@@ -64,6 +64,14 @@ def test_a_report_that_is_repeated_is_free_and_a_move_is_not():
     assert base.state.spent == {"ann": Fraction(3, 4), "ben": Fraction(1, 4)}
 
 
+def test_a_report_with_another_sign_of_zero_is_the_same_and_the_state_has_no_positions(tmp_path):
+    base = database()
+    base.answer([ask("ann", "free", x=7.34375, y=0.0)])
+    assert base.answer([ask("ann", "free", x=7.34375, y=-0.0)])[0].spent == 0.25
+    base.save_state(tmp_path / "state.json")
+    assert "7.34375" not in (tmp_path / "state.json").read_text()
+
+
 def test_one_report_for_several_channels_is_charged_once():
     answers = database().answer([ask("ann"), ask("ann", "free")], rng=1)
     assert [answer.spent for answer in answers] == [0.25, 0.25]

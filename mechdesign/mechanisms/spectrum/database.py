@@ -258,7 +258,8 @@ def _accounted(state: State, queries: Sequence[Query], budget: Fraction) -> set[
         if query.user in seen:
             continue
         seen.add(query.user)
-        report = (query.x, query.y, query.epsilon)
+        x, y = query.x + 0.0, query.y + 0.0  # -0.0 becomes 0.0
+        report = digest(query.user, {"x": x, "y": y, "epsilon": query.epsilon})
         if report in state.reports.get(query.user, ()):
             continue
         total = state.spent.get(query.user, Fraction(0)) + Fraction(query.epsilon)

@@ -22,9 +22,6 @@ from mechdesign.mechanisms.base import digest
 FORMAT = "mechdesign-spectrum-state"
 LARGEST_FILE = 1 << 28
 
-Report = tuple[float, float, float]
-"""A reported position and the epsilon of the report."""
-
 
 @dataclass
 class State:
@@ -36,7 +33,7 @@ class State:
     spent : dict
         Epsilon per unit of distance by user, exact.
     reports : dict
-        All reports of each user: sending one again tells nothing new, and is free.
+        Digests of all reports of each user: sending one again tells nothing new, and is free.
     widenings : dict
         For each occupied channel the widening that was drawn for each cell of the map.
     last : dict
@@ -45,7 +42,7 @@ class State:
 
     slots: int = 0
     spent: dict[str, Fraction] = field(default_factory=dict)
-    reports: dict[str, set[Report]] = field(default_factory=dict)
+    reports: dict[str, set[str]] = field(default_factory=dict)
     widenings: dict[str, dict[str, float]] = field(default_factory=dict)
     last: dict[str, Any] = field(default_factory=dict)
 
@@ -54,10 +51,7 @@ class State:
         return {
             "slots": self.slots,
             "spent": {user: str(amount) for user, amount in sorted(self.spent.items())},
-            "reports": {
-                user: [list(report) for report in sorted(reports)]
-                for user, reports in sorted(self.reports.items())
-            },
+            "reports": {user: sorted(reports) for user, reports in sorted(self.reports.items())},
             "widenings": {
                 name: dict(sorted(cells.items())) for name, cells in sorted(self.widenings.items())
             },
@@ -70,20 +64,14 @@ class State:
 
         Examples
         --------
-        >>> state = State(3, {"ann": Fraction(1, 2)}, {"ann": {(0.0, 1.0, 0.5)}}, {"tv": {"0,1": 0.7}})
+        >>> state = State(3, {"ann": Fraction(1, 2)}, {"ann": {"5f2b"}}, {"tv": {"0,1": 0.7}})
         >>> State.from_json(state.as_json()) == state
         True
         """
         return cls(
             slots=whole("slots", given["slots"]),
             spent={str(user): Fraction(amount) for user, amount in given["spent"].items()},
-            reports={
-                str(user): {
-                    (float(rational("x", x)), float(rational("y", y)), float(rational("epsilon", level)))
-                    for x, y, level in reports
-                }
-                for user, reports in given["reports"].items()
-            },
+            reports={str(user): set(map(str, reports)) for user, reports in given["reports"].items()},
             widenings={
                 str(name): {str(cell): _width(width) for cell, width in cells.items()}
                 for name, cells in given["widenings"].items()
