@@ -3,6 +3,7 @@
 import csv
 import threading
 
+import numpy as np
 import pytest
 
 from mechdesign.cli import main
@@ -134,6 +135,16 @@ def test_bad_models_are_one_line(tmp_path, monkeypatch, capsys, old, new, said):
     assert said in error
     assert error.count("\n") == 1
     assert not (tmp_path / "db.json").exists()
+
+
+def test_a_crowd_for_which_the_search_is_stopped_is_counted(place, capsys):
+    rng = np.random.default_rng(3)
+    spots = rng.uniform(0.0, 20.0, (20, 2)).round(3).tolist()
+    rows = [f"u{user},free,{x},{y},5,0.5,0.25\n" for user, (x, y) in enumerate(spots)]
+    assert answer(place, HEADER + "".join(rows)) == 0
+    said = capsys.readouterr().out
+    assert "1 optimality not proven" in said
+    assert "interference" not in said
 
 
 def test_cells_draws_and_path_loss_come_from_the_model(place):

@@ -33,7 +33,8 @@ class SpectrumDatabase(Mechanism):
     heuristic); that gives the owner's best mean widening L. For a cell of the map that nobody asked from
     before a widening is drawn, exponential with mean L, at least ``cell``, and kept. All places of a cell
     get the same room, what this widening leaves of the distance between owner and cell, and the radii are
-    the best ones in these rooms. Nobody who is within its privacy radius of its report is ever disturbed.
+    the best ones in these rooms, or as good as a limited search finds (certificate ``optimality``).
+    Nobody who is within its privacy radius of its report is ever disturbed.
 
     Parameters
     ----------

@@ -90,6 +90,9 @@ def _answered(database: Database, sources: Sequence[Source], settings: Settings)
         database.save_state(settings["state"])  # before anybody sees an answer
     for status in sorted({answer.status for answer in answers}):
         settings.count(status, sum(answer.status == status for answer in answers))
+    failed = [found.property for found in answers.certificates if not found.holds]
+    for name in sorted(set(failed)):
+        settings.count(f"{name} not proven", failed.count(name))
     if answers.repeated:
         settings.count("slot answered before, as it was", 1)
     yield {name: np.array([getattr(answer, name) for answer in answers]) for name in GIVEN}
