@@ -10,6 +10,7 @@ import pytest
 from mechdesign.core.errors import DataError, MechDesignError, ParameterError, RowError
 from mechdesign.mechanisms.spectrum import SpectrumDatabase
 from mechdesign.mechanisms.spectrum.database import _exponential
+from mechdesign.mechanisms.spectrum.state import State
 
 TV = {"name": "tv", "x": 0, "y": 0, "protection": 1}
 FREE = {"name": "free"}
@@ -247,6 +248,13 @@ def test_a_state_of_another_database_or_a_changed_one_is_refused(tmp_path):
         path.write_text(bad)
         with pytest.raises(DataError):
             database().restore_state(path)
+
+
+def test_a_state_with_impossible_amounts_is_refused():
+    with pytest.raises(ValueError, match="below 0"):
+        State.from_json({**State().as_json(), "spent": {"ann": "-1/4"}})
+    with pytest.raises(ValueError, match="not positive"):
+        State.from_json({**State().as_json(), "widenings": {"tv": {"9,0": -1.0}}})
 
 
 def test_an_overspent_state_fails_the_audit():

@@ -70,7 +70,7 @@ class State:
         """
         return cls(
             slots=whole("slots", given["slots"]),
-            spent={str(user): Fraction(amount) for user, amount in given["spent"].items()},
+            spent={str(user): _amount(amount) for user, amount in given["spent"].items()},
             reports={str(user): set(map(str, reports)) for user, reports in given["reports"].items()},
             widenings={
                 str(name): {str(cell): _width(width) for cell, width in cells.items()}
@@ -84,6 +84,13 @@ class State:
         reports = {user: set(sent) for user, sent in self.reports.items()}
         widenings = {name: dict(cells) for name, cells in self.widenings.items()}
         return State(self.slots, dict(self.spent), reports, widenings, dict(self.last))
+
+
+def _amount(value: Any) -> Fraction:
+    amount = Fraction(value)
+    if amount < 0:
+        raise ValueError("an amount spent is below 0")
+    return amount
 
 
 def _width(value: Any) -> float:
