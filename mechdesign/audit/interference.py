@@ -112,7 +112,9 @@ def _apart(first: tuple[float, float], second: tuple[float, float], needed: Frac
     return squared_distance(first, second) >= needed * needed
 
 
-def squared_distance(first: tuple[float, float], second: tuple[float, float]) -> Fraction:
+def squared_distance(
+    first: tuple[float | Fraction, float | Fraction], second: tuple[float | Fraction, float | Fraction]
+) -> Fraction:
     """Return the squared distance of two points, exactly.
 
     Examples

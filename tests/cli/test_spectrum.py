@@ -1,10 +1,14 @@
 """A spectrum database from the shell: build, answer slot after slot, and what is refused with code 2."""
 
 import csv
+import threading
 
+import numpy as np
 import pytest
 
 from mechdesign.cli import main
+from mechdesign.core.errors import DataError
+from mechdesign.core.files import one_at_a_time
 
 MODEL = """[model]
 title = "two channels"
@@ -43,19 +47,35 @@ def answer(place, text, output="a.csv", state="s.json", *more):
 
 def test_slots_one_after_the_other(place, capsys):
     assert answer(place, SLOT) == 0
-    assert "a.csv: 2 rows" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "a.csv: 2 rows" in said
+    assert "1 state begun: nothing spent before" in said
     rows = rows_of(place / "a.csv")
     assert [row["user"] for row in rows] == ["ann", "ben"]
     assert rows[1]["status"] == "served"
     assert float(rows[1]["radius"]) == 2.0
     assert float(rows[1]["power"]) == 16.0
     assert answer(place, SLOT, "b.csv") == 0  # the same slot: as it was
-    assert "slot answered before" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "slot answered before" in said
+    assert "state begun" not in said
     assert (place / "b.csv").read_text() == (place / "a.csv").read_text()
     assert answer(place, SLOT.replace(",0,8,", ",0,7,"), "c.csv") == 0
     assert answer(place, SLOT.replace(",0,8,", ",0,6,"), "d.csv") == 0
     assert "1 budget spent" in capsys.readouterr().out
     assert rows_of(place / "d.csv")[1]["status"] == "budget spent"
+
+
+def test_two_processes_do_not_answer_from_one_state_at_once(place):
+    """Else both would spend the same budget."""
+    other = threading.Thread(target=answer, args=(place, SLOT))
+    with one_at_a_time(place / "s.json", DataError):
+        other.start()
+        other.join(0.5)
+        assert other.is_alive()
+        assert not (place / "s.json").exists()
+    other.join(60.0)
+    assert (place / "s.json").exists()
 
 
 @pytest.mark.parametrize(
@@ -102,6 +122,9 @@ def test_without_a_state_or_with_a_wrong_one_nothing_is_answered(place, capsys):
         ("price = 0.1", "price = -0.1", "price: -0.1 is not positive"),
         ('name = "free"', 'name = "channel"', "there is another channel 'channel'"),
         ("budget = 0.5", "budget = 0", "budget: 0 is not positive"),
+        ("budget = 0.5", "cell = 0", "cell: 0 is not positive"),
+        ("budget = 0.5", "draws = 0", "draws: 0"),
+        ("budget = 0.5", "path_loss = 0", "path_loss: 0"),
     ],
 )
 def test_bad_models_are_one_line(tmp_path, monkeypatch, capsys, old, new, said):
@@ -112,6 +135,26 @@ def test_bad_models_are_one_line(tmp_path, monkeypatch, capsys, old, new, said):
     assert said in error
     assert error.count("\n") == 1
     assert not (tmp_path / "db.json").exists()
+
+
+def test_a_crowd_for_which_the_search_is_stopped_is_counted(place, capsys):
+    rng = np.random.default_rng(3)
+    spots = rng.uniform(0.0, 20.0, (20, 2)).round(3).tolist()
+    rows = [f"u{user},free,{x},{y},5,0.5,0.25\n" for user, (x, y) in enumerate(spots)]
+    assert answer(place, HEADER + "".join(rows)) == 0
+    said = capsys.readouterr().out
+    assert "1 optimality not proven" in said
+    assert "interference" not in said
+
+
+def test_cells_draws_and_path_loss_come_from_the_model(place):
+    text = MODEL.replace("budget = 0.5", "cell = 100\ndraws = 1\npath_loss = 2")
+    (place / "m.toml").write_text(text)
+    assert main(["build", "m.toml", "-o", "db.json", "--force"]) == 0
+    assert answer(place, SLOT + "cat,channel,-50,0,3,0.5,0.25\n") == 0
+    rows = rows_of(place / "a.csv")
+    assert [row["status"] for row in rows] == ["covered", "served", "draws spent"]
+    assert float(rows[1]["power"]) == 4.0
 
 
 def test_a_covered_user_is_a_status_and_not_an_error_of_the_input(tmp_path, monkeypatch, capsys):

@@ -9,6 +9,8 @@ import pytest
 
 from mechdesign.core.errors import DataError, MechDesignError, ParameterError, RowError
 from mechdesign.mechanisms.spectrum import SpectrumDatabase
+from mechdesign.mechanisms.spectrum.database import _exponential
+from mechdesign.mechanisms.spectrum.state import State
 
 TV = {"name": "tv", "x": 0, "y": 0, "protection": 1}
 FREE = {"name": "free"}
@@ -55,11 +57,20 @@ def test_a_report_that_is_repeated_is_free_and_a_move_is_not():
     assert base.answer([ask("ann")], rng=1)[0].spent == 0.25
     assert base.answer([ask("ann"), ask("ben", y=9.0)], rng=1)[0].spent == 0.25
     assert base.answer([ask("ann", x=8.0)], rng=1)[0].spent == 0.5
-    assert base.answer([ask("ann", x=9.0)], rng=1)[0].spent == 0.75  # back: a new report, not the last one
+    assert base.answer([ask("ann", x=9.0)], rng=1)[0].spent == 0.5  # sent before, if not last
+    assert base.answer([ask("ann", x=7.0)], rng=1)[0].spent == 0.75
     refused = base.answer([ask("ann", x=8.5), ask("ben", y=9.0)], rng=1)
     assert (refused[0].status, refused[0].radius, refused[0].spent) == ("budget spent", 0.0, 0.75)
     assert refused[1].status != "budget spent"
     assert base.state.spent == {"ann": Fraction(3, 4), "ben": Fraction(1, 4)}
+
+
+def test_a_report_with_another_sign_of_zero_is_the_same_and_the_state_has_no_positions(tmp_path):
+    base = database()
+    base.answer([ask("ann", "free", x=7.34375, y=0.0)])
+    assert base.answer([ask("ann", "free", x=7.34375, y=-0.0)])[0].spent == 0.25
+    base.save_state(tmp_path / "state.json")
+    assert "7.34375" not in (tmp_path / "state.json").read_text()
 
 
 def test_one_report_for_several_channels_is_charged_once():
@@ -87,9 +98,9 @@ def test_asking_again_from_the_same_cell_meets_the_same_draw():
         base.answer([ask("ann", x=4.25, epsilon=0.001 * step)], rng=step)[0].radius for step in range(1, 9)
     }
     assert len(radii) == 1
-    assert len(base.state.draws["tv"]) == 1
+    assert len(base.state.widenings["tv"]) == 1
     base.answer([ask("ann", x=5.25)], rng=1)
-    assert len(base.state.draws["tv"]) == 2
+    assert len(base.state.widenings["tv"]) == 2
 
 
 def test_without_draws_left_new_places_are_refused():
@@ -100,10 +111,48 @@ def test_without_draws_left_new_places_are_refused():
     assert base.answer([ask("ann")], rng=1)[0].status != "draws spent"
 
 
-def test_a_draw_that_leaves_no_room_is_said():
+def test_the_status_does_not_tell_the_protection_from_the_widening():
     base = database()
-    base.state.draws["tv"] = {"9,0": 40.0}
-    assert base.answer([ask("ann")])[0].status == "owner hidden"
+    base.state.widenings["tv"] = {"9,0": 7.0}
+    statuses = [base.answer([ask("ann", privacy=s)])[0].status for s in (0.5, 1.5, 7.5, 8.5)]
+    assert statuses == ["served", "covered", "covered", "covered"]
+    base = database(draws=1)
+    base.answer([ask("ann")], rng=1)
+    assert {base.answer([ask("ben", x=2.5, privacy=s)])[0].status for s in (0.5, 5.0)} == {"draws spent"}
+
+
+def test_all_answers_from_a_cell_tell_one_number():
+    """Places, privacy radii, wanted radii and company of one cell: room plus privacy is the same."""
+    base = database(budget=100.0)
+    base.state.widenings["tv"] = {"9,4": 1.25}
+    rng = np.random.default_rng(7)
+    rooms = set()
+    for step in range(20):
+        place = {"x": 9.0 + rng.random(), "y": 4.0 + rng.random()}
+        query = ask("ann", **place, radius=50.0, privacy=2.0 ** -rng.integers(1, 6), epsilon=0.001)
+        others = [ask("ben", x=-9.0 - step, y=-4.0)] if step % 2 else []
+        rooms.add(base.answer([query, *others], rng=step)[0].radius + query["privacy"])
+    room = math.hypot(9.0, 4.0) - 1.0 - 1.25
+    assert max(rooms) - min(rooms) <= 4 * math.ulp(room)
+    assert max(rooms) <= room + 4 * math.ulp(room)
+
+
+@pytest.mark.parametrize("cell", [1e-9, 0.1, 1e9])
+def test_small_and_large_cells_far_from_the_origin(cell):
+    far = SpectrumDatabase([{**TV, "x": 1e8}], 0.1, 2.0, cell=cell)
+    answers = far.answer([ask("ann", x=1e8 + 9.3, y=0.7)], rng=1)
+    assert all(held(answers).values())
+    assert answers[0].status == ("covered" if cell == 1e9 else "served")
+
+
+@pytest.mark.parametrize("privacy", [7.999999, 20.0])
+def test_who_asks_cannot_make_the_widening_vanish(privacy):
+    """A privacy radius that leaves next to no room, or none, does not make a small widening the best one."""
+    base = database(cell=2.0)
+    base.answer([ask("ann", privacy=privacy)], rng=3)
+    calm = database(cell=2.0)
+    calm.answer([ask("ann", privacy=20.0)], rng=3)
+    assert base.state.widenings["tv"]["4,0"] == calm.state.widenings["tv"]["4,0"] > 2.0**-50
 
 
 def test_covered_users_and_coincident_users_get_a_status():
@@ -201,6 +250,13 @@ def test_a_state_of_another_database_or_a_changed_one_is_refused(tmp_path):
             database().restore_state(path)
 
 
+def test_a_state_with_impossible_amounts_is_refused():
+    with pytest.raises(ValueError, match="below 0"):
+        State.from_json({**State().as_json(), "spent": {"ann": "-1/4"}})
+    with pytest.raises(ValueError, match="not positive"):
+        State.from_json({**State().as_json(), "widenings": {"tv": {"9,0": -1.0}}})
+
+
 def test_an_overspent_state_fails_the_audit():
     base = database()
     base.state.spent["ann"] = Fraction(2)
@@ -210,12 +266,9 @@ def test_an_overspent_state_fails_the_audit():
 
 def test_the_draws_are_exponential():
     """A Kolmogorov-Smirnov test at one in ten thousand, with a fixed seed."""
-    base = database(budget=1e6, draws=5000)
-    queries = [ask(f"u{n}", x=20.0 + n, y=40.0) for n in range(2000)]
-    rng = np.random.default_rng(5)
-    for query in queries:
-        base._unit(base.state, "tv", type("Q", (), query), base.source(rng))
-    draws = np.sort(list(base.state.draws["tv"].values()))
+    base = database()
+    source = base.source(np.random.default_rng(5))
+    draws = np.sort([_exponential(source) for _ in range(2000)])
     steps = np.arange(1, len(draws) + 1) / len(draws)
     distance = np.abs(steps - 1.0 + np.exp(-draws)).max()
     assert distance < 2.23 / math.sqrt(len(draws))

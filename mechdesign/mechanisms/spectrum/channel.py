@@ -20,6 +20,7 @@ from mechdesign.core.validation import in_range
 
 Array = NDArray[np.float64]
 Places = NDArray[np.int64]
+Point = tuple[float | Fraction, float | Fraction]
 
 FARTHEST = 1e9
 """Coordinates and radii are at most this large: squares and cubes stay far from the ends of doubles."""
@@ -141,12 +142,15 @@ class Channel:
     def rounding(self) -> float:
         """What the optimum of real distances may exceed that of the rounded ones by.
 
-        Distances are below the true ones by at most delta. From an optimum of the true ones, all radii and L
-        less delta are allowed here; that costs at most delta times the sum of slopes T_j'(r0_j), and
+        Distances are below the true ones by at most delta: they are rounded as distances, wherever the
+        origin is. From an optimum of the true ones, all radii and L less delta are allowed here; that costs
+        at most delta times the sum of slopes T_j'(r0_j), and
         kp delta / L^2 up to a factor, where kp / L is at most the whole revenue unless the value is negative.
         """
-        size = max(1.0, *np.abs(self.x).tolist(), *np.abs(self.y).tolist())
-        size = max(size, abs(self.owner.x), abs(self.owner.y)) if self.owner else size
+        across, up = self.x - self.x[0], self.y - self.y[0]
+        size = float(max(np.abs(across).max(), np.abs(up).max()))
+        if self.owner is not None:
+            size = max(size, abs(self.owner.x - self.x[0]), abs(self.owner.y - self.y[0]))
         delta = 2.0**-49 * (3.0 * size + float((self.privacy + self.radius).max()))
         s, r0 = self.privacy, self.radius
         slopes = math.fsum((self.factor * (s + r0) * (s + 3.0 * r0)).tolist())
@@ -192,7 +196,7 @@ class Channel:
         return found
 
 
-def distance_below(first: tuple[float, float], second: tuple[float, float]) -> Fraction:
+def distance_below(first: Point, second: Point) -> Fraction:
     """Return the largest double that is not above the distance of two points.
 
     Examples
@@ -201,7 +205,8 @@ def distance_below(first: tuple[float, float], second: tuple[float, float]) -> F
     (Fraction(5, 1), True)
     """
     square = squared_distance(first, second)
-    guess = math.hypot(float(first[0]) - float(second[0]), float(first[1]) - float(second[1]))
+    across, up = (Fraction(one) - Fraction(other) for one, other in zip(first, second, strict=True))
+    guess = math.hypot(float(across), float(up))
     while Fraction(guess) ** 2 > square:
         guess = math.nextafter(guess, 0.0)
     while Fraction(math.nextafter(guess, math.inf)) ** 2 <= square:

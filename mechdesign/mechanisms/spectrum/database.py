@@ -17,8 +17,8 @@ from mechdesign.core.randomness import BITS, BitSource, Rng
 from mechdesign.core.validation import in_range, integer
 from mechdesign.mechanisms.base import Mechanism, digest
 from mechdesign.mechanisms.operations import Operation
-from mechdesign.mechanisms.spectrum.channel import Channel, Owner, positive
-from mechdesign.mechanisms.spectrum.grants import Grant, granted
+from mechdesign.mechanisms.spectrum.channel import Array, Channel, Owner, positive
+from mechdesign.mechanisms.spectrum.grants import Grant, best_mean, granted, room_of
 from mechdesign.mechanisms.spectrum.queries import Answer, Answers, Query, checked
 from mechdesign.mechanisms.spectrum.state import State, load_state, save_state
 from mechdesign.mechanisms.spectrum.tables import database_operations
@@ -30,9 +30,11 @@ class SpectrumDatabase(Mechanism):
     """A database of channels that answers location-private queries, slot after slot.
 
     Each slot: the queries for a channel are allocated by the exact method (or, from eight users on, the
-    heuristic); that gives the owner's best mean widening L. The widening towards a user is L times the
-    exponential drawn for its cell of the map, and the radii are the best ones for what is left. Nobody who
-    is within its privacy radius of its report is ever disturbed.
+    heuristic); that gives the owner's best mean widening L. For a cell of the map that nobody asked from
+    before a widening is drawn, exponential with mean L, at least ``cell``, and kept. All places of a cell
+    get the same room, what this widening leaves of the distance between owner and cell, and the radii are
+    the best ones in these rooms, or as good as a limited search finds (certificate ``optimality``).
+    Nobody who is within its privacy radius of its report is ever disturbed.
 
     Parameters
     ----------
@@ -50,7 +52,7 @@ class SpectrumDatabase(Mechanism):
         that the draws are spent.
     cell : number > 0
         The side of a cell. A widening is drawn once for each cell and kept, so that asking again from
-        the same place tells nothing new, while one widening for all places would hide no place at all.
+        the same cell tells nothing new, while one widening for all places would hide no place at all.
     path_loss : number > 0
         The maximum transmission power for a radius R is R ** path_loss, in units of that of radius 1.
 
@@ -130,10 +132,12 @@ class SpectrumDatabase(Mechanism):
             if accepted:
                 users = [vars(query) for query in accepted]
                 channel = Channel.of(self.price, self.privacy_cost, users, owner)
-                units = np.zeros(len(accepted))
+                widening, rooms = np.zeros(len(accepted)), np.full(len(accepted), math.inf)
                 if owner is not None:
-                    units = np.array([self._unit(state, name, query, source) for query in accepted])
-                grants[name] = granted(channel, units)
+                    widening = self._widening(state, name, accepted, channel, source)
+                    asking = zip(accepted, widening.tolist(), strict=True)
+                    rooms = np.array([self._room(owner, query, width) for query, width in asking])
+                grants[name] = granted(channel, widening, rooms)
             for query in here:
                 place = accepted.index(query) if query in accepted else -1
                 status, radius = ("budget spent", 0.0) if place < 0 else grants[name].said(place)
@@ -147,15 +151,29 @@ class SpectrumDatabase(Mechanism):
         best = [grant.optimality(name) for name, grant in grants.items()]
         return Answers(tuple(rows), (*self.certificates(), *best))
 
-    def _unit(self, state: State, name: str, query: Query, source: BitSource) -> float:
-        """Return the exponential of the cell that a query comes from; infinite where no draw is left."""
-        cells = state.draws.setdefault(name, {})
-        key = f"{math.floor(query.x / self.cell)},{math.floor(query.y / self.cell)}"
-        if key not in cells:
-            if len(cells) >= self.draws:
-                return math.inf
-            cells[key] = _exponential(source)
-        return cells[key]
+    def _widening(
+        self, state: State, name: str, queries: Sequence[Query], channel: Channel, source: BitSource
+    ) -> Array:
+        """Return the widening for the cell of each query; infinite where no draw is left."""
+        cells = state.widenings.setdefault(name, {})
+        keys = ["{},{}".format(*self._cell(query)) for query in queries]
+        new = list(dict.fromkeys(key for key in keys if key not in cells))[: self.draws - len(cells)]
+        if new:
+            mean = best_mean(channel, self.cell)
+            cells |= {key: mean * _exponential(source) for key in new}
+        return np.array([cells.get(key, math.inf) for key in keys])
+
+    def _cell(self, query: Query) -> tuple[int, int]:
+        side = Fraction(self.cell)
+        return math.floor(Fraction(query.x) / side), math.floor(Fraction(query.y) / side)
+
+    def _room(self, owner: Owner, query: Query, widening: float) -> float:
+        """Return how far a user may send as far as the owner is concerned; below 0 where no draw is left."""
+        if math.isinf(widening):
+            return -math.inf
+        side = Fraction(self.cell)
+        across, up = self._cell(query)
+        return room_of(owner, (across * side, up * side), side, widening, query.privacy)
 
     def query(self, user: str, channel: str, *, rng: Rng = None, **report: float) -> Answer:
         """Answer one user who is alone in a slot: ``x, y, radius, privacy, epsilon``."""
@@ -241,14 +259,16 @@ def _accounted(state: State, queries: Sequence[Query], budget: Fraction) -> set[
         if query.user in seen:
             continue
         seen.add(query.user)
-        report = (query.x, query.y, query.epsilon)
-        if state.reports.get(query.user) == report:
+        x, y = query.x + 0.0, query.y + 0.0  # -0.0 becomes 0.0
+        report = digest(query.user, {"x": x, "y": y, "epsilon": query.epsilon})
+        if report in state.reports.get(query.user, ()):
             continue
         total = state.spent.get(query.user, Fraction(0)) + Fraction(query.epsilon)
         if total > budget:
             refused.add(query.user)
             continue
-        state.spent[query.user], state.reports[query.user] = total, report
+        state.spent[query.user] = total
+        state.reports.setdefault(query.user, set()).add(report)
     return refused
 
 

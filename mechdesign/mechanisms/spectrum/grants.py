@@ -1,15 +1,17 @@
-"""What one channel grants in a slot: the best mean widening, the drawn one, and the best radii for it."""
+"""What one channel grants in a slot: the mean of a new widening, and the best radii for what was drawn."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
+from mechdesign.audit.exponential import float_down
 from mechdesign.core.certificate import Certificate
 from mechdesign.mechanisms.spectrum.allocate import best_pattern, best_radii
-from mechdesign.mechanisms.spectrum.channel import Array, Channel
+from mechdesign.mechanisms.spectrum.channel import Array, Channel, Owner, Point, distance_below
 from mechdesign.mechanisms.spectrum.greedy import Greedy
 
 FEW = 7
@@ -26,18 +28,18 @@ class Grant:
     ----------
     channel : Channel
     radii : (n,) array
-    level : float
-        The best mean L; 0 where the channel is idle.
     widening : (n,) array
-        What was drawn towards each user, infinite where no draw is left.
+        What was drawn for the cell of each user, infinite where no draw is left; 0 where the channel is idle.
+    rooms : (n,) array
+        What is left of the distance between owner and cell, once both circles are taken away.
     bound : float
-        No radii pay more for this widening.
+        No radii pay more in these rooms.
     """
 
     channel: Channel
     radii: Array
-    level: float
     widening: Array
+    rooms: Array
     bound: float
 
     def certificate(self, name: str) -> Certificate:
@@ -56,38 +58,53 @@ class Grant:
         return Certificate("optimality", holds, False, figures, note=note)
 
     def said(self, user: int) -> tuple[str, float]:
-        """Return status and radius of a user."""
+        """Return status and radius of a user.
+
+        Whether the protection alone or only the widened circle is in the way is not told: who asks with one
+        privacy radius after the other would find the edge of the protection.
+        """
         radius = float(self.radii[user])
         if radius > 0:
             return "served", radius
-        if self.channel.owner is not None:
-            if self.channel.reach[user] <= 0:
-                return "covered", 0.0
-            if math.isinf(self.widening[user]):
-                return "draws spent", 0.0
-            if self.channel.reach[user] <= self.widening[user]:
-                return "owner hidden", 0.0
-        return "not served", 0.0
+        if math.isinf(self.widening[user]):
+            return "draws spent", 0.0
+        return ("covered" if self.rooms[user] <= 0 else "not served"), 0.0
 
 
-def granted(channel: Channel, units: Array) -> Grant:
-    """Return the best radii when the widening towards each user is the best mean times its unit draw.
+def best_mean(channel: Channel, least: float) -> float:
+    """Return the best mean widening for those who ask, or the least one, so that nobody makes it vanish.
 
-    Where nobody can be served whatever is drawn, the status of each user says so.
+    Without that, a user whose privacy radius leaves next to no room would have next to no widening drawn.
     """
-    if channel.owner is None:
-        return _radii(channel, 0.0, np.zeros(channel.size))
     if channel.most <= 0:
-        return Grant(channel, np.zeros(channel.size), 0.0, np.zeros(channel.size), 0.0)
+        return least
     if channel.size <= FEW:
-        level = best_pattern(channel, NODES).level
-    else:
-        level = Greedy(channel).best().level
-    return _radii(channel, level, level * units)
+        return max(least, best_pattern(channel, NODES).level)
+    return max(least, Greedy(channel).best().level)
 
 
-def _radii(channel: Channel, level: float, widening: Array) -> Grant:
-    caps = np.clip(np.minimum(channel.radius, channel.reach - widening), 0.0, None)
+def room_of(owner: Owner, corner: Point, side: Fraction, widening: float, privacy: float) -> float:
+    """Return what is left of the distance between an owner and the nearest point of a cell, rounded down.
+
+    All places of the cell get the same room, so that they tell one number together.
+
+    Examples
+    --------
+    >>> cell = (Fraction(3), Fraction(-1))
+    >>> room_of(Owner(0.0, 0.0, 1.0), cell, Fraction(2), 0.5, 0.25)
+    1.25
+    """
+    near = [
+        min(max(Fraction(place), low), low + side)
+        for place, low in zip((owner.x, owner.y), corner, strict=True)
+    ]
+    apart = distance_below((near[0], near[1]), (owner.x, owner.y))
+    return float_down(apart - Fraction(owner.protection) - Fraction(widening) - Fraction(privacy))
+
+
+def granted(channel: Channel, widening: Array, rooms: Array) -> Grant:
+    """Return the best radii for the rooms that the owner leaves."""
+    caps = np.clip(np.minimum(channel.radius, rooms), 0.0, None)
     radii, bound = best_radii(channel, caps, NODES)
-    finite = np.where(np.isfinite(widening), widening, channel.most)
-    return Grant(channel, channel.allowed(radii, finite), level, widening, bound + channel.rounding)
+    allowed = channel.allowed(np.minimum(radii, caps), 0.0)
+    return Grant(channel, allowed, widening, rooms, bound + channel.rounding)

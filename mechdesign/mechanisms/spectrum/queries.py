@@ -11,10 +11,9 @@ from mechdesign.core.errors import DataError, MechDesignError, RowError, Unknown
 from mechdesign.core.text import table
 from mechdesign.mechanisms.spectrum.channel import coordinate, positive
 
-STATUSES = ("served", "not served", "covered", "budget spent", "draws spent", "owner hidden")
-"""What can become of a query: ``not served``: others pay more; ``covered``: too near to the owner;
-``budget spent``: the user's epsilon; ``draws spent``: of the owner, for places not asked from before;
-``owner hidden``: the drawn widening leaves no room in this slot."""
+STATUSES = ("served", "not served", "covered", "budget spent", "draws spent")
+"""What can become of a query: ``not served``: others pay more; ``covered``: by the widened circle of the
+owner; ``budget spent``: the user's epsilon; ``draws spent``: of the owner, for new places."""
 
 
 @dataclass(frozen=True)

@@ -22,9 +22,6 @@ from mechdesign.mechanisms.base import digest
 FORMAT = "mechdesign-spectrum-state"
 LARGEST_FILE = 1 << 28
 
-Report = tuple[float, float, float]
-"""A reported position and the epsilon of the report."""
-
 
 @dataclass
 class State:
@@ -36,17 +33,17 @@ class State:
     spent : dict
         Epsilon per unit of distance by user, exact.
     reports : dict
-        The last report of each user: sending it again tells nothing new, and is free.
-    draws : dict
-        For each occupied channel the unit exponential that was drawn for each cell of the map.
+        Digests of all reports of each user: sending one again tells nothing new, and is free.
+    widenings : dict
+        For each occupied channel the widening that was drawn for each cell of the map.
     last : dict
         The digest of the last slot's queries, and its answers.
     """
 
     slots: int = 0
     spent: dict[str, Fraction] = field(default_factory=dict)
-    reports: dict[str, Report] = field(default_factory=dict)
-    draws: dict[str, dict[str, float]] = field(default_factory=dict)
+    reports: dict[str, set[str]] = field(default_factory=dict)
+    widenings: dict[str, dict[str, float]] = field(default_factory=dict)
     last: dict[str, Any] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
@@ -54,8 +51,10 @@ class State:
         return {
             "slots": self.slots,
             "spent": {user: str(amount) for user, amount in sorted(self.spent.items())},
-            "reports": {user: list(report) for user, report in sorted(self.reports.items())},
-            "draws": {name: dict(sorted(cells.items())) for name, cells in sorted(self.draws.items())},
+            "reports": {user: sorted(reports) for user, reports in sorted(self.reports.items())},
+            "widenings": {
+                name: dict(sorted(cells.items())) for name, cells in sorted(self.widenings.items())
+            },
             "last": self.last,
         }
 
@@ -65,32 +64,40 @@ class State:
 
         Examples
         --------
-        >>> state = State(3, {"ann": Fraction(1, 2)}, {"ann": (0.0, 1.0, 0.5)}, {"tv": {"0,1": 0.7}})
+        >>> state = State(3, {"ann": Fraction(1, 2)}, {"ann": {"5f2b"}}, {"tv": {"0,1": 0.7}})
         >>> State.from_json(state.as_json()) == state
         True
         """
         return cls(
             slots=whole("slots", given["slots"]),
-            spent={str(user): Fraction(amount) for user, amount in given["spent"].items()},
-            reports={
-                str(user): (
-                    float(rational("x", x)),
-                    float(rational("y", y)),
-                    float(rational("epsilon", level)),
-                )
-                for user, (x, y, level) in given["reports"].items()
-            },
-            draws={
-                str(name): {str(cell): float(rational("draw", unit)) for cell, unit in cells.items()}
-                for name, cells in given["draws"].items()
+            spent={str(user): _amount(amount) for user, amount in given["spent"].items()},
+            reports={str(user): set(map(str, reports)) for user, reports in given["reports"].items()},
+            widenings={
+                str(name): {str(cell): _width(width) for cell, width in cells.items()}
+                for name, cells in given["widenings"].items()
             },
             last=dict(given["last"]),
         )
 
     def copy(self) -> State:
         """Return a copy that can be changed."""
-        draws = {name: dict(cells) for name, cells in self.draws.items()}
-        return State(self.slots, dict(self.spent), dict(self.reports), draws, dict(self.last))
+        reports = {user: set(sent) for user, sent in self.reports.items()}
+        widenings = {name: dict(cells) for name, cells in self.widenings.items()}
+        return State(self.slots, dict(self.spent), reports, widenings, dict(self.last))
+
+
+def _amount(value: Any) -> Fraction:
+    amount = Fraction(value)
+    if amount < 0:
+        raise ValueError("an amount spent is below 0")
+    return amount
+
+
+def _width(value: Any) -> float:
+    width = float(rational("widening", value))
+    if width <= 0:
+        raise ValueError("a widening is not positive")
+    return width
 
 
 def save_state(path: str | os.PathLike[str], state: State, fingerprint: str) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
 from mechdesign.core.errors import DataError, ParameterError, RowError
+from mechdesign.core.files import one_at_a_time
 from mechdesign.core.randomness import Rng
 from mechdesign.core.tables import Block, Source
 from mechdesign.mechanisms.collecting import Owner, located, require_columns
@@ -51,7 +53,7 @@ def database_operations(database: Database) -> tuple[Operation, ...]:
     gives = (
         Column("user", "who asked"),
         Column("channel", "for which channel"),
-        Column("status", "served, not served, covered, budget spent, draws spent or owner hidden"),
+        Column("status", "served, not served, covered, budget spent or draws spent"),
         Column("radius", "granted, 0 where nothing is"),
         Column("power", "maximum transmission power, that of radius 1 being 1"),
         Column("spent", "epsilon that the user has spent in all"),
@@ -76,15 +78,21 @@ def _answered(database: Database, sources: Sequence[Source], settings: Settings)
     if str(settings["state"]).lower().endswith(TABLES):
         raise ParameterError(f"--state: {settings['state']} is named like a table; give it another name")
     require_columns(source, ["user", "channel", *NUMBERS])
-    database.restore_state(settings["state"])
     queries = _queries(source)
     if not queries:
         raise DataError(f"{source.name}: there is no query; give at least one row")
-    with located(source):
-        answers = database.answer(queries, settings["seed"])
-    database.save_state(settings["state"])  # before anybody sees an answer
+    with one_at_a_time(settings["state"], DataError):
+        if not Path(settings["state"]).exists():
+            settings.count("state begun: nothing spent before", 1)
+        database.restore_state(settings["state"])
+        with located(source):
+            answers = database.answer(queries, settings["seed"])
+        database.save_state(settings["state"])  # before anybody sees an answer
     for status in sorted({answer.status for answer in answers}):
         settings.count(status, sum(answer.status == status for answer in answers))
+    failed = [found.property for found in answers.certificates if not found.holds]
+    for name in sorted(set(failed)):
+        settings.count(f"{name} not proven", failed.count(name))
     if answers.repeated:
         settings.count("slot answered before, as it was", 1)
     yield {name: np.array([getattr(answer, name) for answer in answers]) for name in GIVEN}

@@ -97,6 +97,16 @@ def test_two_users_of_an_occupied_channel_take_less_than_20_ms():
     assert min(md.solve(problem).seconds for _ in range(5)) < 0.02
 
 
+@pytest.mark.parametrize("method", ["piecewise", "enumeration"])
+def test_the_optimum_is_proven_wherever_the_origin_of_the_map_is(method):
+    for primary in (None, {**OWNER, "x": 2.0**29}):
+        users = [{**user, "x": 2.0**29 + user["x"], "y": 8.0} for user in PAIR]
+        far = md.solve(md.SpectrumChannel(0.1, 2.0, users, primary), method)
+        near = [{**user, "y": 8.0} for user in PAIR]
+        here = md.solve(md.SpectrumChannel(0.1, 2.0, near, OWNER if primary else None), method)
+        assert (far.status, far.value, far.bound) == ("optimal", here.value, here.bound)
+
+
 def test_an_owner_that_covers_everybody_is_a_status():
     problem = md.SpectrumChannel(0.1, 2.0, PAIR, {**OWNER, "protection": 5})
     for run in md.compare(problem).runs:

@@ -54,6 +54,12 @@ class SpectrumChannel(Problem[SpectrumDatabase]):
         ``channel``. They change nothing in the optimum.
     budget : number > 0
         What a user of the database may spend in all, in epsilon per unit of distance.
+    cell : number > 0
+        The side of the cells of the map, for each of which the database draws one widening.
+    draws : int
+        For how many cells the database draws.
+    path_loss : number > 0
+        The power that the database grants for a radius R is R ** path_loss.
 
     Raises
     ------
@@ -92,6 +98,9 @@ class SpectrumChannel(Problem[SpectrumDatabase]):
     primary: Mapping[str, float] | None = None
     channels: Sequence[Mapping[str, Any]] | None = None
     budget: float = 1.0
+    cell: float = 1.0
+    draws: int = 1000
+    path_loss: float = 4.0
 
     def __post_init__(self) -> None:
         for field in ("price", "privacy_cost"):
@@ -101,7 +110,8 @@ class SpectrumChannel(Problem[SpectrumDatabase]):
             object.__setattr__(self, "primary", {"x": owner.x, "y": owner.y, "protection": owner.protection})
         object.__setattr__(self, "secondary", users_of("secondary", self.secondary, self.owner))
         database = self.database()
-        object.__setattr__(self, "budget", float(database.budget))
+        for field in ("budget", "cell", "draws", "path_loss"):
+            object.__setattr__(self, field, database.content()[field])
         if self.channels is not None:
             object.__setattr__(self, "channels", tuple(database.content()["channels"][1:]))
 
@@ -120,7 +130,9 @@ class SpectrumChannel(Problem[SpectrumDatabase]):
         more = [] if self.channels is None else self.channels
         if not isinstance(more, (list, tuple)):
             raise ParameterError("channels: expected a list of {name, x, y, protection}")
-        return SpectrumDatabase([own, *more], self.price, self.privacy_cost, self.budget)
+        return SpectrumDatabase(
+            [own, *more], self.price, self.privacy_cost, self.budget, self.draws, self.cell, self.path_loss
+        )
 
     def mechanism(self, solution: Candidate) -> SpectrumDatabase:
         """Return the database; it allocates each slot anew, for those who ask."""
