@@ -111,7 +111,7 @@ def test_the_radius_of_the_lattice_is_the_least_that_keeps_beta():
     assert table.beyond(square) <= 0.1 < table.beyond(below)
     middle = np.tile([[15.0, 10.0]], (20_000, 1))
     distance = np.hypot(*(mechanism.randomize(middle, rng=3) - middle).T)
-    assert abs((distance > mechanism.radius).mean() - float(table.beyond(square))) < 5 * math.sqrt(
+    assert abs((distance > mechanism.noise_radius).mean() - float(table.beyond(square))) < 5 * math.sqrt(
         0.09 / 20_000
     )
     assert abs(distance.mean() - mechanism.mean_distance) < 0.02
@@ -129,6 +129,19 @@ def largest_step(sample: np.ndarray, cumulative) -> float:
 
 SMALL = 1.95 / math.sqrt(50_000)
 """Exceeded with probability 0.001 by the right distribution."""
+
+
+@pytest.mark.parametrize("step", [0.5, 0.35])
+def test_the_radius_counts_from_the_person_not_from_the_lattice(step):
+    """A person in the middle of a cell, or beyond the last line, is farther from reports than its place is."""
+    mechanism = PlanarLattice(2.0, [0, 0, 20, 20], step=step)
+    last = (mechanism.rows - 1) * step
+    rest = 20.0 - last
+    assert mechanism.offset >= np.hypot(max(rest, step / 2), max(rest, step / 2))
+    people = np.full((40_000, 2), 10.0 // step * step + 0.499 * step)
+    found = mechanism.randomize(people, rng=5)
+    beyond = (np.hypot(*(found - people).T) > mechanism.radius).mean()
+    assert beyond <= 0.05 + 5 * np.sqrt(0.05 * 0.95 / 40_000)  # wrong once in three million runs
 
 
 def test_planar_laplace_has_its_radius_and_an_even_direction():

@@ -13,6 +13,7 @@ import pytest
 from mechdesign.core.errors import (
     CertificateError,
     DataError,
+    EstimationError,
     MechDesignError,
 )
 from mechdesign.core.randomness import TOTAL
@@ -323,3 +324,16 @@ def test_weights_that_break_the_promise_are_refused_by_the_audit_alone():
     content["oracles"][0]["type"] = "duchi"
     with pytest.raises(CertificateError, match="is no frequency oracle"):
         MarginalRelease.from_content(content)
+
+
+def test_what_is_planned_decides_whether_it_is_collected_with():
+    """Few planned users are refused where so many more are the default, and many are not refused."""
+    few = MarginalRelease(Attributes([8, 8]), [(0, 1)], [best_oracle(64, 0.2)], users=30)
+    with pytest.raises(EstimationError, match="with 30 users"):
+        few.randomize([[0, 0]], rng=1)
+    weak = best_oracle(64, 0.005)
+    with pytest.raises(EstimationError):
+        MarginalRelease(Attributes([8, 8]), [(0, 1)], [weak]).randomize([[0, 0]], rng=1)
+    many = MarginalRelease(Attributes([8, 8]), [(0, 1)], [weak], users=10**10)
+    assert len(many.randomize([[0, 0]], rng=1)) == 1
+    assert MarginalRelease.from_content(many.content()).users == 10**10

@@ -46,7 +46,7 @@ class PlanarLattice(LocationMechanism):
     step : float, optional
         Of the lattice; 1 / (8 epsilon) by default.
     beta : float
-        Probability of a report beyond ``radius`` of the lattice place.
+        Probability of a report beyond ``radius`` of the person's place.
 
     Examples
     --------
@@ -141,9 +141,23 @@ class PlanarLattice(LocationMechanism):
         return 0
 
     @property
-    def radius(self) -> float:
+    def noise_radius(self) -> float:
         """The distance that a report exceeds with probability beta at most, from its lattice place."""
         return self.step * math.nextafter(math.sqrt(self._square), math.inf) if self._square else 0.0
+
+    @property
+    def offset(self) -> float:
+        """The largest distance of a place of the area from its lattice place."""
+        assert self.area is not None
+        spans = (self.area[2] - self.area[0], self.area[3] - self.area[1])
+        counts = (self.rows, self.columns)
+        last = [span - (count - 1) * self.step for span, count in zip(spans, counts, strict=True)]
+        return math.hypot(*(max(self.step / 2.0, rest) for rest in last)) * (1.0 + 2.0**-40)
+
+    @property
+    def radius(self) -> float:
+        """The distance that a report exceeds with probability beta at most, from the place of the person."""
+        return self.noise_radius + self.offset
 
     @cached_property
     def mean_distance(self) -> float:
@@ -157,9 +171,14 @@ class PlanarLattice(LocationMechanism):
     def interference(self) -> Certificate:
         """Judge the weights beyond the radius against beta, in whole numbers."""
         beyond = self.weights.beyond(self._square)
-        figures = {"radius": self.radius, "beta": self.beta, "probability_beyond": float(beyond)}
-        holds = beyond <= Fraction(self.beta)
-        return Certificate("interference", holds, True, figures, note="from the place of the lattice")
+        figures = {
+            "radius": self.radius,
+            "beta": self.beta,
+            "noise_radius": self.noise_radius,
+            "probability_beyond": float(beyond),
+        }
+        note = "noise_radius counts from the place of the lattice, radius from anywhere that goes to it"
+        return Certificate("interference", beyond <= Fraction(self.beta), True, figures, note=note)
 
     def _figures(self) -> str:
         return f"{self.rows} x {self.columns} places, step {self.step:g}, {super()._figures()}"

@@ -65,6 +65,9 @@ class MarginalRelease(CollectingMechanism):
         One a view, for as many categories as the view has cells; views of equal size may share one.
     shares : sequence of int or Fraction, optional
         In which proportion the views are drawn; even by default.
+    users : int, optional
+        How many are planned; by default ten thousand a view. With so few that nothing can be estimated
+        it is not collected with, but on purpose.
 
     Examples
     --------
@@ -83,6 +86,7 @@ class MarginalRelease(CollectingMechanism):
         views: Sequence[Sequence[int]],
         oracles: Sequence[Oracle],
         shares: Sequence[Any] | None = None,
+        users: int | None = None,
     ) -> None:
         if not isinstance(attributes, Attributes):
             raise ParameterError(f"attributes: expected Attributes, got a {type(attributes).__name__}")
@@ -95,6 +99,7 @@ class MarginalRelease(CollectingMechanism):
             for number, (view, oracle) in enumerate(zip(self.views, oracles, strict=True))
         )
         self.shares = view_weights(len(self.views), shares)
+        self.users = None if users is None else user_count(users)
         self.epsilon = max(oracle.epsilon for oracle in self.oracles)
         self.layout = Layout(self.oracles)
 
@@ -195,7 +200,7 @@ class MarginalRelease(CollectingMechanism):
 
     def require_estimable(self) -> None:
         """Raise EstimationError when nothing could be estimated from one of the oracles' reports."""
-        prospect = self.forecast(USERS * len(self.views))
+        prospect = self.forecast(USERS * len(self.views) if self.users is None else self.users)
         if not prospect.possible:
             raise EstimationError(
                 f"{prospect}; collect with another mechanism, or on purpose with anyway=True"
@@ -282,6 +287,7 @@ class MarginalRelease(CollectingMechanism):
             ],
             "oracle_of_view": [place[number] for number in range(len(self.views))],
             "shares": list(self.shares),
+            "users": self.users,
         }
 
     @classmethod
@@ -293,7 +299,8 @@ class MarginalRelease(CollectingMechanism):
         if sum(shares) != TOTAL:
             raise CertificateError("shares: do not sum to 2**62")
         named = {key: content["attributes"][key] for key in ("sizes", "names", "labels")}
-        return cls(Attributes(**named), content["views"], [oracles[place] for place in which], shares)
+        used = [oracles[place] for place in which]
+        return cls(Attributes(**named), content["views"], used, shares, content["users"])
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,10 @@ class Asked(Protocol):
         """The promise."""
 
     @property
+    def users(self) -> int:
+        """How many people are planned."""
+
+    @property
     def names(self) -> Sequence[str] | None:
         """The names of the attributes."""
 
@@ -64,6 +68,7 @@ def release(problem: Asked, solution: Candidate) -> MarginalRelease:
         [tuple(place[attribute] for attribute in view) for view in views],
         [made[problem.cells(view)] for view in views],
         [Fraction(float(share)) for share in solution.variables["shares"]],
+        problem.users,
     )
 
 
