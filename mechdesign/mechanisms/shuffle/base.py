@@ -232,13 +232,17 @@ class Protocol(Mechanism):
 
     # What it promises
 
+    is_computed: ClassVar[bool] = True
+    """Whether the divergence is computed here as a whole; False where a theorem of others is believed."""
+
     @cached_property
     def _privacy(self) -> Certificate:
         promise, least = self.promise, self.least_delta
         figures = {**promise.as_dict(), "least_delta": least, "calibration": self.calibration}
         if math.isfinite(self.local_epsilon):
             figures["local_epsilon"] = self.local_epsilon
-        return Certificate("privacy", least <= promise.delta, True, figures, self.witness, self.proof)
+        holds = least <= promise.delta
+        return Certificate("privacy", holds, self.is_computed, figures, self.witness, self.proof)
 
     def certificates(self) -> tuple[Certificate, ...]:
         """Return the privacy of the shuffled messages, with the local epsilon of a user's own ones."""

@@ -77,6 +77,7 @@ class CntSGM(CountProtocol):
         """What mixing and the tables cost; the noise itself is private with delta 0."""
         return self.noise.least_delta
 
+    is_computed = False
     proof = "discrete Laplace noise; theorem of split-mix and total variation of the tables, rounded up"
     witness: ClassVar[Mapping[str, Any]] = {
         "neighbours": "one user's bit is 1 or 0",

@@ -70,6 +70,7 @@ class RSumDSG(SumProtocol):
         """What mixing and the tables cost; the noise itself is private with delta 0."""
         return self.noise.least_delta
 
+    is_computed = False
     proof = "discrete Laplace noise; theorem of split-mix and total variation of the tables, rounded up"
 
     @property
