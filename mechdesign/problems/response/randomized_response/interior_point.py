@@ -37,6 +37,9 @@ GAP = 5e-3
 INNER = 1.0 / 3.0
 """The channel is followed until its gap to the best one over the shorter lengths is this part of the goal."""
 
+EXACT = 0.5
+"""The same where no length is shorter than its distance, so that nothing else is lost."""
+
 PASSES = 4
 """How often it starts at most, each time with a finer spanner."""
 
@@ -148,17 +151,19 @@ class _Path:
         """Find a channel that is private over all pairs, then a bound; True if nothing was shortened."""
         distances = self.places.distance[edges[:, 0], edges[:, 1]]
         lengths = inner_lengths(self.places.distance, edges)
+        exact = bool((lengths == distances).all())
+        aim = goal * (EXACT if exact else INNER)
         true_factors = _factors(self.problem.epsilon * distances)
         cones = CoupledCones(self.weights, edges, _factors(self.problem.epsilon * lengths))
         self.pairs = 2 * len(edges)
         going = len(edges) > 0
-        while going and cones.bound - cones.value > max(INNER * goal * -cones.value, LEAST):
+        while going and cones.bound - cones.value > max(aim * -cones.value, LEAST):
             going = self._step(cones)
             if self.watch is not None:
                 self.bound = min(self.bound, cones.bound_with(true_factors))
                 self.watch(self.scale * cones.value + self.offset, self.proven())
         self._keep(cones.columns)
-        if (lengths == distances).all():
+        if exact:
             self.bound = min(self.bound, cones.bound)
             return True
         cones.relax(true_factors)
