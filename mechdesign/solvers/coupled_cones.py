@@ -21,6 +21,7 @@ satisfies the constraints,
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -88,6 +89,20 @@ class CoupledCones:
         self.prices: Array = (weights + self._transpose @ self.multipliers).mean(axis=1)
         self._inverses = np.empty((columns, rows, rows))
         self.bound = self._proven_bound()
+
+    def relax(self, factors: Array) -> None:
+        """Go on in larger cones: with factors none of which is larger. The bound starts anew."""
+        self.factors = factors
+        self._pair_up()
+        self.slack = np.maximum(self._matrix @ self.columns, self.slack)
+        self.bound = self._proven_bound()
+
+    def bound_with(self, factors: Array) -> float:
+        """Return the bound that the present multipliers prove for other factors."""
+        other = copy(self)
+        other.factors = factors
+        other._pair_up()
+        return other._proven_bound()
 
     @property
     def value(self) -> float:

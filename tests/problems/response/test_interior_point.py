@@ -11,7 +11,7 @@ import pytest
 import mechdesign as md
 from mechdesign.mechanisms import FiniteChannel
 from mechdesign.problems.response.randomized_response import interior_point
-from mechdesign.problems.response.randomized_response.spanner import spanner
+from mechdesign.problems.response.randomized_response.spanner import ROUNDING, inner_lengths, spanner
 from mechdesign.solvers.coupled_cones import CoupledCones
 
 
@@ -52,13 +52,29 @@ def test_without_broken_pairs_it_goes_on_where_it_is():
     assert max(seen[len(seen) // 2 :]) < 0.1 * seen[0]
 
 
-def test_pairs_that_the_spanner_leaves_out_are_added():
-    """With the pairs of the spanner alone the repair would cost several times the gap."""
+@pytest.mark.parametrize("gap", [0.05, 0.01])
+def test_the_pairs_that_are_left_out_need_no_repair(gap):
+    """The shorter lengths imply all pairs: on those of the spanner alone nothing has to be mixed in."""
     problem = city(6, 0.5, 2)
-    outcome = interior_point.run(problem, gap=1e-3)
-    assert outcome.notes["pairs"] > 2 * len(spanner(problem.distances(), interior_point.STRETCH))
+    outcome = interior_point.run(problem, gap=gap)
     assert outcome.notes["pairs"] < outcome.notes["needed_pairs"]
-    assert outcome.notes["utility_given_up"] <= 1e-3 * -problem.objective(outcome.variables)
+    assert outcome.notes["mixing"] == 0.0
+    value = problem.objective(outcome.variables)
+    assert outcome.bound - value <= gap * -value
+
+
+def test_a_spanner_that_loses_too_much_is_made_finer(monkeypatch):
+    """With a stretch of half the distance both optima are far apart; the next starts close in on them."""
+
+    def coarse(distance, stretch):
+        return spanner(distance, 50.0 * stretch)
+
+    monkeypatch.setattr(interior_point, "spanner", coarse)
+    problem = city(5, 0.7, 2)
+    outcome = interior_point.run(problem, gap=0.01)
+    assert outcome.notes["pairs"] > 2 * len(spanner(problem.distances(), 0.5))
+    value = problem.objective(outcome.variables)
+    assert outcome.bound - value <= 0.01 * -value
 
 
 def test_answers_at_the_same_place_have_one_row():
@@ -93,7 +109,8 @@ def test_the_bound_holds_for_any_multipliers(seed):
                     assert y > 0
                     exact[low][z] += y
                     exact[high][z] -= factor * y
-        bound = float(cones._proven_bound())
+        bound = cones.bound_with(cones.factors)
+        assert bound == cones._proven_bound()
         assert Fraction(bound) >= sum(max(row) for row in exact)
         assert bound <= float(sum(max(row) for row in exact)) + 1e-12 * rows
         if not cones.step():  # a problem with one column is solved at once
@@ -129,14 +146,69 @@ def test_solve_takes_it_for_many_places():
     assert not solution.broken
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_the_bound_in_larger_cones_holds(seed):
+    """Before and after the state is carried over, against the best of many channels of the larger cones."""
+    rng = np.random.default_rng(seed)
+    edges = np.array([(i, j) for i in range(4) for j in range(i + 1, 4)])
+    tight = rng.uniform(0.5, 0.9, len(edges))
+    wide = tight * rng.uniform(0.7, 1.0, len(edges))
+    weights = -rng.random((4, 3))
+    cones = CoupledCones(weights, edges, tight)
+    while cones.bound - cones.value > 1e-3 and cones.step():
+        pass
+    narrow = cones.bound
+    early = cones.bound_with(wide)
+    cones.relax(wide)
+    assert cones.bound == early
+    while cones.bound - cones.value > 1e-6 and cones.step():
+        pass
+    columns = cones.columns
+    for (i, j), factor in zip(edges.tolist(), wide.tolist(), strict=True):
+        assert (columns[j] > factor * columns[i]).all()
+        assert (columns[i] > factor * columns[j]).all()
+    # the same from the start
+    other = CoupledCones(weights, edges, wide)
+    while other.bound - other.value > 1e-6 and other.step():
+        pass
+    assert max(cones.value, other.value) <= min(cones.bound, other.bound, early)
+    assert narrow <= other.bound + 1e-3  # the smaller cone's optimum is no better
+
+
+def shortest(distance, edges, lengths):
+    """Floyd and Warshall's ways over the edges."""
+    ways = np.full(distance.shape, np.inf)
+    np.fill_diagonal(ways, 0.0)
+    for (i, j), length in zip(edges.tolist(), lengths.tolist(), strict=True):
+        ways[i, j] = ways[j, i] = length
+    for middle in range(len(ways)):
+        ways = np.minimum(ways, ways[:, [middle]] + ways[[middle]])
+    return ways
+
+
+@pytest.mark.parametrize("stretch", [0.005, 0.02, 0.1, 0.5])
+@pytest.mark.parametrize("seed", [None, 0, 1, 2])
+def test_over_inner_lengths_no_way_is_longer_than_the_distance(stretch, seed):
+    """On a grid and among random places; no edge is shortened by more than the stretch."""
+    places = np.random.default_rng(seed).uniform(0.0, 5.0, (30, 2))
+    grid = city(6, 1.0, 2).distances()
+    distance = grid if seed is None else np.hypot(*(places[:, None] - places).transpose(2, 0, 1))
+    edges = spanner(distance, stretch)
+    own = distance[edges[:, 0], edges[:, 1]]
+    lengths = inner_lengths(distance, edges)
+    unit = len(distance) * 2.0**-52 + ROUNDING
+    assert (shortest(distance, edges, lengths) <= distance * (1.0 + unit)).all()
+    assert (lengths <= own).all()
+    assert (lengths * (1.0 + stretch) >= own * (1.0 - unit)).all()
+    # they are needed: over the distances themselves some ways are longer
+    longer = (shortest(distance, edges, own) > distance * (1.0 + unit)).any()
+    assert longer == (lengths < own).any()
+
+
 @pytest.mark.parametrize("stretch", [0.02, 0.1, 0.5])
 def test_a_spanner_keeps_its_promise(stretch):
     distance = city(5, 1.0, 2).distances()
-    ways = np.full(distance.shape, np.inf)
-    np.fill_diagonal(ways, 0.0)
-    for i, j in spanner(distance, stretch).tolist():
-        ways[i, j] = ways[j, i] = distance[i, j]
-    for middle in range(len(ways)):
-        ways = np.minimum(ways, ways[:, [middle]] + ways[[middle]])
+    edges = spanner(distance, stretch)
+    ways = shortest(distance, edges, distance[edges[:, 0], edges[:, 1]])
     assert (ways <= (1.0 + stretch) * distance + 1e-12).all()
-    assert len(spanner(distance, stretch)) < len(distance) * (len(distance) - 1) / 2
+    assert len(edges) < len(distance) * (len(distance) - 1) / 2

@@ -1,22 +1,22 @@
-"""Metric privacy on many places: interior points column by column, pairs added as they are needed.
+"""Metric privacy on many places: interior points column by column, on the pairs of a spanner.
 
 A private channel has one column a report, each in the same cone, and rows that sum to one; see
-:mod:`mechdesign.solvers.coupled_cones`. Only the pairs of a spanner are written down at first: fewer
-constraints are a relaxation, so its bound holds for the whole problem. Pairs that its solution breaks are
-added, and it starts anew: from a late state the path would have no room to turn. What is missed by then is
-mended by the repair that every method uses.
+:mod:`mechdesign.solvers.coupled_cones`. Only the pairs of a spanner are written down, twice. First with
+lengths a little shorter than the distances, so that every way over them has at most the distance it spans:
+then the channel is private for all pairs. From there on with the distances themselves: fewer constraints are
+a relaxation, so its bound holds for the whole problem. The stretch of the spanner, which is what both
+together lose, is chosen by the gap that is wanted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.triples import batches
 from mechdesign.core.method import Method, Outcome
 from mechdesign.core.validation import in_range
 from mechdesign.problems.response.randomized_response import metric
@@ -24,27 +24,27 @@ from mechdesign.problems.response.randomized_response.linear_program import SIMP
 from mechdesign.problems.response.randomized_response.polish import polished
 from mechdesign.problems.response.randomized_response.problem import OPTIMALITY, RandomizedResponse
 from mechdesign.problems.response.randomized_response.rows import row_count
-from mechdesign.problems.response.randomized_response.spanner import spanner
+from mechdesign.problems.response.randomized_response.spanner import inner_lengths, spanner
 from mechdesign.solvers.coupled_cones import CoupledCones
 
 Array = NDArray[np.float64]
 Edges = NDArray[np.int64]
 Progress = Callable[[float, float], None]
 
-STRETCH = 0.02
-"""Of the spanner whose pairs are the first."""
-
 GAP = 5e-3
-"""The proven gap of the repaired channel, as a part of the loss, at which it stops unless told otherwise."""
+"""The proven gap of the channel, as a part of the loss, at which it stops unless told otherwise."""
 
-FIRST = 0.02
-"""The gap up to which the pairs of the spanner are followed alone."""
+INNER = 1.0 / 3.0
+"""The channel is followed until its gap to the best one over the shorter lengths is this part of the goal."""
+
+EXACT = 0.5
+"""The same where no length is shorter than its distance, so that nothing else is lost."""
 
 PASSES = 4
-"""How often pairs are added at most, each time followed to half the gap that is wanted."""
+"""How often it starts at most, each time with a finer spanner."""
 
-MARGIN = 0.05
-"""Pairs that are broken by more than minus this, in the logarithm of their ratio, are added."""
+FINER = 0.25
+"""The stretch of the next spanner, in that of the last one."""
 
 LEAST = 1e-12
 """A smaller gap, as a part of the largest coefficient, is rounding."""
@@ -73,36 +73,26 @@ def run(problem: RandomizedResponse, gap: float = GAP, progress: Progress | None
     gains, offset = problem.centred_weights()
     scale = float(np.abs(gains).max()) or 1.0
     places = _Places.of(problem)
-    path = _Path(_shifted_progress(progress, scale, offset))
-    weights = places.summed(gains / scale)
-    edges, best = spanner(places.distance, STRETCH), np.inf
-    goals = [max(goal, FIRST)] + PASSES * [goal / 2]
-    cones = CoupledCones(weights, edges, _factors(places, edges, problem.epsilon))
-    for part in goals:
-        path.walk(cones, part)
-        best = min(best, cones.bound)
-        channel, costs = polished(problem, _normalised(cones.columns)[places.group])
-        bound = shifted(scale * best + 2.0**-50 * abs(scale * best), offset)
-        assert bound is not None
-        shortfall = bound - problem.objective({"channel": channel})
-        near = _near(cones, places, problem.epsilon)
-        if shortfall <= goal * (offset - bound + shortfall) or (part != goals[0] and not len(near)):
+    path = _Path(problem, places, places.summed(gains / scale), scale, offset, progress)
+    stretch = goal / max(1.0, problem.epsilon * places.nearest)
+    for _ in range(PASSES):
+        exact = path.both_sides(spanner(places.distance, stretch), goal)
+        if exact or path.reached(goal) or path.steps >= MOST_STEPS:
             break
-        if len(near):
-            edges = np.concatenate([edges, near])
-            cones = CoupledCones(weights, edges, _factors(places, edges, problem.epsilon))
+        stretch *= FINER
+    bound = path.proven()
     stake = float(problem.prior @ np.ptp(problem.utility_matrix(), axis=1))
     return Outcome(
-        status="optimal" if shortfall <= OPTIMALITY / 2 * stake else "feasible",
-        variables={"channel": channel},
+        status="optimal" if bound - path.value <= OPTIMALITY / 2 * stake else "feasible",
+        variables={"channel": path.channel},
         bound=bound,
         bound_source="weak duality with the multipliers of the central path",
         solver="interior point on columns",
         notes={
             "steps": path.steps,
-            "pairs": 2 * len(cones.edges),
-            "needed_pairs": 2 * len(places.pairs),
-            **costs,
+            "pairs": path.pairs,
+            "needed_pairs": len(metric.needed_pairs(places.distance)),
+            **path.costs,
         },
     )
 
@@ -114,11 +104,11 @@ class _Places:
     distance: Array
     group: NDArray[np.intp]
 
-    @cached_property
-    def pairs(self) -> Edges:
-        """The pairs i < j whose inequalities imply all others."""
-        both = metric.needed_pairs(self.distance)
-        return both[both[:, 0] < both[:, 1]]
+    @property
+    def nearest(self) -> float:
+        """The least distance of two places; 0 if there is one place."""
+        apart = self.distance[np.triu_indices(len(self.distance), 1)]
+        return float(apart.min()) if len(apart) else 0.0
 
     @classmethod
     def of(cls, problem: RandomizedResponse) -> _Places:
@@ -142,51 +132,81 @@ class _Places:
 
 @dataclass
 class _Path:
-    """Counts steps and shows where they are."""
+    """The best channel and the best bound so far, in units of the utility and of the scaled weights."""
 
+    problem: RandomizedResponse
+    places: _Places
+    weights: Array
+    scale: float
+    offset: float
     watch: Progress | None
+    channel: Array = field(default_factory=lambda: np.empty(0))
+    value: float = -np.inf
+    bound: float = np.inf
+    costs: dict[str, Any] = field(default_factory=dict)
     steps: int = 0
+    pairs: int = 0
 
-    def walk(self, cones: CoupledCones, goal: float) -> None:
-        """Make steps until the gap is below this part of the loss, or rounding stops them."""
-        going = len(cones.edges) > 0
-        while going and cones.bound - cones.value > max(goal * -cones.value, LEAST):
-            going = self.steps < MOST_STEPS and cones.step()
-            self.steps += 1
+    def both_sides(self, edges: Edges, goal: float) -> bool:
+        """Find a channel that is private over all pairs, then a bound; True if nothing was shortened."""
+        distances = self.places.distance[edges[:, 0], edges[:, 1]]
+        lengths = inner_lengths(self.places.distance, edges)
+        exact = bool((lengths == distances).all())
+        aim = goal * (EXACT if exact else INNER)
+        true_factors = _factors(self.problem.epsilon * distances)
+        cones = CoupledCones(self.weights, edges, _factors(self.problem.epsilon * lengths))
+        self.pairs = 2 * len(edges)
+        going = len(edges) > 0
+        while going and cones.bound - cones.value > max(aim * -cones.value, LEAST):
+            going = self._step(cones)
             if self.watch is not None:
-                self.watch(cones.value, cones.bound)
+                self.bound = min(self.bound, cones.bound_with(true_factors))
+                self.watch(self.scale * cones.value + self.offset, self.proven())
+        self._keep(cones.columns)
+        if exact:
+            self.bound = min(self.bound, cones.bound)
+            return True
+        cones.relax(true_factors)
+        self.bound = min(self.bound, cones.bound)
+        while going and not self.reached(goal) and cones.bound - cones.value > LEAST:
+            going = self._step(cones)
+            self.bound = min(self.bound, cones.bound)
+            if self.watch is not None:
+                self.watch(self.value, self.proven())
+        return False
+
+    def _step(self, cones: CoupledCones) -> bool:
+        self.steps += 1
+        return self.steps <= MOST_STEPS and cones.step()
+
+    def _keep(self, columns: Array) -> None:
+        """Repair what rounding left, for all pairs, and keep the channel if it is better."""
+        channel, costs = polished(self.problem, _normalised(columns)[self.places.group])
+        value = self.problem.objective({"channel": channel})
+        if value > self.value:
+            self.channel, self.value, self.costs = channel, value, costs
+
+    def proven(self) -> float:
+        """Return the bound of the utility, rounded upwards."""
+        bound = shifted(self.scale * self.bound + 2.0**-50 * abs(self.scale * self.bound), self.offset)
+        assert bound is not None
+        return bound
+
+    def reached(self, goal: float) -> bool:
+        """Say whether the channel is as close to the bound as was wanted."""
+        return self.proven() - self.value <= goal * (self.offset - self.value)
 
 
-def _factors(places: _Places, edges: Edges, epsilon: float) -> Array:
+def _factors(products: Array) -> Array:
     """Return e^(-eps d) rounded down: what the exact channels satisfy, they satisfy with these as well."""
-    chosen = epsilon * places.distance[edges[:, 0], edges[:, 1]]
-    factors: Array = np.exp(-chosen) * (1.0 - (chosen + 8.0) * 2.0**-52)
+    factors: Array = np.exp(-products) * (1.0 - (products + 8.0) * 2.0**-52)
     return np.maximum(factors, 0.0)
-
-
-def _near(cones: CoupledCones, places: _Places, epsilon: float) -> Edges:
-    """Return the pairs not yet written down that some column breaks, or that come within MARGIN of it."""
-    codes = (len(places.distance), 1)
-    left = places.pairs[~np.isin(places.pairs @ codes, cones.edges @ codes)]
-    logs = np.log(np.maximum(cones.columns, 1e-300))
-    excess = np.zeros(len(left))
-    for part in batches(len(left), logs.shape[1]):
-        first, second = left[part].T
-        rises = np.abs(logs[first] - logs[second]).max(axis=1)
-        excess[part] = rises - epsilon * places.distance[first, second]
-    return left[excess > -MARGIN]
 
 
 def _normalised(columns: Array) -> Array:
     positive = np.maximum(columns, 0.0)
     channel: Array = positive / positive.sum(axis=1, keepdims=True)
     return channel
-
-
-def _shifted_progress(progress: Progress | None, scale: float, offset: float) -> Progress | None:
-    if progress is None:
-        return None
-    return lambda value, bound: progress(scale * value + offset, scale * bound + offset)
 
 
 def why_not(problem: RandomizedResponse) -> str | None:
