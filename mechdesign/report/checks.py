@@ -103,7 +103,10 @@ def summary(checks: Sequence[ModelCheck], width: int | None = None) -> str:
     parts += [*_agreements(checks), *_certificates(checks)]
     if all(result.as_expected for result in claims):
         parts.append("every verdict as recorded")
-    return "\n".join([*_packed(parts, width), *[_filled(text, width) for text in wrong]])
+    lines = _packed(parts, width)
+    if width is not None:
+        lines = [textwrap.fill(line, width, subsequent_indent="  ") for line in lines]
+    return "\n".join([*lines, *[_filled(text, width) for text in wrong]])
 
 
 def _count(things: Sequence[object], word: str) -> str:

@@ -15,7 +15,7 @@ from mechdesign.audit.repeated import RepeatedAudit, RepeatedBits, audit_repeate
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, EstimationError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
-from mechdesign.core.numbers import rational
+from mechdesign.core.numbers import rational, shown
 from mechdesign.core.randomness import BITS, TOTAL, BitSource, Rng
 from mechdesign.core.validation import integer, privacy_epsilon
 from mechdesign.mechanisms.base import CollectingMechanism
@@ -363,10 +363,11 @@ def channel(f: Any, q: Any, p: Any) -> tuple[Fraction, Fraction, Fraction]:
     >>> channel(0.5, 0.75, 0.5)
     (Fraction(1, 2), Fraction(3, 4), Fraction(1, 2))
     """
-    read = {name: rational(name, value) for name, value in (("f", f), ("q", q), ("p", p))}
+    given = {"f": f, "q": q, "p": p}
+    read = {name: rational(name, value) for name, value in given.items()}
     for name, value in read.items():
         if not 0 <= value <= 1:
-            raise ParameterError(f"{name}: {float(value):g} is outside [0, 1]; give a probability")
+            raise ParameterError(f"{name}: {shown(given[name])} is outside [0, 1]; give a probability")
     if read["f"] == 1:
         raise ParameterError("f: with 1 the permanent response is pure noise; give a number below 1")
     if read["p"] >= read["q"]:

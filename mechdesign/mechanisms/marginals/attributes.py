@@ -53,6 +53,8 @@ class Attributes:
         if len(self.sizes) > MOST_ATTRIBUTES:
             raise ParameterError(f"sizes: {len(self.sizes)} attributes; {MOST_ATTRIBUTES} at most")
         self._names = _names(self.sizes, names)
+        if labels is not None and not isinstance(labels, (list, tuple)):
+            raise ParameterError(f"labels: expected a list of lists, or None for each, got {shown(labels)}")
         given = [None] * len(self.sizes) if labels is None else list(labels)
         if len(given) != len(self.sizes):
             raise ParameterError(

@@ -34,7 +34,15 @@ def test_the_finding_about_the_printed_optimum_comes_out_of_compare():
     assert "true_epsilon = inf" in text
     assert "witness input = 0, other = 1, report = 0" in text
     refuted = [result for result in check.claims if result.verdict == "refuted"]
-    assert [result.claim.quantity for result in refuted] == ["value", "certificate.privacy"]
+    assert [result.claim.quantity for result in refuted] == [
+        "value",
+        "certificate.privacy",
+        "widened_epsilon",
+        "widened_slope_2",
+        "widened_slope_1",
+        "widened_slope_1",
+        "given_users_value",
+    ]
 
 
 def test_the_example_runs():

@@ -32,6 +32,9 @@ MOST_CELLS = 1 << 22
 FAR = 10.0
 """Standard errors by which the reports may miss that every user has one value of each attribute."""
 
+LEAST_CHANCE = 1e-30
+"""Of a wrong bit; products of likelihood ratios over attributes stay within double precision."""
+
 
 @dataclass(frozen=True, repr=False, eq=False)
 class JointDistribution(Problem[Mechanism]):
@@ -109,6 +112,12 @@ class JointDistribution(Problem[Mechanism]):
                 "below 1 and p above 0"
             )
         self._set("_exact", (noise, own, other))
+        chances = self.shares
+        if min(chances[1], 1.0 - chances[0]) < LEAST_CHANCE:
+            raise ParameterError(
+                f"f, q, p: a bit is wrong with a chance below {LEAST_CHANCE:g}; likelihood ratios are beyond "
+                "double precision then: give more noise"
+            )
         self._read_reports()
         self._require_room()
         self._require_plausible()

@@ -78,7 +78,7 @@ def runs(plan: Plan) -> Oracle:
     Examples
     --------
     >>> runs(planned(16, 1.0, "best"))
-    SubsetSelection(16 categories, epsilon=1)
+    SubsetSelection(16 categories, size=4, epsilon=1)
     """
     if plan.kind == "optimised-unary":
         return UnaryEncoding.optimised(plan.cells, plan.epsilon)
