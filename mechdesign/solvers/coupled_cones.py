@@ -1,12 +1,14 @@
 r"""Linear programs whose columns lie in one cone and sum to one: an interior point method made for them.
 
+::
+
     maximise    sum_z w_z . k_z
     subject to  k_z[j] >= a_ij k_z[i]  and  k_z[i] >= a_ij k_z[j]   for every edge ij and every column z
                 sum_z k_z = 1 in every row
 
 A column is a report, a row an answer, an edge a pair of answers that privacy does not let differ by more
 than the factor 1 / a_ij. Given the multiplier u of the sums the columns are independent, so Newton's
-equations fall into one positive definite matrix H_z a column,
+equations fall into one positive definite matrix H_z a column::
 
     H_z dk_z + du = g_z,    sum_z dk_z = r,    hence  (sum_z H_z^-1) du = sum_z H_z^-1 g_z - r:
 
@@ -14,7 +16,7 @@ n^3 operations a column instead of a sparse factorisation of everything. The ste
 with the further corrections of Gondzio.
 
 The bound needs no convergence. For any multipliers y_z >= 0 of the inequalities A k_z >= 0 and every k that
-satisfies the constraints,
+satisfies the constraints::
 
     sum_z w_z . k_z <= sum_z (w_z + A'y_z) . k_z <= sum_x max_z (w_z + A'y_z)[x].
 """

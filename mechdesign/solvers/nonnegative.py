@@ -40,7 +40,7 @@ def nonnegative_quadratic(matrix: Array, linear: Array) -> Array:
 
 
 def nonnegative_least_squares(matrix: Array, target: Array) -> Array:
-    """Return an x >= 0 that minimises |A x - b|, for a matrix with many more columns than rows.
+    """Return an x >= 0 that minimises the length of A x - b, for a matrix with many more columns than rows.
 
     Lawson and Hanson's algorithm with the gradient alone, so that no square matrix of columns is made. At
     most as many entries are above 0 as the matrix has rows; where the minimiser is not unique, that is one of

@@ -130,7 +130,7 @@ class JointEstimate:
         return found
 
     def bootstrap(self, replicates: int = REPLICATES, rng: int = 0) -> Array:
-        """Return the most likely distributions of resampled users, shape (replicates, *shape).
+        """Return the most likely distributions of resampled users, as many as there are replicates.
 
         Users are drawn with replacement, which adds the variance of drawing them from a population. Near 0
         a maximum of likelihood is no smooth function of the reports, and the bootstrap is rough; the

@@ -119,7 +119,7 @@ class PlanarLaplace(LocationMechanism):
 
 
 def planar_quantile(epsilon: float, beta: float) -> float:
-    """Return the r with (1 + eps r) e^(-eps r) = beta: -(W_-1(-beta / e) + 1) / eps.
+    """Return the r with (1 + eps r) e^(-eps r) = beta, by the lower branch of Lambert's W.
 
     Parameters
     ----------

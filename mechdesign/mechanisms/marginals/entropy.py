@@ -3,12 +3,12 @@
 Maximise H(p) subject to A p = b, with A p the coefficients of p in the effects that the marginals determine
 (:mod:`mechdesign.mechanisms.marginals.effects`): no equation says twice what another one says. Marginals that
 are consistent pairwise need not be those of any table. So the dual is solved with a small price on its
-variables,
+variables::
 
-    minimise  log sum_x exp((A' t)_x) - b' t + (r/2) |t|^2,
+    minimise  log sum_x exp((A' t)_x) - b' t + (r/2) t't
 
-whose solution always exists and is unique: it misses the marginals by b - A p = r t and maximises
-H(p) - |b - A p|^2 / (2 r). With r going to 0 it goes to the table of maximum entropy among those that come
+Its solution always exists and is unique: it misses the marginals by the vector e = b - A p = r t and maximises
+H(p) - e'e / (2 r). With r going to 0 it goes to the table of maximum entropy among those that come
 nearest to the marginals in squares of effects, which have them all if that is possible.
 """
 

@@ -2,8 +2,8 @@
 
 A view v is dominated where, for some chances of dropping one of its attributes, the views that are left tell
 at least as much of every wanted marginal in it on average. With rho_i >= a(L / c_i, A) / a(L, A) for all L
-and A, chances proportional to rho_i do it where |v| - |A| >= the sum of rho_i over v. So only views with the
-sum of 1 - rho_i below the largest |A| are of use, and so are all their parts.
+and A, chances proportional to rho_i do it where v has at least the sum of rho_i over v attributes more than A. So
+only views with the sum of 1 - rho_i below the most attributes of a marginal are of use, and so are all their parts.
 """
 
 from __future__ import annotations

@@ -66,8 +66,9 @@ def planned(cells: int, epsilon: float, oracle: str) -> Plan:
 def noise(plan: Plan, marginal_cells: int) -> float:
     """Return the noise of a marginal, summed over its cells, for one report.
 
-    A user's support of the g = L / |A| cells that make up one cell of the marginal has the variance V1 where
-    the own cell is among them, else V0: (V1 + (|A| - 1) V0) / (p - q)^2, whatever the distribution.
+    With c cells of the marginal, a user's support of the g = L / c cells that make up one of them has the
+    variance V1 where the own cell is among them, else V0: (V1 + (c - 1) V0) / (p - q)^2, whatever the
+    distribution.
 
     Examples
     --------
@@ -110,7 +111,7 @@ def _subset_moments(plan: Plan, group: int) -> tuple[float, float, float]:
 
 
 def one_report(plan: Plan, marginal_cells: int) -> float:
-    """Return noise and sampling together; sampling adds 1 - sum f^2, which is at most 1 - 1/|A|.
+    """Return noise and sampling together; sampling adds 1 - sum f^2, at most 1 - 1/cells.
 
     Examples
     --------

@@ -100,7 +100,7 @@ def outcome(problem: SpectrumSecondary, level: float, solver: str) -> Outcome:
     """Return a privacy radius with its bound.
 
     The utility is strictly concave, so it lies below its tangent: where the slope is g at L and has the other
-    sign at L', no value exceeds U(L) + |g| |L' - L|. A step that changes the sign is found by doubling.
+    sign at L', no value exceeds U(L) + abs(g (L' - L)). A step that changes the sign is found by doubling.
     """
     slope = problem.slope(level)
     step = math.ulp(level)
