@@ -7,8 +7,8 @@ variables::
 
     minimise  log sum_x exp((A' t)_x) - b' t + (r/2) t't
 
-Its solution always exists and is unique: it misses the marginals by the vector e = b - A p = r t and maximises
-H(p) - e'e / (2 r). With r going to 0 it goes to the table of maximum entropy among those that come
+Its solution always exists and is unique: it misses the marginals by the vector e = b - A p = r t and
+maximises H(p) - e'e / (2 r). With r going to 0 it goes to the table of maximum entropy among those that come
 nearest to the marginals in squares of effects, which have them all if that is possible.
 """
 

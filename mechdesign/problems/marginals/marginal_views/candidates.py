@@ -1,9 +1,10 @@
 """The views that may be taken: unions of wanted marginals that no mixture of smaller views dominates.
 
-A view v is dominated where, for some chances of dropping one of its attributes, the views that are left tell
-at least as much of every wanted marginal in it on average. With rho_i >= a(L / c_i, A) / a(L, A) for all L
-and A, chances proportional to rho_i do it where v has at least the sum of rho_i over v attributes more than A. So
-only views with the sum of 1 - rho_i below the most attributes of a marginal are of use, and so are all their parts.
+A view v is dominated where, for some chances of dropping one of its attributes, the views that are left
+tell at least as much of every wanted marginal in it on average. With rho_i >= a(L / c_i, A) / a(L, A) for
+all L and A, chances proportional to rho_i do it where v has at least the sum of rho_i over v attributes
+more than A. So only views with the sum of 1 - rho_i below the most attributes of a marginal are of use, and
+so are all their parts.
 """
 
 from __future__ import annotations
