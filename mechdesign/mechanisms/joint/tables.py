@@ -18,7 +18,6 @@ from mechdesign.mechanisms.collecting import (
     marked,
     report_column,
     require_columns,
-    require_data,
 )
 from mechdesign.mechanisms.joint.estimate import JointEstimate
 from mechdesign.mechanisms.joint.table import JointTable
@@ -36,6 +35,7 @@ from mechdesign.mechanisms.operations import (
     Settings,
 )
 from mechdesign.mechanisms.oracles.packed import Packed, as_texts, width
+from mechdesign.mechanisms.several_columns import attribute_columns
 
 REPORT, PERMANENT = "report", "permanent"
 
@@ -144,7 +144,9 @@ def _from_data(
     if not settings["anyway"]:
         mechanism.require_estimable()
     (source,) = sources
-    columns = _data_columns(mechanism, source, settings)
+    columns = attribute_columns(
+        mechanism, mechanism.attributes.names, mechanism.attributes.count, source, settings
+    )
     bits = _bits(mechanism, settings["seed"])
     fingerprint = mechanism.fingerprint
     name = marked(REPORT, fingerprint) if forget else marked(PERMANENT, kept_mark(fingerprint))
@@ -177,27 +179,6 @@ def _reported(mechanism: Collecting, sources: Sequence[Source], settings: Settin
         yield {
             marked(REPORT, mechanism.fingerprint): as_texts(mechanism.draw_reports(permanent, bits)),
         }
-
-
-def _data_columns(mechanism: Collecting, source: Source, settings: Settings) -> list[str]:
-    """Return the columns in the order of the attributes: those named, or those of the attributes' names."""
-    names = mechanism.attributes.names
-    given = settings["column"] or mechanism.data_columns or (names if names is not None else source.columns)
-    columns = list(given)
-    require_data(source, columns)
-    if names is not None:
-        if set(names) != set(columns):
-            raise DataError(
-                f"{source.name}: the columns are {', '.join(columns)}, the mechanism's attributes "
-                f"{', '.join(names)}; name these with --column"
-            )
-        return list(names)
-    if len(columns) != mechanism.attributes.count:
-        raise DataError(
-            f"{source.name}: {len(columns)} columns for {mechanism.attributes.count} attributes; "
-            "name one each with --column"
-        )
-    return columns
 
 
 # Server

@@ -9,7 +9,6 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.errors import DataError
 from mechdesign.core.randomness import BitSource, Rng, bit_source
 from mechdesign.core.tables import Block, Source, Values
 from mechdesign.core.validation import integer
@@ -19,7 +18,6 @@ from mechdesign.mechanisms.collecting import (
     marked,
     report_column,
     require_columns,
-    require_data,
 )
 from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.marginals.attributes import Attributes
@@ -41,6 +39,7 @@ from mechdesign.mechanisms.operations import (
     Settings,
 )
 from mechdesign.mechanisms.oracles.base import SupportOracle
+from mechdesign.mechanisms.several_columns import Without, attribute_columns
 
 MARGINAL = Option("marginal", "texts", "a marginal: attributes separated by commas; once for each")
 RAW = Option("raw", "flag", "unbiased estimates with intervals, of marginals that a view contains")
@@ -125,7 +124,9 @@ def _randomized(mechanism: Releasing, sources: Sequence[Source], settings: Setti
     if not settings["anyway"]:
         mechanism.require_estimable()
     (source,) = sources
-    columns = _data_columns(mechanism, source, settings)
+    columns = attribute_columns(
+        mechanism, mechanism.attributes.names, mechanism.attributes.count, source, settings
+    )
     bits = bit_source(mechanism.seeded(settings["seed"]))
     name = marked(REPORT, mechanism.fingerprint)
     for block in source.blocks(columns):
@@ -158,27 +159,6 @@ def _texts(oracles: Sequence[Oracle], piece: Drawn) -> NDArray[Any]:
     return made
 
 
-def _data_columns(mechanism: Releasing, source: Source, settings: Settings) -> list[str]:
-    """Return the columns in the order of the attributes: those named, or those of the attributes' names."""
-    names = mechanism.attributes.names
-    given = settings["column"] or mechanism.data_columns or (names if names is not None else source.columns)
-    columns = list(given)
-    require_data(source, columns)
-    if names is not None:
-        if set(names) != set(columns):
-            raise DataError(
-                f"{source.name}: the columns are {', '.join(columns)}, the release's attributes "
-                f"{', '.join(names)}; name these with --column"
-            )
-        return list(names)
-    if len(columns) != mechanism.attributes.count:
-        raise DataError(
-            f"{source.name}: {len(columns)} columns for {mechanism.attributes.count} attributes; "
-            "name one each with --column"
-        )
-    return columns
-
-
 # Server
 
 
@@ -188,7 +168,7 @@ def _collected(
     server = mechanism.aggregator()
     for source in sources:
         require_columns(source, [VIEW])
-        column = report_column(_Without(source, VIEW), settings, mechanism)
+        column = report_column(Without(source, VIEW), settings, mechanism)
         for block in source.blocks([VIEW, column]):
             with located(source):
                 _count(server, block[VIEW], block[column])
@@ -238,11 +218,3 @@ def _synthesized(mechanism: Releasing, sources: Sequence[Source], settings: Sett
     rng: Rng = settings["seed"]
     table = release.sample(rows, rng)
     yield mechanism.attributes.decode(table)
-
-
-class _Without:
-    """A source that hides a column, so that the reports are the only one left."""
-
-    def __init__(self, source: Source, hidden: str) -> None:
-        self.name, self.blocks, self.row = source.name, source.blocks, source.row
-        self.columns = tuple(name for name in source.columns if name != hidden)

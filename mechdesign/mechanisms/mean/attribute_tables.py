@@ -18,7 +18,6 @@ from mechdesign.mechanisms.collecting import (
     marked,
     report_column,
     require_columns,
-    require_data,
 )
 from mechdesign.mechanisms.labels import Labels
 from mechdesign.mechanisms.mean.table import ColumnRanges
@@ -33,6 +32,7 @@ from mechdesign.mechanisms.operations import (
     Operation,
     Settings,
 )
+from mechdesign.mechanisms.several_columns import Without, attribute_columns
 
 ATTRIBUTE, REPORT = "attribute", "report"
 
@@ -80,7 +80,8 @@ def attribute_operations(mechanism: Sampling) -> tuple[Operation, ...]:
 
 def _randomized(mechanism: Sampling, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
     (source,) = sources
-    columns, rng = _data_columns(mechanism, source, settings), mechanism.seeded(settings["seed"])
+    labels, rng = mechanism.labels, mechanism.seeded(settings["seed"])
+    columns = attribute_columns(mechanism, labels.names, labels.size, source, settings)
     ranges, name = mechanism.ranges, marked(REPORT, mechanism.fingerprint)
     for block in source.blocks(columns):
         parts = []
@@ -95,32 +96,11 @@ def _randomized(mechanism: Sampling, sources: Sequence[Source], settings: Settin
         yield {ATTRIBUTE: reports[ATTRIBUTE], name: reports[REPORT]}
 
 
-def _data_columns(mechanism: Sampling, source: Source, settings: Settings) -> list[str]:
-    """Return the columns in the order of the attributes: those named, or those of the attributes' names."""
-    names = mechanism.labels.names
-    given = settings["column"] or mechanism.data_columns or (names if names is not None else source.columns)
-    columns = list(given)
-    require_data(source, columns)
-    if names is not None:
-        if set(names) != set(columns):
-            raise DataError(
-                f"{source.name}: the columns are {', '.join(columns)}, the mechanism's attributes "
-                f"{', '.join(names)}; name these with --column"
-            )
-        return list(names)
-    if len(columns) != mechanism.labels.size:
-        raise DataError(
-            f"{source.name}: {len(columns)} columns for {mechanism.labels.size} attributes; "
-            "name one each with --column"
-        )
-    return columns
-
-
 def _estimated(mechanism: Sampling, sources: Sequence[Source], settings: Settings) -> Any:
     server = mechanism.aggregator()
     for source in sources:
         require_columns(source, [ATTRIBUTE])
-        column = report_column(_Without(source, ATTRIBUTE), settings, mechanism)
+        column = report_column(Without(source, ATTRIBUTE), settings, mechanism)
         if mechanism.per_user == 1:
             for block in source.blocks([ATTRIBUTE, column]):
                 with located(source):
@@ -160,11 +140,3 @@ def _records(attributes: Values, reports: Values) -> NDArray[Any]:
     records = np.empty(len(with_row), dtype=[(ATTRIBUTE, np.int64), (REPORT, np.float64)])
     records[ATTRIBUTE], records[REPORT] = with_row, as_floats(reports, 1, "reports")
     return records
-
-
-class _Without:
-    """A source that hides a column, so that the reports are the only one left."""
-
-    def __init__(self, source: Source, hidden: str) -> None:
-        self.name, self.blocks, self.row = source.name, source.blocks, source.row
-        self.columns = tuple(name for name in source.columns if name != hidden)
