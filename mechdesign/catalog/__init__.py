@@ -4,6 +4,7 @@ from mechdesign.catalog.check import ClaimResult, ModelCheck, check_model
 from mechdesign.catalog.claim import Claim
 from mechdesign.catalog.load import load_model, models
 from mechdesign.catalog.model import Model, Simulation
+from mechdesign.catalog.runs import check_models, sweep
 from mechdesign.catalog.sweep import SweepRow, run_sweep, sweep_points
 
 __all__ = [
@@ -14,8 +15,10 @@ __all__ = [
     "Simulation",
     "SweepRow",
     "check_model",
+    "check_models",
     "load_model",
     "models",
     "run_sweep",
+    "sweep",
     "sweep_points",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from mechdesign.cli.long_runs import run_many, run_options
 from mechdesign.cli.options import (
     FINE,
     MISMATCH,
@@ -38,6 +39,7 @@ def add_commands(command: AddCommand) -> None:
     ):
         added = command(name, run, summary)
         model_options(added, several=True)
+        run_options(added)
         added.add_argument(
             "--all", action="store_true", help="all shipped models (check does that when none is named)"
         )
@@ -48,6 +50,7 @@ def add_commands(command: AddCommand) -> None:
     sweep.add_argument("--method", help="the method's name")
     sweep.add_argument("-o", "--output", metavar="FILE", help="write the table as CSV or Parquet")
     sweep.add_argument("--force", action="store_true", help="replace an existing file")
+    run_options(sweep)
 
 
 def _list(options: argparse.Namespace) -> int:
@@ -119,8 +122,7 @@ def _solve(options: argparse.Namespace) -> int:
 
 
 def _checks(options: argparse.Namespace, is_all: bool) -> list[Any]:
-    from mechdesign.catalog import check_model, load_model, models
-    from mechdesign.core.text import progress
+    from mechdesign.catalog import check_models, load_model, models
 
     if options.all and options.model:
         raise ParameterError(f"model: '{options.model[0]}' is named beside --all; drop one of them")
@@ -128,8 +130,10 @@ def _checks(options: argparse.Namespace, is_all: bool) -> list[Any]:
     if not slugs:
         raise ParameterError("model: none named; name models, or use --all")
     overrides = overrides_of(options.set)
-    loaded = [load_model(slug, overrides) for slug in slugs]
-    return [check_model(model) for model in progress(loaded, len(loaded), "models")]
+    checks: list[Any] = run_many(
+        "models", options, check_models, [load_model(slug, overrides) for slug in slugs]
+    )
+    return checks
 
 
 def _compare(options: argparse.Namespace) -> int:
@@ -154,19 +158,17 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _sweep(options: argparse.Namespace) -> int:
-    from mechdesign.catalog import run_sweep, sweep_points
-    from mechdesign.core.text import progress, table
+    from mechdesign.catalog import sweep
+    from mechdesign.core.text import table
     from mechdesign.report.outputs import command_digest, is_from, remember, require_output
     from mechdesign.report.tables import sweep_json, sweep_table
     from mechdesign.report.writing import write_columns
 
     model = model_of(options)
-    if not model.sweep:
-        raise ParameterError(f"{model.slug}: has no [sweep]; add one, for instance epsilon = [0.5, 1.0]")
     digest = command_digest(["sweep", str(options.method), *options.set], [model.slug])
     if options.output:
         require_output(options.output, [model.slug], options.force, lambda: is_from(options.output, digest))
-    rows = list(progress(run_sweep(model, options.method), len(sweep_points(model)), model.slug))
+    rows = run_many("points", options, sweep, model, options.method)
     header, lines = sweep_table(rows)
     if options.output:
         write_columns(options.output, dict(zip(header, zip(*lines, strict=True), strict=True)))
