@@ -68,6 +68,8 @@ class Claim:
         Parameters that differ from the model's for this claim.
     where : str
         Place in the source.
+    cite : str
+        The source, a key of the bibliography; empty for the model's.
 
     Raises
     ------
@@ -98,9 +100,10 @@ class Claim:
     over: str | None = None
     at: Mapping[str, Any] = field(default_factory=dict)
     where: str = ""
+    cite: str = ""
 
     def __post_init__(self) -> None:
-        for key in ("quantity", "relation", "reason", "instead", "where", "method", "over"):
+        for key in ("quantity", "relation", "reason", "instead", "where", "cite", "method", "over"):
             _check_text(key, getattr(self, key), key in ("method", "over"))
         _check_choices(self)
         _check_tolerances(self)

@@ -1,4 +1,4 @@
-"""The witness of a refuted claim: the figures that refute it, recorded in the model and found again by ``check``.
+"""The witness of a refuted claim: figures that refute it, recorded in the model and found again by ``check``.
 
 A witness is a table. For a number that is stated, ``found`` is the number that was found; for a trend
 ``points`` are values of the swept parameter and ``found`` the numbers there. For a certificate it names
@@ -28,7 +28,7 @@ FOUND = "found"
 POINTS = "points"
 CERTIFICATE = "certificate."
 ROUNDING = 1e-9
-"""Half a unit of the last digit is forgiven with this much more, for the rounding of the comparison itself."""
+"""Half a unit of the last digit is forgiven with this much more, because the comparison rounds too."""
 
 
 def figures_of(claim: Claim, found: Any, solution: Solution | None) -> Figures:
@@ -172,7 +172,8 @@ def suggested(claim: Claim, figures: Figures, digits: int = 5) -> str:
         entries = {FOUND: found}
     else:
         entries = {key: value for key, value in figures.items() if key != FOUND}
-    return "witness = { " + ", ".join(f"{key} = {_toml(value, digits)}" for key, value in entries.items()) + " }"
+    texts = [f"{key} = {_toml(value, digits)}" for key, value in entries.items()]
+    return f"witness = {{ {', '.join(texts)} }}"
 
 
 def _toml(value: Any, digits: int) -> str:
