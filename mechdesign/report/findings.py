@@ -115,7 +115,9 @@ def witness_text(witness: Mapping[str, Any], over: str | None = None) -> str:
     """
     if over is not None and POINTS in witness:
         pairs = zip(witness[POINTS], witness[FOUND], strict=True)
-        return "found " + ", ".join(f"{_shown(number)} at {over} = {_shown(point)}" for point, number in pairs)
+        return "found " + ", ".join(
+            f"{_shown(number)} at {over} = {_shown(point)}" for point, number in pairs
+        )
     texts = [f"{key} {'' if key == FOUND else '= '}{_shown(value)}" for key, value in witness.items()]
     return ", ".join(texts) or "none recorded"
 

@@ -31,7 +31,9 @@ def test_the_page_has_every_refuted_claim_exactly_once():
 
 
 def test_every_entry_says_where_what_witness_and_why():
-    entries = dict(zip(ENTRY.findall(findings_page(findings())), _entries(findings_page(findings())), strict=True))
+    entries = dict(
+        zip(ENTRY.findall(findings_page(findings())), _entries(findings_page(findings())), strict=True)
+    )
     for slug, number, claim in REFUTED:
         text = entries[escaped(slug), str(number)]
         assert escaped(claim.reason) in text
@@ -76,9 +78,7 @@ def test_the_page_of_the_documentation_has_a_place_for_them_and_is_linked():
 
 
 def test_texts_are_shown_as_they_are():
-    assert escaped("q*(1-p*) < x_1 $2^18$ [a|b] `c`") == (
-        r"q\*(1-p\*) \< x\_1 \$2\^18\$ \[a\|b\] \`c\`"
-    )
+    assert escaped("q*(1-p*) < x_1 $2^18$ [a|b] `c`") == (r"q\*(1-p\*) \< x\_1 \$2\^18\$ \[a\|b\] \`c\`")
 
 
 def test_in_the_terminal(capsys):
