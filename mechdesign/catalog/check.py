@@ -13,7 +13,7 @@ from mechdesign.catalog.claim import Claim
 from mechdesign.catalog.found import NotFound, Solver, series, single
 from mechdesign.catalog.judge import Series, judge
 from mechdesign.catalog.model import Model
-from mechdesign.catalog.witness import Figures, figures_of, lost, suggested
+from mechdesign.catalog.witness import Figures, figures_of, lost, suggested, witness_text
 from mechdesign.core.certificate import format_figure
 from mechdesign.core.compare import Comparison, compare
 from mechdesign.core.encoding import encode
@@ -89,8 +89,11 @@ class ClaimResult:
 
     @property
     def remark(self) -> str:
-        """Why a claim is wrong that is recorded as wrong; empty otherwise."""
-        return self.claim.reason if self.verdict == "refuted" and self.as_expected else ""
+        """Why a claim recorded as wrong is wrong, with its witness where no number shows it; or empty."""
+        if self.verdict != "refuted" or not self.as_expected:
+            return ""
+        shown = dict(self.claim.witness) if isinstance(self.found, (bool, str, np.bool_)) else {}
+        return f"{self.claim.reason}; witness {witness_text(shown)}" if shown else self.claim.reason
 
     def __str__(self) -> str:
         mark = "" if self.verdict == self.claim.verdict else f"  <-- recorded as {self.claim.verdict}"

@@ -18,6 +18,7 @@ from typing import Any
 
 from mechdesign.catalog.claim import Claim, kind_of
 from mechdesign.catalog.judge import Series, judge
+from mechdesign.core.certificate import format_figure
 from mechdesign.core.encoding import encode
 from mechdesign.core.errors import MechDesignError
 from mechdesign.core.solution import Solution
@@ -155,6 +156,23 @@ def agrees(recorded: Any, found: Any) -> bool:
     return abs(first - second) <= half * (1 + ROUNDING)
 
 
+def witness_text(witness: Mapping[str, Any], over: str | None = None) -> str:
+    """Return a witness as text; ``over`` is the swept parameter of a trend.
+
+    Examples
+    --------
+    >>> witness_text({"found": 0.71}), witness_text({"points": [1, 2], "found": [0.7, 0.6]}, "epsilon")
+    ('found 0.71', 'found 0.7 at epsilon = 1, 0.6 at epsilon = 2')
+    """
+    if over is not None and POINTS in witness:
+        pairs = zip(witness[POINTS], witness[FOUND], strict=True)
+        return "found " + ", ".join(
+            f"{_shown(number)} at {over} = {_shown(point)}" for point, number in pairs
+        )
+    texts = [f"{key} {'' if key == FOUND else '= '}{_shown(value)}" for key, value in witness.items()]
+    return ", ".join(texts) or "none recorded"
+
+
 def suggested(claim: Claim, figures: Figures, digits: int = 5) -> str:
     """Return the line that a model file would need: what was found, to so many digits.
 
@@ -185,3 +203,12 @@ def _toml(value: Any, digits: int) -> str:
     if isinstance(plain, float):
         return repr(float(f"{plain:.{digits}g}"))
     return str(plain) if isinstance(plain, int) else f'"{plain}"'
+
+
+def _shown(value: Any) -> str:
+    plain = encode(value)
+    if isinstance(plain, list):
+        return f"[{', '.join(map(_shown, plain))}]"
+    if isinstance(plain, bool):
+        return "true" if plain else "false"
+    return format_figure(plain)

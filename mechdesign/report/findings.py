@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -18,9 +18,7 @@ from mechdesign.catalog.check import stated, subject
 from mechdesign.catalog.claim import Claim
 from mechdesign.catalog.load import load_model, models
 from mechdesign.catalog.model import Model
-from mechdesign.catalog.witness import FOUND, POINTS
-from mechdesign.core.certificate import format_figure
-from mechdesign.core.encoding import encode
+from mechdesign.catalog.witness import witness_text
 
 MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#$~|^])")
 """Characters that Markdown or mathematics in it would take for its own."""
@@ -105,23 +103,6 @@ def findings(family: str | None = None) -> list[Finding]:
     return sorted(found, key=lambda finding: (finding.source, finding.model.slug, finding.number))
 
 
-def witness_text(witness: Mapping[str, Any], over: str | None = None) -> str:
-    """Return a witness as text; ``over`` is the swept parameter of a trend.
-
-    Examples
-    --------
-    >>> witness_text({"found": 0.71}), witness_text({"points": [1, 2], "found": [0.7, 0.6]}, "epsilon")
-    ('found 0.71', 'found 0.7 at epsilon = 1, 0.6 at epsilon = 2')
-    """
-    if over is not None and POINTS in witness:
-        pairs = zip(witness[POINTS], witness[FOUND], strict=True)
-        return "found " + ", ".join(
-            f"{_shown(number)} at {over} = {_shown(point)}" for point, number in pairs
-        )
-    texts = [f"{key} {'' if key == FOUND else '= '}{_shown(value)}" for key, value in witness.items()]
-    return ", ".join(texts) or "none recorded"
-
-
 def findings_text(found: Sequence[Finding], width: int | None = None) -> str:
     """Return findings for a terminal: sources, models, and under them a paragraph for each claim."""
     lines: list[str] = []
@@ -184,15 +165,6 @@ def escaped(text: str) -> str:
     H\_i \* 2 \< 3
     """
     return MARKDOWN.sub(r"\\\1", text)
-
-
-def _shown(value: Any) -> str:
-    plain = encode(value)
-    if isinstance(plain, list):
-        return f"[{', '.join(map(_shown, plain))}]"
-    if isinstance(plain, bool):
-        return "true" if plain else "false"
-    return format_figure(plain)
 
 
 def _filled(text: str, width: int | None, indent: str) -> str:

@@ -24,8 +24,8 @@ def quantities(problem: AuctionHorizon, solution: Candidate) -> dict[str, Any]:
     plus D, and ``share_bound`` what follows for everybody's share of the slots. ``drift_bound`` is n (1 +
     D^2) / (2 gamma), by which a best online decision in each slot costs more than the best on average.
     ``drift_slack`` is by how much the inequality (5.10) on the drift of the backlogs holds in the slot in
-    which it comes closest to failing. Where a method has a bound, ``price_of_not_knowing`` is what the online rule costs, with everybody's
-    share made sure of by the end, over that bound of the best cost.
+    which it comes closest to failing. Where a method has a bound, ``price_of_not_knowing`` is what the online
+    rule costs, with everybody's share made sure of by the end, over that bound of the best cost.
     """
     online = play(problem, "online", paying=False)
     static = play(problem, "static", paying=False)

@@ -18,15 +18,15 @@ from mechdesign.problems.marginals.marginal_views.workload import MOST_MARGINALS
 def quantities(problem: MarginalViews, solution: Candidate) -> dict[str, Any]:
     """Return what claims and readers ask for besides views and shares.
 
-    ``size_and_count`` is [l, m], as in table 3.3 of the thesis. ``noise_of_size_3`` and the like are
-    order x NE for views of 3 attributes, (3.6), where there is an order; ``least_noise_step`` is the least
-    ratio of one of them to that of one attribute less. ``sampling_error`` is m / n, and ``kept_cells`` how many
-    cells the views have together.
-    ``predicted_error`` is the expected squared error of each wanted marginal, in the problem's order, summed
-    over its cells; infinite where no view contains it. ``mean_error`` and ``worst_error`` are over those that
-    a view contains, ``gain_over_even`` is the mean error with an even split over that with the shares. All
-    are left out where the marginals are too many, or no view has as many attributes as they have. For an
-    order and attributes of equal size there are the errors of other methods too: see ``rival_errors``.
+    ``size_and_count`` is [l, m], as in table 3.3 of the thesis. ``noise_of_size_3`` and the like are order x
+    NE for views of 3 attributes, (3.6), where there is an order; ``least_noise_step`` is the least ratio of
+    one of them to that of one attribute less. ``sampling_error`` is m / n, ``kept_cells`` the number of cells
+    of all views. ``predicted_error`` is the expected squared error of each wanted marginal, in the problem's
+    order, summed over its cells; infinite where no view contains it. ``mean_error`` and ``worst_error`` are
+    over those that a view contains, ``gain_over_even`` is the mean error with an even split over that with
+    the shares. All are left out where the marginals are too many, or no view has as many attributes as they
+    have. For an order and attributes of equal size there are the errors of other methods too: see
+    ``rival_errors``.
     """
     count = int(solution.variables["count"])
     found: dict[str, Any] = {
