@@ -91,8 +91,9 @@ def findings(family: str | None = None) -> list[Finding]:
 
     Examples
     --------
-    >>> [finding.number for finding in findings("auction") if finding.model.slug == "auction/setting_one"]
-    [2, 6]
+    >>> first = findings("auction")[0]
+    >>> first.model.slug, first.witness
+    ('auction/accuracy', 'found 29')
     """
     found = [
         Finding(model, number, claim)

@@ -103,7 +103,7 @@ def all_tables_by_all(case: Case) -> float:
     --------
     >>> case = Case(8, 2, 3, 65536, 0.2)
     >>> round(all_tables_by_all(case) / all_tables(case), 1)
-    56.9
+    56.1
     """
     if case.cells > MOST_CELLS:
         return math.inf
