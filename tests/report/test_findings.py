@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,15 @@ def test_the_page_of_the_documentation_has_a_place_for_them_and_is_linked():
     assert (DOCS / "findings.md").read_text(encoding="utf-8").count("<!-- findings -->") == 1
     assert "(findings.md)" in (DOCS / "index.md").read_text(encoding="utf-8")
     assert "(docs/findings.md)" in (DOCS.parent / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_build_puts_them_in_their_page_and_in_no_other():
+    put = runpy.run_path(str(DOCS / "conf.py"))["add_findings"]
+    page, other = ["before <!-- findings --> after"], ["<!-- findings -->"]
+    put(None, "findings", page)
+    put(None, "index", other)
+    assert page == [f"before {findings_page(findings())} after"]
+    assert other == ["<!-- findings -->"]
 
 
 def test_texts_are_shown_as_they_are():
