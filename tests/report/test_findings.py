@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import runpy
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -16,26 +17,34 @@ from mechdesign.report.findings import Finding, escaped, findings, findings_page
 
 DOCS = Path(__file__).parents[2] / "docs"
 ENTRY = re.compile(r"^- \*\*(\S+), claim (\d+)\*\*", re.MULTILINE)
-REFUTED = [
-    (slug, number, claim)
-    for slug in models()
-    for number, claim in enumerate(load_model(slug).claims, 1)
-    if claim.verdict == "refuted"
-]
+
+
+@cache
+def refuted() -> list[tuple[str, int, Claim]]:
+    """Return model, number and claim of all refuted claims, read without the report."""
+    return [
+        (slug, number, claim)
+        for slug in models()
+        for number, claim in enumerate(load_model(slug).claims, 1)
+        if claim.verdict == "refuted"
+    ]
+
+
+@cache
+def page_of_all() -> str:
+    return findings_page(findings())
 
 
 def test_the_page_has_every_refuted_claim_exactly_once():
-    page = findings_page(findings())
+    page = page_of_all()
     listed = [(slug.replace("\\", ""), int(number)) for slug, number in ENTRY.findall(page)]
-    assert len(REFUTED) > 100
-    assert sorted(listed) == sorted((slug, number) for slug, number, _ in REFUTED)
+    assert len(refuted()) > 100
+    assert sorted(listed) == sorted((slug, number) for slug, number, _ in refuted())
 
 
 def test_every_entry_says_where_what_witness_and_why():
-    entries = dict(
-        zip(ENTRY.findall(findings_page(findings())), _entries(findings_page(findings())), strict=True)
-    )
-    for slug, number, claim in REFUTED:
+    entries = dict(zip(ENTRY.findall(page_of_all()), _entries(page_of_all()), strict=True))
+    for slug, number, claim in refuted():
         text = entries[escaped(slug), str(number)]
         assert escaped(claim.reason) in text
         assert escaped(claim.where) in text
@@ -49,7 +58,7 @@ def _entries(page: str) -> list[str]:
 
 
 def test_sources_are_those_of_the_bibliography_and_each_has_one_section():
-    page = findings_page(findings())
+    page = page_of_all()
     headings = re.findall(r"^## (.*)$", page, re.MULTILINE)
     assert len(headings) == len(set(headings))
     assert set(headings) <= {escaped(str(entry)) for entry in bibliography().values()}
@@ -83,7 +92,7 @@ def test_the_build_puts_them_in_their_page_and_in_no_other():
     page, other = ["before <!-- findings --> after"], ["<!-- findings -->"]
     put(None, "findings", page)
     put(None, "index", other)
-    assert page == [f"before {findings_page(findings())} after"]
+    assert page == [f"before {page_of_all()} after"]
     assert other == ["<!-- findings -->"]
 
 
@@ -94,7 +103,7 @@ def test_texts_are_shown_as_they_are():
 def test_in_the_terminal(capsys):
     assert main(["findings", "contract"]) == 0
     text = capsys.readouterr().out
-    number = sum(slug.startswith("contract/") for slug, _, _ in REFUTED)
+    number = sum(slug.startswith("contract/") for slug, _, _ in refuted())
     assert text.count("    claim ") == number
     assert f"{number} refuted claims of" in text
     assert "theta = 1, own_item = 0, better_item = 2, gain = 1.9061" in " ".join(text.split())
