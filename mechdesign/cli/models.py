@@ -45,6 +45,9 @@ def add_commands(command: AddCommand) -> None:
         )
         if name == "compare":
             add_users(added)
+    found = command("findings", _findings, "list what is refuted: every claim that failed, and its witness")
+    found.add_argument("family", nargs="?", help="only this family")
+    found.add_argument("--json", action="store_true", help="print JSON")
     sweep = command("sweep", _sweep, "solve a model over its sweep, with its simulation")
     model_options(sweep)
     sweep.add_argument("--method", help="the method's name")
@@ -76,6 +79,21 @@ def _list(options: argparse.Namespace) -> int:
         print_json([dict(zip(header, row, strict=True)) for row in rows])
     else:
         print(table(header, rows))
+    return FINE
+
+
+def _findings(options: argparse.Namespace) -> int:
+    from mechdesign.catalog import models
+    from mechdesign.core.text import terminal_width
+    from mechdesign.report.findings import findings, findings_text
+
+    if not models(options.family):
+        raise ParameterError(f"findings: no models in family '{options.family}'; mechdesign list shows all")
+    found = findings(options.family)
+    if options.json:
+        print_json([finding.as_dict() for finding in found])
+    else:
+        print(findings_text(found, terminal_width()))
     return FINE
 
 
