@@ -8,6 +8,7 @@ What there is, by what it is for:
   ``.mechanism()``, which has ``randomize``, ``estimate``, ``audit`` and ``save``
 - mechanisms from files: ``load_mechanism``
 - the catalogue: ``models()``, ``load_model``
+- pictures of all of these: ``plot(thing, path)``
 
 Examples
 --------
@@ -51,6 +52,7 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares these with w
         ShuffleSum,
     )
     from mechdesign.problems.spectrum import SpectrumChannel, SpectrumPrimary, SpectrumSecondary
+    from mechdesign.report.plot import plot
 
 try:
     __version__ = version("mechdesign")
@@ -94,6 +96,7 @@ __all__ = [
     "load_model",
     "methods_of",
     "models",
+    "plot",
     "solve",
 ]
 
@@ -112,6 +115,7 @@ _HOMES = {
     "load_model": "catalog",
     "methods_of": "core.solve",
     "models": "catalog",
+    "plot": "report.plot",
     "solve": "core.solve",
 }
 """Where the front's own names live; the families' names are found in the families."""
