@@ -103,9 +103,10 @@ class Points:
         """
         if name in measured:
             return measured[name]
-        for known in ({"value": solution.value, "bound": solution.bound}, solution.notes, solution.variables):
-            if name in known:  # the others are computed on first use, which takes its time
-                return known[name]
+        own = {"value": solution.value, "bound": solution.bound, "seconds": solution.seconds}
+        at_hand: Mapping[str, Any] = {**solution.variables, **solution.notes, **own}
+        if name in at_hand:  # the others are computed on first use, which takes its time
+            return at_hand[name]
         try:
             return quantity_of(solution, name)
         except UnknownNameError:

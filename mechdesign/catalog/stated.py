@@ -68,6 +68,10 @@ def _place(
                 return None
         elif name not in fixed or fixed[name] != value:
             return None
+    if table.series and table.series not in others:
+        others[table.series] = own_value(model.problem, table.series)
+        if others[table.series] not in model.sweep[table.series]:
+            return None
     for name, value in fixed.items():
         if name not in others and own_value(model.problem, name) != value:
             return None

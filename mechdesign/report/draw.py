@@ -73,7 +73,7 @@ def picture(figure: Figure) -> Picture:
         parts = drawn.subfigures(rows, columns, squeeze=False)
         for part, panel in zip(parts.flat, figure.panels, strict=False):
             _draw_panel(part, panel)
-        width = 62 * columns
+        width = 54 * columns
         drawn.suptitle("\n".join(textwrap.wrap(figure.title, width)), fontweight="bold")
     return drawn
 
