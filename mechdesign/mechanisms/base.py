@@ -86,7 +86,7 @@ class Mechanism(ABC):
         Examples
         --------
         >>> from mechdesign.mechanisms.finite import FiniteChannel
-        >>> from mechdesign.audit import PrivacyTarget
+        >>> from mechdesign.mechanisms.repair import PrivacyTarget
         >>> channel = FiniteChannel.from_floats(np.array([[0.75, 0.25], [0.25, 0.75]]), PrivacyTarget(1.2))
         >>> channel.explained()[-1]
         'Of 1000 people whose answer is 1, about 750 report 1 and 250 report 0.'

@@ -11,6 +11,11 @@ from mechdesign.core.errors import MissingPackageError
 
 PIECE = re.compile(r"\$\$(.+?)\$\$|\$(.+?)\$|`([^`\n]+)`", re.DOTALL)
 
+BRACE = re.compile(r">\\([{}])<")
+"""How the converter leaves large braces."""
+LINKS = re.compile(r'\s(?:href|style|class|id|on\w+)="[^"]*"')
+"""What TeX from a file may not bring into a page."""
+
 
 def marked_up(text: str) -> str:
     """Return a text with its mathematics as HTML, everything else escaped.
@@ -56,6 +61,7 @@ def mathml(tex: str, display: bool = False) -> str:
         raise
     except Exception:  # the converter has no error of its own for TeX that it does not know
         return f'<code class="tex">{escape(tex)}</code>'
+    found = BRACE.sub(r">\1<", LINKS.sub("", found))
     text: str = found.replace("<math ", f'<math title="{escape(" ".join(tex.split()))}" ', 1)
     return text
 

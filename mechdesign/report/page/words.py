@@ -38,19 +38,19 @@ def privacy_in_words(mechanism: Mechanism, certificates: Sequence[Certificate]) 
         pass
     elif delta:
         sentences.append(
-            f"Whatever is looked for in the reports, its probability with one answer is at most {_factor(epsilon)} "
-            f"times (e to the power epsilon = {epsilon:.6g}) its probability with any other answer, plus "
-            f"{delta:.3g} (delta)."
+            "Whatever is looked for in the reports, its probability with one answer is at most "
+            f"{_factor(epsilon)} times (e to the power epsilon = {epsilon:.6g}) its probability with any "
+            f"other answer, plus {delta:.3g} (delta)."
         )
         sentences.append(
-            f"So nobody learns much from what is likely; what delta allows may happen to one person in "
+            "So nobody learns much from what is likely; what delta allows may happen to one person in "
             f"{_one_in(delta)}."
         )
     elif "per unit of distance" in privacy.note:
         sentences.append(
             "Near answers are protected well, far ones less: the odds between two answers at distance d "
-            f"change by a factor of at most {_factor(epsilon)} to the power d. At distance 1, who thought both "
-            f"equally likely before can be at most {_sure(epsilon)} sure of one of them afterwards."
+            f"change by a factor of at most {_factor(epsilon)} to the power d. At distance 1, who thought "
+            f"both equally likely before can be at most {_sure(epsilon)} sure of one of them afterwards."
         )
     else:
         sentences.append(

@@ -38,6 +38,7 @@
     document.getElementById("count").textContent = shown + " of " + entries.length + " models";
   };
   form.addEventListener("input", apply);
+  form.addEventListener("change", apply);
   form.addEventListener("submit", (event) => event.preventDefault());
   document.getElementById("all").addEventListener("click", (event) => {
     const open = event.currentTarget.getAttribute("aria-pressed") !== "true";
