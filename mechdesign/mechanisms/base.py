@@ -89,7 +89,7 @@ class Mechanism(ABC):
         >>> from mechdesign.mechanisms.repair import PrivacyTarget
         >>> channel = FiniteChannel.from_floats(np.array([[0.75, 0.25], [0.25, 0.75]]), PrivacyTarget(1.2))
         >>> channel.explained()[-1]
-        'Of 1000 people whose answer is 1, about 750 report 1 and 250 report 0.'
+        'Of 1000 people whose answer is 1, about 250 report 0 and about 750 report 1.'
         """
         return (" ".join((type(self).__doc__ or self.type).split("\n\n")[0].split()),)
 
