@@ -44,18 +44,18 @@ def _report(options: argparse.Namespace) -> int:
     digest = command_digest(["report", str(options.all), *options.set], subjects)
     require_output(options.output, subjects, options.force, lambda: is_from(options.output, digest))
     if any(subject.endswith(".json") for subject in subjects):
-        page, code = _of_mechanism(subjects, options)
+        page, what, code = _of_mechanism(subjects, options)
     else:
         overrides = overrides_of(options.set)
-        page, code = _of_models([load_model(subject, overrides) for subject in subjects], options)
+        page, what, code = _of_models([load_model(subject, overrides) for subject in subjects], options)
     with whole_file(options.output, DataError) as temporary:
         temporary.write_text(page, encoding="utf-8")
         remember(temporary, digest)
-    print(f"wrote {options.output}: {len(page) / 1e6:.1f} MB")
+    print(f"wrote {options.output}: {what}")
     return code
 
 
-def _of_mechanism(subjects: list[str], options: argparse.Namespace) -> tuple[str, int]:
+def _of_mechanism(subjects: list[str], options: argparse.Namespace) -> tuple[str, str, int]:
     from mechdesign.core.version import installed_version
     from mechdesign.mechanisms import load_mechanism
     from mechdesign.report.page import mechanism_page
@@ -65,13 +65,18 @@ def _of_mechanism(subjects: list[str], options: argparse.Namespace) -> tuple[str
     if options.set:
         raise ParameterError(f"--set {options.set[0]}: is for models; a mechanism is built already")
     mechanism = load_mechanism(subjects[0])
-    return mechanism_page(mechanism, subjects[0], installed_version()), FINE
+    page = mechanism_page(mechanism, subjects[0], installed_version())
+    return page, f"{type(mechanism).__name__} of {subjects[0]}", FINE
 
 
-def _of_models(loaded: list[Any], options: argparse.Namespace) -> tuple[str, int]:
+def _of_models(loaded: list[Any], options: argparse.Namespace) -> tuple[str, str, int]:
     from mechdesign.core.version import installed_version
     from mechdesign.report.page import model_results, models_page
 
     results = run_many("models", options, model_results, loaded)
     code = FINE if all(result.check.passed for result in results) else MISMATCH
-    return models_page(results, installed_version()), code
+    claims = [claim for result in results for claim in result.check.claims]
+    refuted = sum(claim.verdict == "refuted" for claim in claims)
+    plural = "s" * (len(results) != 1)
+    what = f"{len(results)} model{plural}, {len(claims)} claims ({refuted} refuted)"
+    return models_page(results, installed_version()), what, code
