@@ -8,6 +8,7 @@ What there is, by what it is for:
   ``.mechanism()``, which has ``randomize``, ``estimate``, ``audit`` and ``save``
 - mechanisms from files: ``load_mechanism``
 - the catalogue: ``models()``, ``load_model``; ``check_models`` and ``sweep`` run many on all cores
+- pictures of all of these: ``plot(thing, path)``
 
 Examples
 --------
@@ -51,6 +52,7 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares these with w
         ShuffleSum,
     )
     from mechdesign.problems.spectrum import SpectrumChannel, SpectrumPrimary, SpectrumSecondary
+    from mechdesign.report.plot import plot
 
 try:
     __version__ = version("mechdesign")
@@ -95,6 +97,7 @@ __all__ = [
     "load_model",
     "methods_of",
     "models",
+    "plot",
     "solve",
     "sweep",
 ]
@@ -115,6 +118,7 @@ _HOMES = {
     "load_model": "catalog",
     "methods_of": "core.solve",
     "models": "catalog",
+    "plot": "report.plot",
     "solve": "core.solve",
     "sweep": "catalog",
 }

@@ -11,6 +11,7 @@ from typing import Any
 
 from mechdesign.catalog.claim import Claim
 from mechdesign.catalog.data import DATA_KEYS, DataSettings
+from mechdesign.catalog.figure_table import FigureTable, read_figures
 from mechdesign.catalog.model import Model, Simulation
 from mechdesign.catalog.toml import read_toml
 from mechdesign.core.errors import MechDesignError, ModelFileError, UnknownNameError, suggestion
@@ -20,7 +21,7 @@ from mechdesign.core.problem import Problem
 from mechdesign.core.solve import methods_of
 from mechdesign.problems import problem_class
 
-TABLES = ("model", "parameters", "data", "claim", "sweep", "simulation")
+TABLES = ("model", "parameters", "data", "claim", "sweep", "simulation", "figure")
 MODEL_KEYS = ("title", "problem", "source", "statement", "methods")
 CLAIM_KEYS = tuple(field.name for field in dataclasses.fields(Claim))
 SIMULATION_KEYS = ("users", "repetitions", "seed")
@@ -116,6 +117,7 @@ def _parse(slug: str, path: Path, document: dict[str, Any], overrides: dict[str,
     claims = document.get("claim", [])
     if not isinstance(claims, list):
         raise ModelFileError(f"{path}: [[claim]]: is a single table; write it with double brackets")
+    sweep = _sweep(path, document, problem)
     return Model(
         slug=slug,
         title=head["title"],
@@ -123,11 +125,22 @@ def _parse(slug: str, path: Path, document: dict[str, Any], overrides: dict[str,
         statement=str(head.get("statement", "")),
         source=_table(path, head, "source"),
         claims=tuple(_claim(path, number, entry) for number, entry in enumerate(claims)),
-        sweep=_sweep(path, document, problem),
+        sweep=sweep,
         simulation=_simulation(path, document),
         methods=_methods(path, head, problem),
         data=_data(path, document),
+        figures=_figures(path, document, problem, sweep),
     )
+
+
+def _figures(
+    path: Path, document: Mapping[str, Any], problem: Problem, sweep: Mapping[str, tuple[Any, ...]]
+) -> tuple[FigureTable, ...]:
+    known = [method.name for method in methods_of(type(problem))]
+    try:
+        return read_figures(document.get("figure", []), sweep, known)
+    except MechDesignError as error:
+        raise type(error)(f"{path}: {error}") from None
 
 
 def _data(path: Path, document: Mapping[str, Any]) -> DataSettings:

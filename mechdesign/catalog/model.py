@@ -8,6 +8,7 @@ from typing import Any
 
 from mechdesign.catalog.claim import Claim
 from mechdesign.catalog.data import DataSettings
+from mechdesign.catalog.figure_table import FigureTable
 from mechdesign.core.problem import Problem
 
 
@@ -40,6 +41,8 @@ class Model:
         Methods that ``compare`` and ``check`` run; all when empty.
     data : DataSettings
         Columns, ranges and missing values of the data that the mechanism is for.
+    figures : tuple of FigureTable
+        What is drawn of it; a sweep without any is drawn as it is.
     """
 
     slug: str
@@ -52,6 +55,7 @@ class Model:
     simulation: Simulation | None = None
     methods: tuple[str, ...] = ()
     data: DataSettings = field(default_factory=DataSettings)
+    figures: tuple[FigureTable, ...] = ()
 
     def __repr__(self) -> str:
         return f"Model({self.slug}: {self.problem!r}, {len(self.claims)} claims)"

@@ -50,7 +50,7 @@ def check_models(
     """
     loaded = [load_model(model) if isinstance(model, str) else model for model in models]
     tasks = [Task(model.slug, key_of("check", model), _checked, (model,)) for model in loaded]
-    return _run(tasks, jobs, fresh, watcher)
+    return run_kept(tasks, jobs, fresh, watcher)
 
 
 def sweep(
@@ -92,10 +92,11 @@ def sweep(
         problem = sweep_problem(loaded, point)
         key = key_of("sweep", loaded.slug, problem, point, method, loaded.simulation, number)
         tasks.append(Task(_named(point), key, _solved, (problem, point, method, loaded.simulation, seed)))
-    return _run(tasks, jobs, fresh, watcher)
+    return run_kept(tasks, jobs, fresh, watcher)
 
 
-def _run(tasks: list[Task], jobs: int | None, fresh: bool, watcher: Watcher | None) -> list[Any]:
+def run_kept(tasks: list[Task], jobs: int | None, fresh: bool, watcher: Watcher | None) -> list[Any]:
+    """Run tasks with the user's cache; ``fresh`` keeps results and takes none."""
     cache = default_cache()
     if fresh and cache is not None:
         cache = _WriteOnly(cache.root)

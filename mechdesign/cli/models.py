@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from mechdesign.cli.figures import FigureOutput, figure_option
 from mechdesign.cli.long_runs import run_many, run_options
 from mechdesign.cli.options import (
     FINE,
@@ -33,6 +34,7 @@ def add_commands(command: AddCommand) -> None:
     model_options(solve)
     add_users(solve)
     solve.add_argument("--method", help="the method's name; by default the first that applies")
+    figure_option(solve, "the design")
     for name, run, summary in (
         ("compare", _compare, "run every method on models, side by side, with certificates and claims"),
         ("check", _check, "exit 1 when methods disagree, a certificate fails or a claim's verdict flips"),
@@ -52,8 +54,8 @@ def add_commands(command: AddCommand) -> None:
     model_options(sweep)
     sweep.add_argument("--method", help="the method's name")
     sweep.add_argument("-o", "--output", metavar="FILE", help="write the table as CSV or Parquet")
-    sweep.add_argument("--force", action="store_true", help="replace an existing file")
     run_options(sweep)
+    figure_option(sweep, "the sweep, as the model's [[figure]] tables say")
 
 
 def _list(options: argparse.Namespace) -> int:
@@ -124,11 +126,15 @@ def _show(options: argparse.Namespace) -> int:
 
 def _solve(options: argparse.Namespace) -> int:
     from mechdesign.core.encoding import encode
+    from mechdesign.core.figure import design_figures
     from mechdesign.core.solve import solve
     from mechdesign.report.tables import solution_text
 
     model = model_of(options)
+    output = FigureOutput(options, ["solve", str(options.method), *options.set], [model.slug])
     solution = solve(model.problem, options.method)
+    if output.wanted and solution.found:
+        output.write(design_figures(model.problem, solution), f"a design of {model.problem.name}")
     forecast = solution.forecast(options.users)
     if options.json:
         print_json({**solution.as_dict(model.slug), "forecast": encode(forecast)})
@@ -176,7 +182,7 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _sweep(options: argparse.Namespace) -> int:
-    from mechdesign.catalog import sweep
+    from mechdesign.catalog import model_figures, sweep
     from mechdesign.core.text import table
     from mechdesign.report.outputs import command_digest, is_from, remember, require_output
     from mechdesign.report.tables import sweep_json, sweep_table
@@ -186,11 +192,14 @@ def _sweep(options: argparse.Namespace) -> int:
     digest = command_digest(["sweep", str(options.method), *options.set], [model.slug])
     if options.output:
         require_output(options.output, [model.slug], options.force, lambda: is_from(options.output, digest))
+    output = FigureOutput(options, ["sweep", str(options.method), *options.set], [model.slug])
     rows = run_many("points", options, sweep, model, options.method)
     header, lines = sweep_table(rows)
     if options.output:
         write_columns(options.output, dict(zip(header, zip(*lines, strict=True), strict=True)))
         remember(options.output, digest)
+    if output.wanted:
+        output.write(model_figures(model, rows), model.slug)
     if options.json:
         print_json(sweep_json(rows))
     elif not options.output:

@@ -61,8 +61,9 @@ class Problem(ABC, Generic[MechanismT_co]):
     ``__post_init__``. It evaluates its own objective and residuals for given variables, so that no
     solver is believed about either, and it turns an optimal solution into a mechanism. Beside its
     module, found by name: methods (``METHOD``), ``quantities.py`` with ``quantities(problem,
-    solution)``, further numbers that claims may name, and ``simulation.py`` with
-    ``simulation(problem, solution, users, repetitions, rng)``.
+    solution)``, further numbers that claims may name, ``simulation.py`` with
+    ``simulation(problem, solution, users, repetitions, rng)``, and ``figures.py`` with
+    ``figures(problem, solution)``, pictures of the design.
 
     ``class MyProblem(Problem[MyMechanism])`` tells type checkers what ``solve(...).mechanism()`` returns.
 
@@ -72,12 +73,15 @@ class Problem(ABC, Generic[MechanismT_co]):
         The stable name used in model files, JSON and on the command line.
     sense : {"max", "min"}
         Whether ``value`` is maximised or minimised.
+    value_name : str
+        What ``value`` is, with its unit: the label of the axis in figures.
     summary : str
         One line for listings.
     """
 
     name: ClassVar[str]
     sense: ClassVar[Sense]
+    value_name: ClassVar[str] = "value"
     summary: ClassVar[str] = ""
 
     @abstractmethod

@@ -48,7 +48,11 @@ def is_from(path: str, digest: str) -> bool:
 
 
 def require_output(
-    path: str, inputs: Iterable[str], force: bool, same: Callable[[], bool] | None = None
+    path: str,
+    inputs: Iterable[str],
+    force: bool,
+    same: Callable[[], bool] | None = None,
+    option: str = "-o",
 ) -> None:
     """Raise ParameterError when writing to this path would destroy something.
 
@@ -63,6 +67,8 @@ def require_output(
     same : callable, optional
         Whether what stands there was written by the same command, which may replace it. An error of
         the toolkit means no.
+    option : str
+        How the command names this output.
 
     Examples
     --------
@@ -72,19 +78,21 @@ def require_output(
     mechdesign.core.errors.ParameterError: -o people.csv: is an input of this command; name another place
     """
     if path == "-":
-        raise ParameterError("-o -: nothing is written to the standard output; name a file")
+        raise ParameterError(f"{option} -: nothing is written to the standard output; name a file")
     for source in inputs:
         if same_file(path, source):
-            raise ParameterError(f"-o {path}: is an input of this command; name another place")
+            raise ParameterError(f"{option} {path}: is an input of this command; name another place")
     if not os.path.isdir(os.path.dirname(os.path.realpath(path))):
-        raise ParameterError(f"-o {path}: cannot be written (its folder does not exist); name another place")
+        raise ParameterError(
+            f"{option} {path}: cannot be written (its folder does not exist); name another place"
+        )
     if force or not os.path.lexists(path) or not Path(path).is_file():
         return  # what is no file is refused when it is written
     if same is not None:
         with suppress(MechDesignError):
             if same():
                 return
-    raise ParameterError(f"-o {path}: exists; name another place, or replace it with --force")
+    raise ParameterError(f"{option} {path}: exists; name another place, or replace it with --force")
 
 
 def same_file(first: str, second: str) -> bool:

@@ -74,6 +74,7 @@ class AuctionHorizon(Problem[OnlineAuction]):
 
     name: ClassVar[str] = "auction-horizon"
     sense: ClassVar[Sense] = "min"
+    value_name: ClassVar[str] = "total cost"
     summary: ClassVar[str] = "the cheapest selection over many slots in which everybody takes part"
 
     users: int

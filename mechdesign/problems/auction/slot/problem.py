@@ -96,6 +96,7 @@ class AuctionSlot(Problem[OnlineAuction]):
 
     name: ClassVar[str] = "auction-slot"
     sense: ClassVar[Sense] = "min"
+    value_name: ClassVar[str] = "cost minus backlogs"
     summary: ClassVar[str] = "winners and truthful payments of one slot of a reverse auction for data"
     generators: ClassVar[Generators] = {
         "bids": BID_GENERATORS,

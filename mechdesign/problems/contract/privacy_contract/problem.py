@@ -102,6 +102,7 @@ class PrivacyContract(Problem[ContractMenu]):
 
     name: ClassVar[str] = "privacy-contract"
     sense: ClassVar[Sense] = "min"
+    value_name: ClassVar[str] = "sum of the noise's losses"
     summary: ClassVar[str] = "menu of privacy levels and payments for users with private preferences"
     generators: ClassVar[Generators] = {"types": TYPE_GENERATORS}
 

@@ -81,6 +81,7 @@ class PrivacyContractContinuous(Problem[ContractMenu]):
 
     name: ClassVar[str] = "privacy-contract-continuous"
     sense: ClassVar[Sense] = "min"
+    value_name: ClassVar[str] = "mean loss of a user"
     summary: ClassVar[str] = "menu of privacy levels and payments for preferences with a density"
 
     density: Mapping[str, Any]

@@ -72,6 +72,7 @@ class JointCollection(Problem[JointResponse]):
 
     name: ClassVar[str] = "joint-collection"
     sense: ClassVar[Sense] = "min"
+    value_name: ClassVar[str] = "users x summed variance of the bits"
     summary: ClassVar[str] = (
         "noise that is kept and noise drawn anew, for one-hot reports on several attributes"
     )

@@ -82,6 +82,7 @@ class JointDistribution(Problem[Mechanism]):
 
     name: ClassVar[str] = "joint-distribution"
     sense: ClassVar[Sense] = "min"
+    value_name: ClassVar[str] = "negative log-likelihood a user (nats)"
     summary: ClassVar[str] = "the most likely joint distribution of several attributes, from one-hot reports"
     generators: ClassVar[Mapping[str, Mapping[str, Callable[..., Any]]]] = {"reports": GENERATORS}
 

@@ -61,6 +61,7 @@ class LocationNoise(Problem[LocationMechanism]):
 
     name: ClassVar[str] = "location-noise"
     sense: ClassVar[Sense] = "min"
+    value_name: ClassVar[str] = "expected distance of a report"
     summary: ClassVar[str] = "planar Laplace noise on places, exact on a lattice, and its radius"
 
     epsilon: float

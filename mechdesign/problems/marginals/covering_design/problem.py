@@ -58,6 +58,7 @@ class CoveringDesign(Problem[Mechanism]):
 
     name: ClassVar[str] = "covering-design"
     sense: ClassVar[Sense] = "min"
+    value_name: ClassVar[str] = "number of views"
     summary: ClassVar[str] = "the fewest blocks (views) that contain every few points (attributes) together"
 
     points: int

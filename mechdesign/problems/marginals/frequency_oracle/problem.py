@@ -76,6 +76,7 @@ class FrequencyOracle(Problem[KaryResponse | SupportOracle]):
 
     name: ClassVar[str] = "frequency-oracle"
     sense: ClassVar[Sense] = "min"
+    value_name: ClassVar[str] = "users x variance of a share"
     summary: ClassVar[str] = "best private report for frequencies, and how far the popular ones are from it"
 
     categories: int

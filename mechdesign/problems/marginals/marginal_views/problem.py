@@ -102,6 +102,7 @@ class MarginalViews(Problem[MarginalRelease]):
 
     name: ClassVar[str] = "marginal-views"
     sense: ClassVar[Sense] = "min"
+    value_name: ClassVar[str] = "error of a marginal"
     summary: ClassVar[str] = "which views of the attributes users report for marginal tables, and how many"
 
     attributes: Sequence[int] | int

@@ -69,6 +69,7 @@ class MeanChannel(Problem[GridMean]):
 
     name: ClassVar[str] = "mean-channel"
     sense: ClassVar[Sense] = "min"
+    value_name: ClassVar[str] = "variance of one report"
     summary: ClassVar[str] = "the best mechanism for the mean of a number, by linear programming"
 
     epsilon: float

@@ -82,6 +82,7 @@ class MeanInterval(Problem[CensoringInterval | AttributeSampling]):
 
     name: ClassVar[str] = "mean-interval"
     sense: ClassVar[Sense] = "min"
+    value_name: ClassVar[str] = "users x variance"
     summary: ClassVar[str] = "best one-bit mechanism for means: the interval of randomized censoring"
 
     epsilon: float

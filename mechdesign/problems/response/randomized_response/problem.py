@@ -92,6 +92,7 @@ class RandomizedResponse(Problem[FiniteChannel | KaryResponse]):
 
     name: ClassVar[str] = "randomized-response"
     sense: ClassVar[Sense] = "max"
+    value_name: ClassVar[str] = "expected utility"
     summary: ClassVar[str] = (
         "optimal channel for categorical answers under (epsilon, delta) or metric privacy"
     )

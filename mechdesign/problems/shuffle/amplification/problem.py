@@ -62,6 +62,7 @@ class ShuffleAmplification(Problem[Mechanism]):
 
     name: ClassVar[str] = "shuffle-amplification"
     sense: ClassVar[Sense] = "min"
+    value_name: ClassVar[str] = "central epsilon"
     summary: ClassVar[str] = "how private shuffled reports are, proven, beside what an attack achieves"
 
     users: int

@@ -57,6 +57,7 @@ class ShuffleCounting(Choosing, Problem[Protocol]):
 
     name: ClassVar[str] = "shuffle-counting"
     sense: ClassVar[Sense] = "min"
+    value_name: ClassVar[str] = "root mean squared error of the count"
     summary: ClassVar[str] = "protocol that counts ones from shuffled messages with the least error"
     kinds = KINDS
 

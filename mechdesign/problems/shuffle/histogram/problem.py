@@ -67,6 +67,7 @@ class ShuffleHistogram(Choosing, Problem[Protocol]):
 
     name: ClassVar[str] = "shuffle-histogram"
     sense: ClassVar[Sense] = "min"
+    value_name: ClassVar[str] = "root mean squared error of a count"
     summary: ClassVar[str] = "protocol that counts categories from shuffled messages with the least error"
     kinds = KINDS
 

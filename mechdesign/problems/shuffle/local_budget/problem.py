@@ -57,6 +57,7 @@ class ShuffleLocalBudget(Problem[Mechanism]):
 
     name: ClassVar[str] = "shuffle-local-budget"
     sense: ClassVar[Sense] = "max"
+    value_name: ClassVar[str] = "local epsilon"
     summary: ClassVar[str] = "how little local privacy is proven to be enough before shuffling"
 
     users: int

@@ -56,6 +56,7 @@ class ShuffleSum(Choosing, Problem[Protocol]):
 
     name: ClassVar[str] = "shuffle-sum"
     sense: ClassVar[Sense] = "min"
+    value_name: ClassVar[str] = "root mean squared error of the sum"
     summary: ClassVar[str] = "protocol that adds up numbers from shuffled messages with the least error"
     kinds = KINDS
 

@@ -85,6 +85,7 @@ class SpectrumChannel(Problem[SpectrumDatabase]):
 
     name: ClassVar[str] = "spectrum-channel"
     sense: ClassVar[Sense] = "max"
+    value_name: ClassVar[str] = "owner's utility"
     summary: ClassVar[str] = "who is served on a channel, how far, and how its owner hides"
 
     generators: ClassVar[Generators] = {

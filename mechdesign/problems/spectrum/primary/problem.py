@@ -68,6 +68,7 @@ class SpectrumPrimary(Problem[Mechanism]):
 
     name: ClassVar[str] = "spectrum-primary"
     sense: ClassVar[Sense] = "max"
+    value_name: ClassVar[str] = "owner's utility"
     summary: ClassVar[str] = "how far a channel's owner widens its protection radius to hide its place"
 
     price: float

@@ -53,6 +53,7 @@ class SpectrumSecondary(Problem[Mechanism]):
 
     name: ClassVar[str] = "spectrum-secondary"
     sense: ClassVar[Sense] = "max"
+    value_name: ClassVar[str] = "user's utility"
     summary: ClassVar[str] = "how much location privacy a user takes who rents spectrum"
 
     price: float

@@ -1,0 +1,150 @@
+"""The numbers that a figure of a model shows: solutions along a sweep, by one or several methods."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.catalog.figure_table import FigureTable
+from mechdesign.catalog.found import quantity_of
+from mechdesign.catalog.model import Model
+from mechdesign.catalog.sweep import SweepRow
+from mechdesign.core.encoding import encode
+from mechdesign.core.errors import MethodError, UnknownNameError, suggestion
+from mechdesign.core.parameters import replace_parameters
+from mechdesign.core.solution import Solution
+from mechdesign.core.solve import solve
+
+Array = NDArray[np.float64]
+
+COUNTED = "number"
+"""The name of an axis that counts the entries of a quantity from 0."""
+
+
+@dataclass
+class Points:
+    """Solutions of a model at the points of its sweep, each solved once by each method.
+
+    Attributes
+    ----------
+    model : Model
+    rows : sequence of SweepRow
+        What was solved already.
+    """
+
+    model: Model
+    rows: Sequence[SweepRow]
+    solved: dict[str, Solution | None] = field(default_factory=dict)
+
+    def fixed(self, table: FigureTable) -> dict[str, Any]:
+        """Return the values of the swept parameters that a figure does not run over."""
+        found = {}
+        for name, values in self.model.sweep.items():
+            if name not in (table.x, table.series):
+                own = own_value(self.model.problem, name)
+                first = own if own in values else values[0]
+                found[name] = table.at.get(name, first)
+        return found
+
+    def row(self, parameters: Mapping[str, Any]) -> SweepRow | None:
+        """Return what was solved at these parameters."""
+        for row in self.rows:
+            if set(row.parameters) == set(parameters) and all(
+                row.parameters[name] == value for name, value in parameters.items()
+            ):
+                return row
+        return None
+
+    def solution(self, parameters: Mapping[str, Any], method: str | None) -> Solution | None:
+        """Return the solution at these parameters; None where the method does not apply or finds none."""
+        row = self.row(parameters)
+        if row is not None and method in (None, row.solution.method):
+            return row.solution if row.solution.found else None
+        key = repr((sorted(parameters.items(), key=lambda item: item[0]), method))
+        if key not in self.solved:
+            problem = (
+                replace_parameters(self.model.problem, dict(parameters)) if parameters else self.model.problem
+            )
+            try:
+                solution = solve(problem, method)
+            except MethodError:
+                self.solved[key] = None
+            else:
+                self.solved[key] = solution if solution.found else None
+        return self.solved[key]
+
+    def number(self, parameters: Mapping[str, Any], method: str | None, name: str) -> float:
+        """Return a quantity, or what was measured, at one point; NaN where there is none."""
+        row = self.row(parameters)
+        if method is None and row is not None and name in row.measured:
+            return row.measured[name]
+        solution = self.solution(parameters, method)
+        if solution is None:
+            return float("nan")
+        measured = row.measured if row is not None else {}
+        found = self.found(solution, name, measured)
+        if found is None:
+            return float("nan")
+        if np.ndim(found) != 0 or isinstance(found, str):
+            raise UnknownNameError(f"y: '{name}' is no single number; draw it over a quantity of its length")
+        return float(found)
+
+    def found(self, solution: Solution, name: str, measured: Mapping[str, float]) -> Any:
+        """Return a quantity of a solution, or a parameter of its problem.
+
+        Raises
+        ------
+        UnknownNameError
+            With the closest names, those of the simulation among them.
+        """
+        if name in measured:
+            return measured[name]
+        own = {"value": solution.value, "bound": solution.bound, "seconds": solution.seconds}
+        at_hand: Mapping[str, Any] = {**solution.variables, **solution.notes, **own}
+        if name in at_hand:  # the others are computed on first use, which takes its time
+            return at_hand[name]
+        try:
+            return quantity_of(solution, name)
+        except UnknownNameError:
+            if hasattr(type(solution.problem), "__dataclass_fields__") and name in vars(solution.problem):
+                return getattr(solution.problem, name)
+            if name in self.optional(solution):
+                return None
+            known = [
+                "value",
+                "bound",
+                "gap",
+                *solution.quantities,
+                *solution.variables,
+                *solution.notes,
+                *measured,
+            ]
+            raise UnknownNameError(f"y: no quantity '{name}'; {suggestion(name, known)}") from None
+
+    def optional(self, solution: Solution) -> set[str]:
+        """Return the names of what other points of the sweep have; some are not defined everywhere."""
+        return {
+            name
+            for row in self.rows
+            if row.solution.found
+            for name in (*row.solution.quantities, *row.solution.notes, *row.measured)
+        }
+
+    def vector(self, solution: Solution, name: str) -> Array:
+        """Return a quantity that is a list of numbers."""
+        found = np.asarray(self.found(solution, name, {}), dtype=np.float64)
+        if found.ndim != 1:
+            raise UnknownNameError(
+                f"y: '{name}' is no list of numbers; draw it over a parameter of the sweep"
+            )
+        return found
+
+
+def own_value(problem: Any, name: str) -> Any:
+    """Return a parameter of a problem as a file gives it: lists in place of arrays."""
+    value = getattr(problem, name, None)
+    return list(value) if isinstance(value, tuple) else encode(value)

@@ -1,0 +1,167 @@
+"""The table ``[[figure]]`` of a model file: which numbers of a sweep are drawn over which parameter."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from mechdesign.core.errors import (
+    MechDesignError,
+    ModelFileError,
+    ParameterError,
+    UnknownNameError,
+    suggestion,
+)
+
+KINDS = ("lines", "bars", "surface")
+SCALES = ("linear", "log")
+
+
+@dataclass(frozen=True)
+class FigureTable:
+    """What one figure of a model shows.
+
+    Attributes
+    ----------
+    x : str
+        A swept parameter; or a quantity with a number for each type, cell or slot, such as ``types``, or
+        ``number`` for counting them from 0. By default the first swept parameter.
+    y : tuple of str
+        Quantities as claims name them, and what the simulation measures. By default ``value``.
+    methods : tuple of str
+        The methods whose solutions are drawn; by default the one that each point is solved by.
+    series : str
+        A swept parameter with a curve for each of its values.
+    at : mapping
+        Which values the other swept parameters have; by default those of the model.
+    kind : {"lines", "bars", "surface"}
+        By default lines over numbers and bars over names. A surface is over ``x`` and ``series``.
+    title, x_label, y_label, caption : str
+        With units. By default the model's title and the names of what is drawn.
+    labels : mapping
+        Names for the legend: of quantities, of methods and of values of ``series``.
+    x_scale, y_scale : {"linear", "log"}
+    x_path, series_path : tuple
+        Where the number stands in values that are lists or tables: ``[1, "x"]``.
+    claims : bool
+        Whether what the source states at single points is drawn as open markers.
+
+    Examples
+    --------
+    >>> FigureTable(y=("value", "bound"), x_scale="log").y
+    ('value', 'bound')
+    """
+
+    x: str = ""
+    y: tuple[str, ...] = ("value",)
+    methods: tuple[str, ...] = ()
+    series: str = ""
+    at: Mapping[str, Any] = field(default_factory=dict)
+    kind: str = ""
+    title: str = ""
+    x_label: str = ""
+    y_label: str = ""
+    caption: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    x_scale: str = "linear"
+    y_scale: str = "linear"
+    x_path: tuple[Any, ...] = ()
+    series_path: tuple[Any, ...] = ()
+    claims: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("x", "series", "kind", "title", "x_label", "y_label", "caption"):
+            if not isinstance(getattr(self, name), str):
+                raise ParameterError(f"{name}: {getattr(self, name)!r} is not a text; put quotes around it")
+        for name in ("y", "methods"):
+            object.__setattr__(self, name, _texts(name, getattr(self, name)))
+        for name in ("x_path", "series_path"):
+            object.__setattr__(self, name, _path(name, getattr(self, name)))
+        for name, known in (("x_scale", SCALES), ("y_scale", SCALES), ("kind", ("", *KINDS))):
+            if getattr(self, name) not in known:
+                hint = suggestion(str(getattr(self, name)), [word for word in known if word])
+                raise ParameterError(f"{name}: {getattr(self, name)!r} is not a choice; {hint}")
+        for name in ("at", "labels"):
+            if not isinstance(getattr(self, name), Mapping):
+                raise ParameterError(f"{name}: is not a table; write it as {{ epsilon = 2.0 }}")
+        if not all(isinstance(text, str) for text in self.labels.values()):
+            raise ParameterError("labels: has a value that is no text; put quotes around it")
+        if not isinstance(self.claims, bool):
+            raise ParameterError(f"claims: {self.claims!r} is neither true nor false")
+        if not self.y:
+            raise ParameterError("y: is empty; name a quantity, for instance value")
+        if self.kind == "surface" and not (self.series and len(self.y) == 1):
+            raise ParameterError("kind: a surface needs one y over x and series; name both")
+
+    def checked(self, sweep: Mapping[str, Sequence[Any]], methods: Sequence[str]) -> FigureTable:
+        """Return it with ``x`` filled in, when it fits the sweep and the methods of its model.
+
+        Raises
+        ------
+        UnknownNameError
+            For a parameter that is not swept, or an unknown method; with a suggestion.
+        ParameterError
+            For a value that the sweep does not have.
+        """
+        for name in self.methods:
+            if name not in methods:
+                raise UnknownNameError(f"methods: no '{name}'; {suggestion(name, methods)}")
+        for key, name in [("series", self.series), *(("at", name) for name in self.at)]:
+            if name and name not in sweep:
+                raise UnknownNameError(f"{key}: no '{name}' in [sweep]; {suggestion(name, sweep)}")
+        for name, value in self.at.items():
+            if value not in sweep[name]:
+                raise ParameterError(f"at: {name}: {value!r} is not among its values in [sweep]; name one")
+        x = self.x or next((name for name in sweep if name not in (self.series, *self.at)), "")
+        if not x:
+            raise ParameterError("x: is missing; name a quantity with a number for each type, cell or slot")
+        if x in (self.series, *self.at):
+            raise ParameterError(
+                f"x: '{x}' is also in {'series' if x == self.series else 'at'}; drop one of them"
+            )
+        return dataclasses.replace(self, x=x)
+
+
+KEYS = tuple(entry.name for entry in dataclasses.fields(FigureTable))
+
+
+def read_figures(
+    entries: Any, sweep: Mapping[str, Sequence[Any]], methods: Sequence[str]
+) -> tuple[FigureTable, ...]:
+    """Return the figures of a model file, checked.
+
+    Raises
+    ------
+    MechDesignError
+        The text names the figure, counted from 1, the key, and what to do.
+    """
+    if not isinstance(entries, list):
+        raise ModelFileError("[[figure]]: is a single table; write it with double brackets")
+    found = []
+    for number, entry in enumerate(entries, 1):
+        if not isinstance(entry, dict):
+            raise ModelFileError(f"[figure {number}] is not a table; write it under [[figure]]")
+        for key in entry:
+            if key not in KEYS:
+                raise UnknownNameError(f"[figure {number}] unknown key '{key}'; {suggestion(key, KEYS)}")
+        try:
+            found.append(FigureTable(**entry).checked(sweep, methods))
+        except MechDesignError as error:
+            raise type(error)(f"[figure {number}] {error}") from None
+    return tuple(found)
+
+
+def _texts(name: str, value: Any) -> tuple[str, ...]:
+    listed = [value] if isinstance(value, str) else value
+    if not isinstance(listed, (list, tuple)) or not all(isinstance(text, str) and text for text in listed):
+        raise ParameterError(f'{name}: {value!r} is no list of names; write it as ["value", "bound"]')
+    return tuple(listed)
+
+
+def _path(name: str, value: Any) -> tuple[Any, ...]:
+    listed = value if isinstance(value, (list, tuple)) else [value]
+    if not all(isinstance(step, (str, int)) and not isinstance(step, bool) for step in listed):
+        raise ParameterError(f'{name}: {value!r} is no list of numbers and keys; write it as [1, "x"]')
+    return tuple(listed)

@@ -1,0 +1,268 @@
+"""The figures of a model: what its ``[[figure]]`` tables declare, or its sweep as it is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from mechdesign.catalog.axis import Axis, axis_of
+from mechdesign.catalog.curves import COUNTED, Points
+from mechdesign.catalog.figure_table import FigureTable
+from mechdesign.catalog.model import Model
+from mechdesign.catalog.stated import stated_points
+from mechdesign.catalog.sweep import SweepRow, run_sweep
+from mechdesign.core import marks
+from mechdesign.core.errors import MechDesignError, ParameterError
+from mechdesign.core.figure import Figure, Panel
+from mechdesign.core.solve import solve
+
+FROM_SURFACE = 5
+"""Sweeps over two numbers with so many values each are drawn as a surface."""
+
+MEASURED = ("measured_value", "measured_utility")
+"""What a simulation calls the measured ``value``; it stands beside a ``standard_error``."""
+
+SURE = 1.96
+"""Standard errors on each side of what was measured: 95 % of normal errors are smaller."""
+
+
+def model_figures(model: Model, rows: Sequence[SweepRow] | None = None) -> list[Figure]:
+    """Return the figures of a model; none of one without a sweep that declares none.
+
+    Parameters
+    ----------
+    model : Model
+    rows : sequence of SweepRow, optional
+        What :func:`run_sweep` gave for this model; it is run otherwise.
+
+    Raises
+    ------
+    MechDesignError
+        When a declared quantity does not exist, naming the model, the figure and the closest names.
+
+    Examples
+    --------
+    >>> from mechdesign.catalog import load_model
+    >>> model_figures(load_model("mean/rcp2023_single"))[0].panels[0].x_label
+    'epsilon'
+    """
+    tables = model.figures or _default(model)
+    if not tables:
+        return []
+    if rows is None:
+        rows = list(run_sweep(model)) if model.sweep else [SweepRow({}, solve(model.problem), {})]
+    points = Points(model, rows)
+    found = []
+    for number, table in enumerate(tables, 1):
+        try:
+            found.append(_figure(points, table if model.figures else _with_default_y(points, table)))
+        except MechDesignError as error:
+            raise type(error)(f"{model.slug}: [figure {number}] {error}") from None
+    return found
+
+
+def _default(model: Model) -> tuple[FigureTable, ...]:
+    """Return the figure of a sweep that declares none: the longest parameter on the axis, one in curves."""
+    if not model.sweep:
+        return ()
+    axes = {name: axis_of(name, values) for name, values in model.sweep.items()}
+    order = sorted(axes, key=lambda name: (axes[name].is_named, -len(axes[name].numbers)))
+    x, series = order[0], (order[1] if len(order) > 1 else "")
+    long = series and min(len(axes[name].numbers) for name in (x, series)) >= FROM_SURFACE
+    surface = bool(long) and not any(axes[name].is_named for name in (x, series))
+    scale = "log" if _spans_decades(axes[x]) else "linear"
+    return (FigureTable(x=x, series=series, kind="surface" if surface else "", x_scale=scale),)
+
+
+def _spans_decades(axis: Axis) -> bool:
+    """Whether the values are better looked at by their ratios: over a factor of 50, none 0 or below."""
+    return not axis.is_named and min(axis.numbers) > 0 and max(axis.numbers) >= 50 * min(axis.numbers)
+
+
+def _with_default_y(points: Points, table: FigureTable) -> FigureTable:
+    """Return the table with the bound, where it is not the value, and with what was measured."""
+    found = [row.solution for row in points.rows if row.solution.found]
+    y = ["value"]
+    if any(run.bound is not None and run.gap > 1e-3 * abs(run.value) for run in found) and not table.kind:
+        y.append("bound")
+    y += [name for name in MEASURED if any(name in row.measured for row in points.rows)]
+    values = [run.value for run in found]
+    log = bool(values) and min(values) > 0 and max(values) >= 50 * min(values) and not table.kind
+    return replace(table, y=("value",) if table.kind else tuple(y), y_scale="log" if log else "linear")
+
+
+def _figure(points: Points, table: FigureTable) -> Figure:
+    model = points.model
+    if table.x not in model.sweep:
+        panel = _over_entries(points, table)
+    elif table.kind == "surface":
+        panel = _surface(points, table)
+    else:
+        panel = _over_sweep(points, table)
+    caption = table.caption or f"{model.title}. {panel.y_label} over {panel.x_label}."
+    return Figure(table.title or model.title, [panel], caption)
+
+
+def _over_sweep(points: Points, table: FigureTable) -> Panel:
+    """Return the panel with quantities over a swept parameter."""
+    values = points.model.sweep[table.x]
+    axis = axis_of(table.x, values, table.x_path)
+    order = list(range(len(values))) if axis.is_named else list(np.argsort(axis.numbers, kind="stable"))
+    x = np.asarray(axis.numbers)[order]
+    shown: list[marks.Mark] = []
+    for series, entry in _entries(points, table):
+        for method in table.methods or (None,):
+            for name in table.y:
+                at = [{**points.fixed(table), **series, table.x: values[place]} for place in order]
+                y = np.array([points.number(point, method, name) for point in at])
+                label = _label(points, table, name, method, entry)
+                style = len({mark.series for mark in shown})
+                shown += _curve(points, table, axis, x, y, name, label, at, style)
+    if not shown:
+        raise ParameterError("y: has no number anywhere; look at the table of the sweep")
+    if table.claims:
+        shown += stated_points(points.model, table, axis, points.fixed(table))
+    return Panel(
+        table.x_label or axis.label,
+        table.y_label or _y_label(points, table),
+        shown,
+        x_scale="log" if table.x_scale == "log" else "linear",
+        y_scale="log" if table.y_scale == "log" else "linear",
+        x_names=axis.names if axis.is_named else (),
+    )
+
+
+def _curve(
+    points: Points,
+    table: FigureTable,
+    axis: Axis,
+    x: Any,
+    y: Any,
+    name: str,
+    label: str,
+    at: Sequence[Mapping[str, Any]],
+    style: int,
+) -> list[marks.Mark]:
+    """Return the marks of one curve; infinite and missing numbers are gaps."""
+    y = np.where(np.isfinite(y), y, math.nan)
+    there = np.isfinite(y)
+    if not there.any():
+        return []
+    if name in MEASURED:
+        rows = [points.row(point) for point in at]
+        error = np.array([SURE * row.measured.get("standard_error", 0.0) if row else 0.0 for row in rows])
+        low, high = (y - error)[there], (y + error)[there]
+        return [marks.Intervals(x=x[there], y=y[there], low=low, high=high, label=label, series=style)]
+    if table.kind == "bars" or (axis.is_named and table.kind != "lines"):
+        return [marks.Bars(x=x[there], y=y[there], label=label, series=style)]
+    return [marks.Line(x=x, y=y, gaps=True, dots=True, label=label, series=style)]
+
+
+def _entries(points: Points, table: FigureTable) -> list[tuple[dict[str, Any], str]]:
+    """Return the values of the series with their names; one without any where there is no series."""
+    if not table.series:
+        return [({}, "")]
+    values = points.model.sweep[table.series]
+    axis = axis_of(table.series, values, table.series_path)
+    names = axis.names if axis.is_named else [f"{axis.label} = {text}" for text in axis.names]
+    return [({table.series: value}, name) for value, name in zip(values, names, strict=True)]
+
+
+def _label(points: Points, table: FigureTable, name: str, method: str | None, entry: str) -> str:
+    """Return the name of a curve in the legend: what tells it from the others."""
+    parts = []
+    if len(table.y) > 1 or not (entry or method):
+        parts.append(table.labels.get(name, _name(points, name)))
+    if method is not None:
+        parts.append(table.labels.get(method, method))
+    if entry:
+        parts.append(table.labels.get(entry, entry))
+    return ", ".join(parts)
+
+
+def _name(points: Points, name: str) -> str:
+    """Return a quantity in words."""
+    if name == "value":
+        found = [row.solution for row in points.rows if row.solution.found]
+        if any(not run.claims_optimality for run in found):
+            return "found"
+        return "best found" if any(run.gap > 1e-3 * abs(run.value) for run in found) else "optimum"
+    if name == "bound":
+        return "proven bound"
+    if name in MEASURED:
+        return "measured, 95 % intervals"
+    return name.replace("_", " ")
+
+
+def _y_label(points: Points, table: FigureTable) -> str:
+    """Return the axis of a figure that names none."""
+    usual = ("value", "bound", *MEASURED)
+    if any(name in usual for name in table.y):
+        return type(points.model.problem).value_name
+    return ", ".join(name.replace("_", " ") for name in table.y[:3])
+
+
+def _surface(points: Points, table: FigureTable) -> Panel:
+    """Return the panel with one quantity over two parameters."""
+    sweep = points.model.sweep
+    across = axis_of(table.x, sweep[table.x], table.x_path)
+    up = axis_of(table.series, sweep[table.series], table.series_path)
+    if across.is_named or up.is_named:
+        name = table.x if across.is_named else table.series
+        raise ParameterError(f"kind: a surface needs numbers, and '{name}' has none; say where: x_path")
+    columns, rows = np.argsort(across.numbers), np.argsort(up.numbers)
+    z = [
+        [
+            points.number(
+                {
+                    **points.fixed(table),
+                    table.x: sweep[table.x][column],
+                    table.series: sweep[table.series][row],
+                },
+                table.methods[0] if table.methods else None,
+                table.y[0],
+            )
+            for column in columns
+        ]
+        for row in rows
+    ]
+    label = type(points.model.problem).value_name if table.y[0] == "value" else table.y[0].replace("_", " ")
+    surface = marks.Surface(
+        x=np.asarray(across.numbers)[columns],
+        y=np.asarray(up.numbers)[rows],
+        z=z,
+        label=table.labels.get(table.y[0], label),
+    )
+    return Panel(table.x_label or across.label, table.y_label or up.label, [surface])
+
+
+def _over_entries(points: Points, table: FigureTable) -> Panel:
+    """Return the panel with quantities that are lists over another one, or over their number."""
+    shown: list[marks.Mark] = []
+    for series, entry in _entries(points, table):
+        for method in table.methods or (None,):
+            solution = points.solution({**points.fixed(table), **series}, method)
+            if solution is None:
+                continue
+            for name in table.y:
+                y = points.vector(solution, name)
+                x = np.arange(len(y)) if table.x == COUNTED else points.vector(solution, table.x)
+                if len(x) != len(y):
+                    raise ParameterError(f"y: '{name}' has {len(y)} numbers, and '{table.x}' {len(x)}")
+                label = _label(points, table, name, method, entry)
+                kind = marks.Bars if table.kind == "bars" else marks.Line
+                dots = {} if kind is marks.Bars else {"dots": True, "gaps": True}
+                shown.append(kind(x=x, y=np.where(np.isfinite(y), y, math.nan), label=label, **dots))
+    if not shown:
+        raise ParameterError("y: nothing was found to be drawn; see what solve says")
+    return Panel(
+        table.x_label or ("number, from 0" if table.x == COUNTED else table.x.replace("_", " ")),
+        table.y_label or ", ".join(name.replace("_", " ") for name in table.y[:3]),
+        shown,
+        x_scale="log" if table.x_scale == "log" else "linear",
+        y_scale="log" if table.y_scale == "log" else "linear",
+    )

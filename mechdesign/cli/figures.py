@@ -1,0 +1,69 @@
+"""The option ``--figure``: pictures beside what a command prints."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import Any
+
+from mechdesign.core.errors import ParameterError
+
+
+def figure_option(added: argparse.ArgumentParser, what: str, force: bool = True) -> None:
+    """Add ``--figure``, and ``--force`` where the command does not have it for other outputs."""
+    added.add_argument("--figure", metavar="FILE", help=f"draw {what} (.png or .svg; needs mechdesign[plot])")
+    if force:
+        added.add_argument("--force", action="store_true", help="replace an existing file")
+
+
+class FigureOutput:
+    """Where the pictures of a command go; checked before the command begins.
+
+    Parameters
+    ----------
+    options : Namespace
+        With ``figure`` and ``force``.
+    words, inputs : sequences of str
+        What the command is, and what it reads.
+    """
+
+    def __init__(self, options: argparse.Namespace, words: Sequence[str], inputs: Sequence[str]) -> None:
+        self.path: str | None = options.figure
+        self.force: bool = options.force
+        self.words, self.inputs = words, inputs
+        if self.path is not None:
+            from mechdesign.report.draw import matplotlib_module, require_suffix
+
+            require_suffix(self.path)
+            self._require(self.path)
+            matplotlib_module("")
+
+    @property
+    def wanted(self) -> bool:
+        """Whether pictures are wanted."""
+        return self.path is not None
+
+    def write(self, figures: Sequence[Any], what: str) -> list[str]:
+        """Write the pictures and return their names; none of them when one of them may not be written."""
+        from mechdesign.report.draw import numbered, save
+
+        if self.path is None:
+            return []
+        if not figures:
+            raise ParameterError(f"--figure {self.path}: nothing to draw of {what}; leave it out")
+        places = numbered(self.path, len(figures))
+        for place in places:
+            self._require(place)
+        for figure, place in zip(figures, places, strict=True):
+            save(figure, place, self._digest())
+        return places
+
+    def _digest(self) -> str:
+        from mechdesign.report.outputs import command_digest
+
+        return command_digest(["figure", *self.words], self.inputs)
+
+    def _require(self, path: str) -> None:
+        from mechdesign.report.outputs import is_from, require_output
+
+        require_output(path, self.inputs, self.force, lambda: is_from(path, self._digest()), "--figure")

@@ -1,0 +1,254 @@
+"""Draw figures: as objects of matplotlib, into PNG and SVG files, or as SVG text for a page.
+
+Matplotlib is optional (``mechdesign[plot]``) and imported on first use. No window is opened and nothing of
+what a program has set up with pyplot is touched.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import io
+import os
+import re
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from xml.sax.saxutils import escape
+
+from mechdesign.core.errors import DataError, MissingPackageError, ParameterError
+from mechdesign.core.figure import Figure, Panel
+from mechdesign.core.files import whole_file
+from mechdesign.report.draw_marks import draw_marks
+from mechdesign.report.outputs import remember
+from mechdesign.report.style import INK, PANEL, SETTINGS
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Picture
+
+SUFFIXES = (".png", ".svg")
+RESOLUTION = 150
+"""Dots per inch of PNG files."""
+
+SIDE_BY_SIDE = 2
+"""Panels in a row."""
+
+NO_METADATA = {"Creator": None, "Date": None, "Format": None, "Type": None}
+"""The same figure gives the same file, and SVG has no block that names addresses."""
+
+
+def matplotlib_module(name: str) -> Any:
+    """Return a module of matplotlib, or raise the error that names the extra."""
+    try:
+        return importlib.import_module(f"matplotlib.{name}" if name else "matplotlib")
+    except ImportError:
+        raise MissingPackageError("figure: needs matplotlib; install mechdesign[plot]") from None
+
+
+def picture(figure: Figure) -> Picture:
+    """Return a figure as an object of matplotlib, which can be changed further.
+
+    Raises
+    ------
+    MissingPackageError
+        Without matplotlib.
+
+    Examples
+    --------
+    >>> from mechdesign.core.marks import Line
+    >>> drawn = picture(Figure("Utility", [Panel("epsilon", "utility", [Line([1, 2], [0.6, 0.8])])]))
+    >>> [axes.get_xlabel() for axes in drawn.axes]
+    ['epsilon']
+    """
+    rows = -(-len(figure.panels) // SIDE_BY_SIDE)
+    columns = min(len(figure.panels), SIDE_BY_SIDE)
+    with matplotlib_module("").rc_context(SETTINGS):
+        size = (
+            PANEL[0] * columns,
+            sum(_height(figure.panels[SIDE_BY_SIDE * row :][:columns]) for row in range(rows)),
+        )
+        drawn: Picture = matplotlib_module("figure").Figure(figsize=size, layout="constrained")
+        matplotlib_module("backends.backend_agg").FigureCanvasAgg(drawn)
+        parts = drawn.subfigures(rows, columns, squeeze=False)
+        for part, panel in zip(parts.flat, figure.panels, strict=False):
+            _draw_panel(part, panel)
+        width = 54 * columns
+        drawn.suptitle("\n".join(textwrap.wrap(figure.title, width)), fontweight="bold")
+    return drawn
+
+
+def _height(panels: Sequence[Panel]) -> float:
+    """Return the inches that a row of panels needs: more where legends are long or there are many cells."""
+    return PANEL[1] + max(0.17 * _legend_rows(panel) for panel in panels)
+
+
+def _labels(panel: Panel) -> list[str]:
+    return [mark.label for mark in panel.marks if mark.label]
+
+
+def _legend_columns(panel: Panel) -> int:
+    longest = max(map(len, _labels(panel)), default=1)
+    return max(1, min(4, 78 // (longest + 9)))
+
+
+def _legend_rows(panel: Panel) -> int:
+    return -(-len(_labels(panel)) // _legend_columns(panel))
+
+
+def _draw_panel(part: Any, panel: Panel) -> None:
+    """Draw axes and marks of one panel, and under them what the marks are."""
+    axes = part.subplots()
+    axes.set_xlabel(panel.x_label)
+    axes.set_ylabel(panel.y_label)
+    if panel.title:
+        axes.set_title("\n".join(textwrap.wrap(panel.title, 60)))
+    for scale, set_scale in ((panel.x_scale, axes.set_xscale), (panel.y_scale, axes.set_yscale)):
+        if scale == "log":
+            set_scale("log")
+    draw_marks(part, axes, panel)
+    _set_axes(axes, panel)
+    handles, labels = axes.get_legend_handles_labels()
+    if handles:
+        part.legend(handles, labels, loc="outside lower center", ncols=_legend_columns(panel))
+
+
+def _set_axes(axes: Any, panel: Panel) -> None:
+    for scale, axis in ((panel.x_scale, axes.xaxis), (panel.y_scale, axes.yaxis)):
+        if scale == "log":
+            _set_log(axis)
+    if panel.x_names:
+        many = sum(map(len, panel.x_names)) > 60
+        axes.set_xticks(
+            range(len(panel.x_names)),
+            panel.x_names,
+            rotation=35 if many else 0,
+            ha="right" if many else "center",
+            rotation_mode="anchor" if many else "default",
+        )
+        axes.grid(visible=False, axis="x")
+    if panel.y_names:
+        axes.set_yticks(range(len(panel.y_names)), panel.y_names)
+        axes.grid(visible=False, axis="y")
+    if panel.x_limits is not None:
+        axes.set_xlim(*panel.x_limits)
+    if panel.y_limits is not None:
+        axes.set_ylim(*panel.y_limits)
+    if panel.equal_aspect:
+        axes.set_aspect("equal", adjustable="datalim" if panel.x_limits is None else "box")
+
+
+def _set_log(axis: Any) -> None:
+    """Write plain numbers: powers of ten would need mathematical type; more of them where there are few."""
+    ticker = matplotlib_module("ticker")
+    low, high = sorted(axis.get_view_interval())
+    steps = (1.0, 2.0, 5.0) if high < 300 * low else (1.0,)
+    axis.set_major_locator(ticker.LogLocator(subs=steps, numticks=12))
+    axis.set_major_formatter(ticker.FuncFormatter(_plain_number))
+    axis.set_minor_formatter(ticker.NullFormatter())
+
+
+def _plain_number(value: float, _: Any) -> str:
+    return f"{value:.12g}" if 1e-4 <= abs(value) < 1e6 else f"{value:g}"
+
+
+def svg(figure: Figure) -> str:
+    """Return a figure as self-contained SVG text that can stand in a page of HTML.
+
+    Text is text and has the colour of the text around it, the ground is transparent: it is legible on light
+    and on dark pages. Screen readers say title and caption. Names are the figure's own, so that many
+    figures can stand in one page.
+
+    Examples
+    --------
+    >>> from mechdesign.core.marks import Line
+    >>> text = svg(Figure("Utility", [Panel("epsilon", "utility", [Line([1, 2], [0.6, 0.8])])]))
+    >>> text.startswith("<svg"), "<title" in text, "http" in text.replace("http://www.w3.org/", "")
+    (True, True, False)
+    """
+    drawn = picture(figure)
+    text = io.StringIO()
+    with matplotlib_module("").rc_context({"svg.fonttype": "none", "svg.hashsalt": "mechdesign"}):
+        drawn.savefig(text, format="svg", transparent=True, metadata=NO_METADATA)
+    return _own(text.getvalue(), figure)
+
+
+def _own(text: str, figure: Figure) -> str:
+    """Return matplotlib's SVG file as an element for pages: no prologue, no style for the whole page."""
+    mark = "f" + hashlib.sha256(text.encode()).hexdigest()[:10]
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
+    text = re.sub(r"<defs>\s*<style[^>]*>.*?</style>\s*</defs>\s*", "", text, count=1, flags=re.DOTALL)
+    text = re.sub(r'(\bid="|xlink:href="#|url\(#)', rf"\g<1>{mark}-", text)
+    text = text.replace(INK, "currentColor")
+    head, body = text.split(">", 1)
+    head += f' role="img" aria-labelledby="{mark}-title {mark}-desc"'
+    head += ' stroke-linejoin="round" stroke-linecap="butt"'
+    said = f'<title id="{mark}-title">{escape(figure.title)}</title>'
+    said += f'<desc id="{mark}-desc">{escape(figure.caption or figure.title)}</desc>'
+    return f"{head}>\n {said}{body}"
+
+
+def save(figure: Figure, path: str | os.PathLike[str], command: str = "") -> None:
+    """Write a figure to a PNG or SVG file, by the suffix; the file appears whole or not at all.
+
+    Parameters
+    ----------
+    figure : Figure
+    path : path
+    command : str
+        The digest of the command that writes it, which may replace it later.
+
+    Raises
+    ------
+    ParameterError
+        For another suffix.
+    DataError
+        When the place cannot be written.
+    MissingPackageError
+        Without matplotlib.
+    """
+    require_suffix(path)
+    if Path(path).suffix.lower() == ".svg":
+        content = ('<?xml version="1.0" encoding="utf-8"?>\n' + svg(figure)).encode()
+    else:
+        content = _png(figure)
+    with whole_file(path, DataError) as temporary:
+        temporary.write_bytes(content)
+        if command:
+            remember(temporary, command)
+
+
+def _png(figure: Figure) -> bytes:
+    drawn, data = picture(figure), io.BytesIO()
+    drawn.savefig(data, format="png", dpi=RESOLUTION, facecolor="white", metadata={"Software": None})
+    return data.getvalue()
+
+
+def require_suffix(path: str | os.PathLike[str]) -> None:
+    """Raise ParameterError when a name does not say which kind of picture it is to be.
+
+    Examples
+    --------
+    >>> require_suffix("utility.pdf")
+    Traceback (most recent call last):
+        ...
+    mechdesign.core.errors.ParameterError: --figure utility.pdf: is neither .png nor .svg; name it so
+    """
+    if Path(path).suffix.lower() not in SUFFIXES:
+        raise ParameterError(f"--figure {os.fspath(path)}: is neither .png nor .svg; name it so")
+
+
+def numbered(path: str | os.PathLike[str], count: int) -> list[str]:
+    """Return the names of so many pictures: the first as given, then ``-2``, ``-3`` before the suffix.
+
+    Examples
+    --------
+    >>> numbered("out.svg", 3)
+    ['out.svg', 'out-2.svg', 'out-3.svg']
+    """
+    place = Path(path)
+    further = [
+        os.fspath(place.with_name(f"{place.stem}-{number}{place.suffix}")) for number in range(2, count + 1)
+    ]
+    return [os.fspath(path), *further][:count]

@@ -1,0 +1,182 @@
+"""How each kind of mark is drawn into the axes of matplotlib."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mechdesign.core.figure import Panel, bar_slots, styles
+from mechdesign.core.marks import (
+    Band,
+    Bars,
+    Circles,
+    Heat,
+    Intervals,
+    Line,
+    Mark,
+    Points,
+    Polygon,
+    Reference,
+    Surface,
+)
+from mechdesign.report.style import INK, Style, style
+
+BARS = 0.8
+"""The part of the distance between two places that bars take together."""
+
+MOST_DOTS = 60
+"""Lines through more points have no markers: they would run into one another."""
+
+MOST_CELLS = 144
+"""Matrices with more cells show no numbers in them."""
+
+LEVELS = 14
+
+
+def draw_marks(part: Any, axes: Any, panel: Panel) -> None:
+    """Draw the marks of a panel in their order; ``part`` is what scales of colours are drawn into."""
+    slots = bar_slots(panel)
+    for place, (mark, number) in enumerate(zip(panel.marks, styles(panel), strict=True)):
+        slot, count = slots.get(place, (0, 1))
+        shift = BARS / count * (slot - (count - 1) / 2) if panel.x_names else 0.0
+        for kind, draw in DRAWN.items():
+            if isinstance(mark, kind):
+                draw(part, axes, mark, style(number), (shift, BARS / count))
+
+
+Slot = tuple[float, float]
+
+
+def _label(mark: Mark) -> str | None:
+    """Return its name in the legend; the underscore keeps matplotlib from listing marks without a name."""
+    return mark.label or "_"
+
+
+def _line(part: Any, axes: Any, mark: Line, look: Style, slot: Slot) -> None:
+    dots = mark.dots and len(mark.x) <= MOST_DOTS
+    axes.plot(
+        mark.x,
+        mark.y,
+        color=look.colour,
+        linestyle=look.dash,
+        marker=look.marker if dots else None,
+        label=_label(mark),
+        zorder=3,
+    )
+
+
+def _points(part: Any, axes: Any, mark: Points, look: Style, slot: Slot) -> None:
+    axes.plot(
+        mark.x,
+        mark.y,
+        linestyle="none",
+        marker=look.marker,
+        markersize=9 if mark.open else 6.5,
+        markerfacecolor="none" if mark.open else look.colour,
+        markeredgecolor=INK if mark.open else look.colour,
+        markeredgewidth=1.3 if mark.open else 1.0,
+        label=_label(mark),
+        zorder=5,
+    )
+    for x, y, name in zip(mark.x, mark.y, mark.names, strict=False):
+        axes.annotate(name, (x, y), xytext=(6, 6), textcoords="offset points", fontsize=9)
+
+
+def _band(part: Any, axes: Any, mark: Band, look: Style, slot: Slot) -> None:
+    axes.fill_between(
+        mark.x, mark.low, mark.high, color=look.colour, alpha=0.22, linewidth=0, label=_label(mark)
+    )
+
+
+def _bars(part: Any, axes: Any, mark: Bars, look: Style, slot: Slot) -> None:
+    shift, width = slot
+    axes.bar(
+        mark.x + shift,
+        mark.y,
+        width,
+        color=look.colour,
+        edgecolor=INK,
+        linewidth=0.6,
+        hatch=look.hatch,
+        label=_label(mark),
+        zorder=2,
+    )
+
+
+def _intervals(part: Any, axes: Any, mark: Intervals, look: Style, slot: Slot) -> None:
+    down, up = np.maximum(mark.y - mark.low, 0.0), np.maximum(mark.high - mark.y, 0.0)
+    axes.errorbar(
+        mark.x + slot[0],
+        mark.y,
+        yerr=[down, up],
+        fmt=look.marker,
+        color=look.colour,
+        capsize=4,
+        elinewidth=1.6,
+        markersize=5.5,
+        label=_label(mark),
+        zorder=4,
+    )
+
+
+def _heat(part: Any, axes: Any, mark: Heat, look: Style, slot: Slot) -> None:
+    rows, columns = mark.values.shape
+    mesh = axes.pcolormesh(np.arange(columns), np.arange(rows), mark.values, shading="nearest")
+    axes.invert_yaxis()
+    axes.grid(visible=False)
+    part.colorbar(mesh, ax=axes, label=mark.label)
+    if mark.values.size <= MOST_CELLS:
+        middle = (mark.values.min() + mark.values.max()) / 2
+        for (row, column), value in np.ndenumerate(mark.values):
+            colour = "black" if value > middle else "white"
+            axes.text(column, row, f"{value:.3g}", ha="center", va="center", color=colour, fontsize=8)
+
+
+def _surface(part: Any, axes: Any, mark: Surface, look: Style, slot: Slot) -> None:
+    low, high = float(mark.z.min()), float(mark.z.max())
+    levels = np.linspace(low, high, LEVELS) if high > low else np.array([low - 0.5, low + 0.5])
+    filled = axes.contourf(mark.x, mark.y, mark.z, levels=levels)
+    axes.contour(mark.x, mark.y, mark.z, levels=levels, colors="white", linewidths=0.4, alpha=0.6)
+    axes.grid(visible=False)
+    part.colorbar(filled, ax=axes, label=mark.label, format="%.3g")
+
+
+def _polygon(part: Any, axes: Any, mark: Polygon, look: Style, slot: Slot) -> None:
+    axes.fill(mark.x, mark.y, facecolor=look.colour, alpha=0.25, linewidth=0, label=_label(mark), zorder=1)
+    axes.plot([*mark.x, mark.x[0]], [*mark.y, mark.y[0]], color=look.colour, linewidth=1.4, zorder=2)
+
+
+def _circles(part: Any, axes: Any, mark: Circles, look: Style, slot: Slot) -> None:
+    angles = np.linspace(0.0, 2.0 * np.pi, 121)
+    for number, (x, y, radius) in enumerate(zip(mark.x, mark.y, mark.radius, strict=True)):
+        around = (x + radius * np.cos(angles), y + radius * np.sin(angles))
+        label = _label(mark) if number == 0 else "_"
+        axes.plot(*around, color=look.colour, linestyle=look.dash, linewidth=1.6, label=label, zorder=3)
+        if mark.filled:
+            axes.fill(*around, facecolor=look.colour, alpha=0.15, linewidth=0, zorder=1)
+    axes.plot(mark.x, mark.y, linestyle="none", marker=look.marker, markersize=4, color=look.colour, zorder=4)
+    for x, y, name in zip(mark.x, mark.y, mark.names, strict=False):
+        axes.annotate(name, (x, y), xytext=(5, 4), textcoords="offset points", fontsize=9)
+
+
+def _reference(part: Any, axes: Any, mark: Reference, look: Style, slot: Slot) -> None:
+    across = axes.axhline if mark.axis == "y" else axes.axvline
+    across(
+        mark.value, color=INK, linestyle=look.dash, linewidth=1.1, alpha=0.75, label=_label(mark), zorder=2
+    )
+
+
+DRAWN: dict[type[Mark], Callable[[Any, Any, Any, Style, Slot], None]] = {
+    Line: _line,
+    Points: _points,
+    Band: _band,
+    Bars: _bars,
+    Intervals: _intervals,
+    Heat: _heat,
+    Surface: _surface,
+    Polygon: _polygon,
+    Circles: _circles,
+    Reference: _reference,
+}

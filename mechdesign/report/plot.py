@@ -1,0 +1,95 @@
+"""``plot``: the pictures of a model, a problem, a solution, a mechanism or an estimate."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from mechdesign.catalog.figures import model_figures
+from mechdesign.catalog.model import Model
+from mechdesign.core.errors import ParameterError
+from mechdesign.core.figure import Figure, design_figures
+from mechdesign.core.problem import Problem
+from mechdesign.core.solution import Solution
+from mechdesign.core.solve import solve
+from mechdesign.report.draw import numbered, picture, require_suffix, save
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Picture
+
+
+def plot(thing: Any, path: str | os.PathLike[str] | None = None) -> list[Picture]:
+    """Draw a thing, and write the pictures to PNG or SVG files when a path is given.
+
+    Parameters
+    ----------
+    thing : Model, Problem, Solution, Mechanism, estimate or Figure
+        A model is drawn over its sweep, or by its design where it has none; a problem by its solution.
+    path : path, optional
+        The suffix says whether PNG or SVG. Further pictures get ``-2``, ``-3`` before the suffix. As with
+        ``save`` of a mechanism, what stands there is replaced.
+
+    Returns
+    -------
+    list of matplotlib Figures
+        Which can be changed and shown; a notebook shows them one by one.
+
+    Raises
+    ------
+    MissingPackageError
+        Without matplotlib: install ``mechdesign[plot]``.
+    ParameterError
+        When there is nothing to draw, or the suffix is another one.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> mechanism = md.solve(md.RandomizedResponse(prior=[0.5, 0.5], epsilon=2.0)).mechanism()
+    >>> estimate = mechanism.estimate(mechanism.randomize([0] * 3000 + [1] * 1000, rng=1))
+    >>> [axes.get_ylabel() for axes in md.plot(estimate)[0].axes]
+    ['share']
+    """
+    if path is not None:
+        require_suffix(path)
+    figures = figures_of(thing)
+    if path is not None:
+        for figure, place in zip(figures, numbered(path, len(figures)), strict=True):
+            save(figure, place)
+    return [picture(figure) for figure in figures]
+
+
+def figures_of(thing: Any) -> list[Figure]:
+    """Return the figures of a thing; raise ParameterError when there are none.
+
+    Examples
+    --------
+    >>> from mechdesign.catalog import load_model
+    >>> figures_of(load_model("mean/rcp2023_single"))
+    [Figure('Randomized censoring, one attribute: the symmetric interval and the printed optimum', 1 panel)]
+    """
+    found = _figures_of(thing)
+    if not found:
+        raise ParameterError(f"figure: nothing to draw of {thing!r}; a model with a [sweep] has a figure")
+    return found
+
+
+def _figures_of(thing: Any) -> list[Figure]:
+    if isinstance(thing, Figure):
+        return [thing]
+    if isinstance(thing, Model):
+        return model_figures(thing) or _figures_of(thing.problem)
+    if isinstance(thing, Problem):
+        return _figures_of(solve(thing))
+    if isinstance(thing, Solution):
+        if not thing.found:
+            raise ParameterError(
+                f"figure: nothing to draw of a solution that is {thing.status}: {thing.message}"
+            )
+        return design_figures(thing.problem, thing)
+    if not hasattr(thing, "figures"):
+        kind = type(thing).__name__
+        raise ParameterError(
+            f"figure: a {kind} is not drawn; give a model, a problem, a mechanism or an estimate"
+        )
+    found: list[Figure] = thing.figures()
+    return found
