@@ -73,7 +73,7 @@ def test_a_client_survives_a_restart_and_keeps_count(tmp_path):
     assert (again.made, again.left) == (1, 2)
     again.report()
     again.report()
-    with pytest.raises(MethodError, match="3 were made and the promise is for 3"):
+    with pytest.raises(MethodError, match="3 made, and the promise is for 3"):
         again.report()
     assert small(epsilon=8.0).remember([[0, 0]]).left is None  # 4 ln 7 = 7.78: any number of reports
     other = small(epsilon=7.1)
@@ -189,9 +189,10 @@ def test_from_columns_to_a_conditional_distribution(tmp_path, capsys, monkeypatc
     rows = ["no,low"] * 900 + ["yes,high"] * 600 + ["no,mid"] * 500
     (tmp_path / "people.csv").write_text("smokes,income\n" + "\n".join(rows) + "\n")
     assert main(["build", "model.toml", "-o", "m.json"]) == 0
-    assert main(["run", "m.json", "remember", "people.csv", "-o", "kept.csv", "--seed", "1"]) == 0
-    assert main(["run", "m.json", "report", "kept.csv", "-o", "one.csv", "--seed", "1"]) == 0
-    assert main(["run", "m.json", "report", "kept.csv", "-o", "two.csv", "--seed", "2"]) == 0
+    count = ["--state", "count.json"]
+    assert main(["run", "m.json", "remember", "people.csv", "-o", "kept.csv", "--seed", "1", *count]) == 0
+    assert main(["run", "m.json", "report", "kept.csv", "-o", "one.csv", "--seed", "1", *count]) == 0
+    assert main(["run", "m.json", "report", "kept.csv", "-o", "two.csv", "--seed", "2", *count]) == 0
     assert (tmp_path / "one.csv").read_text() != (tmp_path / "two.csv").read_text()
     capsys.readouterr()
     assert main(["run", "m.json", "estimate", "one.csv", "--json"]) == 0
@@ -209,7 +210,7 @@ def test_from_columns_to_a_conditional_distribution(tmp_path, capsys, monkeypatc
     assert "bootstrap" in out
     assert main(["run", "m.json", "estimate", "kept.csv"]) == 2
     assert "holds reports of another mechanism" in capsys.readouterr().err
-    assert main(["run", "m.json", "report", "one.csv", "-o", "three.csv"]) == 2
+    assert main(["run", "m.json", "report", "one.csv", "-o", "three.csv", *count]) == 2
     assert "name a file that 'remember' of this mechanism wrote" in capsys.readouterr().err
     assert not (tmp_path / "three.csv").exists()
 
