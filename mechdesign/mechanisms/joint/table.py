@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.text import table
-from mechdesign.mechanisms.intervals import NormalLimits, tail_of
+from mechdesign.mechanisms.intervals import Limits, tail_of
 
 Array = NDArray[np.float64]
 
@@ -34,6 +34,8 @@ class JointTable:
     unbiased, standard_error : array
         The unbiased estimates (for conditionals, quotients of two) and their standard errors; NaN where
         there are none.
+    limits : Limits or None
+        How far intervals around the unbiased estimates reach.
     users : int
     gap : float
         By how much at most the log-likelihood per user of the joint distribution is below the maximum.
@@ -46,12 +48,16 @@ class JointTable:
     bootstrap_error: Array | None
     unbiased: Array
     standard_error: Array
+    limits: Limits | None
     users: int
     gap: float
 
     def interval(self, level: float = 0.95) -> tuple[Array, Array]:
-        """Return the ends of confidence intervals around the unbiased estimates."""
-        down, up = NormalLimits(self.standard_error).distances(tail_of(level, 1))
+        """Return the ends of confidence intervals: the shares that a score test does not reject."""
+        tail = tail_of(level, 1)
+        if self.limits is None:
+            return self.unbiased, self.unbiased
+        down, up = self.limits.distances(tail)
         return self.unbiased - down, self.unbiased + up
 
     @property
