@@ -15,7 +15,10 @@ from mechdesign.problems.joint.distribution.reports import SimulatedReports
 def quantities(problem: JointDistribution, solution: Candidate) -> dict[str, Any]:
     """Return sizes, gaps and, for simulated users, the variation distance from their true shares.
 
-    ``variation_distance`` is half the sum of the absolute differences. ``support`` is the number of cells
+    ``variation_distance`` is half the sum of the absolute differences, ``missed_share`` the true share of the
+    cells that are given none. ``independence_distance`` is the variation distance of the truth from the
+    product of its single frequencies: what looks at single bits only cannot tell these two populations, and
+    is off by half of it on one of them at least. ``support`` is the number of cells
     with more than 1e-9; ``single_attribute_rank`` that of independent numbers that the bits' counts
     determine, which is all that LASSO looks at, beside ``cells``. ``largest_ratio`` is 1 at the maximum of
     the likelihood. ``unique`` says whether no other distribution is as likely, as far as rounding can tell.
@@ -34,6 +37,7 @@ def quantities(problem: JointDistribution, solution: Candidate) -> dict[str, Any
     }
     if isinstance(problem.reports, SimulatedReports):
         truth = problem.reports.truth(problem.attributes)
+        found["missed_share"] = float(truth[distribution <= 1e-9].sum())
         found["variation_distance"] = float(np.abs(distribution - truth).sum()) / 2.0
         found["likelihood_of_truth"] = problem.objective({"distribution": truth})
         found["independence_distance"] = _from_independence(truth, problem.attributes)
