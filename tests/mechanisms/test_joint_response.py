@@ -247,3 +247,16 @@ def test_bad_files_and_options_are_one_line(tmp_path, capsys, monkeypatch, comma
     assert text in error
     assert error.count("\n") == 1
     assert not (tmp_path / "out.csv").exists()
+
+
+def test_without_columns_attributes_are_numbers_and_say_so(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "model.toml").write_text(MODEL.partition("[data]")[0])
+    (tmp_path / "people.csv").write_text("smokes,income\n" + "no,low\nyes,high\n" * 200)
+    assert main(["build", "model.toml", "-o", "m.json"]) == 0
+    assert main(["run", "m.json", "randomize", "people.csv", "-o", "r.csv", "--seed", "1"]) == 0
+    capsys.readouterr()
+    assert main(["run", "m.json", "estimate", "r.csv", "--marginal", "1", "--given", "0"]) == 0
+    assert "attribute 1 given attribute 0: 400 reports" in capsys.readouterr().out
+    assert main(["run", "m.json", "estimate", "r.csv", "--marginal", "income"]) == 2
+    assert "give numbers from 0 to 1, or build with 'columns' under [data]" in capsys.readouterr().err

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import EstimationError, ParameterError
 from mechdesign.core.validation import integer
-from mechdesign.mechanisms.joint.layout import Codes, Collecting, Packed, bits_of
+from mechdesign.mechanisms.joint.layout import Codes, Collecting, Packed, bits_of, titles
 from mechdesign.mechanisms.joint.likelihood import Likelihood
 from mechdesign.mechanisms.joint.limits import BitMoments, ShareLimits
 from mechdesign.mechanisms.joint.linked import sequence_chances
@@ -258,7 +258,7 @@ class JointEstimate:
         resampled: Array | None,
     ) -> JointTable:
         shares, error, limits = self._unbiased(inner, given)
-        names, labels = self.mechanism.attributes.shown(), self.mechanism.attributes.labels
+        names, labels = titles(self.mechanism.attributes), self.mechanism.attributes.labels
         spread = None if resampled is None else resampled.std(axis=0, ddof=1)
         return JointTable(
             tuple(names[place] for place in inner),

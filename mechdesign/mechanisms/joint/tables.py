@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from mechdesign.core.errors import DataError, ParameterError
+from mechdesign.core.numbers import shown
 from mechdesign.core.randomness import BitSource, Rng, bit_source
 from mechdesign.core.tables import Block, Source
 from mechdesign.mechanisms.collecting import (
@@ -21,6 +22,7 @@ from mechdesign.mechanisms.collecting import (
 )
 from mechdesign.mechanisms.joint.counted import begin_count, count_report, promised, require_fresh
 from mechdesign.mechanisms.joint.estimate import JointEstimate
+from mechdesign.mechanisms.joint.layout import titles
 from mechdesign.mechanisms.joint.table import JointTable
 from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.marginals.attributes import Attributes
@@ -108,7 +110,7 @@ def kept_mark(fingerprint: str) -> str:
 
 def joint_operations(mechanism: Collecting) -> tuple[Operation, ...]:
     """Return ``randomize``, ``remember``, ``report`` and ``estimate``."""
-    names = mechanism.attributes.shown()
+    names = titles(mechanism.attributes)
     listed = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
     takes = Column("columns", f"a value each: {listed}", any_name=True)
     text = f"'x' and {2 * width(mechanism.bits)} hexadecimal digits: a bit a value"
@@ -253,12 +255,21 @@ def _estimated(mechanism: Collecting, sources: Sequence[Source], settings: Setti
         found = server.estimate(population=bool(settings["population"]))
     if settings["joint"]:
         found = found.over(_names(settings["joint"], mechanism.attributes))
-    asked = [_names(text, mechanism.attributes) for text in settings["marginal"] or []]
+    try:
+        return _tables(found, mechanism.attributes, settings)
+    except ParameterError as error:
+        if settings["joint"] or not str(error).startswith("attributes: "):
+            raise
+        raise ParameterError(f"{error}, those that --joint names") from None
+
+
+def _tables(found: JointEstimate, attributes: Attributes, settings: Settings) -> JointTables:
+    asked = [_names(text, attributes) for text in settings["marginal"] or []]
     bootstrap = settings["bootstrap"] or 0
     if settings["given"]:
         if not asked:
             raise ParameterError("--given: name the attributes it is for with --marginal")
-        given = _names(settings["given"], mechanism.attributes)
+        given = _names(settings["given"], attributes)
         return JointTables(tuple(found.conditional(places, given, bootstrap) for places in asked))
     return JointTables(tuple(found.marginal(places, bootstrap) for places in asked or [list(found.view)]))
 
@@ -278,5 +289,12 @@ def _linked(mechanism: Collecting, sources: Sequence[Source], settings: Settings
 
 def _names(text: str, attributes: Attributes) -> list[Any]:
     """Return the attributes that a text lists; a name may hold commas when it stands alone."""
-    names = [text] if text in attributes.shown() else [part.strip() for part in text.split(",")]
+    known = attributes.shown()
+    names = [text] if text in known else [part.strip() for part in text.split(",")]
+    unknown = [name for name in names if name not in known]
+    if attributes.names is None and unknown:
+        raise ParameterError(
+            f"marginal: no attribute {shown(unknown[0])}; they have no names here: give numbers from 0 to "
+            f"{attributes.count - 1}, or build with 'columns' under [data]"
+        )
     return list(attributes.positions(names))

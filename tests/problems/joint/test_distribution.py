@@ -132,7 +132,7 @@ def test_lasso_cannot_see_dependence():
 
 
 def test_what_looks_at_single_bits_is_far_from_one_of_two_populations():
-    """Always agreeing or never: the same bits, and coordinate descent and the active set differ in between."""
+    """Always agreeing or never: the same bits; which solution comes out is up to the algorithm."""
     agree, differ = np.array([0.5, 0.0, 0.0, 0.5]), np.array([0.0, 0.5, 0.5, 0.0])
     matrix, users = design([2, 2]), 200_000
     found = []

@@ -21,12 +21,12 @@ def quantities(problem: JointCollection, solution: Candidate) -> dict[str, Any]:
 
     ``one_report``, ``all_reports`` and ``any_number`` are the least epsilons, exactly from the weights;
     ``printed_permanent`` is 2 d ln((2-f)/f), ``printed_report`` ln(q*(1-p*)/(p*(1-q*))) as printed, and
-    ``printed_sum`` their sum. ``printed_debiasing_is_exact`` says, in fractions, whether line 4 of algorithm 2
-    subtracts the mean of a 0 and divides by the difference to that of a 1. ``joint_variance`` is users times
-    the variance of the unbiased estimates from one report, summed over all joint cells; ``direct_response``
-    and ``direct_unary`` are the same for randomized response and for optimised unary encoding on the joint
-    cells, at the epsilon of one report; ``singles_direct`` is what the better of these has for ``value``: the
-    bits of single attributes, as sums of joint cells.
+    ``printed_sum`` their sum. ``printed_debiasing_is_exact`` says, in fractions, whether line 4 of algorithm
+    2 subtracts the mean of a 0 and divides by the difference to that of a 1. ``joint_variance`` is users
+    times the variance of the unbiased estimates from one report, summed over all joint cells;
+    ``direct_response`` and ``direct_unary`` are the same for randomized response and for optimised unary
+    encoding on the joint cells, at the epsilon of one report; ``singles_direct`` is what the better of these
+    has for ``value``: the bits of single attributes, as sums of joint cells.
     """
     mechanism = problem.mechanism(solution)
     audit, weights, d = mechanism.audit(), mechanism.weights, len(problem.attributes)
