@@ -174,3 +174,14 @@ def test_errors_are_those_of_the_users_at_hand_or_of_the_population(population):
         measured = np.var(found, axis=0, ddof=1)
         places = (TRUTH > 0) & (TRUTH.sum(axis=0) > TRUTH)  # where a conditional share is neither 0 nor 1
         assert (np.abs(claimed / measured - 1.0)[places] < slack).all()
+
+
+def test_a_note_says_when_reports_do_not_tell_all_cells_apart():
+    mechanism = JointResponse.of([3, 3], 8.0, f=0.2, q=0.75, p=0.25)
+    few = mechanism.estimate(["xd8"] * 5)  # of each attribute, the bits of two values
+    assert few.unique is False
+    assert "other joint distributions are as likely" in str(few.marginal([0, 1]))
+    assert few.as_json()["unique"] is False
+    many = mechanism.estimate(mechanism.randomize([[0, 0], [1, 1], [2, 2]] * 2000, rng=1))
+    assert many.unique is True
+    assert "as likely" not in str(many)

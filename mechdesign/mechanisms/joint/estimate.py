@@ -15,7 +15,7 @@ from mechdesign.mechanisms.joint.layout import Codes, Collecting, Packed, bits_o
 from mechdesign.mechanisms.joint.likelihood import Likelihood
 from mechdesign.mechanisms.joint.limits import BitMoments, ShareLimits
 from mechdesign.mechanisms.joint.linked import sequence_chances
-from mechdesign.mechanisms.joint.maximum import Maximum, most_likely
+from mechdesign.mechanisms.joint.maximum import Maximum, is_unique, most_likely
 from mechdesign.mechanisms.joint.table import JointTable
 from mechdesign.mechanisms.joint.unbiased import unbiased
 
@@ -30,6 +30,9 @@ BOOTSTRAP_GAP = 1e-4
 REPLICATES = 50
 MOST_PRODUCTS = 1 << 14
 """Unbiased estimates are given for tables of at most so many cells."""
+
+MOST_COMPARED = 400
+"""Cells that are compared for whether the most likely distribution is unique: a matrix of so many columns."""
 
 RARE = 3.0
 """Conditional shares are given where the condition's share is above so many of its standard errors."""
@@ -121,6 +124,11 @@ class JointEstimate:
     def gap(self) -> float:
         """By how much at most the log-likelihood per user is below the maximum."""
         return max(0.0, self.maximum.ratio - 1.0)
+
+    @cached_property
+    def unique(self) -> bool | None:
+        """Whether no other distribution is as likely; None where that would take too long to say."""
+        return is_unique(self.model, self.maximum.distribution, MOST_COMPARED)
 
     @property
     def value(self) -> Array:
@@ -271,6 +279,7 @@ class JointEstimate:
             limits,
             self.users,
             self.gap,
+            self.unique,
         )
 
     # Showing

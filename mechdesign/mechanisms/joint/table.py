@@ -39,6 +39,8 @@ class JointTable:
     users : int
     gap : float
         By how much at most the log-likelihood per user of the joint distribution is below the maximum.
+    unique : bool or None
+        Whether no other joint distribution is as likely; None where it was not examined.
     """
 
     attributes: tuple[str, ...]
@@ -51,6 +53,7 @@ class JointTable:
     limits: Limits | None
     users: int
     gap: float
+    unique: bool | None = None
 
     def interval(self, level: float = 0.95) -> tuple[Array, Array]:
         """Return the ends of confidence intervals: the shares that a score test does not reject."""
@@ -85,7 +88,12 @@ class JointTable:
         rest = self.value.size - len(order)
         more = f"\n... and {rest} more cells of smaller shares" if rest else ""
         head = f"{self.title}: {self.users} reports, log-likelihood within {self.gap:.1e} of the maximum"
-        return f"{head}\n{table(header, rows)}{more}"
+        return f"{head}{self._note()}\n{table(header, rows)}{more}"
+
+    def _note(self) -> str:
+        if self.unique is not False:
+            return ""
+        return "\nother joint distributions are as likely: the reports do not tell all cells apart"
 
     def as_json(self) -> dict[str, Any]:
         """Return the table as plain values."""
@@ -96,6 +104,7 @@ class JointTable:
             "values": [list(names) for names in self.values],
             "users": self.users,
             "gap": self.gap,
+            "unique": self.unique,
             "value": self.value,
             "bootstrap_error": self.bootstrap_error,
             "unbiased": self.unbiased,
