@@ -1,0 +1,311 @@
+"""A proven bound for many users: a linear program of intervals of radii, refined where its solution is.
+
+Columns are intervals of radii (:mod:`mechdesign.mechanisms.spectrum.crowding`). Each round solves the
+program, adds the rows that its solution breaks, and splits the intervals it uses. Columns that no allocation
+above the cutoff needs are closed. The bound is computed from the multipliers, whatever the solver says.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.mechanisms.spectrum.allocate import least_level
+from mechdesign.mechanisms.spectrum.channel import Channel
+from mechdesign.mechanisms.spectrum.crowding import NARROW, Crowd, Row
+from mechdesign.mechanisms.spectrum.greedy import Allocation
+from mechdesign.solvers.growing import GrowingProgram
+
+Array = NDArray[np.float64]
+Places = NDArray[np.int64]
+
+START, LEVELS = 4, 12
+"""Intervals of each radius, and of L, to start with."""
+
+FULL = 2.0**-30
+"""The last interval of a radius is this part of it: it stands for the largest radius alone."""
+
+USED = 1e-6
+"""Columns above this are used by a solution."""
+
+BROKEN = 0.02
+"""Rows are added where they are broken by so much."""
+
+IDLE = 6
+"""Rows are dropped when they were not tight for so many rounds."""
+
+LOOSE = 2.0**-28
+"""Rows may be off by this part, for their entries are computed in doubles."""
+
+INNER = 6
+"""How often rows are added between two refinements."""
+
+
+class CuttingPlanes:
+    """The program of a channel.
+
+    Parameters
+    ----------
+    channel : Channel
+    best : Allocation
+        The best allocation known; the cutoff is above it by the part ``gap``.
+    gap : float
+    """
+
+    def __init__(self, channel: Channel, best: Allocation, gap: float) -> None:
+        self.channel, self.crowd, self.gap = channel, Crowd(channel), gap
+        self.cutoff = self.proven = -math.inf
+        self.offer(best.value)
+        self.program = GrowingProgram()
+        users, low, high = self._grid(best.value)
+        self.users = np.array(users, dtype=np.int64)
+        self.low, self.high = np.array(low), np.array(high)
+        self.paid = self.crowd.paid(self.users, self.high)
+        self.open = np.ones(len(users), dtype=bool)
+        self.program.columns(self.paid)
+        self.served = np.unique(self.users)
+        for user in self.served.tolist():
+            mine = np.flatnonzero(self.users == user)
+            self.program.row(mine, np.ones(len(mine)), exactly=user == self.crowd.owner)
+        self.rows: list[Row] = []
+        self.age: list[int] = []
+        self.bound = math.inf
+
+    def _grid(self, value: float) -> tuple[list[int], list[float], list[float]]:
+        users: list[int] = []
+        ends: list[tuple[float, float]] = []
+        for user, cap in enumerate(self.crowd.caps[:-1].tolist()):
+            if cap > 0:
+                points = [*np.linspace(0.0, cap * (1.0 - FULL), START + 1).tolist(), cap]
+                ends += list(zip(points[:-1], points[1:], strict=True))
+                users += [user] * (START + 1)
+        if self.channel.owner is not None:
+            least, most = least_level(self.channel, value), self.channel.most
+            points = np.geomspace(least, most, LEVELS + 1).tolist()
+            points[0], points[-1] = least * (1.0 - FULL), most
+            ends += list(zip(points[:-1], points[1:], strict=True))
+            users += [self.crowd.owner] * LEVELS
+        return users, [low for low, _ in ends], [high for _, high in ends]
+
+    def offer(self, value: float) -> None:
+        """Take the value of an allocation: what is closed from now on is above it by ``gap`` at most."""
+        self.cutoff = max(self.cutoff, value + self.gap * abs(value))
+
+    # One round
+
+    def tighten(self, until: float) -> bool:
+        """Add rows until the solution breaks few, or the time is over; False where nothing was solved."""
+        solved = False
+        for _ in range(INNER):
+            if not self.program.solve(until - time.monotonic()):
+                return solved
+            solved = True
+            self._prove()
+            if self.bound <= self.cutoff or time.monotonic() > until:
+                break
+            found = self._broken_cliques()
+            found += self._broken_ramps(until)
+            for row in found:
+                self._add(row)
+            if not found:
+                break
+        if solved:
+            self._drop()
+        return solved
+
+    def _add(self, row: Row) -> None:
+        entries = self.crowd.entries(row, self.users, self.low, self.paid)
+        columns = np.flatnonzero((entries > LOOSE) & self.open)
+        self.program.row(columns, entries[columns])
+        self.rows.append(row)
+        self.age.append(0)
+
+    def _drop(self) -> None:
+        sums = self.program.sums[len(self.served) :]
+        known = len(sums)
+        self.age = [
+            age + 1 if place < known and sums[place] < 1.0 - 1e-7 else 0
+            for place, age in enumerate(self.age)
+        ]
+        gone = [place for place, age in enumerate(self.age) if age >= IDLE]
+        if gone:
+            self.program.drop(np.array(gone) + len(self.served))
+            left = [place for place, age in enumerate(self.age) if age < IDLE]
+            self.rows, self.age = [self.rows[p] for p in left], [self.age[p] for p in left]
+
+    def _used(self) -> tuple[Places, Array, NDArray[np.bool_]]:
+        """Return the columns that the solution uses, its values, and which of them exclude each other."""
+        used = np.flatnonzero((self.program.values > USED) & self.open)
+        used = used[np.argsort(-self.program.values[used], kind="stable")]
+        users, low = self.users[used], self.low[used]
+        apart = low[:, None] + low >= self.crowd.margins[np.ix_(users, users)]
+        apart |= users[:, None] == users
+        np.fill_diagonal(apart, False)
+        return used, self.program.values[used], apart
+
+    def _broken_cliques(self) -> list[Row]:
+        used, values, apart = self._used()
+        found, seen = [], set()
+        for first in range(len(used)):
+            members = [first]
+            rest = np.flatnonzero(apart[first])
+            while len(rest):
+                members.append(int(rest[0]))
+                rest = rest[1:][apart[rest[0]][rest[1:]]]
+            key = tuple(sorted(members))
+            if key in seen or values[members].sum() < 1.0 + BROKEN:
+                continue
+            seen.add(key)
+            columns = used[members]
+            found.append(self.crowd.clique(self.users[columns], self.low[columns]))
+        return found
+
+    def _broken_ramps(self, until: float) -> list[Row]:
+        used, values, apart = self._used()
+        users, low, high, paid = self.users[used], self.low[used], self.high[used], self.paid[used]
+        found = []
+        for place, user in enumerate(users.tolist()):
+            if user == self.crowd.owner or high[place] - low[place] <= NARROW * self.crowd.caps[user]:
+                continue
+            if time.monotonic() > until:
+                break
+            ramp = self.crowd.ramp(user, float(low[place]), float(high[place]))
+            start, base, slope = ramp
+            share = values * np.clip(base[users] + slope[users] * paid, 0.0, 1.0)
+            mine = users == user
+            own = float(share[mine & (low >= low[place])].sum())
+            share = np.where(mine | (low < start[users]), 0.0, share)
+            rest = np.argsort(-share, kind="stable")
+            rest = rest[share[rest] > USED]
+            members: list[int] = []
+            while len(rest):
+                members.append(int(rest[0]))
+                rest = rest[1:][apart[rest[0]][rest[1:]]]
+            if members and own + float(share[members].sum()) >= 1.0 + BROKEN:
+                columns = used[members]
+                found.append(
+                    self.crowd.ramped(user, float(low[place]), ramp, self.users[columns], self.low[columns])
+                )
+        return found
+
+    # What is proven
+
+    def _prove(self) -> None:
+        """Compute the bound from the multipliers, and close the columns that nothing above the cutoff needs."""
+        prices = np.maximum(self.program.multipliers, 0.0)
+        count = len(self.served)
+        at = {user: place for place, user in enumerate(self.served.tolist())}
+        base = self.program.multipliers[[at[user] for user in self.users.tolist()]]
+        owner = self.users == self.crowd.owner
+        base = np.where(owner, base, np.maximum(base, 0.0))
+        cost = base.copy()
+        paying = [place for place in np.flatnonzero(prices[count:] > 0).tolist() if place < len(self.rows)]
+        for place in paying:
+            cost += prices[count + place] * self.crowd.entries(
+                self.rows[place], self.users, self.low, self.paid
+            )
+        left = self.paid - cost
+        total = float(prices[count:].sum())
+        for place, user in enumerate(self.served.tolist()):
+            total += float(self.program.multipliers[place] if user == self.crowd.owner else prices[place])
+        slack = LOOSE * (float(prices.sum()) + abs(total) + float(np.abs(self.paid).max()))
+        for user in self.served.tolist():  # of each user at most one unit of columns is used
+            mine = left[(self.users == user) & self.open]
+            best = float(mine.max(initial=-math.inf if user == self.crowd.owner else 0.0))
+            total += best if user == self.crowd.owner else max(0.0, best)
+        bound = total + slack
+        self.bound = max(min(self.bound, bound), -math.inf)
+        self.proven = max(self.bound, self.cutoff) if self._closed_any() else self.bound
+        self._close(bound + left < self.cutoff)
+
+    def _closed_any(self) -> bool:
+        return not bool(self.open.all())
+
+    def _close(self, poor: NDArray[np.bool_]) -> None:
+        """Close columns whose own intervals, below and above, hold nothing above the cutoff.
+
+        A radius inside an interval is a mixture of its two ends: both have to be poor, or closed.
+        """
+        poor = poor | ~self.open
+        order = np.lexsort((self.high, self.users))
+        sorted_, users = poor[order], self.users[order]
+        same = users[1:] == users[:-1]
+        below = np.append(False, np.where(same, sorted_[:-1], False))  # the lowest end is 0, never poor
+        above = np.append(np.where(same, sorted_[1:], True), True)
+        needed = np.where(users == self.crowd.owner, sorted_, sorted_ & below & above)
+        closing = order[needed & self.open[order] & (self.program_values()[order] <= 1e-9)]
+        if len(closing):
+            self.open[closing] = False
+            self.program.close(closing)
+
+    def program_values(self) -> Array:
+        """Return the solution, 0 for columns that are newer."""
+        values = self.program.values
+        return np.concatenate([values, np.zeros(len(self.users) - len(values))])
+
+    # Refining
+
+    def refine(self, best: Allocation, guess: Allocation) -> int:
+        """Split the intervals that the solution uses, where neighbours leave off or guesses lie."""
+        values = self.program_values()
+        used = np.flatnonzero((values > USED) & self.open)
+        worth = values[used] * (self.paid[used] - self.crowd.paid(self.users[used], np.maximum(self.low[used], 1e-300)))
+        used = used[np.argsort(-worth, kind="stable")]
+        others = np.flatnonzero(values > USED)
+        others = others[np.argsort(-values[others], kind="stable")]
+        other_users, other_low, other_high = self.users[others], self.low[others], self.high[others]
+        thresholds = np.array([row.alpha for row in self.rows]).reshape(len(self.rows), -1)
+        bases = np.array([row.base for row in self.rows]).reshape(thresholds.shape)
+        slopes = np.array([row.slope for row in self.rows]).reshape(thresholds.shape)
+        tables = (thresholds, bases, slopes)
+        guesses = [np.append(found.radii, found.level) for found in (guess, best)]
+        small = 1e-5 * abs(best.value)
+        made: list[tuple[int, float, float, float]] = []
+        for column, gain in zip(used.tolist(), np.sort(-worth), strict=True):
+            user, low, high = int(self.users[column]), float(self.low[column]), float(self.high[column])
+            if -gain < small or high - low <= 2.0 * NARROW * self.crowd.caps[user]:
+                continue
+            margins = self.crowd.margins[user, other_users]
+            wide = other_high - other_low > NARROW * self.crowd.caps[other_users]
+            left = margins - np.where(wide, other_high, other_low)
+            tries = np.concatenate([[found[user] for found in guesses], left[other_users != user]])
+            inside = tries[(tries > low + 0.02 * (high - low)) & (tries < high - 0.02 * (high - low))]
+            point = float(inside[0]) if len(inside) else low + (high - low) / 2.0
+            self._split(column, user, point, tables)
+            made.append((user, low, point, float(self.crowd.paid(np.array([user]), np.array([point]))[0])))
+        if made:
+            self.users = np.concatenate([self.users, np.array([user for user, *_ in made], dtype=np.int64)])
+            self.low = np.concatenate([self.low, [low for _, low, _, _ in made]])
+            self.high = np.concatenate([self.high, [high for _, _, high, _ in made]])
+            self.paid = np.concatenate([self.paid, [paid for *_, paid in made]])
+            self.open = np.concatenate([self.open, np.ones(len(made), dtype=bool)])
+        return len(made)
+
+    def _split(self, column: int, user: int, point: float, tables: tuple[Array, Array, Array]) -> None:
+        """Add the column of the lower part; the upper part keeps the place of the whole."""
+        alpha, base, slope = (table[:, user] for table in tables)
+        low, count = float(self.low[column]), len(self.served)
+        paid = float(self.crowd.paid(np.array([user]), np.array([point]))[0])
+        entries = np.where(low >= alpha, np.clip(base + slope * paid, 0.0, 1.0), 0.0)
+        rows = np.flatnonzero(entries > LOOSE)
+        own = int(np.searchsorted(self.served, user))
+        self.program.column(paid, np.append(own, rows + count), np.append(1.0, entries[rows]))
+        for row in np.flatnonzero((low < alpha) & (point >= alpha)).tolist():
+            value = float(np.clip(base[row] + slope[row] * self.paid[column], 0.0, 1.0))
+            self.program.entry(row + count, column, value)
+        self.low[column] = point
+
+    def suggestion(self) -> tuple[list[int], float]:
+        """Return users in the order of what the solution pays for them, and its L."""
+        values = self.program_values()
+        worth = values * self.paid
+        order: dict[int, None] = {}
+        for column in np.argsort(-worth, kind="stable").tolist():
+            if values[column] > USED and self.users[column] != self.crowd.owner:
+                order.setdefault(int(self.users[column]))
+        owners = np.flatnonzero((self.users == self.crowd.owner) & (values > USED))
+        level = float(self.low[owners[values[owners].argmax()]]) if len(owners) else 0.0
+        return list(order), level
