@@ -101,7 +101,7 @@ class Crowd:
         most = self.paid(everybody, np.where(everybody == self.owner, 1.0, self.caps))
         first = self.paid(everybody, np.where(everybody == self.owner, 1.0, begin))
         last = self.paid(everybody, np.where(everybody == self.owner, 1.0, end))
-        steep = (end > 0) & (last - first > NARROW * most)
+        steep = (end > 0) & (most > 0) & (last - first > NARROW * most)
         slope = np.where(steep, (1.0 - rest) / np.where(steep, last - first, 1.0), 0.0)
         base = np.where(steep, rest - slope * first, np.where(end <= 0, 1.0, 0.0))
         start = np.where(np.isfinite(margins), np.where(steep | (end <= 0), begin, np.maximum(end, 0.0)), np.inf)

@@ -40,6 +40,9 @@ IDLE = 6
 LOOSE = 2.0**-28
 """Rows may be off by this part, for their entries are computed in doubles."""
 
+MOST = 100
+"""So many rows are added at a time, those that are broken most."""
+
 INNER = 6
 """How often rows are added between two refinements."""
 
@@ -106,9 +109,10 @@ class CuttingPlanes:
             self._prove()
             if self.bound <= self.cutoff or time.monotonic() > until:
                 break
-            found = self._broken_cliques()
-            found += self._broken_ramps(until)
-            for row in found:
+            found = self._broken_cliques() + self._broken_ramps(until)
+            found.sort(key=lambda pair: -pair[0])
+            del found[MOST:]
+            for _, row in found:
                 self._add(row)
             if not found:
                 break
@@ -146,7 +150,7 @@ class CuttingPlanes:
         np.fill_diagonal(apart, False)
         return used, self.program.values[used], apart
 
-    def _broken_cliques(self) -> list[Row]:
+    def _broken_cliques(self) -> list[tuple[float, Row]]:
         used, values, apart = self._used()
         found, seen = [], set()
         for first in range(len(used)):
@@ -156,14 +160,15 @@ class CuttingPlanes:
                 members.append(int(rest[0]))
                 rest = rest[1:][apart[rest[0]][rest[1:]]]
             key = tuple(sorted(members))
-            if key in seen or values[members].sum() < 1.0 + BROKEN:
+            total = float(values[members].sum())
+            if key in seen or total < 1.0 + BROKEN:
                 continue
             seen.add(key)
             columns = used[members]
-            found.append(self.crowd.clique(self.users[columns], self.low[columns]))
+            found.append((total, self.crowd.clique(self.users[columns], self.low[columns])))
         return found
 
-    def _broken_ramps(self, until: float) -> list[Row]:
+    def _broken_ramps(self, until: float) -> list[tuple[float, Row]]:
         used, values, apart = self._used()
         users, low, high, paid = self.users[used], self.low[used], self.high[used], self.paid[used]
         found = []
@@ -184,11 +189,12 @@ class CuttingPlanes:
             while len(rest):
                 members.append(int(rest[0]))
                 rest = rest[1:][apart[rest[0]][rest[1:]]]
-            if members and own + float(share[members].sum()) >= 1.0 + BROKEN:
+            total = own + float(share[members].sum()) if members else 0.0
+            if total >= 1.0 + BROKEN:
                 columns = used[members]
-                found.append(
-                    self.crowd.ramped(user, float(low[place]), ramp, self.users[columns], self.low[columns])
-                )
+                lows = self.low[columns]
+                row = self.crowd.ramped(user, float(low[place]), ramp, self.users[columns], lows)
+                found.append((total, row))
         return found
 
     # What is proven
