@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 
 import numpy as np
 
@@ -16,7 +17,9 @@ WARMTH = 0.15
 """The first temperature, as a part of the largest revenue of one user."""
 
 
-def annealed(channel: Channel, start: Allocation, steps: int = STEPS, seed: int = 0) -> Allocation:
+def annealed(
+    channel: Channel, start: Allocation, steps: int = STEPS, seed: int = 0, until: float = math.inf
+) -> Allocation:
     """Return the best allocation met by simulated annealing from a start, with the start's L.
 
     A move serves one user up to its cap, or up to what one of its neighbours leaves, shrinks all others as
@@ -43,6 +46,8 @@ def annealed(channel: Channel, start: Allocation, steps: int = STEPS, seed: int 
     picks = rng.integers(len(live), size=steps) if len(live) else []
     coins, chances = rng.random(steps), rng.random(steps)
     for step, pick in enumerate(picks):
+        if step % 64 == 0 and time.monotonic() > until:
+            break
         user = int(live[pick])
         wanted = caps[user]
         if radii[user] >= wanted:

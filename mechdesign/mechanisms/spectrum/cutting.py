@@ -60,7 +60,7 @@ class CuttingPlanes:
 
     def __init__(self, channel: Channel, best: Allocation, gap: float) -> None:
         self.channel, self.crowd, self.gap = channel, Crowd(channel), gap
-        self.cutoff = self.proven = -math.inf
+        self.cutoff = -math.inf
         self.offer(best.value)
         self.program = GrowingProgram()
         users, low, high = self._grid(best.value)
@@ -75,7 +75,8 @@ class CuttingPlanes:
             self.program.row(mine, np.ones(len(mine)), exactly=user == self.crowd.owner)
         self.rows: list[Row] = []
         self.age: list[int] = []
-        self.bound = math.inf
+        self.bound = math.fsum(self.crowd.paid(np.arange(len(self.crowd.caps) - 1), self.crowd.caps[:-1]).tolist())
+        """No allocation that needs no closed column exceeds it."""
 
     def _grid(self, value: float) -> tuple[list[int], list[float], list[float]]:
         users: list[int] = []
@@ -201,62 +202,59 @@ class CuttingPlanes:
 
     def _prove(self) -> None:
         """Compute the bound from the multipliers, and close the columns that nothing above the cutoff needs."""
+        count, owner = len(self.served), self.crowd.owner
         prices = np.maximum(self.program.multipliers, 0.0)
-        count = len(self.served)
-        at = {user: place for place, user in enumerate(self.served.tolist())}
-        base = self.program.multipliers[[at[user] for user in self.users.tolist()]]
-        owner = self.users == self.crowd.owner
-        base = np.where(owner, base, np.maximum(base, 0.0))
-        cost = base.copy()
-        paying = [place for place in np.flatnonzero(prices[count:] > 0).tolist() if place < len(self.rows)]
-        for place in paying:
-            cost += prices[count + place] * self.crowd.entries(
-                self.rows[place], self.users, self.low, self.paid
-            )
-        left = self.paid - cost
-        total = float(prices[count:].sum())
-        for place, user in enumerate(self.served.tolist()):
-            total += float(self.program.multipliers[place] if user == self.crowd.owner else prices[place])
-        slack = LOOSE * (float(prices.sum()) + abs(total) + float(np.abs(self.paid).max()))
-        for user in self.served.tolist():  # of each user at most one unit of columns is used
-            mine = left[(self.users == user) & self.open]
-            best = float(mine.max(initial=-math.inf if user == self.crowd.owner else 0.0))
-            total += best if user == self.crowd.owner else max(0.0, best)
-        bound = total + slack
-        self.bound = max(min(self.bound, bound), -math.inf)
-        self.proven = max(self.bound, self.cutoff) if self._closed_any() else self.bound
-        self._close(bound + left < self.cutoff)
+        if owner in self.served:  # its row is an equation
+            prices[count - 1] = self.program.multipliers[count - 1]
+        cost = prices[np.searchsorted(self.served, self.users)]
+        for place in np.flatnonzero(prices[count:] > 0).tolist():
+            row = self.rows[place]
+            cost += prices[count + place] * self.crowd.entries(row, self.users, self.low, self.paid)
+        left = np.where(self.open, self.paid - cost, -np.inf)
+        slack = LOOSE * float(np.abs(prices).sum() + np.abs(self.paid).max())
+        total = float(prices.sum()) + slack
+        for user in self.served.tolist():  # the columns of a user sum to 1 at most, those of the owner to 1
+            mine = self.users == user
+            best = float(left[mine].max(initial=-np.inf))
+            if user == owner:
+                total += best
+                left[mine] -= min(best, 0.0)
+            else:
+                total += max(best, 0.0)
+        self.bound = min(self.bound, total)
+        self._close(total + left < self.cutoff)
 
-    def _closed_any(self) -> bool:
-        return not bool(self.open.all())
+    @property
+    def proven(self) -> float:
+        """What no allocation exceeds: the program's bound, or the cutoff where columns were closed."""
+        return max(self.bound, self.cutoff) if not self.open.all() else self.bound
 
     def _close(self, poor: NDArray[np.bool_]) -> None:
-        """Close columns whose own intervals, below and above, hold nothing above the cutoff.
+        """Close columns whose intervals, below and above, hold nothing above the cutoff.
 
-        A radius inside an interval is a mixture of its two ends: both have to be poor, or closed.
+        A radius inside an interval is a mixture of its two ends: both have to be poor.
         """
-        poor = poor | ~self.open
         order = np.lexsort((self.high, self.users))
-        sorted_, users = poor[order], self.users[order]
+        ranked, users = poor[order], self.users[order]
         same = users[1:] == users[:-1]
-        below = np.append(False, np.where(same, sorted_[:-1], False))  # the lowest end is 0, never poor
-        above = np.append(np.where(same, sorted_[1:], True), True)
-        needed = np.where(users == self.crowd.owner, sorted_, sorted_ & below & above)
-        closing = order[needed & self.open[order] & (self.program_values()[order] <= 1e-9)]
+        below = np.append(False, same & ranked[:-1])  # below the lowest end is 0, which is never poor
+        above = np.append(~same | ranked[1:], True)
+        needless = np.where(users == self.crowd.owner, ranked, ranked & below & above)
+        closing = order[needless & self.open[order]]
         if len(closing):
             self.open[closing] = False
             self.program.close(closing)
 
-    def program_values(self) -> Array:
+    # Refining
+
+    def _values(self) -> Array:
         """Return the solution, 0 for columns that are newer."""
         values = self.program.values
         return np.concatenate([values, np.zeros(len(self.users) - len(values))])
 
-    # Refining
-
     def refine(self, best: Allocation, guess: Allocation) -> int:
         """Split the intervals that the solution uses, where neighbours leave off or guesses lie."""
-        values = self.program_values()
+        values = self._values()
         used = np.flatnonzero((values > USED) & self.open)
         worth = values[used] * (self.paid[used] - self.crowd.paid(self.users[used], np.maximum(self.low[used], 1e-300)))
         used = used[np.argsort(-worth, kind="stable")]
@@ -306,7 +304,7 @@ class CuttingPlanes:
 
     def suggestion(self) -> tuple[list[int], float]:
         """Return users in the order of what the solution pays for them, and its L."""
-        values = self.program_values()
+        values = self._values()
         worth = values * self.paid
         order: dict[int, None] = {}
         for column in np.argsort(-worth, kind="stable").tolist():
