@@ -43,6 +43,9 @@ LOOSE = 2.0**-28
 MOST = 100
 """So many rows are added at a time, those that are broken most."""
 
+SMALL, MARGIN = 1e-5, 0.02
+"""Intervals are split that are worth so much of the value, not nearer to an end than this part of them."""
+
 INNER = 6
 """How often rows are added between two refinements."""
 
@@ -74,6 +77,8 @@ class CuttingPlanes:
             mine = np.flatnonzero(self.users == user)
             self.program.row(mine, np.ones(len(mine)), exactly=user == self.crowd.owner)
         self.rows: list[Row] = []
+        self.added = 0
+        """Rows added in the last round."""
         self.age: list[int] = []
         self.bound = math.fsum(self.crowd.paid(np.arange(len(self.crowd.caps) - 1), self.crowd.caps[:-1]).tolist())
         """No allocation that needs no closed column exceeds it."""
@@ -102,7 +107,7 @@ class CuttingPlanes:
 
     def tighten(self, until: float) -> bool:
         """Add rows until the solution breaks few, or the time is over; False where nothing was solved."""
-        solved = False
+        solved, self.added = False, 0
         for _ in range(INNER):
             if not self.program.solve(until - time.monotonic()):
                 return solved
@@ -113,6 +118,7 @@ class CuttingPlanes:
             found = self._broken_cliques() + self._broken_ramps(until)
             found.sort(key=lambda pair: -pair[0])
             del found[MOST:]
+            self.added += len(found)
             for _, row in found:
                 self._add(row)
             if not found:
@@ -253,40 +259,48 @@ class CuttingPlanes:
         return np.concatenate([values, np.zeros(len(self.users) - len(values))])
 
     def refine(self, best: Allocation, guess: Allocation) -> int:
-        """Split the intervals that the solution uses, where neighbours leave off or guesses lie."""
-        values = self._values()
+        """Split the intervals that the solution uses, where guesses lie or neighbours leave off."""
+        values, caps = self._values(), self.crowd.caps
         used = np.flatnonzero((values > USED) & self.open)
-        worth = values[used] * (self.paid[used] - self.crowd.paid(self.users[used], np.maximum(self.low[used], 1e-300)))
-        used = used[np.argsort(-worth, kind="stable")]
-        others = np.flatnonzero(values > USED)
-        others = others[np.argsort(-values[others], kind="stable")]
-        other_users, other_low, other_high = self.users[others], self.low[others], self.high[others]
-        thresholds = np.array([row.alpha for row in self.rows]).reshape(len(self.rows), -1)
-        bases = np.array([row.base for row in self.rows]).reshape(thresholds.shape)
-        slopes = np.array([row.slope for row in self.rows]).reshape(thresholds.shape)
-        tables = (thresholds, bases, slopes)
+        low = np.where(self.low > 0, self.low, NARROW * caps[self.users])
+        worth = values[used] * (self.paid - self.crowd.paid(self.users, low))[used]
+        ranked = np.argsort(-worth, kind="stable")
+        ranked = ranked[worth[ranked] >= SMALL * abs(best.value)]
+        others = used[np.argsort(-values[used], kind="stable")]
+        users = self.users[others]
+        wide = self.high[others] - self.low[others] > NARROW * caps[users]
+        taken = np.where(wide, self.high[others], self.low[others])
         guesses = [np.append(found.radii, found.level) for found in (guess, best)]
-        small = 1e-5 * abs(best.value)
-        made: list[tuple[int, float, float, float]] = []
-        for column, gain in zip(used.tolist(), np.sort(-worth), strict=True):
-            user, low, high = int(self.users[column]), float(self.low[column]), float(self.high[column])
-            if -gain < small or high - low <= 2.0 * NARROW * self.crowd.caps[user]:
+        tables = self._tables()
+        made: list[tuple[int, float, float]] = []
+        for column in used[ranked].tolist():
+            user, least, most = int(self.users[column]), float(self.low[column]), float(self.high[column])
+            width = most - least
+            if width <= 2.0 * NARROW * caps[user]:
                 continue
-            margins = self.crowd.margins[user, other_users]
-            wide = other_high - other_low > NARROW * self.crowd.caps[other_users]
-            left = margins - np.where(wide, other_high, other_low)
-            tries = np.concatenate([[found[user] for found in guesses], left[other_users != user]])
-            inside = tries[(tries > low + 0.02 * (high - low)) & (tries < high - 0.02 * (high - low))]
-            point = float(inside[0]) if len(inside) else low + (high - low) / 2.0
+            left = (self.crowd.margins[user, users] - taken)[users != user]
+            tries = np.concatenate([[found[user] for found in guesses], left])
+            inside = tries[(tries > least + MARGIN * width) & (tries < most - MARGIN * width)]
+            point = float(inside[0]) if len(inside) else least + width / 2.0
             self._split(column, user, point, tables)
-            made.append((user, low, point, float(self.crowd.paid(np.array([user]), np.array([point]))[0])))
+            made.append((user, least, point))
         if made:
-            self.users = np.concatenate([self.users, np.array([user for user, *_ in made], dtype=np.int64)])
-            self.low = np.concatenate([self.low, [low for _, low, _, _ in made]])
-            self.high = np.concatenate([self.high, [high for _, _, high, _ in made]])
-            self.paid = np.concatenate([self.paid, [paid for *_, paid in made]])
+            new = np.array([user for user, _, _ in made], dtype=np.int64)
+            ends = np.array([point for _, _, point in made])
+            self.users = np.concatenate([self.users, new])
+            self.low = np.concatenate([self.low, [least for _, least, _ in made]])
+            self.high = np.concatenate([self.high, ends])
+            self.paid = np.concatenate([self.paid, self.crowd.paid(new, ends)])
             self.open = np.concatenate([self.open, np.ones(len(made), dtype=bool)])
         return len(made)
+
+    def _tables(self) -> tuple[Array, Array, Array]:
+        """Return thresholds, bases and slopes of all rows."""
+        shape = (len(self.rows), len(self.crowd.caps))
+        alpha = np.array([row.alpha for row in self.rows]).reshape(shape)
+        base = np.array([row.base for row in self.rows]).reshape(shape)
+        slope = np.array([row.slope for row in self.rows]).reshape(shape)
+        return alpha, base, slope
 
     def _split(self, column: int, user: int, point: float, tables: tuple[Array, Array, Array]) -> None:
         """Add the column of the lower part; the upper part keeps the place of the whole."""

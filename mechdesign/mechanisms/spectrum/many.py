@@ -77,7 +77,7 @@ def bounded(channel: Channel, gap: float, seconds: float) -> Bounded:
         if guess.value > best.value:
             best = settled(greedy, guess)
             planes.offer(best.value)
-        if planes.bound <= planes.cutoff or not planes.refine(best, guess):
+        if planes.bound <= planes.cutoff or not (planes.refine(best, guess) or planes.added):
             break
     bound = max(planes.proven, best.value) + 2.0 * channel.rounding
     return Bounded(best, bound, rounds, len(planes.users), len(planes.rows))
