@@ -83,7 +83,8 @@ class Crowd:
         """Return the row of columns no two of which go together, with all users that can be added."""
         alpha = np.full(self.owner + 1, np.inf)
         np.minimum.at(alpha, members, low)
-        return self._lifted(alpha, np.zeros(self.owner + 1), np.ones(self.owner + 1), np.zeros(self.owner + 1))
+        none = np.zeros(self.owner + 1)
+        return self._lifted(alpha, none, none + 1.0, none)
 
     def ramp(self, user: int, low: float, high: float) -> tuple[Array, Array, Array]:
         """Return where the ramps of all other users start at the earliest, and g as base and slope.
@@ -103,17 +104,19 @@ class Crowd:
         last = self.paid(everybody, np.where(everybody == self.owner, 1.0, end))
         steep = (end > 0) & (most > 0) & (last - first > NARROW * most)
         slope = np.where(steep, (1.0 - rest) / np.where(steep, last - first, 1.0), 0.0)
-        base = np.where(steep, rest - slope * first, np.where(end <= 0, 1.0, 0.0))
-        start = np.where(np.isfinite(margins), np.where(steep | (end <= 0), begin, np.maximum(end, 0.0)), np.inf)
-        base, slope = np.where(steep | (end <= 0), base, 1.0), np.where(steep, slope, 0.0)
-        start[self.owner] = max(0.0, margins[self.owner] - low) if np.isfinite(margins[self.owner]) else np.inf
-        base[self.owner], slope[self.owner] = 1.0, 0.0
+        steep[self.owner] = False
+        slope = np.where(steep, slope, 0.0)
+        base = np.where(steep, rest - slope * first, 1.0)
+        start = np.where(steep, begin, np.maximum(end, 0.0))  # too short for a ramp: a threshold
+        start = np.where(np.isfinite(margins), start, np.inf)
         slope[user] = 1.0 / (ends[1] - ends[0])
         base[user] = -ends[0] * slope[user]
         return start, base, slope
 
-    def ramped(self, user: int, low: float, ramp: tuple[Array, Array, Array], members: Places, lows: Array) -> Row:
-        """Return the row of a ramp, with the other columns that were chosen, and all users that can be added."""
+    def ramped(
+        self, user: int, low: float, ramp: tuple[Array, Array, Array], members: Places, lows: Array
+    ) -> Row:
+        """Return the row of a ramp with other columns that were chosen, and all users that can be added."""
         start, base, slope = ramp
         alpha = np.full(self.owner + 1, np.inf)
         np.minimum.at(alpha, members, lows)

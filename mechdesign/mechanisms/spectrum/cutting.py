@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import time
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,14 +58,15 @@ class CuttingPlanes:
     ----------
     channel : Channel
     best : Allocation
-        The best allocation known; the cutoff is above it by the part ``gap``.
+        The best allocation known.
     gap : float
+        The cutoff is above the best value by this part of its revenue.
     """
 
     def __init__(self, channel: Channel, best: Allocation, gap: float) -> None:
         self.channel, self.crowd, self.gap = channel, Crowd(channel), gap
         self.cutoff = -math.inf
-        self.offer(best.value)
+        self.offer(best)
         self.program = GrowingProgram()
         users, low, high = self._grid(best.value)
         self.users = np.array(users, dtype=np.int64)
@@ -80,7 +82,8 @@ class CuttingPlanes:
         self.added = 0
         """Rows added in the last round."""
         self.age: list[int] = []
-        self.bound = math.fsum(self.crowd.paid(np.arange(len(self.crowd.caps) - 1), self.crowd.caps[:-1]).tolist())
+        caps = np.maximum(self.crowd.caps[:-1], 0.0)
+        self.bound = math.fsum(channel.revenue(caps).tolist()) * (1.0 + LOOSE)
         """No allocation that needs no closed column exceeds it."""
 
     def _grid(self, value: float) -> tuple[list[int], list[float], list[float]]:
@@ -89,19 +92,20 @@ class CuttingPlanes:
         for user, cap in enumerate(self.crowd.caps[:-1].tolist()):
             if cap > 0:
                 points = [*np.linspace(0.0, cap * (1.0 - FULL), START + 1).tolist(), cap]
-                ends += list(zip(points[:-1], points[1:], strict=True))
+                ends += list(pairwise(points))
                 users += [user] * (START + 1)
         if self.channel.owner is not None:
             least, most = least_level(self.channel, value), self.channel.most
             points = np.geomspace(least, most, LEVELS + 1).tolist()
             points[0], points[-1] = least * (1.0 - FULL), most
-            ends += list(zip(points[:-1], points[1:], strict=True))
+            ends += list(pairwise(points))
             users += [self.crowd.owner] * LEVELS
         return users, [low for low, _ in ends], [high for _, high in ends]
 
-    def offer(self, value: float) -> None:
-        """Take the value of an allocation: what is closed from now on is above it by ``gap`` at most."""
-        self.cutoff = max(self.cutoff, value + self.gap * abs(value))
+    def offer(self, best: Allocation) -> None:
+        """Take an allocation: what is closed from now on is above it by ``gap`` of its revenue at most."""
+        revenue = float(self.channel.revenue(best.radii).sum())
+        self.cutoff = max(self.cutoff, best.value + self.gap * revenue)
 
     # One round
 
@@ -138,8 +142,7 @@ class CuttingPlanes:
         sums = self.program.sums[len(self.served) :]
         known = len(sums)
         self.age = [
-            age + 1 if place < known and sums[place] < 1.0 - 1e-7 else 0
-            for place, age in enumerate(self.age)
+            age + 1 if place < known and sums[place] < 1.0 - 1e-7 else 0 for place, age in enumerate(self.age)
         ]
         gone = [place for place, age in enumerate(self.age) if age >= IDLE]
         if gone:
@@ -207,7 +210,7 @@ class CuttingPlanes:
     # What is proven
 
     def _prove(self) -> None:
-        """Compute the bound from the multipliers, and close the columns that nothing above the cutoff needs."""
+        """Compute the bound from the multipliers; close columns that nothing above the cutoff needs."""
         count, owner = len(self.served), self.crowd.owner
         prices = np.maximum(self.program.multipliers, 0.0)
         if owner in self.served:  # its row is an equation

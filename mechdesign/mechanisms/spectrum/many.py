@@ -1,4 +1,4 @@
-"""Many users of one channel: a good allocation first, then a proven bound and better allocations, in a given time."""
+"""Many users of one channel: a good allocation, then a proven bound and better ones, in a given time."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def bounded(channel: Channel, gap: float, seconds: float) -> Bounded:
     ----------
     channel : Channel
     gap : float
-        The relative gap that is enough.
+        The gap that is enough, as a part of the revenue.
     seconds : float
         The most time.
     """
@@ -70,13 +70,13 @@ def bounded(channel: Channel, gap: float, seconds: float) -> Bounded:
         order, level = planes.suggestion()
         rest = np.argsort(-best.radii, kind="stable").tolist()
         order += [user for user in rest if user not in set(order)]
-        levels = {level, best.level} if channel.owner is not None else {0.0}
-        tries = [(greedy.filled(order, place), place) for place in sorted(levels) if place > 0 or len(levels) == 1]
+        levels = {best.level} if level <= 0 else {level, best.level}
+        tries = [(greedy.filled(order, place), place) for place in sorted(levels)]
         guesses = [Allocation(radii, place, channel.utility(radii, place)) for radii, place in tries]
         guess = max(guesses, key=lambda found: found.value)
         if guess.value > best.value:
             best = settled(greedy, guess)
-            planes.offer(best.value)
+            planes.offer(best)
         if planes.bound <= planes.cutoff or not (planes.refine(best, guess) or planes.added):
             break
     bound = max(planes.proven, best.value) + 2.0 * channel.rounding

@@ -1,4 +1,4 @@
-"""Many users: a linear program of intervals of radii with rows of crowding, refined until the gap is small."""
+"""Many users: a linear program of intervals of radii, with rows of crowding, refined as long as it takes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mechdesign.problems.spectrum.channel.problem import SpectrumChannel, nobody
 MOST_USERS = 500
 
 GAP, SECONDS = 0.005, 60.0
-"""The relative gap that is enough, and the most time."""
+"""The gap that is enough, as a part of the revenue, and the most time."""
 
 
 def run(problem: SpectrumChannel, gap: float = GAP, seconds: float = SECONDS) -> Outcome:
@@ -20,7 +20,7 @@ def run(problem: SpectrumChannel, gap: float = GAP, seconds: float = SECONDS) ->
     ----------
     problem : SpectrumChannel
     gap : float
-        The relative gap that is enough.
+        The gap that is enough, as a part of the revenue.
     seconds : float
         After this time the best allocation and the bound so far are returned.
     """
