@@ -30,7 +30,7 @@ def columns_of(crowd, rng):
 
 def mixture(crowd, columns, radii, level):
     """Return the weights of the columns for an allocation: a revenue is a mixture of two ends."""
-    users, low, high = columns
+    users, _, high = columns
     weights = np.zeros(len(users))
     for place, (user, least, most) in enumerate(zip(*columns, strict=True)):
         if user == crowd.owner:

@@ -43,7 +43,7 @@ def annealed(
     value = best_value = float(paid.sum())
     best = radii.copy()
     warmth = WARMTH * float(channel.revenue(caps).max(initial=0.0))
-    picks = rng.integers(len(live), size=steps) if len(live) else []
+    picks = rng.integers(max(1, len(live)), size=steps if len(live) else 0)
     coins, chances = rng.random(steps), rng.random(steps)
     for step, pick in enumerate(picks):
         if step % 64 == 0 and time.monotonic() > until:
@@ -71,7 +71,7 @@ def annealed(
 def _moved(channel: Channel, caps: Array, radii: Array, user: int, wanted: float) -> Array:
     """Return the radii once a user is served and the room that is left went to others."""
     margins = channel.margins
-    tried = np.minimum(radii, np.maximum(margins[user] - wanted, 0.0))
+    tried: Array = np.minimum(radii, np.maximum(margins[user] - wanted, 0.0))
     tried[user] = wanted
     served = np.flatnonzero(tried > 0)
     room = np.minimum(caps, (margins[:, served] - tried[served]).min(axis=1))
