@@ -7,6 +7,7 @@ the multipliers (weak duality), as :mod:`mechdesign.solvers.linear` does for a p
 from __future__ import annotations
 
 import importlib
+import time
 from typing import Any
 
 import numpy as np
@@ -75,10 +76,19 @@ class GrowingProgram:
 
     def solve(self, seconds: float) -> bool:
         """Solve within a time; False, with what was found before kept, where that was too short."""
-        # HiGHS counts the time of all runs together
-        self._solver.setOptionValue("time_limit", float(self._solver.getRunTime()) + max(seconds, 0.01))
-        self._solver.run()
-        if self._solver.getModelStatus() != self._module.HighsModelStatus.kOptimal:
+        optimal, over = (getattr(self._module.HighsModelStatus, name) for name in ("kOptimal", "kTimeLimit"))
+        started = time.monotonic()
+        for again in (False, True):
+            if again:
+                self._solver.clearSolver()  # numerical trouble with the last basis: begin anew
+            left = max(seconds - (time.monotonic() - started), 0.01)
+            # HiGHS counts the time of all runs together
+            self._solver.setOptionValue("time_limit", float(self._solver.getRunTime()) + left)
+            self._solver.run()
+            status = self._solver.getModelStatus()
+            if status in (optimal, over):
+                break
+        if status != optimal:
             return False
         found = self._solver.getSolution()
         self.values = np.array(found.col_value)

@@ -291,15 +291,16 @@ def test_nobody_spends_all_draws_of_an_owner_alone(tmp_path):
 
 def test_levels_that_the_owner_does_not_accept_are_refused():
     least = database(levels=0.2)
-    with pytest.raises(RowError, match="epsilon: 0.1.* is below 0.2.*, the least that is accepted"):
+    with pytest.raises(RowError, match=r"epsilon: 0\.1.* is below 0\.2.*, the least that is accepted"):
         least.answer([ask("ann", epsilon=0.1)])
     assert not least.state.spent
     assert least.answer([ask("ann", epsilon=0.2)], rng=1)[0].spent == 0.2
     listed = database(levels=[0.5, 0.25])
     assert listed.answer([ask("ann", epsilon=0.25)], rng=1)[0].spent == 0.25
-    with pytest.raises(RowError, match="epsilon: 0.75 is not accepted; report with one of 0.25, 0.5"):
+    with pytest.raises(RowError, match=r"epsilon: 0\.75 is not accepted; report with one of 0\.25, 0\.5"):
         listed.answer([ask("ann", epsilon=0.75)])
-    for levels, text in (([], "is an empty list"), (-1.0, "is not positive"), ([0.1, 0.0], "is not positive")):
+    bad = (([], "is an empty list"), (-1.0, "is not positive"), ([0.1, 0.0], "is not positive"))
+    for levels, text in bad:
         with pytest.raises(ParameterError, match=f"levels: .*{text}"):
             database(levels=levels)
 

@@ -232,6 +232,8 @@ class CuttingPlanes:
                 total += max(best, 0.0)
         self.bound = min(self.bound, total)
         self._close(total + left < self.cutoff)
+        if owner in self.served and not self.open[self.users == owner].any():
+            self.bound = -math.inf  # no L has an allocation above the cutoff
 
     @property
     def proven(self) -> float:
