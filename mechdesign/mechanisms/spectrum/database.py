@@ -79,9 +79,9 @@ class SpectrumDatabase(Mechanism):
     --------
     >>> database = SpectrumDatabase([{"name": "tv", "x": 0, "y": 0, "protection": 1}], 0.1, 2.0, budget=1.0)
     >>> query = {"user": "ann", "channel": "tv", "x": 9, "y": 0, "radius": 3, "privacy": 0.5, "epsilon": 0.7}
-    >>> print(database.answer([query], rng=1)[0].status, database.state.spent["ann"])
+    >>> print(database.answer([query], rng=2)[0].status, database.state.spent["ann"])
     served 3152519739159347/4503599627370496
-    >>> print(database.answer([{**query, "x": 8}], rng=1)[0].status)
+    >>> print(database.answer([{**query, "x": 8}], rng=2)[0].status)
     budget spent
     """
 
