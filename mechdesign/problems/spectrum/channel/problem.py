@@ -58,6 +58,10 @@ class SpectrumChannel(Problem[SpectrumDatabase]):
         The side of the cells of the map, for each of which the database draws one widening.
     draws : int
         For how many cells the database draws.
+    user_draws : int
+        For how many of them one user may be the first to ask.
+    levels : number or list of numbers, optional
+        The least level that a report may declare, or all that the database accepts.
     path_loss : number > 0
         The power that the database grants for a radius R is R ** path_loss.
 
@@ -102,6 +106,8 @@ class SpectrumChannel(Problem[SpectrumDatabase]):
     cell: float = 1.0
     draws: int = 1000
     path_loss: float = 4.0
+    user_draws: int = 100
+    levels: float | Sequence[float] | None = None
 
     def __post_init__(self) -> None:
         for field in ("price", "privacy_cost"):
@@ -111,8 +117,8 @@ class SpectrumChannel(Problem[SpectrumDatabase]):
             object.__setattr__(self, "primary", {"x": owner.x, "y": owner.y, "protection": owner.protection})
         object.__setattr__(self, "secondary", users_of("secondary", self.secondary, self.owner))
         database = self.database()
-        for field in ("budget", "cell", "draws", "path_loss"):
-            object.__setattr__(self, field, database.content()[field])
+        for field in ("budget", "cell", "draws", "path_loss", "user_draws", "levels"):
+            object.__setattr__(self, field, database.content().get(field))
         if self.channels is not None:
             object.__setattr__(self, "channels", tuple(database.content()["channels"][1:]))
 
@@ -132,7 +138,15 @@ class SpectrumChannel(Problem[SpectrumDatabase]):
         if not isinstance(more, (list, tuple)):
             raise ParameterError("channels: expected a list of {name, x, y, protection}")
         return SpectrumDatabase(
-            [own, *more], self.price, self.privacy_cost, self.budget, self.draws, self.cell, self.path_loss
+            [own, *more],
+            self.price,
+            self.privacy_cost,
+            self.budget,
+            self.draws,
+            self.cell,
+            self.path_loss,
+            self.user_draws,
+            self.levels,
         )
 
     def mechanism(self, solution: Candidate) -> SpectrumDatabase:
