@@ -63,9 +63,7 @@ def channel_bound(rows: tuple[Row, ...], users: int, delta: float, epsilon: floa
     return max(LatticeDivergence(users, law, delta)(epsilon) for law in laws)
 
 
-def bounds(
-    users: int, randomizer: Randomizer, epsilon: float, delta: float
-) -> Iterator[tuple[str, float]]:
+def bounds(users: int, randomizer: Randomizer, epsilon: float, delta: float) -> Iterator[tuple[str, float]]:
     """Yield proven bounds of delta with where they come from, the quickest first."""
     local = max(randomizer.epsilon, LEAST_LOCAL)
     yield "any randomizer of this epsilon", Divergence(users, kary_law(local, 2), delta)(epsilon)

@@ -32,7 +32,7 @@ from mechdesign.mechanisms.marginals import MarginalRelease
 from mechdesign.mechanisms.mean import AttributeSampling, CensoringInterval
 from mechdesign.mechanisms.mean.base import MeanMechanism
 from mechdesign.mechanisms.mean.grid import GridMean
-from mechdesign.mechanisms.operations import ANYWAY, Column, Operation, Settings
+from mechdesign.mechanisms.operations import ANYWAY, Operation, Settings
 from mechdesign.mechanisms.shuffle.promise import Promise
 
 LOCAL = (CategoryMechanism, MeanMechanism, AttributeSampling, MarginalRelease)
@@ -117,9 +117,7 @@ class Shuffled(CollectingMechanism):
     def central(self) -> Certificate:
         """The certificate of the shuffled reports of all users."""
         promise = self.promise
-        bound, source = proven(
-            promise.honest_users, self.randomizer, promise.epsilon, promise.delta
-        )
+        bound, source = proven(promise.honest_users, self.randomizer, promise.epsilon, promise.delta)
         figures = {
             **promise.as_dict(),
             "honest_users": promise.honest_users,
@@ -183,50 +181,58 @@ class Shuffled(CollectingMechanism):
     # Tables
 
     @property
-    def least_rows(self) -> int:
-        """How many rows of reports so many users make."""
-        return self.promise.users * int(getattr(self.local, "per_user", 1))
+    def per_user(self) -> int:
+        """How many rows of reports, one after the other, are those of a user."""
+        return int(getattr(self.local, "per_user", 1))
 
     def operations(self) -> tuple[Operation, ...]:
         """Return the operations of the local mechanism, and ``shuffle`` between them."""
-        names = Column(f"...__{mark_of(self.local.fingerprint)}", "reports of users' devices", any_name=True)
+        first, *rest = self.local.operations()
         shuffle = Operation(
             "shuffle",
-            "all reports in sorted order and without other columns, so that only how often each was made is "
-            "left",
-            (names,),
-            (names,),
+            "the reports of all users in sorted order and without other columns: only how often each was made",
+            first.gives,
+            first.gives,
             self._shuffle,
             (ANYWAY,),
             several=True,
         )
-        first, *rest = self.local.operations()
         return first, shuffle, *rest
 
     def _shuffle(self, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
-        mark = mark_of(self.local.fingerprint)
-        found: dict[str, list[NDArray[Any]]] = {}
+        columns: dict[str, NDArray[Any]] = {}
         for source in sources:
-            names = [name for name in source.columns if mark_in(name) == mark]
-            if not names or (found and list(found) != names):
-                expected = ", ".join(found) or f"columns whose names end in {mark}"
-                raise DataError(f"{source.name}: has not the reports of this mechanism ({expected})")
-            require_columns(source, names)
-            parts = found or {name: [] for name in names}
-            for block in source.blocks(names):
-                for name in names:
-                    parts[name].append(np.asarray(block[name]))
-            found = parts
-        columns = {name: np.concatenate(parts) for name, parts in found.items()}
-        rows = len(next(iter(columns.values())))
-        if rows < self.least_rows and not settings["anyway"]:
+            read = self._reports(source)
+            if columns and list(columns) != list(read):
+                raise DataError(f"{source.name}: has other columns of reports than {sources[0].name}")
+            columns = {
+                name: np.concatenate([columns[name], values]) if columns else values
+                for name, values in read.items()
+            }
+        rows, each = len(next(iter(columns.values()))), self.per_user
+        if rows % each:
+            raise DataError(f"{sources[0].name}: {rows} rows, and {each} are a user's; leave out whole users")
+        if rows < self.promise.users * each and not settings["anyway"]:
             raise DataError(
-                f"{sources[0].name}: {rows} rows of reports, and the central guarantee is for "
-                f"{self.least_rows} or more; add the others' files, or say anyway=True and keep the local one"
+                f"{sources[0].name}: reports of {rows // each} users, and the central guarantee is for "
+                f"{self.promise.users} or more; add the others' files, or say --anyway and keep the local one"
             )
-        order = np.lexsort(list(columns.values())[::-1])
-        settings.count("reports shuffled", rows)
-        yield {name: values[order] for name, values in columns.items()}
+        parts = [values[place::each] for place in range(each) for values in columns.values()]
+        order = np.lexsort(parts[::-1])
+        settings.count("users shuffled", rows // each)
+        places = (order[:, None] * each + np.arange(each)).ravel()
+        yield {name: values[places] for name, values in columns.items()}
+
+    def _reports(self, source: Source) -> dict[str, NDArray[Any]]:
+        """Return the columns of this mechanism's reports, whole."""
+        mark = mark_of(self.local.fingerprint)
+        plain = [column.name for column in self.local.operations()[0].gives if not mark_in(column.name)]
+        names = [name for name in source.columns if mark_in(name) == mark]
+        if not names:
+            raise DataError(f"{source.name}: has no reports of this mechanism: columns that end in {mark}")
+        require_columns(source, [*plain, *names])
+        blocks = list(source.blocks([*plain, *names]))
+        return {name: np.concatenate([np.asarray(block[name]) for block in blocks]) for name in blocks[0]}
 
     # File
 

@@ -43,7 +43,7 @@ class ShuffledDesign:
     solution : Solution
         Of the problem with the local epsilon.
     unshuffled : Solution
-        Of the problem as it was given: the same guarantee without a shuffler.
+        Of the problem as it was given, the same guarantee without a shuffler; it may be infeasible.
     promise : Promise
         What the shuffled reports keep, of how many users.
     any_epsilon : float
@@ -59,7 +59,7 @@ class ShuffledDesign:
     @property
     def local_epsilon(self) -> float:
         """The epsilon of a user's own reports."""
-        return float(getattr(self.solution.problem, "epsilon"))  # noqa: B009  (problems differ in fields)
+        return float(vars(self.solution.problem)["epsilon"])
 
     def mechanism(self) -> Shuffled:
         """Return the mechanism that runs, with both guarantees."""
@@ -67,8 +67,10 @@ class ShuffledDesign:
 
     @property
     def certificates(self) -> tuple[Certificate, ...]:
-        """The certificates of the solution, of the mechanism's local privacy, and of the central one."""
-        return (*self.solution.certificates, *self._mechanism.certificates())
+        """Those of the mechanism, local and central privacy among them, and what the solution adds."""
+        found = self._mechanism.certificates()
+        known = {certificate.property for certificate in found}
+        return (*found, *(item for item in self.solution.certificates if item.property not in known))
 
     @cached_property
     def gain(self) -> Mapping[str, float]:
@@ -77,13 +79,12 @@ class ShuffledDesign:
         ``local_epsilon``, the problem's ``value`` with the shuffler and ``value_unshuffled`` without; where
         something is estimated, the largest standard error with the promised users, ``error`` and
         ``error_unshuffled``, and the users that would be needed without a shuffler for the same error, as a
-        multiple: ``users_ratio``.
+        multiple: ``users_ratio``. Without a solution for the local guarantee only the first two.
         """
-        found = {
-            "local_epsilon": self.local_epsilon,
-            "value": self.solution.value,
-            "value_unshuffled": self.unshuffled.value,
-        }
+        found = {"local_epsilon": self.local_epsilon, "value": self.solution.value}
+        if not self.unshuffled.found or self.unshuffled.broken:
+            return found
+        found["value_unshuffled"] = self.unshuffled.value
         with_, without = self._error(self._mechanism), self._error(self.unshuffled.mechanism())
         if with_ is not None and without is not None:
             found |= {"error": with_, "error_unshuffled": without, "users_ratio": (without / with_) ** 2}
@@ -96,19 +97,23 @@ class ShuffledDesign:
     def __repr__(self) -> str:
         return f"ShuffledDesign({self._mechanism!r})"
 
-    def __str__(self) -> str:
+    def gain_lines(self) -> list[str]:
+        """Return the gain in words."""
         shown = {name: format_figure(value) for name, value in self.gain.items()}
         lines = [
-            f"{self.solution.problem.name} by {self.solution.method}: local epsilon {shown['local_epsilon']} "
-            f"(any randomizer: {format_figure(self.any_epsilon)})",
-            f"  value {shown['value']}, without a shuffler {shown['value_unshuffled']}",
+            f"local epsilon {shown['local_epsilon']}, of any randomizer {format_figure(self.any_epsilon)}",
+            f"value {shown['value']}, without a shuffler {shown.get('value_unshuffled', 'there is none')}",
         ]
         if "error" in shown:
             lines.append(
-                f"  largest standard error {shown['error']}, without a shuffler {shown['error_unshuffled']}: "
-                f"as of {shown['users_ratio']} times the users"
+                f"largest standard error {shown['error']}, without a shuffler {shown['error_unshuffled']}: "
+                f"as of {self.gain['users_ratio']:.4g} times the users"
             )
-        return "\n".join(lines + [f"  {certificate}" for certificate in self.certificates])
+        return lines
+
+    def __str__(self) -> str:
+        head = f"{self.solution.problem.name} by {self.solution.method}, for shuffled reports"
+        return "\n  ".join([head, *self.gain_lines(), *map(str, self.certificates)])
 
     def as_json(self) -> dict[str, Any]:
         """Return the promise, the gain and the certificates as plain values."""
@@ -156,7 +161,7 @@ def shuffled(
     ParameterError
         For a problem without a single epsilon, and for a mechanism that there is no proof for.
     MethodError
-        When the problem has no solution.
+        When the problem has no solution with the local epsilon that is proven.
 
     Notes
     -----
@@ -166,13 +171,15 @@ def shuffled(
     Examples
     --------
     >>> import mechdesign as md
-    >>> survey = md.RandomizedResponse(prior=[0.5, 0.3, 0.2], epsilon=0.5)
+    >>> survey = md.RandomizedResponse(prior=[0.5, 0.5], epsilon=0.5)
     >>> design = md.shuffled(survey, users=100_000, delta=1e-6)
-    >>> round(design.local_epsilon, 2), round(design.gain["users_ratio"])
-    (6.44, 18)
+    >>> round(design.any_epsilon, 2), round(design.local_epsilon, 2), round(design.gain["value"], 4)
+    (6.6, 7.0, 0.9991)
+    >>> print(design.mechanism().central.property, design.mechanism().central.holds)
+    central_privacy True
     """
     promise = Promise(users, _central(problem), delta, honest)
-    plain = _solved(problem, method)
+    plain = solve(problem, method)
     any_epsilon = min(largest_local(promise.honest_users, promise.epsilon, promise.delta), LARGEST)
     found = _passing(problem, any_epsilon, promise, method)
     if found is None:
@@ -201,7 +208,7 @@ def _central(problem: Problem) -> float:
             f"shuffled: {problem.name}: its delta is of each report, and the proofs are for 0; leave it out "
             "and give that of the shuffled reports"
         )
-    return float(getattr(problem, "epsilon"))  # noqa: B009
+    return float(vars(problem)["epsilon"])
 
 
 def _solved(problem: Problem, method: str | None) -> Solution:
@@ -230,9 +237,7 @@ def _has_more(randomizer: Randomizer) -> bool:
     return randomizer.size >= 2 or 2 <= len(randomizer.rows) <= MOST_INPUTS
 
 
-def _refined(
-    problem: Problem, low: float, promise: Promise, method: str | None, first: Passing
-) -> Passing:
+def _refined(problem: Problem, low: float, promise: Promise, method: str | None, first: Passing) -> Passing:
     """Return the passing solution with the largest local epsilon that bisection finds."""
     passed: dict[float, Passing] = {low: first}
 
