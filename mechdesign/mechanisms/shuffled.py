@@ -190,7 +190,7 @@ class Shuffled(CollectingMechanism):
         first, *rest = self.local.operations()
         shuffle = Operation(
             "shuffle",
-            "the reports of all users in sorted order and without other columns: only how often each was made",
+            "reports of all users in sorted order, without other columns: only how often each was made",
             first.gives,
             first.gives,
             self._shuffle,
