@@ -43,7 +43,9 @@ def run(quick: bool) -> None:
             problem = md.ShuffleAmplification(users, local, 1e-6, randomizer)
             rows += [line(problem, name, method) for method in METHODS]
         print(f"\n{users} users, local epsilon {local:g}")
-        print(table(["randomizer", "method", "bound", "both", "epsilon", "open"], [row for row in rows if row]))
+        print(
+            table(["randomizer", "method", "bound", "both", "epsilon", "open"], [row for row in rows if row])
+        )
 
 
 def line(problem: md.ShuffleAmplification, name: str, method: str) -> list[str]:
