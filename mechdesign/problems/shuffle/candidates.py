@@ -36,6 +36,10 @@ class Case:
         Categories of a histogram, steps of a sum; 0 where there is none.
     labels : tuple of str or None
         Names of the categories.
+    max_bits : int or None
+        The most bits of all messages of a user.
+    pure : bool
+        Whether delta has to be proven to be 0.
     """
 
     promise: Promise
@@ -43,6 +47,8 @@ class Case:
     local_cap: float | None = None
     size: int = 0
     labels: tuple[str, ...] | None = None
+    max_bits: int | None = None
+    pure: bool = False
 
 
 @dataclass(frozen=True)
@@ -91,10 +97,12 @@ def fitted(kind: Kind, case: Case) -> Protocol | Reason:
     """Return a protocol with its noise, or why there is none."""
     if case.local_cap is not None and not kind.local:
         return "a user's own messages are not private before they are shuffled; leave out local_cap"
-    found = _calibrated(kind, case if kind.flexible else replace(case, max_messages=None))
+    found = _within_bits(kind, case)
     if not isinstance(found, Protocol):
         return found
     protocol = found
+    if case.pure and protocol.least_delta > 0.0:
+        return f"delta is not 0 but {protocol.least_delta:.3g}; leave out pure"
     if protocol.least_delta > case.promise.delta:
         return f"its constants are not enough here: delta is only proven to be {protocol.least_delta:.3g}"
     if case.max_messages is not None and protocol.most_messages > case.max_messages:
@@ -102,6 +110,27 @@ def fitted(kind: Kind, case: Case) -> Protocol | Reason:
     if case.local_cap is not None and protocol.local_epsilon > case.local_cap:
         return f"its local epsilon is {protocol.local_epsilon:.4g}; allow as much"
     return protocol
+
+
+def _within_bits(kind: Kind, case: Case) -> Protocol | Reason:
+    """Return the protocol with its noise in messages of so many bits in all, or why there is none."""
+    cap = case.local_cap
+    if case.pure and kind.local:  # what is private by itself needs no delta
+        cap = case.promise.epsilon if cap is None else min(cap, case.promise.epsilon)
+    wanted = replace(case, local_cap=cap, max_bits=None, pure=False)
+    while True:
+        found = _calibrated(kind, wanted if kind.flexible else replace(wanted, max_messages=None))
+        if case.max_bits is None or not isinstance(found, Protocol) or most_bits(found) <= case.max_bits:
+            return found
+        fewer = case.max_bits // found.message_bits
+        if not kind.flexible or fewer < 1:
+            return f"it sends up to {most_bits(found)} bits a user; allow as many"
+        wanted = replace(wanted, max_messages=min(fewer, found.most_messages - 1))
+
+
+def most_bits(protocol: Protocol) -> int:
+    """Return the most bits of all messages of a user."""
+    return protocol.most_messages * protocol.message_bits
 
 
 class Choosing:
@@ -127,6 +156,10 @@ class Choosing:
         if values["max_messages"] is not None:
             most = integer("max_messages", values["max_messages"], 1, largest_messages)
             object.__setattr__(self, "max_messages", most)
+        if values["max_bits"] is not None:
+            object.__setattr__(self, "max_bits", integer("max_bits", values["max_bits"], 1, 1 << 50))
+        if not isinstance(values["pure"], bool):
+            raise ParameterError(f"pure: expected true or false, got {shown(values['pure'])}")
         if values.get("local_cap") is not None:
             cap = privacy_epsilon(values["local_cap"], "local_cap")
             if not 2.0**-20 <= cap <= 40.0:
@@ -139,7 +172,8 @@ class Choosing:
         values = vars(self)
         size = values.get("categories") or values.get("precision") or 0
         labels = values.get("labels")
-        return Case(values["_promise"], values["max_messages"], values.get("local_cap"), size, labels)
+        limits = values["max_messages"], values.get("local_cap")
+        return Case(values["_promise"], *limits, size, labels, values["max_bits"], values["pure"])
 
     def candidates(self) -> dict[str, Protocol | Reason]:
         """Return for each kind that is asked for its protocol, or why there is none."""
@@ -172,13 +206,15 @@ class Choosing:
         return self.built(variables).rmse
 
     def residuals(self, variables: Variables) -> dict[str, float]:
-        """Return by how much messages and local epsilon exceed what is allowed."""
+        """Return by how much messages, bits, local epsilon and a delta that must be 0 exceed their limits."""
         protocol, case = self.built(variables), self.case
         messages = 0.0 if case.max_messages is None else max(0.0, protocol.most_messages - case.max_messages)
         local = 0.0
         if case.local_cap is not None:
             local = max(0.0, protocol.local_epsilon - case.local_cap)
-        return {"messages": messages, "local_epsilon": local}
+        bits = 0.0 if case.max_bits is None else max(0.0, most_bits(protocol) - case.max_bits)
+        delta = protocol.least_delta if case.pure else 0.0
+        return {"messages": messages, "bits": bits, "local_epsilon": local, "delta": delta}
 
     def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
         """Return the protocol's own certificates, those of what was asked for, and optimality."""
@@ -189,6 +225,12 @@ class Choosing:
             most = protocol.most_messages
             figures = {"messages": most, "allowed": case.max_messages}
             found.append(Certificate("messages", most <= case.max_messages, True, figures))
+        if case.max_bits is not None:
+            figures = {"bits": most_bits(protocol), "allowed": case.max_bits}
+            found.append(Certificate("bits", most_bits(protocol) <= case.max_bits, True, figures))
+        if case.pure:
+            figures = {"least_delta": protocol.least_delta}
+            found.append(Certificate("purity", protocol.least_delta == 0.0, False, figures))
         if case.local_cap is not None:
             local = protocol.local_epsilon
             figures = {"local_epsilon": local, "allowed": case.local_cap}
@@ -227,6 +269,7 @@ def figures_of(problem: Choosing, solution: Candidate, rivals: Mapping[str, floa
         "messages": protocol.mean_messages,
         "most_messages": protocol.most_messages,
         "bits": protocol.mean_messages * protocol.message_bits,
+        "most_bits": most_bits(protocol),
         "local_epsilon": protocol.local_epsilon,
         "least_delta": protocol.least_delta,
         **rivals,

@@ -20,7 +20,8 @@ class ShuffleCounting(Choosing, Problem[Protocol]):
         minimise    max over data of  sqrt E (count's estimate - count)^2
         over        the protocols of the list, each with the least noise that its divergence is proven for
         subject to  (epsilon, delta) for the shuffled messages of any honest users,
-                    messages of a user <= max_messages, a user's own messages local_cap-private
+                    messages of a user <= max_messages, their bits <= max_bits, delta = 0 where pure,
+                    a user's own messages local_cap-private
 
     Parameters
     ----------
@@ -39,6 +40,11 @@ class ShuffleCounting(Choosing, Problem[Protocol]):
         that when all do.
     local_cap : float, optional
         The largest epsilon of a user's messages before they are shuffled.
+    max_bits : int, optional
+        The most bits of all messages of a user.
+    pure : bool
+        Whether delta has to be 0: only protocols with a proof for that, such as randomized response that is
+        private by itself. ``delta`` is then not used up.
 
     Notes
     -----
@@ -68,6 +74,8 @@ class ShuffleCounting(Choosing, Problem[Protocol]):
     max_messages: int | None = None
     honest: float = 1.0
     local_cap: float | None = None
+    max_bits: int | None = None
+    pure: bool = False
 
     def __post_init__(self) -> None:
         self.check_common()
