@@ -2,7 +2,8 @@
 
 Problem 6.5.1 (idle, circles overlap) is called convex and handed to a solver; it maximises a convex function,
 and ascent from the middle of its interval ends wherever the slope leads. Problem 6.5.3 (occupied) is left to
-gradient descent. Of the candidates the best is taken; printed is the largest L (note ``printed_privacy``).
+gradient descent. Of the candidates the best is taken; printed is the largest L (note ``printed_privacy``, and
+the utility of that candidate, ``printed_utility``).
 """
 
 from __future__ import annotations
@@ -97,10 +98,9 @@ def run(problem: SpectrumChannel) -> Outcome:
     elif margin > 0 and channel.reach.min() > 0:
         candidates.append(occupied_pair(channel))
     _, radii, level = max(candidates, key=lambda found: found[0])
-    printed = max(found[2] for found in candidates)
-    return outcome(
-        problem, channel.allowed(radii, level), level, "local ascent", notes={"printed_privacy": printed}
-    )
+    printed = max(candidates, key=lambda found: found[2])
+    notes = {"printed_privacy": printed[2], "printed_utility": printed[0]}
+    return outcome(problem, channel.allowed(radii, level), level, "local ascent", notes=notes)
 
 
 def why_not(problem: SpectrumChannel) -> str | None:
