@@ -9,12 +9,9 @@ from typing import Any
 import numpy as np
 
 from mechdesign.core.problem import Candidate
-from mechdesign.mechanisms.spectrum.allocate import best_radii
 from mechdesign.mechanisms.spectrum.channel import Channel
-from mechdesign.problems.spectrum.channel.problem import SpectrumChannel
+from mechdesign.problems.spectrum.channel.problem import SpectrumChannel, best_utility
 from mechdesign.problems.spectrum.judging import FIXED_PRIMARY, FIXED_SECONDARY
-
-NODES = 20_000
 
 
 def quantities(problem: SpectrumChannel, solution: Candidate) -> dict[str, Any]:
@@ -38,8 +35,9 @@ def quantities(problem: SpectrumChannel, solution: Candidate) -> dict[str, Any]:
     if problem.owner is not None:
         owner = problem.owner
         found["owner_circle"] = [owner.x, owner.y, owner.protection, level]
-        fixed = fixed_utility(channel)
-        both_fixed = fixed_utility(replace(channel, privacy=np.full(channel.size, FIXED_SECONDARY)))
+        fixed = best_utility(channel, FIXED_PRIMARY)
+        wider = replace(channel, privacy=np.full(channel.size, FIXED_SECONDARY))
+        both_fixed = best_utility(wider, FIXED_PRIMARY)
         found |= {"fixed_utility": fixed, "gain": solution.value - fixed}
         found |= {"both_fixed_utility": both_fixed, "gain_over_both_fixed": solution.value - both_fixed}
     elif channel.size == 2 and 0 < channel.margins[0, 1] < channel.radius.sum():
@@ -47,19 +45,13 @@ def quantities(problem: SpectrumChannel, solution: Candidate) -> dict[str, Any]:
     return found
 
 
-def fixed_utility(channel: Channel) -> float:
-    """Return the utility with the owner's widening 1 and the best radii for it."""
-    caps = np.clip(np.minimum(channel.radius, channel.reach - FIXED_PRIMARY), 0.0, None)
-    radii = channel.allowed(best_radii(channel, caps, NODES)[0], FIXED_PRIMARY)
-    return channel.utility(radii, FIXED_PRIMARY)
-
-
 def shared_margin(channel: Channel) -> dict[str, float]:
     """Return what the revenue of problem 6.5.1 does on its interval of R_1, where R_2 = M - R_1.
 
-    ``middle_over_chord`` is the revenue in the middle less the mean of those at the ends: at least 0 for any
-    concave function. ``curvature`` is the second derivative in the middle, from differences, which are exact
-    for a cubic; ``printed_curvature`` is that of theorem 6.5.2 as printed.
+    ``best_end`` is the larger revenue at the ends, the optimum of that problem. ``middle_over_chord`` is the
+    revenue in the middle less the mean of those at the ends: at least 0 for any concave function.
+    ``curvature`` is the second derivative in the middle, from differences, which are exact for a cubic, and
+    for the sum of two; ``printed_curvature`` is that of theorem 6.5.2 as printed.
     """
     margin, wanted = float(channel.margins[0, 1]), channel.radius
     low, high = max(0.0, margin - float(wanted[1])), min(float(wanted[0]), margin)
@@ -71,6 +63,7 @@ def shared_margin(channel: Channel) -> dict[str, float]:
     ends, centre = (revenue(low) + revenue(high)) / 2.0, revenue(middle)
     one, other = (4.0 * channel.factor[0], 2.0 * channel.factor[1])
     return {
+        "best_end": max(revenue(low), revenue(high)),
         "middle_over_chord": centre - ends,
         "curvature": 2.0 * (ends - centre) / step**2,
         "printed_curvature": float(one * (channel.privacy[0] + middle) + other * (margin - middle)),

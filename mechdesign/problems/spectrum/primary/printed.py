@@ -47,7 +47,9 @@ def stationary_points(problem: SpectrumPrimary) -> tuple[int, int]:
     ((2, 0), (4, 2))
     """
     polynomial = quartic(problem)
-    largest = Fraction(1 + math.ceil(max(abs(part / polynomial[-1]) for part in polynomial)))  # Cauchy's bound
+    largest = Fraction(
+        1 + math.ceil(max(abs(part / polynomial[-1]) for part in polynomial))
+    )  # Cauchy's bound
     low, high = problem.limits
     inside = roots(polynomial, low, high) if low < high else []
     return len(roots(polynomial, -largest, largest)), len(inside)
