@@ -33,7 +33,7 @@ def quantities(problem: LocationNoise, solution: Candidate) -> dict[str, Any]:
         "true_epsilon": audit.true_epsilon,
         "telling_apart": telling_apart(problem.epsilon),
         "excluded": excluded(problem.epsilon, noise.radius) if cut else 0.0,
-        "witness_ratio": math.dist(audit.witness["place"], audit.witness["other"]) / noise.radius
+        "witness_ratio": apart / noise.radius,
         if cut
         else 0.0,
     }
