@@ -34,8 +34,6 @@ def quantities(problem: LocationNoise, solution: Candidate) -> dict[str, Any]:
         "telling_apart": telling_apart(problem.epsilon),
         "excluded": excluded(problem.epsilon, noise.radius) if cut else 0.0,
         "witness_ratio": apart / noise.radius,
-        if cut
-        else 0.0,
     }
 
 
