@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
+
 def mean_ranks(errors: Array) -> Array:
     """Return the mean rank of every method over the data sets, 1 for the least error, eq. (22).
 
