@@ -25,6 +25,9 @@ MOST_CODEWORDS = 1 << 13
 """Of more categories the table of codewords would not fit into memory."""
 
 MOST_ENTRIES = 40
+RANKED = 1 << 14
+"""Messages whose entries are brought into echelon form at a time."""
+
 ROWS = 1 << 11
 """Messages that are compared with all codewords at a time."""
 
@@ -220,6 +223,16 @@ class PRHR(HistogramProtocol):
 
     def tally(self, messages: Messages) -> NDArray[np.int64]:
         """Return how many messages each category fits; messages that fit none are dropped on the way."""
+        total = np.zeros(self.labels.size, dtype=np.int64)
+        for start in range(0, len(messages), RANKED):
+            part = messages[start : start + RANKED]
+            if self.entries > self.digits:
+                entries = [self._entry(part, place) for place in range(self.entries)]
+                part = part[~spans_all(entries, self.digits)]
+            total += self._fitting(part)
+        return total
+
+    def _fitting(self, messages: Messages) -> NDArray[np.int64]:
         table, total = self._codewords, np.zeros(self.labels.size, dtype=np.int64)
         for start in range(0, len(messages), ROWS):
             part = messages[start : start + ROWS]
@@ -241,6 +254,36 @@ class PRHR(HistogramProtocol):
         errors = np.sqrt((messages - held) * fit / (1.0 - fit))
         names = tuple(self.labels.shown())
         return HistogramEstimate(value, errors, names, self.promise.users, messages)
+
+
+def spans_all(entries: Sequence[NDArray[np.int64]], digits: int) -> NDArray[np.bool_]:
+    """Return which messages have entries that span all binary vectors of so many digits.
+
+    Such a message fits no category: its number would be orthogonal to everything. Gaussian elimination, one
+    entry after the other, of many messages at a time.
+
+    Parameters
+    ----------
+    entries : sequence of (n,) int array
+        Each below 2**digits, digits up to 16.
+    digits : int
+
+    Examples
+    --------
+    >>> spans_all([np.array([1, 1, 0]), np.array([3, 1, 2]), np.array([2, 0, 1])], 2)
+    array([ True, False,  True])
+    """
+    basis = [np.zeros(len(entries[0]), dtype=np.int16) for _ in range(digits)]
+    for entry in entries:
+        rest = entry.astype(np.int16)
+        for digit, row in enumerate(basis):
+            up = np.int16(15 - digit)
+            rest ^= row & ((rest << up) >> np.int16(15))  # the mask is all ones where the digit is 1
+            new = rest & ((rest << up) >> np.int16(15))  # only where the row was free
+            row |= new
+            rest ^= new
+    full: NDArray[np.bool_] = np.all(basis, axis=0)
+    return full
 
 
 def require_codewords(categories: int) -> None:
