@@ -25,7 +25,7 @@ MOST_CODEWORDS = 1 << 13
 """Of more categories the table of codewords would not fit into memory."""
 
 MOST_ENTRIES = 40
-RANKED = 1 << 14
+RANKED = 1 << 13
 """Messages whose entries are brought into echelon form at a time."""
 
 ROWS = 1 << 11
@@ -223,14 +223,19 @@ class PRHR(HistogramProtocol):
 
     def tally(self, messages: Messages) -> NDArray[np.int64]:
         """Return how many messages each category fits; messages that fit none are dropped on the way."""
-        total = np.zeros(self.labels.size, dtype=np.int64)
+        if self.entries > self.digits:
+            messages = self._deficient(messages)
+        return self._fitting(messages)
+
+    def _deficient(self, messages: Messages) -> Messages:
+        """Return the messages whose entries do not span all vectors: the others fit no category."""
+        kept = [messages[:0]]
         for start in range(0, len(messages), RANKED):
             part = messages[start : start + RANKED]
-            if self.entries > self.digits:
-                entries = [self._entry(part, place) for place in range(self.entries)]
-                part = part[~spans_all(entries, self.digits)]
-            total += self._fitting(part)
-        return total
+            columns = np.ascontiguousarray(part.T).T
+            entries = [self._entry(columns, place) for place in range(self.entries)]
+            kept.append(part[~spans_all(entries, self.digits)])
+        return np.concatenate(kept)
 
     def _fitting(self, messages: Messages) -> NDArray[np.int64]:
         table, total = self._codewords, np.zeros(self.labels.size, dtype=np.int64)
@@ -273,16 +278,19 @@ def spans_all(entries: Sequence[NDArray[np.int64]], digits: int) -> NDArray[np.b
     >>> spans_all([np.array([1, 1, 0]), np.array([3, 1, 2]), np.array([2, 0, 1])], 2)
     array([ True, False,  True])
     """
-    basis = [np.zeros(len(entries[0]), dtype=np.int16) for _ in range(digits)]
+    rank = np.zeros(len(entries[0]), dtype=np.uint8)
+    rows: list[tuple[NDArray[np.uint16], NDArray[np.uint16]]] = []
     for entry in entries:
-        rest = entry.astype(np.int16)
-        for digit, row in enumerate(basis):
-            up = np.int16(15 - digit)
-            rest ^= row & ((rest << up) >> np.int16(15))  # the mask is all ones where the digit is 1
-            new = rest & ((rest << up) >> np.int16(15))  # only where the row was free
-            row |= new
-            rest ^= new
-    full: NDArray[np.bool_] = np.all(basis, axis=0)
+        rest = entry.astype(np.uint16)
+        part = np.empty_like(rest)
+        for pivot, multiple in rows:  # the row is multiple * pivot: taken off where the pivot's digit is 1
+            np.bitwise_and(rest, pivot, out=part)
+            np.multiply(part, multiple, out=part)
+            np.bitwise_xor(rest, part, out=rest)
+        pivot = rest & (~rest + np.uint16(1))  # its lowest digit
+        rank += pivot > 0
+        rows.append((pivot, rest // np.maximum(pivot, 1)))
+    full: NDArray[np.bool_] = rank == digits
     return full
 
 
