@@ -165,11 +165,19 @@ class Choosing:
         """What the problem says of people's values; it is no variable."""
         return {}
 
+    def error_of(self, protocol: Protocol) -> float:
+        """Return the error that is minimised; by default the protocol's at its worst."""
+        return protocol.rmse
+
+    def messages_of(self, protocol: Protocol) -> float:
+        """Return the expected messages of a user, by default at their largest over the values."""
+        return protocol.mean_messages
+
     # Judging candidates
 
     def objective(self, variables: Variables) -> float:
         """Return the root mean squared error of the protocol that the variables describe."""
-        return self.built(variables).rmse
+        return self.error_of(self.built(variables))
 
     def residuals(self, variables: Variables) -> dict[str, float]:
         """Return by how much messages and local epsilon exceed what is allowed."""
@@ -193,11 +201,11 @@ class Choosing:
             local = protocol.local_epsilon
             figures = {"local_epsilon": local, "allowed": case.local_cap}
             found.append(Certificate("local_privacy", local <= case.local_cap, True, figures))
-        best = [item.rmse for item in self.candidates().values() if isinstance(item, Protocol)]
+        best = [self.error_of(item) for item in self.candidates().values() if isinstance(item, Protocol)]
         least = min(best, default=math.nan)
         note = f"least error of the {len(best)} protocol(s) that fit, each with its calibrated noise"
         figures = {"candidates": len(best), "least": least}
-        found.append(Certificate("optimality", protocol.rmse <= least, False, figures, {}, note))
+        found.append(Certificate("optimality", self.error_of(protocol) <= least, False, figures, {}, note))
         return tuple(found)
 
 
@@ -224,16 +232,42 @@ def figures_of(problem: Choosing, solution: Candidate, rivals: Mapping[str, floa
     """Return the quantities of a solution: its own figures, and how it compares with errors of others."""
     protocol = problem.built(solution.variables)
     found: dict[str, Any] = {
-        "messages": protocol.mean_messages,
+        "messages": problem.messages_of(protocol),
         "most_messages": protocol.most_messages,
-        "bits": protocol.mean_messages * protocol.message_bits,
+        "bits": problem.messages_of(protocol) * protocol.message_bits,
         "local_epsilon": protocol.local_epsilon,
         "least_delta": protocol.least_delta,
         **rivals,
     }
     for name, error in rivals.items():
-        found[f"over_{name.removesuffix('_rmse')}"] = solution.value / error
+        found[f"over_{name.removesuffix('_rmse')}"] = multiple(solution.value, error)
+    for name, item in fitting(problem).items():
+        found[f"over_{name}"] = multiple(solution.value, problem.error_of(item))
     return found
+
+
+def multiple(error: float, other: float) -> float:
+    """Return an error as a multiple of another one, which may be infinite or 0.
+
+    Examples
+    --------
+    >>> multiple(3.0, 2.0), multiple(3.0, float("inf")), multiple(3.0, 0.0), multiple(0.0, 0.0)
+    (1.5, 0.0, inf, 1.0)
+    """
+    if other == 0.0:
+        return 1.0 if error == 0.0 else math.inf
+    return error / other
+
+
+def fitting(problem: Choosing) -> dict[str, Protocol]:
+    """Return each kind that is asked for and fits, those with the papers' constants as well."""
+    asked = problem.candidates()
+    found = {
+        kind.name: asked.get(kind.name) or fitted(kind, problem.case)
+        for kind in problem.kinds
+        if kind.name.removesuffix("-published") in asked
+    }
+    return {name: item for name, item in found.items() if isinstance(item, Protocol)}
 
 
 def nothing_fits(problem: Choosing) -> Reason | None:
@@ -250,11 +284,11 @@ def best_of(problem: Choosing) -> Outcome:
     if reason is not None:
         return Outcome(status="infeasible", solver="enumeration", message=reason)
     fits = [item for item in problem.candidates().values() if isinstance(item, Protocol)]
-    chosen = min(fits, key=lambda protocol: protocol.rmse)
+    chosen = min(fits, key=problem.error_of)
     return Outcome(
         status="optimal",
         variables=variables_of(chosen),
-        bound=chosen.rmse,
+        bound=problem.error_of(chosen),
         bound_source=f"the least of {len(fits)} protocol(s), each with its calibrated noise",
         solver="enumeration",
         notes=notes_of(chosen),
