@@ -141,14 +141,17 @@ class Choosing:
         labels = values.get("labels")
         return Case(values["_promise"], values["max_messages"], values.get("local_cap"), size, labels)
 
-    def candidates(self) -> dict[str, Protocol | Reason]:
-        """Return for each kind that is asked for its protocol, or why there is none."""
+    @property
+    def asked(self) -> list[Kind]:
+        """The kinds that are asked for, each with exact noise."""
         wanted = [kind for kind in self.kinds if not kind.is_published]
         if self.protocol == BEST:
-            wanted = [kind for kind in wanted if not kind.by_name]
-        else:
-            wanted = [kind for kind in wanted if kind.name == self.protocol]
-        return {kind.name: fitted(kind, self.case) for kind in wanted}
+            return [kind for kind in wanted if not kind.by_name]
+        return [kind for kind in wanted if kind.name == self.protocol]
+
+    def candidates(self) -> dict[str, Protocol | Reason]:
+        """Return for each kind that is asked for its protocol, or why there is none."""
+        return {kind.name: fitted(kind, self.case) for kind in self.asked}
 
     def built(self, variables: Variables) -> Protocol:
         """Return the protocol that the variables describe."""
@@ -189,7 +192,7 @@ class Choosing:
         return {"messages": messages, "local_epsilon": local}
 
     def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
-        """Return the protocol's own certificates, those of what was asked for, and optimality."""
+        """Return the protocol's own certificates, those of what was asked for, and optimality if it is claimed."""
         protocol, case = self.built(solution.variables), self.case
         found: list[Certificate] = list(protocol.certificates())
         figures: dict[str, Any]
@@ -201,6 +204,8 @@ class Choosing:
             local = protocol.local_epsilon
             figures = {"local_epsilon": local, "allowed": case.local_cap}
             found.append(Certificate("local_privacy", local <= case.local_cap, True, figures))
+        if solution.status != "optimal":
+            return tuple(found)
         best = [self.error_of(item) for item in self.candidates().values() if isinstance(item, Protocol)]
         least = min(best, default=math.nan)
         note = f"least error of the {len(best)} protocol(s) that fit, each with its calibrated noise"
@@ -241,7 +246,7 @@ def figures_of(problem: Choosing, solution: Candidate, rivals: Mapping[str, floa
     }
     for name, error in rivals.items():
         found[f"over_{name.removesuffix('_rmse')}"] = multiple(solution.value, error)
-    for name, item in fitting(problem).items():
+    for name, item in fitting(problem, protocol).items():
         found[f"over_{name}"] = multiple(solution.value, problem.error_of(item))
     return found
 
@@ -259,14 +264,20 @@ def multiple(error: float, other: float) -> float:
     return error / other
 
 
-def fitting(problem: Choosing) -> dict[str, Protocol]:
-    """Return each kind that is asked for and fits, those with the papers' constants as well."""
-    asked = problem.candidates()
-    found = {
-        kind.name: asked.get(kind.name) or fitted(kind, problem.case)
-        for kind in problem.kinds
-        if kind.name.removesuffix("-published") in asked
-    }
+def fitting(problem: Choosing, protocol: Protocol) -> dict[str, Protocol]:
+    """Return the kinds to compare a protocol with, those that are asked for and fit.
+
+    One with the constants of its paper is compared with such ones, and with those that have no other noise; one
+    with exact noise is compared with all.
+    """
+    asked = {kind.name: kind for kind in problem.asked}
+    printed = {name for name in asked if f"{name}-published" in {kind.name for kind in problem.kinds}}
+    found = {}
+    for kind in problem.kinds:
+        if kind.name.removesuffix("-published") not in asked:
+            continue
+        if kind.name not in printed or protocol.calibration == "exact":
+            found[kind.name] = fitted(kind, problem.case)
     return {name: item for name, item in found.items() if isinstance(item, Protocol)}
 
 
@@ -315,10 +326,10 @@ def why_not(problem: Choosing, kind: Kind) -> Reason | None:
         return f"the protocol is to be {problem.protocol}"
     if problem.protocol == BEST and kind.by_name:
         return "its shufflers have to add messages, not only to mix; ask for it by its name"
-    if nothing_fits(problem) is not None:
-        return None
     found = fitted(kind, problem.case)
-    return None if isinstance(found, Protocol) else found
+    if isinstance(found, Protocol) or nothing_fits(problem) is not None:
+        return None
+    return found
 
 
 def kind_of(kinds: Sequence[Kind], name: str) -> Kind:

@@ -28,7 +28,8 @@ def quantities(problem: ShuffleSum, solution: Candidate) -> dict[str, Any]:
             "laplace_rmse": math.sqrt(2.0) / problem.epsilon,
         },
     )
-    own = normal_rmse(problem.built(solution.variables))
+    built = problem.built(solution.variables)
+    own = normal_rmse(built)
     others = {
         "local": found["local_rmse"],
         "printed_rm": recursive_rmse(problem.users, problem.epsilon, problem.delta),
@@ -36,7 +37,7 @@ def quantities(problem: ShuffleSum, solution: Candidate) -> dict[str, Any]:
     }
     if own is not None:
         found["normal_rmse"] = own
-        for name, protocol in fitting(problem).items():
+        for name, protocol in fitting(problem, built).items():
             error = normal_rmse(protocol)
             if error is not None:
                 others[name] = error
