@@ -192,7 +192,7 @@ class Choosing:
         return {"messages": messages, "local_epsilon": local}
 
     def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
-        """Return the protocol's own certificates, those of what was asked for, and optimality if it is claimed."""
+        """Return the protocol's own certificates, those of what was asked for, and a claimed optimum."""
         protocol, case = self.built(solution.variables), self.case
         found: list[Certificate] = list(protocol.certificates())
         figures: dict[str, Any]
@@ -267,8 +267,8 @@ def multiple(error: float, other: float) -> float:
 def fitting(problem: Choosing, protocol: Protocol) -> dict[str, Protocol]:
     """Return the kinds to compare a protocol with, those that are asked for and fit.
 
-    One with the constants of its paper is compared with such ones, and with those that have no other noise; one
-    with exact noise is compared with all.
+    One with the constants of its paper is compared with such ones, and with those that have no other noise;
+    one with exact noise is compared with all.
     """
     asked = {kind.name: kind for kind in problem.asked}
     printed = {name for name in asked if f"{name}-published" in {kind.name for kind in problem.kinds}}

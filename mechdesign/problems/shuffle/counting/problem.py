@@ -15,7 +15,7 @@ from mechdesign.problems.shuffle.counting.kinds import KINDS
 
 @dataclass(frozen=True, repr=False)
 class ShuffleCounting(Choosing, Problem[Protocol]):
-    r"""The protocol that counts ones with the least error, at its worst over all data or with a known share of ones.
+    r"""The protocol that counts ones with the least error, at its worst or with a known share of ones.
 
     ::
 

@@ -1,4 +1,4 @@
-"""Errors of hashing protocols by the formulas of their paper, with ideal hash functions; and users to test with.
+"""Errors of hashing by the formulas of its paper, with ideal hash functions; and normal users.
 
 The protocols that run here draw from a family of exactly pairwise equal collisions, which has at most as many
 buckets as its prime; the paper's formula takes more buckets than categories when users are many.
@@ -34,7 +34,7 @@ def normal_counts(users: int, categories: int) -> NDArray[np.float64]:
 
 
 def hashing_rmse(users: int, epsilon: float, delta: float) -> float:
-    """Return the error of an empty category by local hashing as printed (SLH), or infinity where it says none.
+    """Return the error of an empty category by local hashing as printed (SLH), or infinity outside its range.
 
     With M = epsilon^2 (n - 1) / (14 ln(2/delta)) and d' = (M + 2) / 3 buckets the variance is
     n M^2 / ((M - d')^2 (d' - 1)).
@@ -44,9 +44,7 @@ def hashing_rmse(users: int, epsilon: float, delta: float) -> float:
     >>> round(hashing_rmse(100_000, 0.9, 1e-6), 1)
     41.3
     """
-    mass = min(
-        epsilon**2 * (users - 1) / (14.0 * math.log(2.0 / delta)), epsilon * (users - 1) / 27.0
-    )
+    mass = min(epsilon**2 * (users - 1) / (14.0 * math.log(2.0 / delta)), epsilon * (users - 1) / 27.0)
     buckets = round((mass + 2.0) / 3.0)
     if epsilon > 1.0 or not 2 <= buckets < mass:
         return math.inf

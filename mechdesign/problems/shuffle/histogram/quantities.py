@@ -17,8 +17,8 @@ def quantities(problem: ShuffleHistogram, solution: Candidate) -> dict[str, Any]
 
     ``local_rmse`` is k-ary randomized response without a shuffler, ``laplace_rmse`` Laplace noise of scale
     2 / epsilon by a trusted server, ``printed_slh_rmse`` and ``printed_murs_rmse`` hashing by the paper's
-    formulas; ``over_...`` the value as a multiple of it, of another protocol's as well. ``normal_rmse`` is the
-    error over all categories when users hold normally distributed ones.
+    formulas; ``over_...`` the value as a multiple of it, of another protocol's as well. ``normal_rmse`` is
+    the error over all categories when users hold normally distributed ones.
     """
     grown = math.exp(problem.epsilon)
     found = figures_of(

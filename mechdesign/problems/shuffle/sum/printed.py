@@ -124,7 +124,7 @@ def recursive_rmse(users: int, epsilon: float, delta: float, messages: int = 3) 
 
 
 def unary_rmse(users: int, epsilon: float, delta: float, bits: int = 10) -> float:
-    """Return the error on normal numbers of unary bits when each has a part of epsilon and of delta, or infinity.
+    """Return the error on normal numbers of unary bits that share epsilon and delta, or infinity.
 
     Each bit is flipped as in the counting protocol with epsilon / r and delta / r.
 
