@@ -1,4 +1,4 @@
-"""The survey's experiments: errors on known data against simulations, and every protocol against the others."""
+"""The experiments of the survey: errors on known data against simulations, protocols against each other."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_simulations_measure_what_is_predicted(problem, method):
 
 def test_a_simulation_with_other_users_is_refused():
     solution = md.solve(md.ShuffleCounting(**COUNTING), "cnt-bn")
-    with pytest.raises(ParameterError, match="simulation.users: 10, and the protocol is for 2000 users"):
+    with pytest.raises(ParameterError, match=r"simulation\.users: 10, and the protocol is for 2000 users"):
         simulate(solution, 10, 1, np.random.default_rng(1))
 
 

@@ -17,8 +17,8 @@ def quantities(problem: ShuffleSum, solution: Candidate) -> dict[str, Any]:
     ``local_rmse`` is the two-point mechanism of Duchi et al. without a shuffler, at its worst;
     ``laplace_rmse`` one Laplace number by a trusted server; ``over_...`` the value as a multiple of it, of
     another protocol's as well. ``normal_rmse`` is the error when users' numbers are normal,
-    ``normal_over_...`` it as a multiple of that of another one, ``printed_rm`` three messages of the recursive
-    protocol by its paper's defaults, ``printed_rr`` ten unary bits among which epsilon is split.
+    ``normal_over_...`` it as a multiple of that of another one, ``printed_rm`` three messages of the
+    recursive protocol by its paper's defaults, ``printed_rr`` ten unary bits that share epsilon.
     """
     found = figures_of(
         problem,
