@@ -175,14 +175,17 @@ class Choosing:
         limits = values["max_messages"], values.get("local_cap")
         return Case(values["_promise"], *limits, size, labels, values["max_bits"], values["pure"])
 
-    def candidates(self) -> dict[str, Protocol | Reason]:
-        """Return for each kind that is asked for its protocol, or why there is none."""
+    @property
+    def asked(self) -> list[Kind]:
+        """The kinds that are asked for, each with exact noise."""
         wanted = [kind for kind in self.kinds if not kind.is_published]
         if self.protocol == BEST:
-            wanted = [kind for kind in wanted if not kind.by_name]
-        else:
-            wanted = [kind for kind in wanted if kind.name == self.protocol]
-        return {kind.name: fitted(kind, self.case) for kind in wanted}
+            return [kind for kind in wanted if not kind.by_name]
+        return [kind for kind in wanted if kind.name == self.protocol]
+
+    def candidates(self) -> dict[str, Protocol | Reason]:
+        """Return for each kind that is asked for its protocol, or why there is none."""
+        return {kind.name: fitted(kind, self.case) for kind in self.asked}
 
     def built(self, variables: Variables) -> Protocol:
         """Return the protocol that the variables describe."""
@@ -199,11 +202,19 @@ class Choosing:
         """What the problem says of people's values; it is no variable."""
         return {}
 
+    def error_of(self, protocol: Protocol) -> float:
+        """Return the error that is minimised; by default the protocol's at its worst."""
+        return protocol.rmse
+
+    def messages_of(self, protocol: Protocol) -> float:
+        """Return the expected messages of a user, by default at their largest over the values."""
+        return protocol.mean_messages
+
     # Judging candidates
 
     def objective(self, variables: Variables) -> float:
         """Return the root mean squared error of the protocol that the variables describe."""
-        return self.built(variables).rmse
+        return self.error_of(self.built(variables))
 
     def residuals(self, variables: Variables) -> dict[str, float]:
         """Return by how much messages, bits, local epsilon and a delta that must be 0 exceed their limits."""
@@ -217,7 +228,7 @@ class Choosing:
         return {"messages": messages, "bits": bits, "local_epsilon": local, "delta": delta}
 
     def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
-        """Return the protocol's own certificates, those of what was asked for, and optimality."""
+        """Return the protocol's own certificates, those of what was asked for, and a claimed optimum."""
         protocol, case = self.built(solution.variables), self.case
         found: list[Certificate] = list(protocol.certificates())
         figures: dict[str, Any]
@@ -235,11 +246,13 @@ class Choosing:
             local = protocol.local_epsilon
             figures = {"local_epsilon": local, "allowed": case.local_cap}
             found.append(Certificate("local_privacy", local <= case.local_cap, True, figures))
-        best = [item.rmse for item in self.candidates().values() if isinstance(item, Protocol)]
+        if solution.status != "optimal":
+            return tuple(found)
+        best = [self.error_of(item) for item in self.candidates().values() if isinstance(item, Protocol)]
         least = min(best, default=math.nan)
         note = f"least error of the {len(best)} protocol(s) that fit, each with its calibrated noise"
         figures = {"candidates": len(best), "least": least}
-        found.append(Certificate("optimality", protocol.rmse <= least, False, figures, {}, note))
+        found.append(Certificate("optimality", self.error_of(protocol) <= least, False, figures, {}, note))
         return tuple(found)
 
 
@@ -266,17 +279,49 @@ def figures_of(problem: Choosing, solution: Candidate, rivals: Mapping[str, floa
     """Return the quantities of a solution: its own figures, and how it compares with errors of others."""
     protocol = problem.built(solution.variables)
     found: dict[str, Any] = {
-        "messages": protocol.mean_messages,
+        "messages": problem.messages_of(protocol),
         "most_messages": protocol.most_messages,
-        "bits": protocol.mean_messages * protocol.message_bits,
+        "bits": problem.messages_of(protocol) * protocol.message_bits,
         "most_bits": most_bits(protocol),
         "local_epsilon": protocol.local_epsilon,
         "least_delta": protocol.least_delta,
         **rivals,
     }
     for name, error in rivals.items():
-        found[f"over_{name.removesuffix('_rmse')}"] = solution.value / error
+        found[f"over_{name.removesuffix('_rmse')}"] = multiple(solution.value, error)
+    for name, item in fitting(problem, protocol).items():
+        found[f"over_{name}"] = multiple(solution.value, problem.error_of(item))
     return found
+
+
+def multiple(error: float, other: float) -> float:
+    """Return an error as a multiple of another one, which may be infinite or 0.
+
+    Examples
+    --------
+    >>> multiple(3.0, 2.0), multiple(3.0, float("inf")), multiple(3.0, 0.0), multiple(0.0, 0.0)
+    (1.5, 0.0, inf, 1.0)
+    """
+    if other == 0.0:
+        return 1.0 if error == 0.0 else math.inf
+    return error / other
+
+
+def fitting(problem: Choosing, protocol: Protocol) -> dict[str, Protocol]:
+    """Return the kinds to compare a protocol with, those that are asked for and fit.
+
+    One with the constants of its paper is compared with such ones, and with those that have no other noise;
+    one with exact noise is compared with all.
+    """
+    asked = {kind.name: kind for kind in problem.asked}
+    printed = {name for name in asked if f"{name}-published" in {kind.name for kind in problem.kinds}}
+    found = {}
+    for kind in problem.kinds:
+        if kind.name.removesuffix("-published") not in asked:
+            continue
+        if kind.name not in printed or protocol.calibration == "exact":
+            found[kind.name] = fitted(kind, problem.case)
+    return {name: item for name, item in found.items() if isinstance(item, Protocol)}
 
 
 def nothing_fits(problem: Choosing) -> Reason | None:
@@ -293,11 +338,11 @@ def best_of(problem: Choosing) -> Outcome:
     if reason is not None:
         return Outcome(status="infeasible", solver="enumeration", message=reason)
     fits = [item for item in problem.candidates().values() if isinstance(item, Protocol)]
-    chosen = min(fits, key=lambda protocol: protocol.rmse)
+    chosen = min(fits, key=problem.error_of)
     return Outcome(
         status="optimal",
         variables=variables_of(chosen),
-        bound=chosen.rmse,
+        bound=problem.error_of(chosen),
         bound_source=f"the least of {len(fits)} protocol(s), each with its calibrated noise",
         solver="enumeration",
         notes=notes_of(chosen),
@@ -324,10 +369,10 @@ def why_not(problem: Choosing, kind: Kind) -> Reason | None:
         return f"the protocol is to be {problem.protocol}"
     if problem.protocol == BEST and kind.by_name:
         return "its shufflers have to add messages, not only to mix; ask for it by its name"
-    if nothing_fits(problem) is not None:
-        return None
     found = fitted(kind, problem.case)
-    return None if isinstance(found, Protocol) else found
+    if isinstance(found, Protocol) or nothing_fits(problem) is not None:
+        return None
+    return found
 
 
 def kind_of(kinds: Sequence[Kind], name: str) -> Kind:

@@ -6,14 +6,16 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from mechdesign.core.problem import Candidate, Problem, Sense
+from mechdesign.core.validation import in_range
 from mechdesign.mechanisms.shuffle import Protocol
+from mechdesign.mechanisms.shuffle.counts import CountProtocol
 from mechdesign.problems.shuffle.candidates import Choosing
 from mechdesign.problems.shuffle.counting.kinds import KINDS
 
 
 @dataclass(frozen=True, repr=False)
 class ShuffleCounting(Choosing, Problem[Protocol]):
-    r"""The protocol that counts ones with the least error, at its worst over all data.
+    r"""The protocol that counts ones with the least error, at its worst or with a known share of ones.
 
     ::
 
@@ -45,6 +47,8 @@ class ShuffleCounting(Choosing, Problem[Protocol]):
     pure : bool
         Whether delta has to be 0: only protocols with a proof for that, such as randomized response that is
         private by itself. ``delta`` is then not used up.
+    ones : float, optional
+        The share of users who hold 1, where it is known: the error is then that for such data.
 
     Notes
     -----
@@ -76,9 +80,24 @@ class ShuffleCounting(Choosing, Problem[Protocol]):
     local_cap: float | None = None
     max_bits: int | None = None
     pure: bool = False
+    ones: float | None = None
 
     def __post_init__(self) -> None:
+        if self.ones is not None:
+            object.__setattr__(self, "ones", in_range("ones", self.ones, 0.0, 1.0))
         self.check_common()
+
+    def error_of(self, protocol: Protocol) -> float:
+        """Return the error at its worst over all data, or with so many ones."""
+        if self.ones is None or not isinstance(protocol, CountProtocol):
+            return protocol.rmse
+        return protocol.rmse_at(self.ones)
+
+    def messages_of(self, protocol: Protocol) -> float:
+        """Return the expected messages of a user, at their largest or with so many ones."""
+        if self.ones is None or not isinstance(protocol, CountProtocol):
+            return protocol.mean_messages
+        return protocol.messages_at(self.ones)
 
     def mechanism(self, solution: Candidate) -> Protocol:
         """Return the protocol that runs, or refuse it where its privacy is not proven."""
