@@ -78,7 +78,7 @@ class CntSGM(CountProtocol):
         return self.noise.least_delta
 
     is_computed = False
-    proof = "discrete Laplace noise; theorem of split-mix and total variation of the tables, rounded up"
+    proof = "discrete Laplace noise; theorem of split-mix and total variation of the tables"
     witness: ClassVar[Mapping[str, Any]] = {
         "neighbours": "one user's bit is 1 or 0",
         "event": "a noisy count of at least the true one",

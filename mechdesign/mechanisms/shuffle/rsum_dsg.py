@@ -71,7 +71,7 @@ class RSumDSG(SumProtocol):
         return self.noise.least_delta
 
     is_computed = False
-    proof = "discrete Laplace noise; theorem of split-mix and total variation of the tables, rounded up"
+    proof = "discrete Laplace noise; theorem of split-mix and total variation of the tables"
 
     @property
     def rmse(self) -> float:
