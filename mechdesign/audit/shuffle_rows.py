@@ -1,8 +1,9 @@
 r"""One unit hidden in each of several rows of counts at once: the divergence of independent fair coins.
 
-In every row a user's own message stands for one of two values, and each of T further messages is with chance
-c a fair coin between the two. With s coins in a row and j messages for the first value the likelihood ratio is
-j / (s + 1 - j). The ratios of rows multiply: their logarithms are rounded up to a lattice and convolved.
+In every row a user's own message stands for one of two values, and each of T further messages is with
+chance c a fair coin between the two. With s coins in a row and j messages for the first value the likelihood
+ratio is j / (s + 1 - j). The ratios of rows multiply: their logarithms are rounded up to a lattice, and
+convolved.
 """
 
 from __future__ import annotations

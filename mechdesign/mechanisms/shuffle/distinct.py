@@ -121,7 +121,9 @@ class DistinctParity(HistogramProtocol):
         distance = 2 * parity_distance(self.promise.honest_users, self.shares)
         return min(1.0, float_up((1 + exp_upper(self.promise.epsilon)) * distance))
 
-    proof = "parities private by themselves; the distance of the mixed shares from what they say, in fractions"
+    proof = (
+        "parities private by themselves; the distance of the mixed shares from what they say, in fractions"
+    )
 
     @cached_property
     def _odd(self) -> float:
@@ -178,14 +180,14 @@ class DistinctParity(HistogramProtocol):
             parts.append((names + shares.reshape(len(part), -1)).reshape(-1, 1))
         return np.concatenate(parts)
 
-    def estimate_of(self, sums: NDArray[np.int64], messages: int) -> TotalEstimate:  # type: ignore[override]
+    def estimate_of(self, sums: NDArray[np.int64], messages: int) -> TotalEstimate:
         """Return the number of categories that the odd parities speak for."""
         size, users = self.labels.size, self.promise.users
         wrong = np.flatnonzero(sums[size:] != users * self.shares)
         if len(wrong):
             raise DataError(
-                f"messages: category {int(wrong[0])} has {int(sums[size + wrong[0]])} shares, and {users} users "
-                f"send {self.shares} each; give those of all users"
+                f"messages: category {int(wrong[0])} has {int(sums[size + wrong[0]])} shares, and {users} "
+                f"users send {self.shares} each; give those of all users"
             )
         value = (int((sums[:size] % 2).sum()) - size * self._odd) / (0.5 - self._odd)
         held = np.array([min(max(value, 0.0), float(min(size, users)))])

@@ -73,7 +73,8 @@ class RangeEstimate:
         return value - down, value + up
 
     def __repr__(self) -> str:
-        return f"RangeEstimate({len(self.names)} categories, {self.users} users, +- {self.node_error:.3g} a part)"
+        sizes = f"{len(self.names)} categories, {self.users} users"
+        return f"RangeEstimate({sizes}, +- {self.node_error:.3g} a part)"
 
     def __str__(self) -> str:
         value, error = self.cumulative()

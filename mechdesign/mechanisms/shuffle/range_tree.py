@@ -127,9 +127,7 @@ class RangeTree(RowsProtocol):
             return TotalEstimate("count", value, error, self.promise.users, found.messages)
 
         summary = "how many users hold a category from the first to the last one"
-        count = Operation(
-            "count", summary, analyze.takes, (), run, (FIRST, LAST, UNMARKED), several=True
-        )
+        count = Operation("count", summary, analyze.takes, (), run, (FIRST, LAST, UNMARKED), several=True)
         return encode, shuffle, analyze, count
 
     def _place(self, text: str | None, name: str) -> int:

@@ -1,4 +1,4 @@
-"""What protocols of several rows of counters have in common: one own message in each, among uniform dummies."""
+"""What protocols of several rows of counters have in common: an own message in each, among dummies."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ class RowsProtocol(HistogramProtocol):
         for row, count in enumerate(np.add.reduceat(sums, self.starts).tolist()):
             if count < self.promise.users:
                 raise DataError(
-                    f"messages: row {row} has {count}, and {self.promise.users} users send at least one each; "
+                    f"messages: row {row} has {count}, and {self.promise.users} users send more; "
                     "give those of all users"
                 )
 

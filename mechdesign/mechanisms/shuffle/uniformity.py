@@ -151,7 +151,7 @@ class UniformityDump(HistDump):
         return {**super().setting(), "error": self.error}
 
     @cached_property
-    def rmse(self) -> float:  # type: ignore[override]
+    def rmse(self) -> float:
         """What its problem minimises: the least total variation distance that is sure to be found."""
         return found_distance(self.promise.users, self.labels.size, self._most_dummies, self.error)
 
@@ -165,12 +165,10 @@ class UniformityDump(HistDump):
     def forecast(self, users: int | None = None) -> Forecast:
         """Return the distance that is found, or that there is none."""
         reason = "even a single category for all may be missed; give more users, or a larger epsilon"
-        return DistanceForecast(
-            self.quantity, self.promise.users, self.rmse <= 1.0, self.rmse, reason=reason
-        )
+        return DistanceForecast(self.quantity, self.promise.users, self.rmse <= 1.0, self.rmse, reason=reason)
 
-    def estimate_of(self, sums: NDArray[np.int64], messages: int) -> UniformityVerdict:  # type: ignore[override]
-        """Return whether there are too many collisions."""
+    def estimate_of(self, sums: NDArray[np.int64], messages: int) -> Any:
+        """Return the verdict: whether there are too many collisions."""
         collisions = sum(count * (count - 1) // 2 for count in sums.tolist())
         expected, variance = collision_moments(messages, self.labels.size)
         excess = max(0.0, collisions - expected)
@@ -202,7 +200,8 @@ def found_distance(users: int, categories: int, dummies: int, error: float) -> f
     """Return the least distance from uniform that is found with chance 1 - error; infinite beyond 1.
 
     With a distance a the excess e = sum p^2 - 1/d is at least 4 a^2 / d (Cauchy and Schwarz), and the
-    variance of the collisions at most n^2 (1/d + e) / 2 + n^3 (e/d + e^(3/2)) + n m / d + m n^2 e / d + m^2 / (2 d).
+    variance of the collisions at most
+    n^2 (1/d + e) / 2 + n^3 (e/d + e^(3/2)) + n m / d + m n^2 e / d + m^2 / (2 d).
 
     Parameters
     ----------

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, ClassVar
 
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.method import Outcome
 from mechdesign.core.numbers import shown
 from mechdesign.core.problem import Candidate, Variables
 from mechdesign.core.validation import choice, integer, privacy_epsilon
 from mechdesign.mechanisms.shuffle import OutOfReachError, Promise, Protocol
 
 BEST = "best"
+
+FOR_PURE = "it is for delta 0, which costs error"
+
+NOT_PURE = "its delta is not 0; leave out pure"
 
 Reason = str
 
@@ -36,6 +39,8 @@ class Case:
         Categories of a histogram, steps of a sum; 0 where there is none.
     labels : tuple of str or None
         Names of the categories.
+    error : float
+        The chance of a wrong answer of a test; 0 where nothing is tested.
     """
 
     promise: Promise
@@ -43,6 +48,7 @@ class Case:
     local_cap: float | None = None
     size: int = 0
     labels: tuple[str, ...] | None = None
+    error: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -61,8 +67,8 @@ class Kind:
         Whether a user's messages are private by themselves.
     flexible : bool
         Whether its noise depends on how many messages are allowed.
-    by_name : bool
-        Whether it is a candidate only when it is asked for, because it trusts somebody with more than mixing.
+    by_name : str
+        Why it is a candidate only when it is asked for; empty when it always is one.
     """
 
     name: str
@@ -71,7 +77,7 @@ class Kind:
     summary: str
     local: bool = False
     flexible: bool = False
-    by_name: bool = False
+    by_name: str = ""
 
     @property
     def is_published(self) -> bool:
@@ -127,6 +133,8 @@ class Choosing:
         if values["max_messages"] is not None:
             most = integer("max_messages", values["max_messages"], 1, largest_messages)
             object.__setattr__(self, "max_messages", most)
+        if "pure" in values and not isinstance(values["pure"], bool):
+            raise ParameterError(f"pure: expected true or false, got {shown(values['pure'])}")
         if values.get("local_cap") is not None:
             cap = privacy_epsilon(values["local_cap"], "local_cap")
             if not 2.0**-20 <= cap <= 40.0:
@@ -134,17 +142,27 @@ class Choosing:
             object.__setattr__(self, "local_cap", cap)
 
     @property
+    def wants_pure(self) -> bool:
+        """Whether delta is to be 0."""
+        return bool(vars(self).get("pure", False))
+
+    @property
     def case(self) -> Case:
         """What protocols have to fit."""
         values = vars(self)
         size = values.get("categories") or values.get("precision") or 0
         labels = values.get("labels")
-        return Case(values["_promise"], values["max_messages"], values.get("local_cap"), size, labels)
+        cap, error = values.get("local_cap"), values.get("error") or 0.0
+        return Case(values["_promise"], values["max_messages"], cap, size, labels, error)
 
     def candidates(self) -> dict[str, Protocol | Reason]:
         """Return for each kind that is asked for its protocol, or why there is none."""
         wanted = [kind for kind in self.kinds if not kind.is_published]
-        if self.protocol == BEST:
+        if self.wants_pure:
+            wanted = [kind for kind in wanted if kind.protocol.is_pure and self.protocol in (BEST, kind.name)]
+            if not wanted:
+                return {self.protocol: NOT_PURE}
+        elif self.protocol == BEST:
             wanted = [kind for kind in wanted if not kind.by_name]
         else:
             wanted = [kind for kind in wanted if kind.name == self.protocol]
@@ -164,6 +182,10 @@ class Choosing:
     def setting(self) -> dict[str, Any]:
         """What the problem says of people's values; it is no variable."""
         return {}
+
+    def mechanism(self, solution: Candidate) -> Protocol:
+        """Return the protocol that runs, or refuse it where its privacy is not proven."""
+        return self.built(solution.variables).require()
 
     # Judging candidates
 
@@ -234,59 +256,3 @@ def figures_of(problem: Choosing, solution: Candidate, rivals: Mapping[str, floa
     for name, error in rivals.items():
         found[f"over_{name.removesuffix('_rmse')}"] = solution.value / error
     return found
-
-
-def nothing_fits(problem: Choosing) -> Reason | None:
-    """Return why none of the protocols asked for fits, if so."""
-    found = problem.candidates()
-    if any(isinstance(item, Protocol) for item in found.values()):
-        return None
-    return "; ".join(f"{name}: {reason}" for name, reason in found.items())
-
-
-def best_of(problem: Choosing) -> Outcome:
-    """Return the protocol of least error of all that fit."""
-    reason = nothing_fits(problem)
-    if reason is not None:
-        return Outcome(status="infeasible", solver="enumeration", message=reason)
-    fits = [item for item in problem.candidates().values() if isinstance(item, Protocol)]
-    chosen = min(fits, key=lambda protocol: protocol.rmse)
-    return Outcome(
-        status="optimal",
-        variables=variables_of(chosen),
-        bound=chosen.rmse,
-        bound_source=f"the least of {len(fits)} protocol(s), each with its calibrated noise",
-        solver="enumeration",
-        notes=notes_of(chosen),
-    )
-
-
-def single(problem: Choosing, kind: Kind) -> Outcome:
-    """Return one kind of protocol; it claims no optimum among the others."""
-    found = fitted(kind, problem.case)
-    if not isinstance(found, Protocol):
-        return Outcome(status="infeasible", solver="calibration", message=found)
-    return Outcome(
-        status="feasible",
-        variables=variables_of(found),
-        solver="constants" if kind.is_published else "bisection",
-        notes=notes_of(found),
-    )
-
-
-def why_not(problem: Choosing, kind: Kind) -> Reason | None:
-    """Return why a kind does not apply where others do, if so."""
-    protocol = kind.name.removesuffix("-published")
-    if problem.protocol not in (BEST, protocol):
-        return f"the protocol is to be {problem.protocol}"
-    if problem.protocol == BEST and kind.by_name:
-        return "its shufflers have to add messages, not only to mix; ask for it by its name"
-    if nothing_fits(problem) is not None:
-        return None
-    found = fitted(kind, problem.case)
-    return None if isinstance(found, Protocol) else found
-
-
-def kind_of(kinds: Sequence[Kind], name: str) -> Kind:
-    """Return the kind of this name."""
-    return next(kind for kind in kinds if kind.name == name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from mechdesign.core.problem import Candidate, Problem, Sense
+from mechdesign.core.problem import Problem, Sense
 from mechdesign.mechanisms.shuffle import Protocol
 from mechdesign.problems.shuffle.candidates import Choosing
 from mechdesign.problems.shuffle.counting.kinds import KINDS
@@ -31,7 +31,7 @@ class ShuffleCounting(Choosing, Problem[Protocol]):
     delta : float
         From 1e-30 to below 1.
     protocol : str
-        ``"best"``, ``"cnt-rr"``, ``"cnt-2m"``, ``"cnt-bn"`` or ``"cnt-sgm"``.
+        ``"best"``, ``"cnt-rr"``, ``"cnt-2m"``, ``"cnt-bn"``, ``"cnt-sgm"`` or ``"cnt-pure"``.
     max_messages : int, optional
         The most messages that a user may send.
     honest : float
@@ -39,6 +39,8 @@ class ShuffleCounting(Choosing, Problem[Protocol]):
         that when all do.
     local_cap : float, optional
         The largest epsilon of a user's messages before they are shuffled.
+    pure : bool
+        Whether delta is to be 0; then the protocol is ``cnt-pure``.
 
     Notes
     -----
@@ -67,10 +69,7 @@ class ShuffleCounting(Choosing, Problem[Protocol]):
     max_messages: int | None = None
     honest: float = 1.0
     local_cap: float | None = None
+    pure: bool = False
 
     def __post_init__(self) -> None:
         self.check_common()
-
-    def mechanism(self, solution: Candidate) -> Protocol:
-        """Return the protocol that runs, or refuse it where its privacy is not proven."""
-        return self.built(solution.variables).require()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from mechdesign.core.problem import Candidate, Problem, Sense
+from mechdesign.core.problem import Problem, Sense
 from mechdesign.core.validation import integer
 from mechdesign.mechanisms.shuffle import Protocol
 from mechdesign.mechanisms.shuffle.sums import MOST_STEPS
@@ -33,7 +33,7 @@ class ShuffleSum(Choosing, Problem[Protocol]):
     delta : float
         From 1e-30 to below 1.
     protocol : str
-        ``"best"``, ``"rsum-kr"``, ``"rsum-rm"``, ``"rsum-rr"`` or ``"rsum-dsg"``.
+        ``"best"``, ``"rsum-kr"``, ``"rsum-rm"``, ``"rsum-rr"``, ``"rsum-dsg"`` or ``"rsum-pure"``.
     precision : int, optional
         The steps from 0 to 1 to which numbers are rounded; chosen for each protocol where it is left out.
     max_messages : int, optional
@@ -41,6 +41,8 @@ class ShuffleSum(Choosing, Problem[Protocol]):
     honest : float
         In (0, 1]: the fraction of users who follow the protocol, whatever the others do. The error is
         that when all do.
+    pure : bool
+        Whether delta is to be 0; then the protocol is ``rsum-pure``.
 
     Notes
     -----
@@ -66,12 +68,9 @@ class ShuffleSum(Choosing, Problem[Protocol]):
     precision: int | None = None
     max_messages: int | None = None
     honest: float = 1.0
+    pure: bool = False
 
     def __post_init__(self) -> None:
         if self.precision is not None:
             object.__setattr__(self, "precision", integer("precision", self.precision, 1, MOST_STEPS))
         self.check_common()
-
-    def mechanism(self, solution: Candidate) -> Protocol:
-        """Return the protocol that runs, or refuse it where its privacy is not proven."""
-        return self.built(solution.variables).require()
