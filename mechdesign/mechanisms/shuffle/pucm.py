@@ -109,7 +109,7 @@ class PUCM(RowsProtocol):
         noise = 90.0 * rows**2 * math.log(2.0 * rows / promise.delta) / promise.epsilon**2
         share = noise / promise.honest_users
         if share >= 1.0:
-            least = math.ceil(noise / promise.honest) + 1
+            least = math.floor((noise + (promise.honest < 1.0)) / promise.honest) + 1
             raise OutOfReachError(f"its theorem is for at least {least} users; give so many")
         trials = math.ceil(share * shape["buckets"])
         most = MOST_TRIALS if max_messages is None else min(MOST_TRIALS, max_messages // rows - 1)
