@@ -121,7 +121,9 @@ def test_count_min_has_the_error_that_is_stated_where_no_buckets_collide():
     assert collision(protocol.family.prime, protocol.family.buckets) == 0
     counts = np.array([1500, 300, 199, 1, 0, 0, 0])
     values = np.repeat(np.arange(7), counts)
-    errors = np.array([protocol.analyze(protocol.encode(values, rng=rng)).value for _ in range(runs)]) - counts
+    errors = (
+        np.array([protocol.analyze(protocol.encode(values, rng=rng)).value for _ in range(runs)]) - counts
+    )
     assert np.abs(errors.mean(axis=0)).max() <= 5 * protocol.rmse / math.sqrt(runs)
     assert np.mean(errors**2) == pytest.approx(protocol.rmse**2, rel=5 * math.sqrt(3 / (7 * runs)))
 

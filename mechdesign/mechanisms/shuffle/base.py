@@ -232,14 +232,16 @@ class Protocol(Mechanism):
 
     # What it promises
 
-    is_computed: ClassVar[bool] = True
-    """Whether the divergence is computed here as a whole; False where a theorem of others is believed."""
-
     is_pure: ClassVar[bool] = False
     """Whether the promise is kept with delta 0."""
 
     is_rational: ClassVar[bool] = False
     """Whether it is computed in fractions alone; else sums of doubles, rounded outward, are the proof."""
+
+    @property
+    def is_computed(self) -> bool:
+        """Whether the divergence is computed here as a whole; False where a theorem of others is believed."""
+        return True
 
     @cached_property
     def _privacy(self) -> Certificate:

@@ -89,9 +89,7 @@ class CntPURE(CountProtocol):
         ratio = max(1, math.ceil(TOTAL / exp_lower(promise.epsilon)))
         made = partial(cls, promise, "exact", length, ratio=min(ratio, TOTAL))
         crowd = made(noise=MOST_NOISE).crowd
-        noise = least_passing(
-            lambda weight: made(noise=weight).holds, TOTAL // (64 * crowd), MOST_NOISE, 6
-        )
+        noise = least_passing(lambda weight: made(noise=weight).holds, TOTAL // (64 * crowd), MOST_NOISE, 6)
         if noise is None:
             raise OutOfReachError(
                 f"{length} messages of each of {promise.honest_users} users hide nobody with delta 0; give "
