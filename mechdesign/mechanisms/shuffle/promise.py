@@ -66,7 +66,7 @@ class Promise:
 
     @property
     def honest_users(self) -> int:
-        """The users whose noise counts: honest N, rounded up, since at least that fraction follows the protocol.
+        """The users whose noise counts: honest N, rounded up, as at least that fraction follows it.
 
         A decimal such as 0.7 is a double a little below or above; the smaller of both counts.
         """

@@ -1,8 +1,8 @@
 """Secure sums by split-mix: every user's number as uniform shares that sum to it, all shares mixed.
 
-Two bounds tell how little the shares say beside their sum: one is proven (docs/families/shuffle_protocols.md),
-the other one is cited. Theorem (Balle, Bell, Gascon, Nissim 2020): among n >= 19 users with m >= 3 shares each
-in Z_q, the mixed shares of two inputs with the same sum are within 2^-s in total variation, where
+Two bounds tell how little the shares say beside their sum: one is proven in the family's documentation, the
+other one is cited. Theorem (Balle, Bell, Gascon, Nissim 2020): among n >= 19 users with m >= 3 shares each in
+Z_q, the mixed shares of two inputs with the same sum are within 2^-s in total variation, where
 s = ((m - 1) (log2 n - log2 e) - log2 q) / 2: but for that, the mixed shares say what their sum says.
 """
 
