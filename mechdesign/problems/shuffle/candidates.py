@@ -183,10 +183,6 @@ class Choosing:
         """What the problem says of people's values; it is no variable."""
         return {}
 
-    def mechanism(self, solution: Candidate) -> Protocol:
-        """Return the protocol that runs, or refuse it where its privacy is not proven."""
-        return self.built(solution.variables).require()
-
     # Judging candidates
 
     def objective(self, variables: Variables) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from mechdesign.core.problem import Problem, Sense
+from mechdesign.core.problem import Candidate, Problem, Sense
 from mechdesign.mechanisms.shuffle import Protocol
 from mechdesign.problems.shuffle.candidates import Choosing
 from mechdesign.problems.shuffle.counting.kinds import KINDS
@@ -73,3 +73,7 @@ class ShuffleCounting(Choosing, Problem[Protocol]):
 
     def __post_init__(self) -> None:
         self.check_common()
+
+    def mechanism(self, solution: Candidate) -> Protocol:
+        """Return the protocol that runs, or refuse it where its privacy is not proven."""
+        return self.built(solution.variables).require()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from mechdesign.core.problem import Problem, Sense
+from mechdesign.core.problem import Candidate, Problem, Sense
 from mechdesign.core.validation import in_range
 from mechdesign.mechanisms.shuffle import Protocol
 from mechdesign.mechanisms.shuffle.uniformity import ERROR
@@ -86,3 +86,7 @@ class ShuffleUniformity(Categorised, Problem[Protocol]):
     def setting(self) -> dict[str, Any]:
         """Return the categories, their names, and the chance of a wrong answer."""
         return {**super().setting, "error": self.error}
+
+    def mechanism(self, solution: Candidate) -> Protocol:
+        """Return the protocol that runs, or refuse it where its privacy is not proven."""
+        return self.built(solution.variables).require()
