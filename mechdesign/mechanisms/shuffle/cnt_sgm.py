@@ -39,7 +39,7 @@ class CntSGM(CountProtocol):
     --------
     >>> protocol = CntSGM.calibrated(Promise(1_000_000, 0.9, 1e-6))
     >>> round(protocol.rmse, 2), protocol.shares
-    (1.52, 5)
+    (1.52, 6)
     """
 
     type: ClassVar[str] = "cnt-sgm"

@@ -55,7 +55,7 @@ class PUCM(RowsProtocol):
     --------
     >>> protocol = PUCM.calibrated(Promise(100_000, 1.0, 1e-6), 1024)
     >>> protocol.rows, protocol.sizes[0], round(protocol.rmse, 1), round(protocol.mean_messages, 1)
-    (8, 1031, 11.5, 37.0)
+    (8, 1031, 10.1, 32.0)
     """
 
     type: ClassVar[str] = "pucm"
