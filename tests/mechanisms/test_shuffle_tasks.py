@@ -197,6 +197,11 @@ def test_more_users_and_more_epsilon_find_smaller_distances():
     assert md.solve(md.ShuffleUniformity(50_000, 50, 0.5, 1e-6)).value < 0.5 * base
     assert md.solve(md.ShuffleUniformity(5000, 50, 0.5, 1e-6, error=0.2)).value < base
     assert found_distance(10, 50, 100, 0.05) == math.inf
+    lost = md.solve(md.ShuffleUniformity(30, 50, 0.5, 1e-6))
+    assert lost.status == "infeasible"
+    assert "no distance from uniform is sure to be found" in lost.message
+    with pytest.raises(ParameterError, match=r"error: 4\.94066e-324 is outside"):
+        md.ShuffleUniformity(5000, 50, 0.5, 1e-6, error=5e-324)
     with pytest.raises(ParameterError, match=r"error: 0\.5 is outside"):
         md.ShuffleUniformity(5000, 50, 0.5, 1e-6, error=0.5)
 

@@ -14,10 +14,13 @@ from numpy.typing import NDArray
 from mechdesign.core.forecast import Forecast
 from mechdesign.core.validation import in_range
 from mechdesign.mechanisms.shuffle.hist_dump import HistDump, fewest_dummies
-from mechdesign.mechanisms.shuffle.promise import Promise
+from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise
 
 ERROR = 0.05
 """The chance of either wrong answer, where none is given."""
+
+LEAST_ERROR = 1e-9
+"""Smaller chances are refused: no number of users that is allowed here would do."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -102,7 +105,8 @@ class UniformityDump(HistDump):
     promise, calibration, categories, labels, trials, dummy
         As in :class:`HistDump`.
     error : float
-        In (0, 1/2): the largest chance to reject uniform categories, and to miss the distance stated.
+        From 1e-9 to below 1/2: the largest chance to reject uniform categories, and to miss the distance
+        that is stated.
 
     Notes
     -----
@@ -131,7 +135,7 @@ class UniformityDump(HistDump):
         error: float = ERROR,
     ) -> None:
         super().__init__(promise, calibration, categories, labels, trials=trials, dummy=dummy)
-        self.error = in_range("error", error, 0.0, 0.5, low_open=True, high_open=True)
+        self.error = in_range("error", error, LEAST_ERROR, 0.5, high_open=True)
 
     @classmethod
     def calibrated(
@@ -144,7 +148,13 @@ class UniformityDump(HistDump):
     ) -> Self:
         """Return the one with about the fewest dummies whose divergence is proven to be small enough."""
         made = partial(cls, promise, "exact", categories, labels, error=error)
-        return made(**fewest_dummies(made, promise, max_messages))
+        found = made(**fewest_dummies(made, promise, max_messages))
+        if found.rmse > 1.0:
+            raise OutOfReachError(
+                "no distance from uniform is sure to be found; give more users, a larger epsilon or a larger "
+                "error"
+            )
+        return found
 
     def setting(self) -> dict[str, Any]:
         """Return the categories, their names, and the chance of a wrong answer."""

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from mechdesign.core.problem import Candidate, Problem, Sense
 from mechdesign.core.validation import in_range
 from mechdesign.mechanisms.shuffle import Protocol
-from mechdesign.mechanisms.shuffle.uniformity import ERROR
+from mechdesign.mechanisms.shuffle.uniformity import ERROR, LEAST_ERROR
 from mechdesign.problems.shuffle.categorised import Categorised
 from mechdesign.problems.shuffle.uniformity.kinds import KINDS
 
@@ -45,7 +45,7 @@ class ShuffleUniformity(Categorised, Problem[Protocol]):
     labels : sequence of str, optional
         Names of the categories.
     error : float
-        In (0, 1/2): the largest chance to reject uniform categories, and to miss that distance.
+        From 1e-9 to below 1/2: the largest chance to reject uniform categories, and to miss that distance.
 
     Notes
     -----
@@ -78,7 +78,7 @@ class ShuffleUniformity(Categorised, Problem[Protocol]):
     error: float = ERROR
 
     def __post_init__(self) -> None:
-        error = in_range("error", self.error, 0.0, 0.5, low_open=True, high_open=True)
+        error = in_range("error", self.error, LEAST_ERROR, 0.5, high_open=True)
         object.__setattr__(self, "error", error)
         self.check_categories()
 
