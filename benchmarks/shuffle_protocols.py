@@ -11,15 +11,18 @@ import numpy as np
 from mechdesign.core.text import table
 from mechdesign.mechanisms.shuffle import (
     PRHR,
+    PUCM,
     SOLH,
     Cnt2M,
     CntBN,
+    CntPURE,
     CntRR,
     CntSGM,
     HistDump,
     HistKR,
     Promise,
     Protocol,
+    RangeTree,
     RSumDSG,
     RSumKR,
 )
@@ -37,6 +40,9 @@ CASES: tuple[tuple[str, int, Make], ...] = (
     ("hist-dump, d = 1024", 1_000_000, lambda promise: HistDump.calibrated(promise, 1024)),
     ("solh, d = 1024", 1_000_000, lambda promise: SOLH.calibrated(promise, 1024)),
     ("prhr, d = 1024", 100_000, lambda promise: PRHR.calibrated(promise, 1024)),
+    ("pucm, d = 1024", 100_000, lambda promise: PUCM.calibrated(promise, 1024)),
+    ("range-tree, d = 1024", 100_000, lambda promise: RangeTree.calibrated(promise, 1024)),
+    ("cnt-pure", 100_000, CntPURE.calibrated),
     ("rsum-kr", 1_000_000, RSumKR.calibrated),
     ("rsum-dsg", 1_000_000, RSumDSG.calibrated),
 )

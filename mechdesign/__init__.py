@@ -47,9 +47,12 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares these with w
     from mechdesign.problems.shuffle import (
         ShuffleAmplification,
         ShuffleCounting,
+        ShuffleDistinct,
         ShuffleHistogram,
         ShuffleLocalBudget,
+        ShuffleRange,
         ShuffleSum,
+        ShuffleUniformity,
         shuffled,
     )
     from mechdesign.problems.spectrum import SpectrumChannel, SpectrumPrimary, SpectrumSecondary
@@ -84,9 +87,12 @@ __all__ = [
     "RandomizedResponse",
     "ShuffleAmplification",
     "ShuffleCounting",
+    "ShuffleDistinct",
     "ShuffleHistogram",
     "ShuffleLocalBudget",
+    "ShuffleRange",
     "ShuffleSum",
+    "ShuffleUniformity",
     "Solution",
     "SpectrumChannel",
     "SpectrumPrimary",

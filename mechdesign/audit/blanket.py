@@ -114,6 +114,23 @@ def crowd_divergence(
     """
     if _alone(own, other, epsilon):
         return 0.0
+    coins, shares, tail = coin_groups(crowds)
+    exponential, a, b = float_down(exp_lower(epsilon)), float(own), float(other)
+    total = 0.0
+    for count, share in zip(coins, shares, strict=True):
+        total += share * _among(count, a, b, exponential)
+    return min(1.0, total * (1.0 + (len(coins) + 4) * UNIT) + tail)
+
+
+def coin_groups(crowds: tuple[tuple[int, Fraction], ...]) -> tuple[list[int], list[float], float]:
+    """Return the least number of coins of each group of numbers, its chance rounded up, and what is missing.
+
+    Examples
+    --------
+    >>> coins, shares, _ = coin_groups(((2, Fraction(1, 2)),))
+    >>> coins, [round(share, 12) for share in shares]
+    ([0, 1, 2], [0.25, 0.5, 0.25])
+    """
     number = Mass(0, np.ones(1))
     for trials, chance in crowds:
         number = number.convolved(binomial(trials, chance))
@@ -122,11 +139,7 @@ def crowd_divergence(
     starts = _starts(number, mean, math.sqrt(variance))
     longest = int(np.diff(np.append(starts, len(number.mass))).max())
     shares = np.add.reduceat(number.upper(), starts) * (1.0 + (longest + 2) * UNIT)
-    exponential, a, b = float_down(exp_lower(epsilon)), float(own), float(other)
-    total = 0.0
-    for start, share in zip(starts.tolist(), shares.tolist(), strict=True):
-        total += share * _among(number.low + start, a, b, exponential)
-    return min(1.0, total * (1.0 + (len(starts) + 4) * UNIT) + number.tail)
+    return (number.low + starts).tolist(), shares.tolist(), number.tail
 
 
 @lru_cache(maxsize=1024)

@@ -19,6 +19,7 @@ from mechdesign.mechanisms.shuffle.cnt_sgm import visible_noise_delta
 from mechdesign.mechanisms.shuffle.draws import Table
 from mechdesign.mechanisms.shuffle.polya import WHOLE, polya_table
 from mechdesign.mechanisms.shuffle.split_mix import mixing_distance, split
+from mechdesign.problems.shuffle.parameters import honest_users
 from tests.support.protocols import law_of, made, worst_divergence
 
 PROMISE = Promise(2000, 1.0, 1e-6)
@@ -67,7 +68,7 @@ def test_only_honest_users_hide_anybody(honest):
     """Of ten users: what the others send may be known, and is left out of the count."""
     share = Fraction(1, 4)
     promise = Promise(10, 0.5, 0.5, honest / 10)
-    assert promise.honest_users in (honest, honest - 1)  # 0.3 is a double below three tenths
+    assert promise.honest_users == honest  # 0.3 is a double below three tenths
     real = worst_divergence(rr_client(share), 2, promise.honest_users, 0.5)
     protocol = CntRR(promise, "exact", int(share * TOTAL))
     assert real <= Fraction(protocol.least_delta)
@@ -162,7 +163,6 @@ def test_wrong_messages_are_refused(kind):
         ({"delta": -0.1}, "delta: -0.1 is outside"),
         ({"honest": 0.0}, "honest: 0 is outside"),
         ({"honest": 1.5}, "honest: 1.5 is outside"),
-        ({"honest": 1e-6}, "honest: 1e-06 of 1000 users is nobody"),
     ],
 )
 def test_promises_that_nobody_can_keep(changed, text):
@@ -305,3 +305,16 @@ def test_published_constants_are_private_but_waste_noise():
     assert md.solve(md.ShuffleCounting(10**6, 0.9, 1e-6), "cnt-rr-published").value == pytest.approx(
         24.5, abs=0.05
     )
+
+
+@pytest.mark.parametrize("kind", MADE)
+def test_a_single_honest_user_is_hidden_by_nobody(kind):
+    """A fraction means at least so many users, rounded up: the same number as for amplification."""
+    assert Promise(1000, 1.0, 1e-6, 1e-6).honest_users == 1
+    for users, honest in [(10, 0.3), (10, 0.31), (1000, 0.7), (7, 0.5), (3, 1.0)]:
+        assert Promise(users, 1.0, 1e-6, honest).honest_users == honest_users(users, honest)
+    try:
+        protocol = MADE[kind](Promise(1000, 1.0, 1e-6, 1e-6))
+    except OutOfReachError:
+        return
+    assert protocol.require().least_delta <= 1e-6  # its own noise is enough

@@ -232,8 +232,16 @@ class Protocol(Mechanism):
 
     # What it promises
 
-    is_computed: ClassVar[bool] = True
-    """Whether the divergence is computed here as a whole; False where a theorem of others is believed."""
+    is_pure: ClassVar[bool] = False
+    """Whether the promise is kept with delta 0."""
+
+    is_rational: ClassVar[bool] = False
+    """Whether it is computed in fractions alone; else sums of doubles, rounded outward, are the proof."""
+
+    @property
+    def is_computed(self) -> bool:
+        """Whether the divergence is computed here as a whole; False where a theorem of others is believed."""
+        return True
 
     @cached_property
     def _privacy(self) -> Certificate:
@@ -241,8 +249,9 @@ class Protocol(Mechanism):
         figures = {**promise.as_dict(), "least_delta": least, "calibration": self.calibration}
         if math.isfinite(self.local_epsilon):
             figures["local_epsilon"] = self.local_epsilon
-        holds = least <= promise.delta
-        return Certificate("privacy", holds, self.is_computed, figures, self.witness, self.proof)
+        rounded = self.is_computed and not self.is_rational
+        note = f"{self.proof}; for real numbers, by doubles rounded outward" if rounded else self.proof
+        return Certificate("privacy", least <= promise.delta, self.is_rational, figures, self.witness, note)
 
     def certificates(self) -> tuple[Certificate, ...]:
         """Return the privacy of the shuffled messages, with the local epsilon of a user's own ones."""

@@ -92,7 +92,7 @@ class Cnt2M(CountProtocol):
         """Whether the promise is proven."""
         return self.least_delta <= self.promise.delta
 
-    proof = "divergence of a binomial number and the same plus one, rounded up"
+    proof = "divergence of a binomial number and the same plus one"
     witness: ClassVar[Mapping[str, Any]] = {
         "neighbours": "one user's bit is 1 or 0",
         "event": "many or few messages in all",

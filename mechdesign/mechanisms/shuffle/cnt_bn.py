@@ -110,7 +110,7 @@ class CntBN(CountProtocol):
         """Whether the promise is proven."""
         return self.least_delta <= self.promise.delta
 
-    proof = "one bit among a binomial number of fair coins, rounded up; the others' bits may be known"
+    proof = "one bit among a binomial number of fair coins; the others' bits may be known"
     witness: ClassVar[Mapping[str, Any]] = {
         "neighbours": "one user's bit is 1 or 0",
         "event": "many ones among the coins",

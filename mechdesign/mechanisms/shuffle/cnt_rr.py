@@ -105,7 +105,7 @@ class CntRR(CountProtocol):
         promise = self.promise
         return self._among_coins <= promise.delta or self._over_all.enough(promise.epsilon, promise.delta)
 
-    proof = "binary responses over all data of the others, rounded up"
+    proof = "binary responses over all data of the others"
     witness: ClassVar[Mapping[str, Any]] = {
         "neighbours": "one user's bit is 1 or 0",
         "event": "many ones among the coins",

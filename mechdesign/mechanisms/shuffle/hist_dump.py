@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import cached_property, partial
 from typing import Any, ClassVar, Self
@@ -65,20 +65,8 @@ class HistDump(HistogramProtocol):
         labels: Sequence[str] | None = None,
     ) -> Self:
         """Return the one with about the fewest dummies whose divergence is proven to be small enough."""
-        most = MOST_TRIALS if max_messages is None else min(MOST_TRIALS, max_messages - 1)
-        if most < 1:
-            raise OutOfReachError("it needs 2 messages a user; allow as many")
-
         made = partial(cls, promise, "exact", categories, labels)
-        trials = least_passing(lambda count: made(trials=count, dummy=TOTAL).holds, 1, most, 40)
-        if trials is None:
-            raise OutOfReachError(
-                f"{most} dummies of each of {promise.honest_users} users are too few; give more users, a "
-                "larger epsilon or more messages"
-            )
-        dummy = least_passing(lambda weight: made(trials=trials, dummy=weight).holds, 1, TOTAL)
-        assert dummy is not None  # the largest weight passed above
-        return made(trials=trials, dummy=dummy)
+        return made(**fewest_dummies(made, promise, max_messages))
 
     @classmethod
     def published(
@@ -115,7 +103,7 @@ class HistDump(HistogramProtocol):
         trials, chance = self.promise.honest_users * self.trials, 2 * self.chance / self.labels.size
         return blanket_divergence(trials, chance, Fraction(1), Fraction(0), self.promise.epsilon)
 
-    proof = "one message among the honest users' dummies for either category, rounded up"
+    proof = "one message among the honest users' dummies for either category"
 
     def variance_of(self, count: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the variance of the dummies of a category, whoever holds it."""
@@ -155,3 +143,27 @@ class HistDump(HistogramProtocol):
         return HistogramEstimate(
             (sums - dummies * share).astype(np.float64), errors, names, self.promise.users, messages
         )
+
+
+def fewest_dummies(
+    made: Callable[..., HistDump], promise: Promise, max_messages: int | None
+) -> dict[str, int]:
+    """Return the fewest trials, and about the least weight of a dummy, whose divergence is small enough.
+
+    Raises
+    ------
+    OutOfReachError
+        When the messages that are allowed are too few.
+    """
+    most = MOST_TRIALS if max_messages is None else min(MOST_TRIALS, max_messages - 1)
+    if most < 1:
+        raise OutOfReachError("it needs 2 messages a user; allow as many")
+    trials = least_passing(lambda count: made(trials=count, dummy=TOTAL).holds, 1, most, 40)
+    if trials is None:
+        raise OutOfReachError(
+            f"{most} dummies of each of {promise.honest_users} users are too few; give more users, a "
+            "larger epsilon or more messages"
+        )
+    dummy = least_passing(lambda weight: made(trials=trials, dummy=weight).holds, 1, TOTAL)
+    assert dummy is not None  # the largest weight passed above
+    return {"trials": trials, "dummy": dummy}

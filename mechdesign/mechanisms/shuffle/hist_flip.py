@@ -132,7 +132,7 @@ class HistFlip(HistogramProtocol):
         held, free = _with_bit(law, 1 - q), _with_bit(law, q)
         return pair_divergence((held, free), (free, held), self.promise.epsilon)
 
-    proof = "two counts of the fakes' ones with the own bits added, rounded up"
+    proof = "two counts of the fakes' ones with the own bits added"
 
     def variance_of(self, count: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the variance of the flips of a category, whoever holds it."""

@@ -94,7 +94,7 @@ class HistKR(HistogramProtocol):
         """The divergence for a message among those of the others' that may stand for either category."""
         return response_delta(self.promise, Fraction(self.own, TOTAL), Fraction(self.other, TOTAL))
 
-    proof = "blanket of fair coins between any two categories, all other messages told; rounded up"
+    proof = "blanket of fair coins between any two categories, all other messages told"
 
     @property
     def local_epsilon(self) -> float:

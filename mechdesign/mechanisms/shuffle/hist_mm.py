@@ -89,7 +89,7 @@ class HistMM(HistogramProtocol):
         more = law.shifted(1)
         return pair_divergence((more, law), (law, more), self.promise.epsilon)
 
-    proof = "two binomial numbers, the one or the other with one more; rounded up"
+    proof = "two binomial numbers, the one or the other with one more"
 
     def variance_of(self, count: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the variance of the noise of a category."""

@@ -105,7 +105,7 @@ class MURS(SOLH):
         )
         return crowd_divergence(crowds, own, other, self.promise.epsilon)
 
-    proof = "blanket of fair coins of users and shufflers that fit one of two categories; rounded up"
+    proof = "blanket of fair coins of users and shufflers that fit one of two categories"
 
     @property
     def _fake_variance(self) -> float:

@@ -152,7 +152,7 @@ class PRHR(HistogramProtocol):
         chance, own = 2 * alone * self.chance, 1 - self._fit
         return blanket_divergence(trials, chance, own, Fraction(0), self.promise.epsilon)
 
-    proof = "one message among the honest users' dummies that fit one of two categories; rounded up"
+    proof = "one message among the honest users' dummies that fit one of two categories"
 
     def variance_of(self, count: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the variance of a category that so many users hold."""

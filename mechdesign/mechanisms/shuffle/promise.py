@@ -37,12 +37,12 @@ class Promise:
     delta : float
         From 1e-30 to below 1.
     honest : float
-        In (0, 1]: at least floor(honest N) users follow the protocol, whatever the others do.
+        In (0, 1]: at least ceil(honest N) users follow the protocol, whatever the others do.
 
     Examples
     --------
     >>> Promise(1000, 1.0, 1e-6, 0.7).honest_users
-    699
+    700
     """
 
     users: int
@@ -60,21 +60,17 @@ class Promise:
             )
         self._set("delta", in_range("delta", delta, LEAST_DELTA, 1.0, high_open=True))
         self._set("honest", in_range("honest", self.honest, 0.0, 1.0, low_open=True))
-        if self.honest_users < 1:
-            raise ParameterError(
-                f"honest: {self.honest:g} of {self.users} users is nobody; give a larger fraction"
-            )
 
     def _set(self, field: str, value: Any) -> None:
         object.__setattr__(self, field, value)
 
     @property
     def honest_users(self) -> int:
-        """The users whose noise counts: floor(honest N), of the very double that was given.
+        """The users whose noise counts: honest N, rounded up, as at least that fraction follows it.
 
-        A decimal such as 0.7 is a double a little below or above; one user fewer is always safe.
+        A decimal such as 0.7 is a double a little below or above; the smaller of both counts.
         """
-        return math.floor(Fraction(self.honest) * self.users)
+        return math.ceil(min(Fraction(self.honest), Fraction(repr(self.honest))) * self.users)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the numbers by their names."""

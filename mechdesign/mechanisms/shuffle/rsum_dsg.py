@@ -70,8 +70,15 @@ class RSumDSG(SumProtocol):
         """What mixing and the tables cost; the noise itself is private with delta 0."""
         return self.noise.least_delta
 
-    is_computed = False
-    proof = "discrete Laplace noise; theorem of split-mix and total variation of the tables, rounded up"
+    @property
+    def is_computed(self) -> bool:
+        """Whether the distance of the shares is proven here; else the theorem of split-mix is believed."""
+        return self.noise.is_proven
+
+    @property
+    def proof(self) -> str:
+        """What the certificate rests on."""
+        return self.noise.proof
 
     @property
     def rmse(self) -> float:

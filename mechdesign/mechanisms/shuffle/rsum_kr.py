@@ -84,7 +84,7 @@ class RSumKR(SumProtocol):
         """That of k-ary responses."""
         return response_delta(self.promise, Fraction(self.own, TOTAL), Fraction(self.other, TOTAL))
 
-    proof = "blanket of fair coins between any two numbers, all other messages told; rounded up"
+    proof = "blanket of fair coins between any two numbers, all other messages told"
 
     @property
     def rmse(self) -> float:

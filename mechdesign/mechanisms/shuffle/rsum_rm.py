@@ -129,7 +129,7 @@ class RSumRM(SumProtocol):
         )
         return math.nextafter(float(total), math.inf) if total else 0.0
 
-    proof = "composition of the levels, each a blanket of fair coins between any two digits; rounded up"
+    proof = "composition of the levels, each a blanket of fair coins between any two digits"
 
     @cached_property
     def rmse(self) -> float:

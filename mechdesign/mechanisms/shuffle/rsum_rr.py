@@ -75,7 +75,7 @@ class RSumRR(SumProtocol):
         trials = (self.promise.honest_users - 1) * self.precision
         return group_divergence(trials, self.chance, self.precision, self.promise.epsilon)
 
-    proof = "all of a user's bits among fair coins, rounded up; 1 and 0 are the worst pair of values"
+    proof = "all of a user's bits among fair coins; 1 and 0 are the worst pair of values"
 
     @property
     def rmse(self) -> float:

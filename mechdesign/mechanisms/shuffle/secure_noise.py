@@ -25,6 +25,7 @@ from mechdesign.mechanisms.shuffle.split_mix import (
     MOST_SHARES,
     least_shares,
     mixing_distance,
+    proven_distance,
     split,
 )
 
@@ -129,9 +130,30 @@ class SecureNoise:
     @cached_property
     def least_delta(self) -> float:
         """(1 + e^epsilon) times the distance from an ideal secure sum with exact noise, rounded up."""
+        return self._delta_at(min(self._proven, mixing_distance(*self._mixed)))
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether no theorem of others is needed: the distance that is proven here is small enough."""
+        return self._delta_at(self._proven) <= self.promise.delta
+
+    @property
+    def proof(self) -> str:
+        """How the promise is kept, in a few words."""
+        mixing = "distance of mixed shares" if self.is_proven else "theorem of split-mix"
+        return f"discrete Laplace noise; {mixing} and total variation of the tables"
+
+    @property
+    def _mixed(self) -> tuple[int, int, int]:
+        return self.promise.honest_users, self.shares, self.modulus
+
+    @property
+    def _proven(self) -> float:
+        return proven_distance(*self._mixed)
+
+    def _delta_at(self, mixing: float) -> float:
         _, variation = polya_table(self.promise.honest_users, self.alpha, self.depth)
-        mixing = Fraction(mixing_distance(self.promise.honest_users, self.shares, self.modulus))
-        distance = mixing + 2 * self.promise.honest_users * variation
+        distance = Fraction(mixing) + 2 * self.promise.honest_users * variation
         return min(1.0, float_up((1 + exp_upper(self.promise.epsilon)) * distance))
 
     @property

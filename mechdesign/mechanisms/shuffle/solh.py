@@ -146,7 +146,7 @@ class SOLH(HistogramProtocol):
         trials = self.promise.honest_users - 1
         return blanket_divergence(trials, 2 * other, own, other, self.promise.epsilon)
 
-    proof = "blanket of fair coins among messages that fit one of two categories, the others told; rounded up"
+    proof = "blanket of fair coins among messages that fit one of two categories, the others told"
 
     @property
     def local_epsilon(self) -> float:

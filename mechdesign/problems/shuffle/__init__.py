@@ -3,11 +3,23 @@
 from mechdesign.problems.shuffle.amplification.problem import ShuffleAmplification
 from mechdesign.problems.shuffle.counting.problem import ShuffleCounting
 from mechdesign.problems.shuffle.design import shuffled
+from mechdesign.problems.shuffle.distinct.problem import ShuffleDistinct
 from mechdesign.problems.shuffle.histogram.problem import ShuffleHistogram
 from mechdesign.problems.shuffle.local_budget.problem import ShuffleLocalBudget
+from mechdesign.problems.shuffle.range.problem import ShuffleRange
 from mechdesign.problems.shuffle.sum.problem import ShuffleSum
+from mechdesign.problems.shuffle.uniformity.problem import ShuffleUniformity
 
-PROBLEMS = (ShuffleAmplification, ShuffleCounting, ShuffleHistogram, ShuffleLocalBudget, ShuffleSum)
+PROBLEMS = (
+    ShuffleAmplification,
+    ShuffleCounting,
+    ShuffleDistinct,
+    ShuffleHistogram,
+    ShuffleLocalBudget,
+    ShuffleRange,
+    ShuffleSum,
+    ShuffleUniformity,
+)
 EXPORTS = ("shuffled",)
 
 __all__ = [
@@ -15,8 +27,11 @@ __all__ = [
     "PROBLEMS",
     "ShuffleAmplification",
     "ShuffleCounting",
+    "ShuffleDistinct",
     "ShuffleHistogram",
     "ShuffleLocalBudget",
+    "ShuffleRange",
     "ShuffleSum",
+    "ShuffleUniformity",
     "shuffled",
 ]

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, ClassVar
 
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.method import Outcome
 from mechdesign.core.numbers import shown
 from mechdesign.core.problem import Candidate, Variables
 from mechdesign.core.validation import choice, integer, privacy_epsilon
 from mechdesign.mechanisms.shuffle import OutOfReachError, Promise, Protocol
 
 BEST = "best"
+
+FOR_PURE = "it is for delta 0, which costs error"
+
 
 Reason = str
 
@@ -40,6 +42,8 @@ class Case:
         The most bits of all messages of a user.
     pure : bool
         Whether delta has to be proven to be 0.
+    error : float
+        The chance of a wrong answer of a test; 0 where nothing is tested.
     """
 
     promise: Promise
@@ -49,6 +53,7 @@ class Case:
     labels: tuple[str, ...] | None = None
     max_bits: int | None = None
     pure: bool = False
+    error: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -67,8 +72,8 @@ class Kind:
         Whether a user's messages are private by themselves.
     flexible : bool
         Whether its noise depends on how many messages are allowed.
-    by_name : bool
-        Whether it is a candidate only when it is asked for, because it trusts somebody with more than mixing.
+    by_name : str
+        Why it is a candidate only when it is asked for; empty when it always is one.
     """
 
     name: str
@@ -77,7 +82,7 @@ class Kind:
     summary: str
     local: bool = False
     flexible: bool = False
-    by_name: bool = False
+    by_name: str = ""
 
     @property
     def is_published(self) -> bool:
@@ -156,9 +161,9 @@ class Choosing:
         if values["max_messages"] is not None:
             most = integer("max_messages", values["max_messages"], 1, largest_messages)
             object.__setattr__(self, "max_messages", most)
-        if values["max_bits"] is not None:
+        if values.get("max_bits") is not None:
             object.__setattr__(self, "max_bits", integer("max_bits", values["max_bits"], 1, 1 << 50))
-        if not isinstance(values["pure"], bool):
+        if not isinstance(values.get("pure", False), bool):
             raise ParameterError(f"pure: expected true or false, got {shown(values['pure'])}")
         if values.get("local_cap") is not None:
             cap = privacy_epsilon(values["local_cap"], "local_cap")
@@ -167,21 +172,38 @@ class Choosing:
             object.__setattr__(self, "local_cap", cap)
 
     @property
+    def wants_pure(self) -> bool:
+        """Whether delta is to be 0."""
+        return bool(vars(self).get("pure", False))
+
+    @property
     def case(self) -> Case:
         """What protocols have to fit."""
         values = vars(self)
         size = values.get("categories") or values.get("precision") or 0
         labels = values.get("labels")
-        limits = values["max_messages"], values.get("local_cap")
-        return Case(values["_promise"], *limits, size, labels, values["max_bits"], values["pure"])
+        return Case(
+            values["_promise"],
+            values["max_messages"],
+            values.get("local_cap"),
+            size,
+            labels,
+            values.get("max_bits"),
+            self.wants_pure,
+            values.get("error") or 0.0,
+        )
 
     @property
     def asked(self) -> list[Kind]:
         """The kinds that are asked for, each with exact noise."""
         wanted = [kind for kind in self.kinds if not kind.is_published]
         if self.protocol == BEST:
-            return [kind for kind in wanted if not kind.by_name]
+            return [kind for kind in wanted if not self.only_by_name(kind)]
         return [kind for kind in wanted if kind.name == self.protocol]
+
+    def only_by_name(self, kind: Kind) -> bool:
+        """Whether a kind has to be asked for; those with delta 0 need not where that is wanted."""
+        return bool(kind.by_name) and not (self.wants_pure and kind.protocol.is_pure)
 
     def candidates(self) -> dict[str, Protocol | Reason]:
         """Return for each kind that is asked for its protocol, or why there is none."""
@@ -322,59 +344,3 @@ def fitting(problem: Choosing, protocol: Protocol) -> dict[str, Protocol]:
         if kind.name not in printed or protocol.calibration == "exact":
             found[kind.name] = fitted(kind, problem.case)
     return {name: item for name, item in found.items() if isinstance(item, Protocol)}
-
-
-def nothing_fits(problem: Choosing) -> Reason | None:
-    """Return why none of the protocols asked for fits, if so."""
-    found = problem.candidates()
-    if any(isinstance(item, Protocol) for item in found.values()):
-        return None
-    return "; ".join(f"{name}: {reason}" for name, reason in found.items())
-
-
-def best_of(problem: Choosing) -> Outcome:
-    """Return the protocol of least error of all that fit."""
-    reason = nothing_fits(problem)
-    if reason is not None:
-        return Outcome(status="infeasible", solver="enumeration", message=reason)
-    fits = [item for item in problem.candidates().values() if isinstance(item, Protocol)]
-    chosen = min(fits, key=problem.error_of)
-    return Outcome(
-        status="optimal",
-        variables=variables_of(chosen),
-        bound=problem.error_of(chosen),
-        bound_source=f"the least of {len(fits)} protocol(s), each with its calibrated noise",
-        solver="enumeration",
-        notes=notes_of(chosen),
-    )
-
-
-def single(problem: Choosing, kind: Kind) -> Outcome:
-    """Return one kind of protocol; it claims no optimum among the others."""
-    found = fitted(kind, problem.case)
-    if not isinstance(found, Protocol):
-        return Outcome(status="infeasible", solver="calibration", message=found)
-    return Outcome(
-        status="feasible",
-        variables=variables_of(found),
-        solver="constants" if kind.is_published else "bisection",
-        notes=notes_of(found),
-    )
-
-
-def why_not(problem: Choosing, kind: Kind) -> Reason | None:
-    """Return why a kind does not apply where others do, if so."""
-    protocol = kind.name.removesuffix("-published")
-    if problem.protocol not in (BEST, protocol):
-        return f"the protocol is to be {problem.protocol}"
-    if problem.protocol == BEST and kind.by_name:
-        return "its shufflers have to add messages, not only to mix; ask for it by its name"
-    found = fitted(kind, problem.case)
-    if isinstance(found, Protocol) or nothing_fits(problem) is not None:
-        return None
-    return found
-
-
-def kind_of(kinds: Sequence[Kind], name: str) -> Kind:
-    """Return the kind of this name."""
-    return next(kind for kind in kinds if kind.name == name)

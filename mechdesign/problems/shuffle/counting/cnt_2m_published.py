@@ -1,26 +1,6 @@
 """The protocol ``cnt-2m`` with the constants of its paper."""
 
-from __future__ import annotations
-
-from mechdesign.core.method import Method, Outcome
-from mechdesign.problems.shuffle.candidates import kind_of, single, why_not
-from mechdesign.problems.shuffle.counting.kinds import KINDS
 from mechdesign.problems.shuffle.counting.problem import ShuffleCounting
+from mechdesign.problems.shuffle.methods import protocol_method
 
-KIND = kind_of(KINDS, "cnt-2m-published")
-
-
-def run(problem: ShuffleCounting) -> Outcome:
-    """Return the protocol with its noise."""
-    return single(problem, KIND)
-
-
-METHOD = Method(
-    name=KIND.name,
-    problem=ShuffleCounting,
-    kind="heuristic",
-    preference=35,
-    summary=KIND.summary,
-    run=run,
-    why_not=lambda problem: why_not(problem, KIND),
-)
+METHOD = protocol_method(ShuffleCounting, "cnt-2m-published", 35)

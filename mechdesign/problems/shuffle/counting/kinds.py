@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mechdesign.mechanisms.shuffle import Cnt2M, CntBN, CntRR, CntSGM
-from mechdesign.problems.shuffle.candidates import Kind
+from mechdesign.mechanisms.shuffle import Cnt2M, CntBN, CntPURE, CntRR, CntSGM
+from mechdesign.problems.shuffle.candidates import FOR_PURE, Kind
 
 KINDS = (
     Kind(
@@ -52,5 +52,14 @@ KINDS = (
         lambda case: CntSGM.calibrated(case.promise, case.max_messages),
         "discrete Laplace noise in a secure sum by split-mix",
         flexible=True,
+    ),
+    Kind(
+        "cnt-pure",
+        CntPURE,
+        lambda case: CntPURE.calibrated(case.promise, case.max_messages),
+        "bits with rare noise about the middle: delta is 0",
+        local=True,
+        flexible=True,
+        by_name=FOR_PURE,
     ),
 )

@@ -34,7 +34,7 @@ class ShuffleCounting(Choosing, Problem[Protocol]):
     delta : float
         From 1e-30 to below 1.
     protocol : str
-        ``"best"``, ``"cnt-rr"``, ``"cnt-2m"``, ``"cnt-bn"`` or ``"cnt-sgm"``.
+        ``"best"``, ``"cnt-rr"``, ``"cnt-2m"``, ``"cnt-bn"``, ``"cnt-sgm"`` or ``"cnt-pure"``.
     max_messages : int, optional
         The most messages that a user may send.
     honest : float

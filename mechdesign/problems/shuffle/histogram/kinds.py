@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mechdesign.mechanisms.shuffle import MURS, PRHR, SOLH, HistDump, HistFlip, HistKR, HistMM
+from mechdesign.mechanisms.shuffle import MURS, PRHR, PUCM, SOLH, HistDump, HistFlip, HistKR, HistMM
 from mechdesign.problems.shuffle.candidates import Kind
 
 KINDS = (
@@ -40,7 +40,7 @@ KINDS = (
         lambda case: MURS.calibrated(case.promise, case.size, case.local_cap, case.labels),
         "hashing, and one fake message of the shufflers for 100 users",
         local=True,
-        by_name=True,
+        by_name="its shufflers have to add messages, not only to mix",
     ),
     Kind(
         "hist-dump",
@@ -94,6 +94,20 @@ KINDS = (
         PRHR,
         lambda case: PRHR.published(case.promise, case.size, case.max_messages, case.labels),
         "entries of Hadamard codewords with the paper's constants",
+        flexible=True,
+    ),
+    Kind(
+        "pucm",
+        PUCM,
+        lambda case: PUCM.calibrated(case.promise, case.size, case.max_messages, case.labels),
+        "buckets of public hash functions, the least one counts",
+        flexible=True,
+    ),
+    Kind(
+        "pucm-published",
+        PUCM,
+        lambda case: PUCM.published(case.promise, case.size, case.max_messages, case.labels),
+        "buckets of public hash functions with the paper's constants",
         flexible=True,
     ),
 )

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from mechdesign.core.errors import ParameterError
 from mechdesign.core.problem import Candidate, Problem, Sense
-from mechdesign.core.validation import integer
-from mechdesign.mechanisms.labels import Labels
 from mechdesign.mechanisms.shuffle import Protocol
-from mechdesign.mechanisms.shuffle.histograms import MOST_CATEGORIES
-from mechdesign.problems.shuffle.candidates import Choosing
+from mechdesign.problems.shuffle.categorised import Categorised
 from mechdesign.problems.shuffle.histogram.kinds import KINDS
 
 
 @dataclass(frozen=True, repr=False)
-class ShuffleHistogram(Choosing, Problem[Protocol]):
+class ShuffleHistogram(Categorised, Problem[Protocol]):
     r"""The protocol that counts the users of each category with the least error of an empty one.
 
     ::
@@ -42,7 +38,7 @@ class ShuffleHistogram(Choosing, Problem[Protocol]):
     protocol : str
         ``"best"``, ``"hist-kr"``, ``"solh"``, ``"murs"`` (only by name: its shufflers add messages),
         ``"hist-dump"``,
-        ``"hist-mm"``, ``"hist-flip"`` or ``"prhr"``.
+        ``"hist-mm"``, ``"hist-flip"``, ``"prhr"`` or ``"pucm"``.
     max_messages : int, optional
         The most messages that a user may send.
     honest : float
@@ -90,18 +86,7 @@ class ShuffleHistogram(Choosing, Problem[Protocol]):
     pure: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "categories", integer("categories", self.categories, 2, MOST_CATEGORIES))
-        if self.labels is not None:
-            given: Any = self.labels
-            if not isinstance(given, (list, tuple)):
-                raise ParameterError(f"labels: expected a list of names, got {given!r}")
-            object.__setattr__(self, "labels", Labels(self.categories, tuple(given)).names)
-        self.check_common()
-
-    @property
-    def setting(self) -> dict[str, Any]:
-        """Return the categories and their names."""
-        return {"categories": self.categories, "labels": self.labels}
+        self.check_categories()
 
     def mechanism(self, solution: Candidate) -> Protocol:
         """Return the protocol that runs, or refuse it where its privacy is not proven."""

@@ -1,26 +1,6 @@
 """The protocol ``solh`` with the constants of its paper."""
 
-from __future__ import annotations
-
-from mechdesign.core.method import Method, Outcome
-from mechdesign.problems.shuffle.candidates import kind_of, single, why_not
-from mechdesign.problems.shuffle.histogram.kinds import KINDS
 from mechdesign.problems.shuffle.histogram.problem import ShuffleHistogram
+from mechdesign.problems.shuffle.methods import protocol_method
 
-KIND = kind_of(KINDS, "solh-published")
-
-
-def run(problem: ShuffleHistogram) -> Outcome:
-    """Return the protocol with its noise."""
-    return single(problem, KIND)
-
-
-METHOD = Method(
-    name=KIND.name,
-    problem=ShuffleHistogram,
-    kind="heuristic",
-    preference=35,
-    summary=KIND.summary,
-    run=run,
-    why_not=lambda problem: why_not(problem, KIND),
-)
+METHOD = protocol_method(ShuffleHistogram, "solh-published", 35)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mechdesign.mechanisms.shuffle import RSumDSG, RSumKR, RSumRM, RSumRR
-from mechdesign.problems.shuffle.candidates import Kind
+from mechdesign.mechanisms.shuffle import RSumDSG, RSumKR, RSumPURE, RSumRM, RSumRR
+from mechdesign.problems.shuffle.candidates import FOR_PURE, Kind
 
 KINDS = (
     Kind(
@@ -40,5 +40,13 @@ KINDS = (
         lambda case: RSumDSG.calibrated(case.promise, case.size, case.max_messages),
         "discrete Laplace noise in a secure sum by split-mix",
         flexible=True,
+    ),
+    Kind(
+        "rsum-pure",
+        RSumPURE,
+        lambda case: RSumPURE.calibrated(case.promise, case.size, case.max_messages),
+        "binary digits with rare noise: delta is 0",
+        flexible=True,
+        by_name=FOR_PURE,
     ),
 )

@@ -33,7 +33,7 @@ class ShuffleSum(Choosing, Problem[Protocol]):
     delta : float
         From 1e-30 to below 1.
     protocol : str
-        ``"best"``, ``"rsum-kr"``, ``"rsum-rm"``, ``"rsum-rr"`` or ``"rsum-dsg"``.
+        ``"best"``, ``"rsum-kr"``, ``"rsum-rm"``, ``"rsum-rr"``, ``"rsum-dsg"`` or ``"rsum-pure"``.
     precision : int, optional
         The steps from 0 to 1 to which numbers are rounded; chosen for each protocol where it is left out.
     max_messages : int, optional

@@ -1,26 +1,6 @@
 """The protocol ``rsum-rm`` with the noise that its own divergence is proven for."""
 
-from __future__ import annotations
-
-from mechdesign.core.method import Method, Outcome
-from mechdesign.problems.shuffle.candidates import kind_of, single, why_not
-from mechdesign.problems.shuffle.sum.kinds import KINDS
+from mechdesign.problems.shuffle.methods import protocol_method
 from mechdesign.problems.shuffle.sum.problem import ShuffleSum
 
-KIND = kind_of(KINDS, "rsum-rm")
-
-
-def run(problem: ShuffleSum) -> Outcome:
-    """Return the protocol with its noise."""
-    return single(problem, KIND)
-
-
-METHOD = Method(
-    name=KIND.name,
-    problem=ShuffleSum,
-    kind="numeric",
-    preference=30,
-    summary=KIND.summary,
-    run=run,
-    why_not=lambda problem: why_not(problem, KIND),
-)
+METHOD = protocol_method(ShuffleSum, "rsum-rm", 30)

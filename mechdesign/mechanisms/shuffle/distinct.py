@@ -1,0 +1,210 @@
+"""How many categories are held at all: noisy parities, one a category, hidden by mixing shares of one bit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from functools import cached_property, partial
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.audit.exponential import exp_lower, exp_upper, float_up
+from mechdesign.core.errors import CertificateError, DataError
+from mechdesign.core.forecast import Forecast
+from mechdesign.core.randomness import TOTAL, BitSource
+from mechdesign.core.validation import integer
+from mechdesign.mechanisms.shuffle.base import Messages
+from mechdesign.mechanisms.shuffle.draws import checked_weight, flags
+from mechdesign.mechanisms.shuffle.estimates import TotalEstimate
+from mechdesign.mechanisms.shuffle.histograms import HistogramProtocol
+from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise, least_passing
+from mechdesign.mechanisms.shuffle.split_mix import LEAST_SHARES, MOST_SHARES, parity_distance
+
+MOST_MESSAGES = 1 << 27
+"""More messages of all users together are refused: they would not fit into memory."""
+
+PART = 1 << 22
+"""Bits that are drawn at a time."""
+
+
+class DistinctParity(HistogramProtocol):
+    """Every user adds a bit to the parity of each category: a fair one to the own, seldom 1 to the others.
+
+    The parity of a category that somebody holds is a fair bit, of one that nobody holds it is 1 with
+    1/(e^epsilon + 1), when only the honest users' bits count. The bits are sent as shares.
+
+    Parameters
+    ----------
+    promise : Promise
+    calibration : {"exact"}
+    categories : int
+    labels : sequence of str, optional
+    flip : int
+        Out of 2**62, the chance of a 1 for a category that the user does not hold.
+    shares : int
+        Of each bit, from 3.
+
+    Notes
+    -----
+    Source: Balcer, Cheu, Joseph, Mao (2021).
+
+    Examples
+    --------
+    >>> protocol = DistinctParity.calibrated(Promise(1000, 1.0, 1e-6), 50)
+    >>> protocol.shares, protocol.most_messages, round(protocol.rmse, 1)
+    (6, 300, 15.3)
+    """
+
+    type: ClassVar[str] = "distinct-parity"
+    quantity: ClassVar[str] = "number of distinct categories"
+    witness: ClassVar[Mapping[str, Any]] = {
+        "neighbours": "one user alone holds one category or another",
+        "event": "an odd parity of the one, an even parity of the other",
+    }
+    is_rational = True
+
+    def __init__(
+        self,
+        promise: Promise,
+        calibration: str,
+        categories: int,
+        labels: Sequence[str] | None = None,
+        *,
+        flip: int,
+        shares: int,
+    ) -> None:
+        super().__init__(promise, calibration, categories, labels)
+        self.flip = checked_weight("flip", flip, 1, TOTAL // 2)
+        self.shares = integer("shares", shares, LEAST_SHARES, MOST_SHARES)
+        if not hides_parity(promise, self.flip):
+            raise CertificateError("flip: the parities say more than epsilon allows; build it anew")
+        sent = promise.users * self.labels.size * self.shares
+        if sent > MOST_MESSAGES:
+            raise OutOfReachError(
+                f"it sends {sent} messages in all, at most {MOST_MESSAGES}; give fewer users or categories"
+            )
+
+    @classmethod
+    def calibrated(
+        cls,
+        promise: Promise,
+        categories: int,
+        max_messages: int | None = None,
+        labels: Sequence[str] | None = None,
+    ) -> Self:
+        """Return the one with the least noise and the fewest shares."""
+        flip = least_passing(partial(hides_parity, promise), 1, TOTAL // 2, 50)
+        assert flip is not None  # a fair coin hides everything
+        allowed = Fraction(promise.delta) / (2 * (1 + exp_upper(promise.epsilon)))
+        counts = range(LEAST_SHARES, MOST_SHARES + 1)
+        enough = (count for count in counts if parity_distance(promise.honest_users, count) <= allowed)
+        shares = next(enough, None)
+        if shares is None:
+            raise OutOfReachError(
+                f"{MOST_SHARES} shares of a bit mix too little among {promise.honest_users} honest users; "
+                "give more users"
+            )
+        if max_messages is not None and shares * categories > max_messages:
+            raise OutOfReachError(f"it needs {shares * categories} messages a user; allow as many")
+        return cls(promise, "exact", categories, labels, flip=flip, shares=shares)
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the weight of a flip and the number of shares."""
+        return {"flip": self.flip, "shares": self.shares}
+
+    @cached_property
+    def least_delta(self) -> float:
+        """What mixing costs: (1 + e^epsilon) times its distance, for two categories."""
+        distance = 2 * parity_distance(self.promise.honest_users, self.shares)
+        return min(1.0, float_up((1 + exp_upper(self.promise.epsilon)) * distance))
+
+    proof = (
+        "parities private by themselves; the distance of the mixed shares from what they say, in fractions"
+    )
+
+    @cached_property
+    def _odd(self) -> float:
+        """The chance of an odd parity of a category that nobody holds, with all users' bits."""
+        return -0.5 * math.expm1(self.promise.users * math.log1p(-2.0 * self.flip / TOTAL))
+
+    def variance_of(self, count: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the variance of the estimate when so many categories are held."""
+        p, d = self._odd, float(self.labels.size)
+        result: NDArray[np.float64] = (count / 4.0 + (d - count) * p * (1.0 - p)) / (0.5 - p) ** 2
+        return result
+
+    @property
+    def rmse(self) -> float:
+        """The standard deviation when as many categories are held as can be: unbiased for all data."""
+        most = min(self.labels.size, self.promise.users)
+        return math.sqrt(float(self.variance_of(np.array([float(most)]))[0]))
+
+    def forecast(self, users: int | None = None) -> Forecast:
+        """Return the error for the users it was made for."""
+        return Forecast(f"the {self.quantity}", self.promise.users, possible=True, largest=self.rmse)
+
+    @property
+    def most_messages(self) -> int:
+        """The shares of a bit for each category."""
+        return self.labels.size * self.shares
+
+    @property
+    def alphabets(self) -> tuple[int, ...]:
+        """Twice the category, and one more when the share is 1."""
+        return (2 * self.labels.size,)
+
+    @property
+    def tally_size(self) -> int:
+        """The shares that are 1, and all shares, of each category."""
+        return 2 * self.labels.size
+
+    def tally(self, messages: Messages) -> NDArray[np.int64]:
+        """Return how many shares of each category are 1, then how many there are."""
+        counts = np.bincount(messages[:, 0], minlength=2 * self.labels.size).reshape(-1, 2)
+        return np.concatenate([counts[:, 1], counts.sum(axis=1)]).astype(np.int64)
+
+    def encode_piece(self, values: NDArray[np.int64], source: BitSource) -> Messages:
+        """Return for each user and category the shares of the bit."""
+        size, m, parts = self.labels.size, self.shares, []
+        rows = max(1, PART // (size * m))
+        names = np.repeat(2 * np.arange(size, dtype=np.int64), m)
+        for start in range(0, len(values), rows):
+            part = values[start : start + rows]
+            bits = flags(len(part) * size, self.flip, source).reshape(-1, size)
+            bits[np.arange(len(part)), part] = flags(len(part), TOTAL // 2, source)
+            shares = flags(len(part) * size * m, TOTAL // 2, source).reshape(-1, size, m)
+            shares[:, :, 0] ^= np.bitwise_xor.reduce(shares, axis=2) ^ bits  # their parity is the bit
+            parts.append((names + shares.reshape(len(part), -1)).reshape(-1, 1))
+        return np.concatenate(parts)
+
+    def estimate_of(self, sums: NDArray[np.int64], messages: int) -> TotalEstimate:
+        """Return the number of categories that the odd parities speak for."""
+        size, users = self.labels.size, self.promise.users
+        wrong = np.flatnonzero(sums[size:] != users * self.shares)
+        if len(wrong):
+            raise DataError(
+                f"messages: category {int(wrong[0])} has {int(sums[size + wrong[0]])} shares, and {users} "
+                f"users send {self.shares} each; give those of all users"
+            )
+        value = (int((sums[:size] % 2).sum()) - size * self._odd) / (0.5 - self._odd)
+        held = np.array([min(max(value, 0.0), float(min(size, users)))])
+        error = math.sqrt(float(self.variance_of(held)[0]))
+        return TotalEstimate("distinct", value, error, users, messages)
+
+
+def hides_parity(promise: Promise, flip: int) -> bool:
+    """Return whether the parity of the honest users' bits is 1 with at least 1/(e^epsilon + 1).
+
+    It is 1 with (1 - (1 - 2 q)^h) / 2, and (1 - 2 q)^h <= e^(-2 q h).
+
+    Examples
+    --------
+    >>> hides_parity(Promise(100, 1.0, 1e-6), TOTAL // 100), hides_parity(Promise(100, 1.0, 1e-6), 1)
+    (True, False)
+    """
+    grown = exp_lower(promise.epsilon)
+    exponent = min(Fraction(2 * flip * promise.honest_users, TOTAL), Fraction(200))
+    return exp_lower(exponent) >= (grown + 1) / (grown - 1)

@@ -1,0 +1,145 @@
+"""What the analyzer of ranges says: how many users hold a category from one to another, of any two."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.text import table
+from mechdesign.core.validation import integer
+from mechdesign.mechanisms.intervals import NormalLimits, tail_of
+
+Array = NDArray[np.float64]
+
+SHOWN = 32
+"""So many ranges are printed."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class RangeEstimate:
+    """Counts of dyadic ranges, from which those of all ranges are added up.
+
+    Attributes
+    ----------
+    nodes : tuple of (2**level,) array
+        Of the levels 1 .. L: the counts of neighbouring ranges of equal length.
+    node_error : float
+        The standard error of each.
+    names : sequence of str
+        The categories in their order.
+    users, messages : int
+
+    Examples
+    --------
+    >>> halves, quarters = np.array([6.0, 4.0]), np.array([1.0, 5.0, 4.0, 0.0])
+    >>> estimate = RangeEstimate((halves, quarters), 2.0, ("0", "1", "2", "3"), 10, 10)
+    >>> estimate.count(0, 1), estimate.count(1, 2), estimate.count(0, 3)
+    ((6.0, 2.0), (9.0, 2.82...), (10.0, 0.0))
+    """
+
+    nodes: tuple[Array, ...]
+    node_error: float
+    names: Sequence[str]
+    users: int
+    messages: int
+
+    def count(self, first: int, last: int) -> tuple[float, float]:
+        """Return how many users hold a category from the first to the last one, and the standard error."""
+        size = len(self.names)
+        low, high = integer("first", first, 0, size - 1), integer("last", last, 0, size - 1)
+        if low > high:
+            return 0.0, 0.0
+        if (low, high) == (0, size - 1):
+            return float(self.users), 0.0
+        levels = len(self.nodes)
+        parts = list(dyadic(low, high + 1, levels))
+        value = sum(float(self.nodes[level - 1][place]) for level, place in parts)
+        return value, self.node_error * math.sqrt(len(parts))
+
+    def cumulative(self) -> tuple[Array, Array]:
+        """Return for each category how many users hold it or one before, and the standard errors."""
+        found = [self.count(0, last) for last in range(len(self.names))]
+        return np.array([value for value, _ in found]), np.array([error for _, error in found])
+
+    def interval(self, level: float = 0.95) -> tuple[Array, Array]:
+        """Return normal intervals of the cumulative counts, each of this level in (0, 1) for itself."""
+        value, error = self.cumulative()
+        down, up = NormalLimits(error).distances(tail_of(level))
+        return value - down, value + up
+
+    def __repr__(self) -> str:
+        sizes = f"{len(self.names)} categories, {self.users} users"
+        return f"RangeEstimate({sizes}, +- {self.node_error:.3g} a part)"
+
+    def __str__(self) -> str:
+        value, error = self.cumulative()
+        low, high = self.interval()
+        places = np.unique(np.linspace(0, len(value) - 1, min(SHOWN, len(value))).round().astype(int))
+        rows = [
+            [
+                self.names[place],
+                f"{value[place]:.6g}",
+                f"{error[place]:.3g}",
+                f"{low[place]:.6g}",
+                f"{high[place]:.6g}",
+            ]
+            for place in places.tolist()
+        ]
+        text = table(["up to", "count", "standard error", "95% from", "95% to"], rows)
+        more = f"\n{len(places)} of {len(value)} categories" if len(places) < len(value) else ""
+        return f"{text}{more}\n{self.users} users, {self.messages} messages"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the cumulative counts as plain values."""
+        value, error = self.cumulative()
+        low, high = self.interval()
+        return {
+            "names": list(self.names),
+            "up_to": value.tolist(),
+            "standard_error": error.tolist(),
+            "low": low.tolist(),
+            "high": high.tolist(),
+            "users": self.users,
+            "messages": self.messages,
+        }
+
+
+def dyadic(low: int, high: int, levels: int) -> Iterator[tuple[int, int]]:
+    """Yield the fewest nodes (level, place) of a binary tree that make up low .. high - 1; not the root.
+
+    Level l has 2**l nodes of 2**(levels - l) leaves each.
+
+    Examples
+    --------
+    >>> list(dyadic(1, 7, 3))
+    [(3, 1), (3, 6), (2, 1), (2, 2)]
+    """
+    level = levels
+    while low < high and level > 0:
+        if low & 1:
+            yield level, low
+            low += 1
+        if high & 1:
+            high -= 1
+            yield level, high
+        if level == 1 and low < high:  # two halves are left
+            yield 1, 0
+            yield 1, 1
+            return
+        low, high, level = low >> 1, high >> 1, level - 1
+
+
+def most_parts(levels: int) -> int:
+    """Return how many nodes a range takes at most; all categories together take none.
+
+    Examples
+    --------
+    >>> [most_parts(levels) for levels in (1, 2, 3, 4)]
+    [1, 2, 4, 6]
+    """
+    return max(1, 2 * (levels - 1))

@@ -1,0 +1,224 @@
+"""What protocols of several rows of counters have in common: an own message in each, among dummies."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.audit.mass import Mass, binomial
+from mechdesign.audit.shuffle_rows import rows_divergence
+from mechdesign.core.errors import DataError
+from mechdesign.core.randomness import TOTAL, BitSource
+from mechdesign.core.validation import integer
+from mechdesign.mechanisms.shuffle.base import Messages
+from mechdesign.mechanisms.shuffle.draws import checked_weight
+from mechdesign.mechanisms.shuffle.histograms import HistogramProtocol, with_dummies
+from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise, least_passing
+
+MOST_TRIALS = 1 << 12
+"""No user adds more dummies to a row."""
+
+
+class RowsProtocol(HistogramProtocol):
+    """A protocol whose messages are cells of rows; every user sends one own cell in each row, and dummies.
+
+    Parameters
+    ----------
+    promise : Promise
+    calibration : {"exact", "published"}
+    categories : int
+    labels : sequence of str, optional
+    sizes : sequence of int
+        The cells of each row.
+    trials : int
+        Of each user in each row.
+    cell : int
+        Out of 2**62, the chance that a trial adds a dummy in a given cell; the same in all rows.
+    """
+
+    def __init__(
+        self,
+        promise: Promise,
+        calibration: str,
+        categories: int,
+        labels: Sequence[str] | None,
+        *,
+        sizes: Sequence[int],
+        trials: int,
+        cell: int,
+    ) -> None:
+        super().__init__(promise, calibration, categories, labels)
+        self.sizes = tuple(sizes)
+        self.trials = integer("trials", trials, 1, MOST_TRIALS)
+        self.cell = checked_weight("cell", cell, 1, most_cell(self.sizes))
+        self.starts = np.concatenate([[0], np.cumsum(self.sizes)[:-1]]).astype(np.int64)
+
+    @abstractmethod
+    def own_cell(self, values: NDArray[np.int64], row: int) -> NDArray[np.int64]:
+        """Return the cells of these categories in a row."""
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the number of trials and the weight of a cell."""
+        return {"trials": self.trials, "cell": self.cell}
+
+    @property
+    def chance(self) -> Fraction:
+        """The chance that a trial adds a dummy in a given cell."""
+        return Fraction(self.cell, TOTAL)
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are; two categories differ in no more."""
+        return len(self.sizes)
+
+    @cached_property
+    def least_delta(self) -> float:
+        """The divergence when one category or another is sent in every row at once."""
+        promise = self.promise
+        trials = promise.honest_users * self.trials
+        return rows_divergence(trials, 2 * self.chance, self.rows, promise.epsilon, promise.delta)
+
+    proof = "a message in every row, each among the honest users' dummies for either cell"
+
+    @cached_property
+    def noise(self) -> Mass:
+        """The law of the dummies of a cell."""
+        return binomial(self.promise.users * self.trials, self.chance)
+
+    @property
+    def mean_dummies(self) -> float:
+        """The expected number of dummies of a cell."""
+        return self.promise.users * self.trials * float(self.chance)
+
+    @property
+    def cell_variance(self) -> float:
+        """The variance of the dummies of a cell."""
+        return self.mean_dummies * float(1 - self.chance)
+
+    @property
+    def least_messages(self) -> int:
+        """The own ones."""
+        return self.rows
+
+    @property
+    def most_messages(self) -> int:
+        """The own ones and all dummies."""
+        return self.rows * (1 + self.trials)
+
+    @property
+    def mean_messages(self) -> float:
+        """The own ones and the expected number of dummies."""
+        return self.rows + self.trials * float(sum(self.sizes) * self.chance)
+
+    @property
+    def alphabets(self) -> tuple[int, ...]:
+        """A message is the number of a cell, those of the first row first."""
+        return (sum(self.sizes),)
+
+    @property
+    def tally_size(self) -> int:
+        """One sum for each cell."""
+        return sum(self.sizes)
+
+    def tally(self, messages: Messages) -> NDArray[np.int64]:
+        """Return how many messages each cell has."""
+        return np.bincount(messages[:, 0], minlength=sum(self.sizes)).astype(np.int64)
+
+    def encode_piece(self, values: NDArray[np.int64], source: BitSource) -> Messages:
+        """Return for each row the own cells of all users, with the dummies among them."""
+        parts = [
+            with_dummies(self.own_cell(values, row), self.trials, self.cell * size, size, source) + start
+            for row, (size, start) in enumerate(zip(self.sizes, self.starts.tolist(), strict=True))
+        ]
+        return np.concatenate(parts).reshape(-1, 1)
+
+    def require_rows(self, sums: NDArray[np.int64]) -> None:
+        """Raise DataError for a row with fewer messages than there are users."""
+        for row, count in enumerate(np.add.reduceat(sums, self.starts).tolist()):
+            if count < self.promise.users:
+                raise DataError(
+                    f"messages: row {row} has {count}, and {self.promise.users} users send more; "
+                    "give those of all users"
+                )
+
+
+def most_cell(sizes: Sequence[int]) -> int:
+    """Return the largest weight of a cell: that with which every trial adds a dummy in the longest row."""
+    return TOTAL // max(sizes)
+
+
+def least_noise(
+    made: Callable[..., RowsProtocol], sizes: Sequence[int], max_messages: int | None, promise: Promise
+) -> dict[str, int]:
+    """Return the fewest trials, and about the least weight of a cell, whose divergence is small enough.
+
+    Raises
+    ------
+    OutOfReachError
+        When the messages that are allowed are too few.
+    """
+    rows = len(sizes)
+    most = MOST_TRIALS if max_messages is None else min(MOST_TRIALS, max_messages // rows - 1)
+    if most < 1:
+        raise OutOfReachError(f"it needs {2 * rows} messages a user; allow as many")
+    full = most_cell(sizes)
+    trials = least_passing(lambda count: made(trials=count, cell=full).holds, 1, most, 40)
+    if trials is None:
+        raise OutOfReachError(
+            f"{most} dummies of each of {promise.honest_users} users in {rows} rows are too few; give more "
+            "users, a larger epsilon or more messages"
+        )
+    cell = least_passing(lambda weight: made(trials=trials, cell=weight).holds, 1, full)
+    assert cell is not None  # the largest weight passed above
+    return {"trials": trials, "cell": cell}
+
+
+def minimum_moments(law: Mass, rows: int) -> tuple[float, float]:
+    """Return mean and variance of the least of so many independent variables of a law.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> minimum_moments(binomial(1, Fraction(1, 2)), 2)
+    (0.25, 0.1875)
+    """
+    tails = np.cumsum(law.mass[::-1])[::-1] ** rows
+    mass = tails - np.append(tails[1:], 0.0)
+    numbers = law.low + np.arange(len(mass), dtype=np.float64)
+    mean = float((mass * numbers).sum()) / float(mass.sum())
+    return mean, float((mass * (numbers - mean) ** 2).sum())
+
+
+def upper_square(law: Mass, rows: int, centre: float, collisions: float) -> float:
+    """Return a bound of E (X - centre)_+^2, X the least of rows of dummies and of users who collide.
+
+    In each row so many users collide on average, whoever they are: by Markov's inequality at most with the
+    chance collisions / u there are u of them or more, so that a row exceeds x with at most the chance
+    Pr[dummies > x - u] + collisions / u, for the best u of a few; rows are independent.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> noise = binomial(100, Fraction(1, 2))
+    >>> 0.0 < upper_square(noise, 4, 50.0, 0.01) < 25.0
+    True
+    """
+    deviation = math.sqrt(float((law.mass * (law.low + np.arange(len(law.mass)) - centre) ** 2).sum())) + 1.0
+    tails = np.append(np.cumsum(law.mass[::-1])[::-1], 0.0)
+    grid = centre + deviation * np.concatenate([np.linspace(0.0, 12.0, 481), 12.0 * 1.25 ** np.arange(1, 80)])
+    exceeds = np.ones(len(grid))
+    for share in (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.95):
+        moved = share * (grid - centre) + 0.5
+        places = np.clip(np.floor(grid - moved).astype(np.int64) + 1 - law.low, 0, len(tails) - 1)
+        exceeds = np.minimum(exceeds, tails[places] + collisions / moved)
+    places = np.clip(np.floor(grid).astype(np.int64) + 1 - law.low, 0, len(tails) - 1)
+    exceeds = np.minimum(exceeds, tails[places] + min(1.0, collisions))
+    squares = np.diff((grid - centre) ** 2)
+    return float((exceeds[:-1] ** rows * squares).sum())

@@ -1,0 +1,1 @@
+"""The problem ``shuffle-distinct`` and its methods."""

@@ -1,0 +1,80 @@
+"""The problem ``shuffle-distinct``: how many categories are held by anybody, from shuffled messages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from mechdesign.core.problem import Candidate, Problem, Sense
+from mechdesign.mechanisms.shuffle import Protocol
+from mechdesign.problems.shuffle.categorised import Categorised
+from mechdesign.problems.shuffle.distinct.kinds import KINDS
+
+
+@dataclass(frozen=True, repr=False)
+class ShuffleDistinct(Categorised, Problem[Protocol]):
+    r"""The protocol that counts the categories that anybody holds with the least error, over all data.
+
+    ::
+
+        minimise    max over data of  sqrt E (estimate - number of categories held)^2
+        over        the protocols of the list, each with the least noise that its divergence is proven for
+        subject to  (epsilon, delta) for the shuffled messages of any honest users,
+                    messages of a user <= max_messages
+
+    Parameters
+    ----------
+    users : int
+        From 2 to 1e9; their number is public.
+    categories : int
+        From 2 to 2**20.
+    epsilon : float
+        From 2**-20 to 40.
+    delta : float
+        From 1e-30 to below 1.
+    protocol : str
+        ``"best"`` or ``"distinct-parity"``.
+    max_messages : int, optional
+        The most messages that a user may send.
+    honest : float
+        In (0, 1]: the fraction of users who follow the protocol, whatever the others do. The error is
+        that when all do.
+    labels : sequence of str, optional
+        Names of the categories.
+
+    Notes
+    -----
+    Source: the survey, other tasks; docs/families/shuffle_protocols.md for the proofs.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> problem = md.ShuffleDistinct(users=1000, categories=50, epsilon=1.0, delta=1e-6)
+    >>> solution = md.solve(problem)
+    >>> solution.variables["protocol"], round(solution.value, 1), solution.quantities["most_messages"]
+    ('distinct-parity', 15.3, 300)
+    """
+
+    name: ClassVar[str] = "shuffle-distinct"
+    sense: ClassVar[Sense] = "min"
+    summary: ClassVar[str] = (
+        "protocol that counts distinct categories from shuffled messages with the least error"
+    )
+    kinds = KINDS
+
+    users: int
+    categories: int
+    epsilon: float
+    delta: float
+    protocol: str = "best"
+    max_messages: int | None = None
+    honest: float = 1.0
+    labels: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        self.check_categories()
+
+    def mechanism(self, solution: Candidate) -> Protocol:
+        """Return the protocol that runs, or refuse it where its privacy is not proven."""
+        return self.built(solution.variables).require()

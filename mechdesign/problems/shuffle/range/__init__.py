@@ -1,0 +1,1 @@
+"""The problem ``shuffle-range`` and its methods."""

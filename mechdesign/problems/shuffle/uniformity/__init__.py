@@ -1,0 +1,1 @@
+"""The problem ``shuffle-uniformity`` and its methods."""
