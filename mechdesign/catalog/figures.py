@@ -114,13 +114,16 @@ def _over_sweep(points: Points, table: FigureTable) -> Panel:
     order = list(range(len(values))) if axis.is_named else list(np.argsort(axis.numbers, kind="stable"))
     x = np.asarray(axis.numbers)[order]
     shown: list[marks.Mark] = []
+    taken: dict[tuple[str, str | None, str], int] = {}
     for series, entry in _entries(points, table):
         for method in table.methods or (None,):
             for name in table.y:
                 at = [{**points.fixed(table), **series, table.x: values[place]} for place in order]
                 y = np.array([points.number(point, method, name) for point in at])
                 label = _label(points, table, name, method, entry)
-                style = len({mark.series for mark in shown})
+                # what was measured has the style of the value that it is a measurement of
+                key = (entry, method, "value" if name in MEASURED else name)
+                style = taken.setdefault(key, len(taken))
                 shown += _curve(points, table, axis, x, y, name, label, at, style)
     if not shown:
         raise ParameterError("y: has no number anywhere; look at the table of the sweep")

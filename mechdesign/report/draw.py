@@ -31,6 +31,9 @@ SUFFIXES = (".png", ".svg")
 RESOLUTION = 150
 """Dots per inch of PNG files."""
 
+LABEL = 40
+"""Letters in a line of the label of a vertical axis."""
+
 SIDE_BY_SIDE = 2
 """Panels in a row."""
 
@@ -99,8 +102,8 @@ def _legend_rows(panel: Panel) -> int:
 def _draw_panel(part: Any, panel: Panel) -> None:
     """Draw axes and marks of one panel, and under them what the marks are."""
     axes = part.subplots()
-    axes.set_xlabel(panel.x_label)
-    axes.set_ylabel(panel.y_label)
+    axes.set_xlabel("\n".join(textwrap.wrap(panel.x_label, 2 * LABEL)))
+    axes.set_ylabel("\n".join(textwrap.wrap(panel.y_label, LABEL)))
     if panel.title:
         axes.set_title("\n".join(textwrap.wrap(panel.title, 60)))
     for scale, set_scale in ((panel.x_scale, axes.set_xscale), (panel.y_scale, axes.set_yscale)):
@@ -149,7 +152,9 @@ def _set_log(axis: Any) -> None:
 
 
 def _plain_number(value: float, _: Any) -> str:
-    return f"{value:.12g}" if 1e-4 <= abs(value) < 1e6 else f"{value:g}"
+    if 1e4 <= abs(value) < 1e9:
+        return f"{value:,.12g}".replace(",", " ")
+    return f"{value:.12g}" if 1e-4 <= abs(value) < 1e4 else f"{value:g}"
 
 
 def svg(figure: Figure) -> str:

@@ -136,7 +136,7 @@ def _heat(part: Any, axes: Any, mark: Heat, look: Style, slot: Slot) -> None:
 
 def _surface(part: Any, axes: Any, mark: Surface, look: Style, slot: Slot) -> None:
     low, high = float(mark.z.min()), float(mark.z.max())
-    levels = np.linspace(low, high, LEVELS) if high > low else np.array([low - 0.5, low + 0.5])
+    levels: Any = LEVELS if high > low else [low - 0.5, low + 0.5]  # so many or a few more, at round numbers
     filled = axes.contourf(mark.x, mark.y, mark.z, levels=levels)
     axes.contour(mark.x, mark.y, mark.z, levels=levels, colors="white", linewidths=0.4, alpha=0.6)
     axes.grid(visible=False)

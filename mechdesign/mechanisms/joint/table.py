@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.figure import Figure
 from mechdesign.core.text import table
+from mechdesign.mechanisms.figures import interval_figures
 from mechdesign.mechanisms.intervals import NormalLimits, tail_of
 
 Array = NDArray[np.float64]
@@ -53,6 +55,13 @@ class JointTable:
         """Return the ends of confidence intervals around the unbiased estimates."""
         down, up = NormalLimits(self.standard_error).distances(tail_of(level, 1))
         return self.unbiased - down, self.unbiased + up
+
+    def figures(self) -> list[Figure]:
+        """Return the unbiased shares with their intervals."""
+        names = [", ".join(cell) for cell in product(*self.values)]
+        return interval_figures(
+            f"{self.title}: {self.users} reports", names, self.unbiased, self.interval(), "cell", "share"
+        )
 
     @property
     def title(self) -> str:
