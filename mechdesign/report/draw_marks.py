@@ -38,9 +38,10 @@ LEVELS = 14
 def draw_marks(part: Any, axes: Any, panel: Panel) -> None:
     """Draw the marks of a panel in their order; ``part`` is what scales of colours are drawn into."""
     slots = bar_slots(panel)
+    is_by_places = bool(panel.x_names) or any(isinstance(mark, Bars) for mark in panel.marks)
     for place, (mark, number) in enumerate(zip(panel.marks, styles(panel), strict=True)):
         slot, count = slots.get(place, (0, 1))
-        shift = BARS / count * (slot - (count - 1) / 2) if panel.x_names else 0.0
+        shift = BARS / count * (slot - (count - 1) / 2) if is_by_places else 0.0
         for kind, draw in DRAWN.items():
             if isinstance(mark, kind):
                 draw(part, axes, mark, style(number), (shift, BARS / count))

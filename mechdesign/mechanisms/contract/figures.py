@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -32,7 +30,7 @@ def menu_figures(items: Array, types: Array, epsilon: Array, payment: Array) -> 
         "A user of type theta is indifferent along a line of slope theta and wants to be as far up as "
         "possible: each type's own item lies on its highest line."
     )
-    panels = [_items(items, types, epsilon, payment), _choices(types, epsilon, payment)]
+    panels = [_items(items, types, epsilon, payment), *_choices(types, epsilon, payment)]
     return [Figure("The menu, and who chooses what", panels, caption)]
 
 
@@ -49,14 +47,17 @@ def _items(items: Array, types: Array, epsilon: Array, payment: Array) -> Panel:
     return Panel("epsilon", "payment", marks, title="Items", y_limits=(0.0, top) if top > 0 else None)
 
 
-def _choices(types: Array, epsilon: Array, payment: Array) -> Panel:
+def _choices(types: Array, epsilon: Array, payment: Array) -> list[Panel]:
+    """Return the epsilon that each type buys, and the money it gets and keeps."""
     order = np.argsort(types, kind="stable")
-    x = types[order]
+    x, name = types[order], "type: cost of a unit of epsilon"
     gain = np.where(epsilon > 0, payment - types * epsilon, 0.0)
-    shown: list[tuple[Any, str]] = [
-        (epsilon, "epsilon bought"),
-        (payment, "payment"),
-        (gain, "left after the cost of privacy"),
+    bought = [Line(x=x, y=epsilon[order], label="chosen item", dots=True)]
+    money = [
+        Line(x=x, y=payment[order], label="payment", dots=True),
+        Line(x=x, y=gain[order], label="left after the cost of privacy", dots=True),
     ]
-    marks = [Line(x=x, y=values[order], label=label, dots=True) for values, label in shown]
-    return Panel("type: cost of a unit of epsilon", "epsilon; money", marks, title="Choices of the types")
+    return [
+        Panel(name, "epsilon bought", bought, title="What the types choose"),
+        Panel(name, "money", money, title="What they get for it"),
+    ]

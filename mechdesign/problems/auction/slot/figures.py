@@ -9,7 +9,8 @@ from mechdesign.core.marks import Bars
 from mechdesign.core.problem import Candidate
 from mechdesign.problems.auction.slot.problem import AuctionSlot
 
-MOST_USERS = 60
+MOST_USERS = 120
+MOST_NAMES = 40
 
 
 def figures(problem: AuctionSlot, solution: Candidate) -> list[Figure]:
@@ -26,6 +27,8 @@ def figures(problem: AuctionSlot, solution: Candidate) -> list[Figure]:
         Bars(x=users, y=np.where(won, 0.0, cost), label="cost of a loser"),
         Bars(x=users, y=paid, label="payment"),
     ]
-    panel = Panel("user", "money", marks, x_names=[str(user) for user in users.tolist()])
+    panel = Panel(
+        "user", "money", marks, x_names=[str(user) for user in users] if len(users) <= MOST_NAMES else ()
+    )
     caption = "A payment is what the winner could at most have asked for and still have won."
     return [Figure("Costs and payments of one slot", [panel], caption)]

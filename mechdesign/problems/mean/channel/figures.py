@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mechdesign.core.figure import Figure, Panel
-from mechdesign.core.marks import Line, Points
+from mechdesign.core.marks import Line
 from mechdesign.core.problem import Candidate
 from mechdesign.problems.mean.channel.problem import MeanChannel
 
@@ -15,23 +15,22 @@ def figures(problem: MeanChannel, solution: Candidate) -> list[Figure]:
     channel = np.asarray(solution.variables["channel"], dtype=np.float64)
     outputs = np.asarray(solution.variables["output_values"], dtype=np.float64)
     knots = np.asarray(problem.knots(), dtype=np.float64)
-    numbers = np.linspace(-1.0, 1.0, 201)
+    numbers = np.linspace(0.0, 1.0, 201)
     mixed = np.array([np.interp(numbers, knots, column) for column in channel.T]).T
     variance = mixed @ outputs**2 - (mixed @ outputs) ** 2
-    rows, columns = np.nonzero(channel > 1e-9)
+    order = np.argsort(outputs)
+    reported = [
+        Line(x=outputs[order], y=channel[row, order], label=f"number {knots[row]:.3g}", dots=True)
+        for row in (0, len(knots) // 2, len(knots) - 1)
+    ]
     panels = [
         Panel(
-            "number of a user, in [-1, 1]",
+            "number of a user, in [0, 1]",
             "variance of its report",
             [Line(x=numbers, y=variance, label="solved channel")],
             title="Variance",
         ),
-        Panel(
-            "number of a user, in [-1, 1]",
-            "values that are reported",
-            [Points(x=knots[rows], y=outputs[columns], label="reports with a positive probability")],
-            title="Reports",
-        ),
+        Panel("value that is reported", "probability", reported, title="Reports"),
     ]
     caption = "Between the inputs of the grid a user is rounded to one of its neighbours at random."
     return [Figure("The best channel for a number", panels, caption)]
