@@ -58,7 +58,8 @@ def _possible(forecast: Callable[[int], Forecast | None], users: int) -> Forecas
         found = forecast(users)
     except MechDesignError:
         return None
-    return found if found is not None and found.possible else None
+    usable = found is not None and found.possible and found.users == users  # a protocol is for its own users
+    return found if usable else None
 
 
 def channel_figures(channel: Any, answers: Sequence[str], reports: Sequence[str]) -> list[Figure]:
