@@ -12,7 +12,8 @@ import io
 import os
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape
@@ -64,20 +65,36 @@ def picture(figure: Figure) -> Picture:
     >>> [axes.get_xlabel() for axes in drawn.axes]
     ['epsilon']
     """
+    with _settings():
+        drawn = _built(figure)
+        drawn.draw_without_rendering()  # what is only made when it is drawn has our style then too
+    return drawn
+
+
+@contextmanager
+def _settings() -> Iterator[None]:
+    """Have the style of all pictures, whatever a program has set."""
+    module = matplotlib_module("")
+    with module.rc_context():
+        module.rcdefaults()
+        module.rcParams.update(SETTINGS)
+        yield
+
+
+def _built(figure: Figure) -> Picture:
     rows = -(-len(figure.panels) // SIDE_BY_SIDE)
     columns = min(len(figure.panels), SIDE_BY_SIDE)
-    with matplotlib_module("").rc_context(SETTINGS):
-        size = (
-            PANEL[0] * columns,
-            sum(_height(figure.panels[SIDE_BY_SIDE * row :][:columns]) for row in range(rows)),
-        )
-        drawn: Picture = matplotlib_module("figure").Figure(figsize=size, layout="constrained")
-        matplotlib_module("backends.backend_agg").FigureCanvasAgg(drawn)
-        parts = drawn.subfigures(rows, columns, squeeze=False)
-        for part, panel in zip(parts.flat, figure.panels, strict=False):
-            _draw_panel(part, panel)
-        width = 54 * columns
-        drawn.suptitle("\n".join(textwrap.wrap(figure.title, width)), fontweight="bold")
+    size = (
+        PANEL[0] * columns,
+        sum(_height(figure.panels[SIDE_BY_SIDE * row :][:columns]) for row in range(rows)),
+    )
+    drawn: Picture = matplotlib_module("figure").Figure(figsize=size, layout="constrained")
+    matplotlib_module("backends.backend_agg").FigureCanvasAgg(drawn)
+    parts = drawn.subfigures(rows, columns, squeeze=False)
+    for part, panel in zip(parts.flat, figure.panels, strict=False):
+        _draw_panel(part, panel)
+    width = 54 * columns
+    drawn.suptitle("\n".join(textwrap.wrap(figure.title, width)), fontweight="bold")
     return drawn
 
 
@@ -171,10 +188,9 @@ def svg(figure: Figure) -> str:
     >>> text.startswith("<svg"), "<title" in text, "http" in text.replace("http://www.w3.org/", "")
     (True, True, False)
     """
-    drawn = picture(figure)
     text = io.StringIO()
-    with matplotlib_module("").rc_context({"svg.fonttype": "none", "svg.hashsalt": "mechdesign"}):
-        drawn.savefig(text, format="svg", transparent=True, metadata=NO_METADATA)
+    with _settings():
+        _built(figure).savefig(text, format="svg", transparent=True, metadata=NO_METADATA)
     return _own(text.getvalue(), figure)
 
 
@@ -225,8 +241,11 @@ def save(figure: Figure, path: str | os.PathLike[str], command: str = "") -> Non
 
 
 def _png(figure: Figure) -> bytes:
-    drawn, data = picture(figure), io.BytesIO()
-    drawn.savefig(data, format="png", dpi=RESOLUTION, facecolor="white", metadata={"Software": None})
+    data = io.BytesIO()
+    with _settings():
+        _built(figure).savefig(
+            data, format="png", dpi=RESOLUTION, facecolor="white", metadata={"Software": None}
+        )
     return data.getvalue()
 
 

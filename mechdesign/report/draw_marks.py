@@ -127,7 +127,7 @@ def _heat(part: Any, axes: Any, mark: Heat, look: Style, slot: Slot) -> None:
     mesh = axes.pcolormesh(np.arange(columns), np.arange(rows), mark.values, shading="nearest")
     axes.invert_yaxis()
     axes.grid(visible=False)
-    part.colorbar(mesh, ax=axes, label=mark.label)
+    _colour_bar(part, axes, mesh, mark.label)
     if mark.values.size <= MOST_CELLS:
         middle = (mark.values.min() + mark.values.max()) / 2
         for (row, column), value in np.ndenumerate(mark.values):
@@ -141,7 +141,14 @@ def _surface(part: Any, axes: Any, mark: Surface, look: Style, slot: Slot) -> No
     filled = axes.contourf(mark.x, mark.y, mark.z, levels=levels)
     axes.contour(mark.x, mark.y, mark.z, levels=levels, colors="white", linewidths=0.4, alpha=0.6)
     axes.grid(visible=False)
-    part.colorbar(filled, ax=axes, label=mark.label, format="%.3g")
+    _colour_bar(part, axes, filled, mark.label)
+
+
+def _colour_bar(part: Any, axes: Any, coloured: Any, label: str) -> None:
+    """Draw the scale of colours, as shapes: matplotlib would put pixels into SVG files."""
+    bar = part.colorbar(coloured, ax=axes, label=label, format="%.3g")
+    bar.solids.set_rasterized(False)
+    bar.solids.set_edgecolor("face")
 
 
 def _polygon(part: Any, axes: Any, mark: Polygon, look: Style, slot: Slot) -> None:

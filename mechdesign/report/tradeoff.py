@@ -146,7 +146,9 @@ def tradeoff(
         needed = tuple(_needed(mechanism, error) for error in errors)
         rows.append(TradeoffRow(float(epsilon), forecast.largest, needed))
     if not quantity:
-        raise ParameterError(f"{problem.name}: has no standard error for {count} users at any of these epsilons; see its sweep")
+        raise ParameterError(
+            f"{problem.name}: has no standard error for {count} users at any of these epsilons; see its sweep"
+        )
     return Tradeoff(problem, count, tuple(errors), quantity, tuple(rows))
 
 
