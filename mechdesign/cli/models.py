@@ -193,7 +193,7 @@ def _sweep(options: argparse.Namespace) -> int:
     from mechdesign.report.writing import write_columns
 
     model = model_of(options)
-    if not model.sweep:
+    if not model.sweep and not options.figure:
         raise ParameterError(f"{model.slug}: has no [sweep]; add one, for instance epsilon = [0.5, 1.0]")
     digest = command_digest(["sweep", str(options.method), *options.set], [model.slug])
     if options.output:
