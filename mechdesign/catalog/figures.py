@@ -18,6 +18,7 @@ from mechdesign.catalog.sweep import SweepRow, run_sweep
 from mechdesign.core import marks
 from mechdesign.core.errors import MechDesignError, ParameterError
 from mechdesign.core.figure import Figure, Panel
+from mechdesign.core.solution import Solution
 from mechdesign.core.solve import solve
 
 MOST_METHODS = 7
@@ -33,14 +34,19 @@ SURE = 1.96
 """Standard errors on each side of what was measured: 95 % of normal errors are smaller."""
 
 
-def model_figures(model: Model, rows: Sequence[SweepRow] | None = None) -> list[Figure]:
-    """Return the figures of a model; none of one without a sweep that declares none.
+def model_figures(
+    model: Model, rows: Sequence[SweepRow] | None = None, runs: Sequence[Solution] = ()
+) -> list[Figure]:
+    """Return the figures of a model; none of one that has neither a sweep, nor a figure, nor methods.
 
     Parameters
     ----------
     model : Model
     rows : sequence of SweepRow, optional
         What :func:`run_sweep` gave for this model; it is run otherwise.
+    runs : sequence of Solution, optional
+        Solutions of the model itself by several methods, of its check for instance, which need not be
+        found again.
 
     Raises
     ------
@@ -58,7 +64,7 @@ def model_figures(model: Model, rows: Sequence[SweepRow] | None = None) -> list[
         return []
     if rows is None:
         rows = list(run_sweep(model)) if model.sweep else [SweepRow({}, solve(model.problem), {})]
-    points = Points(model, rows)
+    points = Points(model, rows, runs)
     found = []
     for number, table in enumerate(tables, 1):
         try:
@@ -268,9 +274,13 @@ def _over_methods(points: Points, table: FigureTable) -> Panel:
     if not shown:
         raise ParameterError("methods: none of them applies; name others")
     names = tuple(table.labels.get(method, method) for method in table.methods)
-    scale = "log" if table.y_scale == "log" else "linear"
-    label = table.y_label or _y_label(points, table)
-    return Panel(table.x_label or "method", label, shown, x_names=names, y_scale=scale)
+    return Panel(
+        table.x_label or "method",
+        table.y_label or _y_label(points, table),
+        shown,
+        x_names=names,
+        y_scale="log" if table.y_scale == "log" else "linear",
+    )
 
 
 def _over_entries(points: Points, table: FigureTable) -> Panel:
