@@ -128,7 +128,7 @@ def tradeoff(
     >>> problem = md.RandomizedResponse(prior=[0.5, 0.5], epsilon=1.0)
     >>> found = tradeoff(problem, errors=[0.01], epsilons=[0.5, 1.0])
     >>> [row.needed for row in found.rows]
-    [(39178,), (9207,)]
+    [(39177,), (9207,)]
     """
     if "epsilon" not in {field.name for field in dataclasses.fields(problem)}:  # type: ignore[arg-type]
         raise ParameterError(f"{problem.name}: has no epsilon to trade for an error; see its sweep")
