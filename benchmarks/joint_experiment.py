@@ -21,7 +21,7 @@ from mechdesign.mechanisms import KaryResponse
 from mechdesign.mechanisms.joint import JointResponse
 from mechdesign.mechanisms.joint.layout import bits_of
 
-METHODS = ("active-set", "printed-em", "lasso", "lremh")
+METHODS = ("active-set", "printed-em", "lasso", "sparse-lasso", "lremh")
 HEADER = ["f", "epsilon", *(f"{name} {what}" for name in METHODS for what in ("AVD", "s")), "direct AVD"]
 NO_LIMIT = 1000.0
 

@@ -2,6 +2,8 @@
 
 from importlib.metadata import version as version_of
 
+from mechdesign.report.findings import findings, findings_page
+
 project = "mechdesign"
 author = "The mechdesign developers"
 copyright = "The mechdesign developers"
@@ -34,3 +36,14 @@ napoleon_use_ivar = True
 
 # A word such as `value` in a docstring's type may be the name of several attributes.
 suppress_warnings = ["ref.python"]
+
+
+def add_findings(app, docname, source):
+    """Put the refuted claims of the models in the place that their page has for them."""
+    if docname == "findings":
+        source[0] = source[0].replace("<!-- findings -->", findings_page(findings()))
+
+
+def setup(app):
+    """Connect what is made when pages are read; Sphinx calls this."""
+    app.connect("source-read", add_findings)

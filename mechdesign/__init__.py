@@ -7,7 +7,7 @@ What there is, by what it is for:
 - their solutions: ``solve(problem)``, ``compare(problem)``, ``methods_of``; of a ``Solution`` the
   ``.mechanism()``, which has ``randomize``, ``estimate``, ``audit`` and ``save``
 - mechanisms from files: ``load_mechanism``
-- the catalogue: ``models()``, ``load_model``
+- the catalogue: ``models()``, ``load_model``; ``check_models`` and ``sweep`` run many on all cores
 - pictures of all of these: ``plot(thing, path)``
 
 Examples
@@ -28,7 +28,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # for type checkers and editors; a test compares these with what the families export
-    from mechdesign.catalog import Model, load_model, models
+    from mechdesign.catalog import Model, check_models, load_model, models, sweep
     from mechdesign.core.certificate import Certificate
     from mechdesign.core.compare import Comparison, compare
     from mechdesign.core.errors import MechDesignError
@@ -90,6 +90,7 @@ __all__ = [
     "SpectrumChannel",
     "SpectrumPrimary",
     "SpectrumSecondary",
+    "check_models",
     "choose",
     "compare",
     "load_mechanism",
@@ -98,6 +99,7 @@ __all__ = [
     "models",
     "plot",
     "solve",
+    "sweep",
 ]
 
 _HOMES = {
@@ -110,6 +112,7 @@ _HOMES = {
     "Outcome": "core.method",
     "Problem": "core.problem",
     "Solution": "core.solution",
+    "check_models": "catalog",
     "compare": "core.compare",
     "load_mechanism": "mechanisms",
     "load_model": "catalog",
@@ -117,6 +120,7 @@ _HOMES = {
     "models": "catalog",
     "plot": "report.plot",
     "solve": "core.solve",
+    "sweep": "catalog",
 }
 """Where the front's own names live; the families' names are found in the families."""
 

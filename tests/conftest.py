@@ -23,3 +23,10 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 def width_of_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables are as wide as where there is no terminal, whatever the runner says about its own."""
     monkeypatch.delenv("COLUMNS", raising=False)
+
+
+@pytest.fixture(autouse=True)
+def nothing_from_earlier_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No result comes from a cache, and none from further processes, unless a test asks for it."""
+    monkeypatch.setenv("MECHDESIGN_CACHE", "off")
+    monkeypatch.setenv("MECHDESIGN_JOBS", "1")

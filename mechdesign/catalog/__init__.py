@@ -6,6 +6,7 @@ from mechdesign.catalog.figure_table import FigureTable
 from mechdesign.catalog.figures import model_figures
 from mechdesign.catalog.load import load_model, models
 from mechdesign.catalog.model import Model, Simulation
+from mechdesign.catalog.runs import check_models, sweep
 from mechdesign.catalog.sweep import SweepRow, run_sweep, sweep_points
 
 __all__ = [
@@ -17,9 +18,11 @@ __all__ = [
     "Simulation",
     "SweepRow",
     "check_model",
+    "check_models",
     "load_model",
     "model_figures",
     "models",
     "run_sweep",
+    "sweep",
     "sweep_points",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from mechdesign.catalog.claim import Claim
 from mechdesign.catalog.found import NotFound, Solver, series, single
 from mechdesign.catalog.judge import Series, judge
 from mechdesign.catalog.model import Model
+from mechdesign.catalog.witness import Figures, figures_of, lost, suggested, witness_text
 from mechdesign.core.certificate import format_figure
 from mechdesign.core.compare import Comparison, compare
 from mechdesign.core.encoding import encode
@@ -22,20 +23,36 @@ from mechdesign.core.solution import Solution
 
 @dataclass(frozen=True)
 class ClaimResult:
-    """What was found for a claim; the verdict is ``holds``, ``refuted`` or, unsolved, ``unsettled``."""
+    """What was found for a claim; the verdict is ``holds``, ``refuted`` or, unsolved, ``unsettled``.
+
+    ``figures`` is what a witness of the claim can name: ``found``, the entries of its certificate, the
+    quantities of its solution.
+    """
 
     claim: Claim
     found: Any
     verdict: str
+    figures: Figures = field(default_factory=dict)
+
+    @property
+    def lost(self) -> str:
+        """What of the recorded witness was not found again; empty when all is well."""
+        return lost(self.claim, self.figures) if self.verdict == self.claim.verdict == "refuted" else ""
+
+    @property
+    def lacks_witness(self) -> bool:
+        """Whether it is refuted, and its model records no figures that refute it."""
+        return self.verdict == "refuted" and not self.claim.witness
 
     @property
     def as_expected(self) -> bool:
-        """Whether the verdict is the recorded one."""
-        return self.verdict == self.claim.verdict
+        """Whether the verdict is the recorded one, and the recorded witness was found again."""
+        return self.verdict == self.claim.verdict and not self.lost
 
     def as_dict(self) -> dict[str, Any]:
         """Return the JSON object of a claim in ``compare --json``."""
         claim = self.claim
+        wanted = {"suggested_witness": suggested(claim, self.figures)} if self.lacks_witness else {}
         return {
             "quantity": claim.quantity,
             "relation": claim.relation,
@@ -50,6 +67,9 @@ class ClaimResult:
             "at": encode(dict(claim.at)),
             "method": claim.method,
             "reason": claim.reason,
+            "witness": encode(dict(claim.witness)),
+            "instead": claim.instead,
+            **wanted,
         }
 
     @property
@@ -69,11 +89,15 @@ class ClaimResult:
 
     @property
     def remark(self) -> str:
-        """Why a claim is wrong that is recorded as wrong; empty otherwise."""
-        return self.claim.reason if self.verdict == "refuted" and self.as_expected else ""
+        """Why a claim recorded as wrong is wrong, with its witness where no number shows it; or empty."""
+        if self.verdict != "refuted" or not self.as_expected:
+            return ""
+        shown = dict(self.claim.witness) if isinstance(self.found, (bool, str, np.bool_)) else {}
+        return f"{self.claim.reason}; witness {witness_text(shown)}" if shown else self.claim.reason
 
     def __str__(self) -> str:
-        mark = "" if self.as_expected else f"  <-- recorded as {self.claim.verdict}"
+        mark = "" if self.verdict == self.claim.verdict else f"  <-- recorded as {self.claim.verdict}"
+        mark = f"  <-- {self.lost}" if self.lost else mark
         where = f" ({self.claim.where})" if self.claim.where else ""
         reason = f"; {self.remark}" if self.remark else ""
         text = f"{self.subject}: {self.claim.origin} states {self.stated}{where}"
@@ -170,7 +194,8 @@ def _check(claim: Claim, solver: Solver) -> ClaimResult:
         found = series(claim, solver) if claim.is_trend else single(claim, solver)
     except NotFound as reason:
         return ClaimResult(claim, str(reason), "unsettled")
-    return ClaimResult(claim, found, judge(claim, found))
+    solution = None if claim.is_trend else solver.at(claim.at, claim.method)
+    return ClaimResult(claim, found, judge(claim, found), figures_of(claim, found, solution))
 
 
 def subject(claim: Claim) -> str:

@@ -56,6 +56,10 @@ class Claim:
         What is expected of the check.
     reason : str
         Why a refuted claim is wrong.
+    witness : mapping
+        The figures that refute it, which ``check`` has to find again: see ``mechdesign.catalog.witness``.
+    instead : str
+        What holds in place of a refuted claim.
     method : str or None
         Whose solution is looked at; by default the preferred method's.
     over : str or None
@@ -64,6 +68,8 @@ class Claim:
         Parameters that differ from the model's for this claim.
     where : str
         Place in the source.
+    cite : str
+        The source, a key of the bibliography; empty for the model's.
 
     Raises
     ------
@@ -88,20 +94,22 @@ class Claim:
     relative_tolerance: float = 0.0
     verdict: str = "holds"
     reason: str = ""
+    witness: Mapping[str, Any] = field(default_factory=dict)
+    instead: str = ""
     method: str | None = None
     over: str | None = None
     at: Mapping[str, Any] = field(default_factory=dict)
     where: str = ""
+    cite: str = ""
 
     def __post_init__(self) -> None:
-        for key in ("quantity", "relation", "reason", "where", "method", "over"):
+        for key in ("quantity", "relation", "reason", "instead", "where", "cite", "method", "over"):
             _check_text(key, getattr(self, key), key in ("method", "over"))
         _check_choices(self)
         _check_tolerances(self)
         if not isinstance(self.at, Mapping):
             raise ParameterError("at: is not a table; write it as { epsilon = 2.0 }")
-        if self.verdict == "refuted" and not self.reason.strip():
-            raise ParameterError("reason: a refuted claim needs one; say why it is wrong")
+        _check_refutation(self)
         if self.is_trend:
             _check_trend(self)
         else:
@@ -119,7 +127,7 @@ class Claim:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the claim under the keys of the model file, as plain JSON values."""
-        plain: dict[str, Any] = encode({**vars(self), "at": dict(self.at)})
+        plain: dict[str, Any] = encode({**vars(self), "at": dict(self.at), "witness": dict(self.witness)})
         return plain
 
 
@@ -190,6 +198,18 @@ def _check_choices(claim: Claim) -> None:
         value = getattr(claim, key)
         if value not in known:
             raise ParameterError(f"{key}: '{value}' is not a choice; {suggestion(str(value), known)}")
+
+
+def _check_refutation(claim: Claim) -> None:
+    if not isinstance(claim.witness, Mapping):
+        raise ParameterError("witness: is not a table; write it as { found = 0.71 }")
+    if claim.verdict == "refuted":
+        if not claim.reason.strip():
+            raise ParameterError("reason: a refuted claim needs one; say why it is wrong")
+        return
+    for key in ("witness", "instead"):
+        if getattr(claim, key):
+            raise ParameterError(f"{key}: is for refuted claims, and this one is said to hold; drop it")
 
 
 def _check_tolerances(claim: Claim) -> None:

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.catalog.model import Model
+from mechdesign.catalog.model import Model, Simulation
 from mechdesign.core.errors import MechDesignError
 from mechdesign.core.parameters import replace_parameters
+from mechdesign.core.problem import Problem
 from mechdesign.core.simulate import simulate
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import solve
@@ -41,16 +42,30 @@ def run_sweep(model: Model, method: str | None = None) -> Iterator[SweepRow]:
         By default the first method that applies at each point.
     """
     points = sweep_points(model)
-    simulation = model.simulation
-    seeds = np.random.SeedSequence(simulation.seed if simulation else 0).spawn(len(points))
+    seeds = np.random.SeedSequence(model.simulation.seed if model.simulation else 0).spawn(len(points))
     for parameters, seed in zip(points, seeds, strict=True):
-        try:
-            problem = replace_parameters(model.problem, parameters)
-        except MechDesignError as error:
-            raise type(error)(f"{model.slug}: [sweep] {error}") from None
-        solution = solve(problem, method)
-        measured: dict[str, float] = {}
-        if simulation is not None and solution.found:
-            rng = np.random.default_rng(seed)
-            measured = simulate(solution, simulation.users, simulation.repetitions, rng)
-        yield SweepRow(parameters, solution, measured)
+        yield solve_point(sweep_problem(model, parameters), parameters, method, model.simulation, seed)
+
+
+def sweep_problem(model: Model, parameters: dict[str, Any]) -> Problem:
+    """Return the problem at a point of the sweep; an impossible point is an error that names the model."""
+    try:
+        return replace_parameters(model.problem, parameters)
+    except MechDesignError as error:
+        raise type(error)(f"{model.slug}: [sweep] {error}") from None
+
+
+def solve_point(
+    problem: Problem,
+    parameters: dict[str, Any],
+    method: str | None,
+    simulation: Simulation | None,
+    seed: np.random.SeedSequence,
+) -> SweepRow:
+    """Solve the problem of one point, and simulate its mechanism with a random stream of its own."""
+    solution = solve(problem, method)
+    measured: dict[str, float] = {}
+    if simulation is not None and solution.found:
+        rng = np.random.default_rng(seed)
+        measured = simulate(solution, simulation.users, simulation.repetitions, rng)
+    return SweepRow(parameters, solution, measured)

@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 from mechdesign.cli.figures import FigureOutput, figure_option
+from mechdesign.cli.long_runs import run_many, run_options
 from mechdesign.cli.options import (
     FINE,
     MISMATCH,
@@ -40,15 +41,20 @@ def add_commands(command: AddCommand) -> None:
     ):
         added = command(name, run, summary)
         model_options(added, several=True)
+        run_options(added)
         added.add_argument(
             "--all", action="store_true", help="all shipped models (check does that when none is named)"
         )
         if name == "compare":
             add_users(added)
+    found = command("findings", _findings, "list what is refuted: every claim that failed, and its witness")
+    found.add_argument("family", nargs="?", help="only this family")
+    found.add_argument("--json", action="store_true", help="print JSON")
     sweep = command("sweep", _sweep, "solve a model over its sweep, with its simulation")
     model_options(sweep)
     sweep.add_argument("--method", help="the method's name")
     sweep.add_argument("-o", "--output", metavar="FILE", help="write the table as CSV or Parquet")
+    run_options(sweep)
     figure_option(sweep, "the sweep, as the model's [[figure]] tables say")
 
     trade = command("tradeoff", _tradeoff, "the error over epsilon, and the users that a wanted error takes")
@@ -83,6 +89,21 @@ def _list(options: argparse.Namespace) -> int:
         print_json([dict(zip(header, row, strict=True)) for row in rows])
     else:
         print(table(header, rows))
+    return FINE
+
+
+def _findings(options: argparse.Namespace) -> int:
+    from mechdesign.catalog import models
+    from mechdesign.core.text import terminal_width
+    from mechdesign.report.findings import findings, findings_text
+
+    if not models(options.family):
+        raise ParameterError(f"findings: no models in family '{options.family}'; mechdesign list shows all")
+    found = findings(options.family)
+    if options.json:
+        print_json([finding.as_dict() for finding in found])
+    else:
+        print(findings_text(found, terminal_width()))
     return FINE
 
 
@@ -151,8 +172,7 @@ def _tradeoff(options: argparse.Namespace) -> int:
 
 
 def _checks(options: argparse.Namespace, is_all: bool) -> list[Any]:
-    from mechdesign.catalog import check_model, load_model, models
-    from mechdesign.core.text import progress
+    from mechdesign.catalog import check_models, load_model, models
 
     if options.all and options.model:
         raise ParameterError(f"model: '{options.model[0]}' is named beside --all; drop one of them")
@@ -160,8 +180,10 @@ def _checks(options: argparse.Namespace, is_all: bool) -> list[Any]:
     if not slugs:
         raise ParameterError("model: none named; name models, or use --all")
     overrides = overrides_of(options.set)
-    loaded = [load_model(slug, overrides) for slug in slugs]
-    return [check_model(model) for model in progress(loaded, len(loaded), "models")]
+    checks: list[Any] = run_many(
+        "models", options, check_models, [load_model(slug, overrides) for slug in slugs]
+    )
+    return checks
 
 
 def _compare(options: argparse.Namespace) -> int:
@@ -186,20 +208,18 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _sweep(options: argparse.Namespace) -> int:
-    from mechdesign.catalog import model_figures, run_sweep, sweep_points
-    from mechdesign.core.text import progress, table
+    from mechdesign.catalog import model_figures, sweep
+    from mechdesign.core.text import table
     from mechdesign.report.outputs import command_digest, is_from, remember, require_output
     from mechdesign.report.tables import sweep_json, sweep_table
     from mechdesign.report.writing import write_columns
 
     model = model_of(options)
-    if not model.sweep and not options.figure:
-        raise ParameterError(f"{model.slug}: has no [sweep]; add one, for instance epsilon = [0.5, 1.0]")
     digest = command_digest(["sweep", str(options.method), *options.set], [model.slug])
     if options.output:
         require_output(options.output, [model.slug], options.force, lambda: is_from(options.output, digest))
     output = FigureOutput(options, ["sweep", str(options.method), *options.set], [model.slug])
-    rows = list(progress(run_sweep(model, options.method), len(sweep_points(model)), model.slug))
+    rows = run_many("points", options, sweep, model, options.method)
     header, lines = sweep_table(rows)
     if options.output:
         write_columns(options.output, dict(zip(header, zip(*lines, strict=True), strict=True)))

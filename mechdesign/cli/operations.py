@@ -103,7 +103,10 @@ def execute(
     try:
         made = operation.run(sources, settings)
         digest = command_digest(words, options.inputs)
-        said = _written(options, made, digest, kept) if operation.gives else _printed(options, made, picture)
+        if operation.gives:
+            said = _written(options, made, digest, kept, operation.private)
+        else:
+            said = _printed(options, made, picture)
     except MechDesignError as error:
         if str(error).startswith((*options.inputs, *kept, str(getattr(options, "output", "-o ")), "-o ")):
             raise
@@ -131,12 +134,14 @@ def _require_different(paths: Sequence[str]) -> None:
                 raise ParameterError(f"{path}: is the same file as {other}; name it once")
 
 
-def _written(options: argparse.Namespace, blocks: Iterator[Block], digest: str, kept: Sequence[str]) -> str:
+def _written(
+    options: argparse.Namespace, blocks: Iterator[Block], digest: str, kept: Sequence[str], private: bool
+) -> str:
     """Write the blocks of an operation; over an existing file only by the same command, or by force."""
     inputs = [options.mechanism, *options.inputs, *kept]
     require_output(options.output, inputs, options.force, lambda: is_from(options.output, digest))
     first = next(blocks)
-    rows = write_blocks(options.output, chain([first], blocks), digest)
+    rows = write_blocks(options.output, chain([first], blocks), digest, private)
     return f"{options.output}: {rows} rows of {', '.join(map(repr, first))}"
 
 

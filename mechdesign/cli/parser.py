@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, version
 
-from mechdesign.cli import mechanisms, models
+from mechdesign.cli import mechanisms, models, pages
 from mechdesign.cli.options import Parser
+from mechdesign.core.version import installed_version
 
 
 def parser() -> argparse.ArgumentParser:
@@ -15,7 +15,7 @@ def parser() -> argparse.ArgumentParser:
     main = Parser(
         prog="mechdesign", description="Provably best mechanisms for collecting data under privacy."
     )
-    main.add_argument("--version", action="version", version=f"mechdesign {_version()}")
+    main.add_argument("--version", action="version", version=f"mechdesign {installed_version()}")
     commands = main.add_subparsers(title="commands", required=True, metavar="COMMAND", parser_class=Parser)
 
     def command(name: str, run: Callable[[argparse.Namespace], int], summary: str) -> argparse.ArgumentParser:
@@ -25,11 +25,5 @@ def parser() -> argparse.ArgumentParser:
 
     models.add_commands(command)
     mechanisms.add_commands(command)
+    pages.add_commands(command)
     return main
-
-
-def _version() -> str:
-    try:
-        return version("mechdesign")
-    except PackageNotFoundError:  # a checkout that was never installed
-        return "0.0.0"

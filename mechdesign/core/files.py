@@ -50,13 +50,16 @@ def read_text(path: str | os.PathLike[str], most: int, error_class: type[MechDes
 
 @contextmanager
 def whole_file(
-    path: str | os.PathLike[str], error_class: type[MechDesignError], durable: bool = False
+    path: str | os.PathLike[str],
+    error_class: type[MechDesignError],
+    durable: bool = False,
+    private: bool = False,
 ) -> Iterator[Path]:
     """Give a temporary path to write to, and move it to its place only when all was written.
 
-    With ``durable``, it is on the disk before this returns: a loss of power takes nothing of it back. A link
-    is followed. Anything that exists and is no regular file (a folder, a pipe, a device) is
-    refused rather than replaced.
+    With ``durable``, it is on the disk before this returns: a loss of power takes nothing of it back. A new
+    file that is ``private`` can be read by its owner only. A link is followed. Anything that exists and is
+    no regular file (a folder, a pipe, a device) is refused rather than replaced.
 
     Raises
     ------
@@ -86,7 +89,8 @@ def whole_file(
         raise error_class(f"{path}: cannot be written ({error.strerror}); name another place") from None
     try:
         yield Path(name)
-        os.chmod(name, place.stat().st_mode & 0o7777 if place.exists() else 0o666 & ~_umask())
+        new = 0o600 if private else 0o666 & ~_umask()
+        os.chmod(name, place.stat().st_mode & 0o7777 if place.exists() else new)
         if durable:
             _flush(name)
         os.replace(name, place)

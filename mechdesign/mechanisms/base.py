@@ -82,6 +82,19 @@ class Mechanism(ABC):
         """Return what ``repr`` shows between the brackets: the figures that matter, in one line."""
         return f"fingerprint {self.fingerprint[:12]}"
 
+    def explained(self) -> tuple[str, ...]:
+        """Return what it does, in sentences for people who will not read the code.
+
+        Examples
+        --------
+        >>> from mechdesign.mechanisms.finite import FiniteChannel
+        >>> from mechdesign.mechanisms.repair import PrivacyTarget
+        >>> channel = FiniteChannel.from_floats(np.array([[0.75, 0.25], [0.25, 0.75]]), PrivacyTarget(1.2))
+        >>> channel.explained()[-1]
+        'Of 1000 people whose answer is 1, about 250 report 0 and about 750 report 1.'
+        """
+        return (" ".join((type(self).__doc__ or self.type).split("\n\n")[0].split()),)
+
     def operations(self) -> tuple[Operation, ...]:
         """Return what the mechanism does with tables: the columns each operation takes and gives."""
         return ()

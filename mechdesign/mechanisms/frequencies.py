@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -152,11 +152,31 @@ def project_to_simplex(vector: Array) -> Array:
     return projected
 
 
+MOST_EXPLAINED = 12
+"""The most answers or reports for which every probability is put in words."""
+
+
+def _of_thousand(share: float) -> str:
+    number = round(1000.0 * float(share))
+    if share == 1.0:
+        return "all"
+    return "none" if share == 0.0 else "fewer than 1" if number == 0 else f"about {number}"
+
+
+def _joined(parts: Sequence[str]) -> str:
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+
+
 class FrequencyMechanism(CategoryMechanism):
     """A mechanism whose reports are categories and whose server estimates frequencies."""
 
     labels: Labels
     report_labels: Labels
+
+    @property
+    @abstractmethod
+    def channel(self) -> NDArray[np.float64]:
+        """The probabilities in floating point: row x for answer x."""
 
     @abstractmethod
     def possible_reports(self) -> NDArray[np.bool_]:
@@ -165,6 +185,22 @@ class FrequencyMechanism(CategoryMechanism):
     @abstractmethod
     def estimate_from_counts(self, counts: Codes, population: bool = False) -> FrequencyEstimate:
         """Return the estimate from the number of times each report was made."""
+
+    def explained(self) -> tuple[str, ...]:
+        """Return how answers become reports, by the thousand; of a long list the first few."""
+        if max(self.labels.size, self.report_labels.size) > MOST_EXPLAINED:
+            count = f"{self.labels.size} possible answers"
+            return (
+                f"One of {count} goes in, one of {self.report_labels.size} reports comes out, at random.",
+            )
+        answers, reports = self.labels.shown(), self.report_labels.shown()
+        lines = ["An answer goes in, a report comes out, drawn at random; the answer itself is not kept."]
+        for answer, row in zip(answers, self.channel, strict=True):
+            parts = [
+                f"{_of_thousand(share)} report {report}" for report, share in zip(reports, row, strict=True)
+            ]
+            lines.append(f"Of 1000 people whose answer is {answer}, {_joined(parts)}.")
+        return tuple(lines)
 
     def operations(self) -> tuple[Operation, ...]:
         """Return ``randomize`` and ``estimate``."""

@@ -173,32 +173,73 @@ def _log_sinh(half: Array) -> Array:
     return np.asarray(half + np.log(-np.expm1(-2.0 * half)) - np.log(2.0))
 
 
-LAPLACE = Noise(
-    "laplace",
-    lambda e: 8.0 / (e * e),
-    lambda e: 16.0 / (e * e * e),
-    lambda s: np.cbrt(16.0 / s),
-    laplace_client,
-)
-DUCHI = Noise(
-    "duchi",
-    lambda e: 1.0 / np.tanh(e / 2.0) ** 2,
-    lambda e: _coth_slope(e / 2.0),
-    lambda s: 2.0 * _half_angle(s),
-    duchi_client,
-    highest=FULL,
-)
+# Functions with names, not lambdas: problems travel to other processes with the noise that they hold.
+
+
+def _laplace_variance(epsilon: Array) -> Array:
+    return 8.0 / (epsilon * epsilon)
+
+
+def _laplace_slope(epsilon: Array) -> Array:
+    return 16.0 / (epsilon * epsilon * epsilon)
+
+
+def _laplace_at_slope(slope: Array) -> Array:
+    return np.asarray(np.cbrt(16.0 / slope))
+
+
+def _duchi_variance(epsilon: Array) -> Array:
+    return np.asarray(1.0 / np.tanh(epsilon / 2.0) ** 2)
+
+
+def _duchi_slope(epsilon: Array) -> Array:
+    return _coth_slope(epsilon / 2.0)
+
+
+def _duchi_at_slope(slope: Array) -> Array:
+    return 2.0 * _half_angle(slope)
+
+
+def _piecewise_variance(epsilon: Array) -> Array:
+    return np.asarray(np.exp(-2.0 * _log_sinh(epsilon / 4.0)) / 3.0)
+
+
+def _piecewise_slope(epsilon: Array) -> Array:
+    return _coth_slope(epsilon / 4.0) / 6.0
+
+
+def _piecewise_at_slope(slope: Array) -> Array:
+    return 4.0 * _half_angle(6.0 * slope)
+
+
+LAPLACE = Noise("laplace", _laplace_variance, _laplace_slope, _laplace_at_slope, laplace_client)
+DUCHI = Noise("duchi", _duchi_variance, _duchi_slope, _duchi_at_slope, duchi_client, highest=FULL)
 PIECEWISE = Noise(
-    "piecewise",
-    lambda e: np.exp(-2.0 * _log_sinh(e / 4.0)) / 3.0,
-    lambda e: _coth_slope(e / 4.0) / 6.0,
-    lambda s: 4.0 * _half_angle(6.0 * s),
-    piecewise_client,
-    highest=FULL,
+    "piecewise", _piecewise_variance, _piecewise_slope, _piecewise_at_slope, piecewise_client, highest=FULL
 )
 
 NOISES: dict[str, Noise] = {noise.name: noise for noise in (LAPLACE, DUCHI, PIECEWISE)}
 """Every named noise."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Lines:
+    """Straight lines between nodes whose values fall; infinite before the first, constant after the last."""
+
+    nodes: Array
+    values: Array
+    slopes: Array
+
+    def variance(self, levels: Array) -> Array:
+        inside = np.interp(levels, self.nodes, self.values)
+        return np.where(levels < self.nodes[0], np.inf, inside)
+
+    def slope(self, levels: Array) -> Array:
+        place = np.searchsorted(self.nodes, levels, side="right") - 1
+        return np.asarray(np.append(self.slopes, 0.0)[np.clip(place, 0, len(self.slopes))])
+
+    def at_slope(self, prices: Array) -> Array:
+        return np.asarray(self.nodes[np.searchsorted(-self.slopes, -np.asarray(prices), side="left")])
 
 
 def tabulated(epsilon: Any, variance: Any) -> Noise:
@@ -250,18 +291,10 @@ def tabulated(epsilon: Any, variance: Any) -> Noise:
             f"noise.variance: is not convex at entry {where} (epsilon {nodes[where]:g}); drop "
             f"that entry or give its convex hull"
         )
-
-    def interpolated(levels: Array) -> Array:
-        return np.where(levels < nodes[0], np.inf, np.interp(levels, nodes, values))
-
-    def slope(levels: Array) -> Array:
-        place = np.searchsorted(nodes, levels, side="right") - 1
-        return np.append(slopes, 0.0)[np.clip(place, 0, len(slopes))]
-
-    def at_slope(prices: Array) -> Array:
-        return nodes[np.searchsorted(-slopes, -np.asarray(prices), side="left")]
-
-    return Noise("table", interpolated, slope, at_slope, None, float(nodes[0]), float(nodes[-1]))
+    lines = _Lines(nodes, values, slopes)
+    return Noise(
+        "table", lines.variance, lines.slope, lines.at_slope, None, float(nodes[0]), float(nodes[-1])
+    )
 
 
 def randomizer(name: str, epsilon: float, low: float, high: float) -> MeanMechanism:

@@ -102,6 +102,8 @@ class Operation:
     options : tuple of Option
     several : bool
         Whether it takes several tables, such as the reports of many days.
+    private : bool
+        Whether what it gives stays with the client: the file can be read by its owner only.
     """
 
     name: str
@@ -111,6 +113,7 @@ class Operation:
     run: Run
     options: tuple[Option, ...] = ()
     several: bool = False
+    private: bool = False
 
     def settings(self, given: Mapping[str, Any]) -> Settings:
         """Return the settings for the given options; refuse an option that is not one of this operation's.

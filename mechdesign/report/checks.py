@@ -76,10 +76,14 @@ def claims_table(checks: Sequence[ModelCheck], width: int | None = None) -> str:
 
 
 def _claim(result: ClaimResult) -> list[list[str]]:
-    verdict = result.verdict if result.as_expected else f"{result.verdict} (EXPECTED: {result.claim.verdict})"
+    verdict = result.verdict if result.as_expected else f"{result.verdict} (EXPECTED: {_expected(result)})"
     subject = textwrap.wrap(result.subject, LONGEST_NAME)
     first = ["  " + subject[0], result.claim.origin, result.stated, result.shown, verdict]
     return [first, *[["    " + line, "", "", "", ""] for line in subject[1:]]]
+
+
+def _expected(result: ClaimResult) -> str:
+    return "its witness" if result.lost else result.claim.verdict
 
 
 def _filled(text: str, width: int | None) -> str:

@@ -25,10 +25,13 @@ GROUP = 1 << 20
 """Rows of a row group of Parquet files: small groups make large files."""
 
 
-def write_blocks(path: str | os.PathLike[str], blocks: Iterable[Block], command: str = "") -> int:
+def write_blocks(
+    path: str | os.PathLike[str], blocks: Iterable[Block], command: str = "", private: bool = False
+) -> int:
     """Write blocks to a CSV or Parquet file and return the number of rows.
 
-    The digest of the command that writes it is left with the file before it appears.
+    The digest of the command that writes it is left with the file before it appears. A new file that is
+    ``private`` can be read by its owner only.
 
     Raises
     ------
@@ -42,7 +45,7 @@ def write_blocks(path: str | os.PathLike[str], blocks: Iterable[Block], command:
         write = _write_parquet
     else:
         write = _write_csv
-    with whole_file(path, DataError) as temporary:
+    with whole_file(path, DataError, private=private) as temporary:
         rows = write(temporary, blocks)
         if command:
             remember(temporary, command)

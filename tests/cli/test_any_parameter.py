@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from mechdesign.catalog import load_model, models
+from mechdesign.catalog.load import models_folder
 from mechdesign.cli import main
 from mechdesign.core.errors import MechDesignError
 from mechdesign.core.parameters import parameters_of, problem_from
@@ -43,11 +44,12 @@ ANYTHING = SCALARS + LISTS + TABLES
 
 
 def examples() -> dict[type, dict[str, Any]]:
-    """Return for each problem the parameters of a shipped model, the first one in order."""
+    """Return for each problem the parameters of the shipped model that is shortest to write down."""
     found: dict[type, dict[str, Any]] = {}
-    for slug in models():
+    for slug in sorted(models(), key=lambda slug: (models_folder() / f"{slug}.toml").stat().st_size):
         problem = load_model(slug).problem
-        found.setdefault(type(problem), parameters_of(problem))
+        if type(problem) not in found:
+            found[type(problem)] = parameters_of(problem)
     return found
 
 

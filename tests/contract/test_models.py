@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import math
+import os
 
 import numpy as np
 import pytest
 
 import mechdesign as md
 from mechdesign.catalog import check_model, load_model, models, sweep_points
+from mechdesign.core.cache import Cache, key_of
 from mechdesign.core.errors import MechDesignError, MethodError
+from mechdesign.core.parallel import Task, run_tasks
 from mechdesign.core.parameters import parameters_of, problem_from, replace_parameters
 from mechdesign.core.problem import Problem
 from mechdesign.core.solution import Solution
@@ -18,6 +21,7 @@ from mechdesign.mechanisms import Mechanism, load_mechanism
 from tests.support.claims import assert_can_fail
 
 CHECKS: dict[str, object] = {}
+SHARED: list[Cache] = []
 
 NEAR = {"location/soho_grid": 0.005}
 """Models too large for an exact optimum: by default within this part of a proven bound."""
@@ -29,11 +33,25 @@ OPEN = ("shuffle-amplification", "shuffle-local-budget")
 """Problems whose optimum is not known everywhere: a run that does not claim it shows what is left open."""
 
 
+@pytest.fixture(scope="module", autouse=True)
+def shared(tmp_path_factory):
+    """Keep checks where all processes of this run find them, so that each model is checked once."""
+    base = tmp_path_factory.getbasetemp()
+    SHARED.append(Cache((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "checks"))
+
+
 def check_of(slug: str):
-    """Check a model once a process; several tests look at the result."""
+    """Check a model once a run; several tests look at the result."""
     if slug not in CHECKS:
-        CHECKS[slug] = check_model(load_model(slug))
+        (CHECKS[slug],) = run_tasks([Task(slug, key_of(slug), checked, (slug,))], 1, SHARED[-1])
     return CHECKS[slug]
+
+
+def checked(slug: str):
+    """Check a model, with all that is computed on demand."""
+    check = check_model(load_model(slug))
+    _ = check.problems
+    return check
 
 
 HEURISTIC_BY_DEFAULT = (("auction-slot", "greedy"), ("auction-horizon", "online"))
@@ -47,7 +65,7 @@ def settles_for_less(run: Solution) -> bool:
     return known and not run.claims_optimality and all(item.holds for item in run.certificates)
 
 
-@pytest.mark.parametrize("slug", models())
+@pytest.mark.parametrize("slug", models(), scope="class")  # one model after the other
 class TestModel:
     def test_methods_agree_certificates_hold_and_claims_are_as_recorded(self, slug):
         check = check_of(slug)

@@ -73,7 +73,7 @@ def test_a_client_survives_a_restart_and_keeps_count(tmp_path):
     assert (again.made, again.left) == (1, 2)
     again.report()
     again.report()
-    with pytest.raises(MethodError, match="3 were made and the promise is for 3"):
+    with pytest.raises(MethodError, match="3 made, and the promise is for 3"):
         again.report()
     assert small(epsilon=8.0).remember([[0, 0]]).left is None  # 4 ln 7 = 7.78: any number of reports
     other = small(epsilon=7.1)
@@ -189,9 +189,10 @@ def test_from_columns_to_a_conditional_distribution(tmp_path, capsys, monkeypatc
     rows = ["no,low"] * 900 + ["yes,high"] * 600 + ["no,mid"] * 500
     (tmp_path / "people.csv").write_text("smokes,income\n" + "\n".join(rows) + "\n")
     assert main(["build", "model.toml", "-o", "m.json"]) == 0
-    assert main(["run", "m.json", "remember", "people.csv", "-o", "kept.csv", "--seed", "1"]) == 0
-    assert main(["run", "m.json", "report", "kept.csv", "-o", "one.csv", "--seed", "1"]) == 0
-    assert main(["run", "m.json", "report", "kept.csv", "-o", "two.csv", "--seed", "2"]) == 0
+    count = ["--state", "count.json"]
+    assert main(["run", "m.json", "remember", "people.csv", "-o", "kept.csv", "--seed", "1", *count]) == 0
+    assert main(["run", "m.json", "report", "kept.csv", "-o", "one.csv", "--seed", "1", *count]) == 0
+    assert main(["run", "m.json", "report", "kept.csv", "-o", "two.csv", "--seed", "2", *count]) == 0
     assert (tmp_path / "one.csv").read_text() != (tmp_path / "two.csv").read_text()
     capsys.readouterr()
     assert main(["run", "m.json", "estimate", "one.csv", "--json"]) == 0
@@ -209,7 +210,7 @@ def test_from_columns_to_a_conditional_distribution(tmp_path, capsys, monkeypatc
     assert "bootstrap" in out
     assert main(["run", "m.json", "estimate", "kept.csv"]) == 2
     assert "holds reports of another mechanism" in capsys.readouterr().err
-    assert main(["run", "m.json", "report", "one.csv", "-o", "three.csv"]) == 2
+    assert main(["run", "m.json", "report", "one.csv", "-o", "three.csv", *count]) == 2
     assert "name a file that 'remember' of this mechanism wrote" in capsys.readouterr().err
     assert not (tmp_path / "three.csv").exists()
 
@@ -246,3 +247,16 @@ def test_bad_files_and_options_are_one_line(tmp_path, capsys, monkeypatch, comma
     assert text in error
     assert error.count("\n") == 1
     assert not (tmp_path / "out.csv").exists()
+
+
+def test_without_columns_attributes_are_numbers_and_say_so(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "model.toml").write_text(MODEL.partition("[data]")[0])
+    (tmp_path / "people.csv").write_text("smokes,income\n" + "no,low\nyes,high\n" * 200)
+    assert main(["build", "model.toml", "-o", "m.json"]) == 0
+    assert main(["run", "m.json", "randomize", "people.csv", "-o", "r.csv", "--seed", "1"]) == 0
+    capsys.readouterr()
+    assert main(["run", "m.json", "estimate", "r.csv", "--marginal", "1", "--given", "0"]) == 0
+    assert "attribute 1 given attribute 0: 400 reports" in capsys.readouterr().out
+    assert main(["run", "m.json", "estimate", "r.csv", "--marginal", "income"]) == 2
+    assert "give numbers from 0 to 1, or build with 'columns' under [data]" in capsys.readouterr().err

@@ -89,13 +89,24 @@ def test_the_source_archive_holds_what_is_needed_to_work_on_it(built):
     assert not [name for name in names if "__pycache__" in name or name.startswith((".git/", "docs/_build"))]
 
 
-def test_the_installed_wheel_checks_every_model_outside_the_checkout(installed, tmp_path):
+def one_model_a_problem() -> list[str]:
+    """Return for each problem the model whose file is shortest: all of them are checked elsewhere."""
+    shortest: dict[str, str] = {}
+    for slug in sorted(md.models(), key=lambda slug: (ROOT / "models" / f"{slug}.toml").stat().st_size):
+        shortest.setdefault(md.load_model(slug).problem.name, slug)
+    return sorted(shortest.values())
+
+
+def test_the_installed_wheel_has_every_model_and_checks_them_outside_the_checkout(installed, tmp_path):
     where = run(
         sys.executable, "-c", "import mechdesign; print(mechdesign.__file__)", cwd=tmp_path, path=installed
     )
     assert where.startswith(str(installed)), "the checkout was imported"
     script = installed / "bin" / "mechdesign"
-    text = run(sys.executable, str(script), "check", "--all", cwd=tmp_path, path=installed)
+    listed = run(sys.executable, str(script), "list", cwd=tmp_path, path=installed)
+    assert all(slug in listed for slug in md.models())
+    slugs = one_model_a_problem()
+    text = run(sys.executable, str(script), "check", *slugs, cwd=tmp_path, path=installed)
     assert "every verdict as recorded" in text
-    assert f"{len(md.models())} models" in text
+    assert f"{len(slugs)} models" in text
     assert list(tmp_path.iterdir()) == []

@@ -33,6 +33,9 @@ ROOT = Path(__file__).parents[2]
 COLUMNS = "100"
 """The width of the terminal that the pages are written for."""
 
+ALONE = {"MECHDESIGN_CACHE": "off", "MECHDESIGN_JOBS": "1"}
+"""Nothing comes from earlier runs, and none of the machine's cores is taken from other tests."""
+
 ROUNDING = 1e-8
 """A number below this in size is taken for a rounding error, or for the gap that a solver left."""
 
@@ -131,7 +134,7 @@ def _environment(folder: Path) -> dict[str, str]:
     command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m mechdesign "$@"\n', encoding="utf-8")
     command.chmod(0o755)
     path = os.pathsep.join([str(programs), os.environ.get("PATH", os.defpath)])
-    return {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "COLUMNS": COLUMNS}
+    return {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "COLUMNS": COLUMNS, **ALONE}
 
 
 def _run_python(block: Block, page: Path, namespace: dict[str, Any], work: Path) -> list[str]:

@@ -2,36 +2,39 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.errors import DataError, MethodError, ModelFileError
-from mechdesign.core.files import read_text, whole_file
-from mechdesign.core.numbers import plain
+from mechdesign.core.errors import DataError, ModelFileError
+from mechdesign.core.files import one_at_a_time
 from mechdesign.core.randomness import BitSource, Rng
+from mechdesign.mechanisms.joint.counted import require_left
+from mechdesign.mechanisms.joint.kept import read_kept, write_kept
 from mechdesign.mechanisms.oracles.packed import Packed, as_texts
 
 FORMAT = "mechdesign-permanent-response"
-LARGEST_FILE = 1 << 27
+WHAT = "permanent response"
 
 
 class Reporting(Protocol):
     """What a client needs to know of its mechanism."""
 
     reports: int
-    epsilon: float
 
     @property
     def fingerprint(self) -> str:
         """The digest of its content."""
 
-    def source(self, rng: Rng) -> BitSource:
-        """Return uniform integers."""
+    @property
+    def limited(self) -> bool:
+        """Whether more reports than were promised would break the promise."""
+
+    def report_source(self, rng: Rng) -> BitSource:
+        """Return uniform integers for reports."""
 
     def draw_reports(self, permanent: Packed, source: BitSource) -> Packed:
         """Return reports for permanent bits."""
@@ -39,15 +42,15 @@ class Reporting(Protocol):
     def read(self, reports: Any) -> Packed:
         """Return packed bits from texts."""
 
-    def audit(self) -> Any:
-        """Return the audit, which has ``any_reports``."""
-
 
 class PermanentResponse:
     """The permanent response of one client, or of several in a simulation, and how often it has reported.
 
     Every report is drawn from the same kept bits, so that no number of reports says more than these do. When
     the promise is for R reports only, the next one is refused, unless any number of reports keeps it.
+
+    Once it was saved or loaded, it goes with its file: a report is counted there before anybody sees it, so
+    that neither a crash nor a second process takes one back.
 
     Parameters
     ----------
@@ -68,6 +71,7 @@ class PermanentResponse:
 
     def __init__(self, mechanism: Reporting, bits: Packed, made: int = 0) -> None:
         self.mechanism, self.bits, self.made = mechanism, bits, made
+        self.path: Path | None = None
 
     def __repr__(self) -> str:
         return f"PermanentResponse({len(self.bits)} clients, {self.made} reports made, of {self.mechanism!r})"
@@ -75,9 +79,7 @@ class PermanentResponse:
     @property
     def left(self) -> int | None:
         """How many more reports the promise allows; None for any number."""
-        if self.mechanism.audit().any_reports <= self.mechanism.epsilon:
-            return None
-        return max(0, self.mechanism.reports - self.made)
+        return max(0, self.mechanism.reports - self.made) if self.mechanism.limited else None
 
     def report(self, rng: Rng = None) -> NDArray[np.uint8]:
         """Return the next report as packed bits, shape (n, bytes).
@@ -86,41 +88,61 @@ class PermanentResponse:
         ------
         MethodError
             When the promise is for no more reports.
+        DataError, ModelFileError
+            When the file it goes with is gone, damaged, or holds something else by now.
         """
-        if self.left == 0:
-            raise MethodError(
-                f"reports: {self.made} were made and the promise is for {self.mechanism.reports}; build a "
-                "mechanism for more reports"
-            )
-        reports = self.mechanism.draw_reports(self.bits, self.mechanism.source(rng))
-        self.made += 1
-        return reports
+        source = self.mechanism.report_source(rng)
+        if self.path is None:
+            require_left(self.mechanism, self.made)
+            self.made += 1
+        else:
+            with one_at_a_time(self.path, ModelFileError):
+                self.made = self._made_in(self.path)
+                require_left(self.mechanism, self.made, f"{self.path}: reports")
+                self._write(self.path, self.made + 1)
+                self.made += 1
+        return self.mechanism.draw_reports(self.bits, source)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write what the client keeps to a file; it appears whole or not at all."""
+        """Write what the client keeps to a file, for its owner only; it appears whole or not at all.
+
+        A count that is higher there stays.
+
+        Raises
+        ------
+        DataError, ModelFileError
+            When something else stands there: another permanent response is never replaced.
+        """
+        place = Path(path)
+        with one_at_a_time(place, ModelFileError):
+            if place.exists():
+                self.made = max(self.made, self._made_in(place))
+            self._write(place, self.made)
+        self.path = place
+
+    def _write(self, path: Path, made: int) -> None:
         document = {
             "format": FORMAT,
             "mechanism": self.mechanism.fingerprint,
-            "made": self.made,
+            "made": made,
             "bits": as_texts(self.bits).tolist(),
         }
-        with whole_file(path, ModelFileError) as temporary:
-            temporary.write_text(json.dumps(document) + "\n", encoding="utf-8")
+        write_kept(path, document)
+
+    def _made_in(self, path: Path) -> int:
+        """Return the count in the file, which has to hold this very permanent response."""
+        there = type(self).load(self.mechanism, path)
+        if not np.array_equal(there.bits, self.bits):
+            raise DataError(f"{path}: holds another permanent response; load that, or name another place")
+        return there.made
 
     @classmethod
     def load(cls, mechanism: Reporting, path: str | os.PathLike[str]) -> Self:
         """Read what :meth:`save` wrote, for the same mechanism."""
-        try:
-            document = json.loads(read_text(path, LARGEST_FILE, ModelFileError))
-        except OSError as error:
-            raise ModelFileError(f"{path}: cannot be read ({error.strerror}); check the path") from None
-        except (ValueError, RecursionError) as error:
-            raise ModelFileError(f"{path}: is no permanent response ({error}); remember anew") from None
-        if not isinstance(document, Mapping) or document.get("format") != FORMAT:
-            raise ModelFileError(f"{path}: is no permanent response; name a file that save wrote")
-        if document.get("mechanism") != mechanism.fingerprint:
-            raise DataError(f"{path}: belongs to a different mechanism; load the one it was made with")
-        made, texts = plain(document.get("made")), document.get("bits")
-        if not isinstance(made, int) or made < 0 or not isinstance(texts, list):
+        document = read_kept(path, FORMAT, WHAT, mechanism.fingerprint)
+        texts = document.get("bits")
+        if not isinstance(texts, list) or not texts:
             raise ModelFileError(f"{path}: is damaged; restore it from a copy")
-        return cls(mechanism, mechanism.read(np.array(texts, dtype=object)), made)
+        made = cls(mechanism, mechanism.read(np.array(texts, dtype=object)), document["made"])
+        made.path = Path(path)
+        return made

@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import EstimationError, ParameterError
 from mechdesign.core.validation import integer
-from mechdesign.mechanisms.joint.layout import Codes, Collecting, Packed, bits_of
+from mechdesign.mechanisms.joint.layout import Codes, Collecting, Packed, bits_of, titles
 from mechdesign.mechanisms.joint.likelihood import Likelihood
+from mechdesign.mechanisms.joint.limits import BitMoments, ShareLimits
 from mechdesign.mechanisms.joint.linked import sequence_chances
-from mechdesign.mechanisms.joint.maximum import Maximum, most_likely
+from mechdesign.mechanisms.joint.maximum import Maximum, is_unique, most_likely
 from mechdesign.mechanisms.joint.table import JointTable
-from mechdesign.mechanisms.joint.unbiased import conditional, moments
+from mechdesign.mechanisms.joint.unbiased import unbiased
 
 Array = NDArray[np.float64]
 
@@ -29,6 +30,12 @@ BOOTSTRAP_GAP = 1e-4
 REPLICATES = 50
 MOST_PRODUCTS = 1 << 14
 """Unbiased estimates are given for tables of at most so many cells."""
+
+MOST_COMPARED = 400
+"""Cells that are compared for whether the most likely distribution is unique: a matrix of so many columns."""
+
+RARE = 3.0
+"""Conditional shares are given where the condition's share is above so many of its standard errors."""
 
 
 class JointEstimate:
@@ -118,6 +125,11 @@ class JointEstimate:
         """By how much at most the log-likelihood per user is below the maximum."""
         return max(0.0, self.maximum.ratio - 1.0)
 
+    @cached_property
+    def unique(self) -> bool | None:
+        """Whether no other distribution is as likely; None where that would take too long to say."""
+        return is_unique(self.model, self.maximum.distribution, MOST_COMPARED)
+
     @property
     def value(self) -> Array:
         """The most likely distribution, one axis an attribute."""
@@ -161,8 +173,7 @@ class JointEstimate:
         places = self._places(attributes)
         resampled = self._summed(self.bootstrap(bootstrap), places) if bootstrap else None
         value = self._summed(self.value[None], places)[0]
-        unbiased, error = self._unbiased(places)
-        return self._table(places, (), value, resampled, unbiased, error)
+        return self._table(places, (), value, resampled)
 
     def conditional(self, attributes: Iterable[Any], given: Iterable[Any], bootstrap: int = 0) -> JointTable:
         """Return the distribution of some attributes given others; these have the last axes.
@@ -178,8 +189,7 @@ class JointEstimate:
         if bootstrap:
             joint = self._summed(self.bootstrap(bootstrap), (*inner, *outer))
             resampled = self._divided(joint, len(inner))
-        unbiased, error = self._unbiased(inner, outer)
-        return self._table(inner, outer, value, resampled, unbiased, error)
+        return self._table(inner, outer, value, resampled)
 
     def _places(self, attributes: Iterable[Any]) -> tuple[int, ...]:
         places = self.mechanism.attributes.positions(attributes)
@@ -210,18 +220,35 @@ class JointEstimate:
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.where(sums > 0.0, tables / sums, np.nan)
 
-    def _unbiased(self, inner: tuple[int, ...], given: tuple[int, ...] = ()) -> tuple[Array, Array]:
+    def _unbiased(
+        self, inner: tuple[int, ...], given: tuple[int, ...] = ()
+    ) -> tuple[Array, Array, ShareLimits | None]:
+        """Return the unbiased shares, their standard errors and limits; NaN where a condition is too rare."""
         places = (*inner, *given)
         shape = self.mechanism.attributes.shape(places)
         if np.prod(shape, dtype=float) > MOST_PRODUCTS:
-            return np.full(shape, np.nan), np.full(shape, np.nan)
+            return np.full(shape, np.nan), np.full(shape, np.nan), None
+        value, base, usable = self._shares(places), np.ones(shape), np.ones(shape, dtype=np.bool_)
+        if given:
+            below = self._shares(given)
+            limits = self._limits(given, below, np.ones_like(below), 0)
+            usable = np.broadcast_to(below > RARE * limits.standard_error(), shape)
+            base = np.where(usable, below, 1.0)
+        share = np.where(usable, value / base, 0.0)
+        limits = self._limits(places, share, base, len(given))
+        found = np.where(usable, share, np.nan), np.where(usable, limits.standard_error(), np.nan)
+        return *found, limits
+
+    def _shares(self, places: tuple[int, ...]) -> Array:
         own, other = (float(share) for share in self.mechanism.shares)
         bits = self._ones(places) / self.linked
-        if given:
-            found = conditional(bits, self.counts, shape, len(given), own, other, self.population)
-            return found[0].reshape(shape), found[1].reshape(shape)
-        cells = moments(bits, self.counts, shape, own, other)
-        return cells.mean.reshape(shape), np.sqrt(cells.variance(self.population)).reshape(shape)
+        return unbiased(bits, self.counts, self.mechanism.attributes.shape(places), own, other)
+
+    def _limits(self, places: tuple[int, ...], value: Array, base: Array, given: int) -> ShareLimits:
+        own, other = (float(share) for share in self.mechanism.shares)
+        bits = BitMoments.of(sequence_chances(self.mechanism.weights, self.linked), own, other)
+        likeliest = self._summed(self.value[None], places)[0]
+        return ShareLimits.of(value, base, likeliest, given, bits, self.users, self.population)
 
     def _ones(self, places: tuple[int, ...]) -> NDArray[np.uint8]:
         """Return how many of a user's reports have each bit of some attributes."""
@@ -237,10 +264,9 @@ class JointEstimate:
         given: tuple[int, ...],
         value: Array,
         resampled: Array | None,
-        unbiased: Array,
-        error: Array,
     ) -> JointTable:
-        names, labels = self.mechanism.attributes.shown(), self.mechanism.attributes.labels
+        shares, error, limits = self._unbiased(inner, given)
+        names, labels = titles(self.mechanism.attributes), self.mechanism.attributes.labels
         spread = None if resampled is None else resampled.std(axis=0, ddof=1)
         return JointTable(
             tuple(names[place] for place in inner),
@@ -248,10 +274,12 @@ class JointEstimate:
             tuple(tuple(labels[place].shown()) for place in (*inner, *given)),
             value,
             spread,
-            unbiased,
+            shares,
             error,
+            limits,
             self.users,
             self.gap,
+            self.unique,
         )
 
     # Showing

@@ -38,6 +38,18 @@ class Collecting(Protocol):
         """q* and p*: the chance that a reported bit is 1 where the true one is 1, and where it is 0."""
 
 
+def titles(attributes: Attributes) -> list[str]:
+    """Return what stands above tables: the attributes' names, or their numbers as such.
+
+    Examples
+    --------
+    >>> titles(Attributes([2, 3])), titles(Attributes([2, 3], ["smokes", "income"]))
+    (['attribute 0', 'attribute 1'], ['smokes', 'income'])
+    """
+    shown = attributes.shown()
+    return shown if attributes.names is not None else [f"attribute {number}" for number in shown]
+
+
 def one_hot(codes: Codes, sizes: Sequence[int]) -> Packed:
     """Return the bits of values, one group an attribute, packed.
 

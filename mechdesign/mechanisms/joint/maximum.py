@@ -136,6 +136,29 @@ def most_likely(
     return judged(model, best, MOST_STEPS)
 
 
+def is_unique(model: Likelihood, distribution: Array, most: int = 2000) -> bool | None:
+    """Return whether no other distribution is as likely, as far as rounding can tell; None if too many cells.
+
+    All maxima give every report the same chance, and have mass only where the mean likelihood ratio is 1:
+    there is only one where the reports' chances in these cells are independent.
+
+    Examples
+    --------
+    >>> model = Likelihood(np.array([[1, 1, 0]]), np.array([5]), [3], 0.75, 0.25)
+    >>> is_unique(model, np.array([0.5, 0.5, 0.0]))  # the first two values explain this report alike
+    False
+    """
+    ratios = model.ratios(model.densities(distribution))
+    cells = np.flatnonzero((ratios > 1.0 - 1e-5) | (distribution > 1e-9))
+    if len(cells) > most:
+        return None
+    if len(cells) > len(model.counts):
+        return False
+    reports = np.argsort(-model.counts, kind="stable")[: max(4000, 2 * len(cells))]
+    rows = model.columns(cells, np.sort(reports))
+    return bool(np.linalg.matrix_rank(rows / np.linalg.norm(rows, axis=0)) == len(cells))
+
+
 def _warm(model: Likelihood) -> Array:
     """Return some expectation steps from the uniform distribution, kept to the most likely cells.
 

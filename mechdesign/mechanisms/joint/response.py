@@ -16,7 +16,7 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, EstimationError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.numbers import rational, shown
-from mechdesign.core.randomness import BITS, TOTAL, BitSource, Rng
+from mechdesign.core.randomness import BITS, TOTAL, BitSource, Rng, bit_source, numpy_generator
 from mechdesign.core.validation import integer, privacy_epsilon
 from mechdesign.mechanisms.base import CollectingMechanism
 from mechdesign.mechanisms.finite import require_total
@@ -150,6 +150,22 @@ class JointResponse(CollectingMechanism):
         return self.weights.own, self.weights.other
 
     # Client
+
+    @cached_property
+    def limited(self) -> bool:
+        """Whether more reports than were promised would break the promise."""
+        return self.audit().any_reports > self.epsilon
+
+    @property
+    def keeps_truth(self) -> bool:
+        """Whether permanent responses are the true answers, since all noise is drawn anew (f = 0)."""
+        return self.weights.flip == 0
+
+    def report_source(self, rng: Rng) -> BitSource:
+        """Return uniform integers for reports; a seed gives others than for permanent responses."""
+        if rng is None or isinstance(rng, np.random.Generator):
+            return bit_source(rng)
+        return bit_source(numpy_generator(rng, f"{self._stream} reports"))
 
     def remember(self, values: Any, rng: Rng = None) -> PermanentResponse:
         """Return the permanent response of people's values, which each client keeps for all its reports."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mechdesign.core.figure import Figure
 from mechdesign.core.text import table
 from mechdesign.mechanisms.figures import interval_figures
-from mechdesign.mechanisms.intervals import NormalLimits, tail_of
+from mechdesign.mechanisms.intervals import Limits, tail_of
 
 Array = NDArray[np.float64]
 
@@ -36,9 +36,13 @@ class JointTable:
     unbiased, standard_error : array
         The unbiased estimates (for conditionals, quotients of two) and their standard errors; NaN where
         there are none.
+    limits : Limits or None
+        How far intervals around the unbiased estimates reach.
     users : int
     gap : float
         By how much at most the log-likelihood per user of the joint distribution is below the maximum.
+    unique : bool or None
+        Whether no other joint distribution is as likely; None where it was not examined.
     """
 
     attributes: tuple[str, ...]
@@ -48,12 +52,17 @@ class JointTable:
     bootstrap_error: Array | None
     unbiased: Array
     standard_error: Array
+    limits: Limits | None
     users: int
     gap: float
+    unique: bool | None = None
 
     def interval(self, level: float = 0.95) -> tuple[Array, Array]:
-        """Return the ends of confidence intervals around the unbiased estimates."""
-        down, up = NormalLimits(self.standard_error).distances(tail_of(level, 1))
+        """Return the ends of confidence intervals: the shares that a score test does not reject."""
+        tail = tail_of(level, 1)
+        if self.limits is None:
+            return self.unbiased, self.unbiased
+        down, up = self.limits.distances(tail)
         return self.unbiased - down, self.unbiased + up
 
     def figures(self) -> list[Figure]:
@@ -88,7 +97,12 @@ class JointTable:
         rest = self.value.size - len(order)
         more = f"\n... and {rest} more cells of smaller shares" if rest else ""
         head = f"{self.title}: {self.users} reports, log-likelihood within {self.gap:.1e} of the maximum"
-        return f"{head}\n{table(header, rows)}{more}"
+        return f"{head}{self._note()}\n{table(header, rows)}{more}"
+
+    def _note(self) -> str:
+        if self.unique is not False:
+            return ""
+        return "\nother joint distributions are as likely: the reports do not tell all cells apart"
 
     def as_json(self) -> dict[str, Any]:
         """Return the table as plain values."""
@@ -99,6 +113,7 @@ class JointTable:
             "values": [list(names) for names in self.values],
             "users": self.users,
             "gap": self.gap,
+            "unique": self.unique,
             "value": self.value,
             "bootstrap_error": self.bootstrap_error,
             "unbiased": self.unbiased,

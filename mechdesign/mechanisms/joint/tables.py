@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from mechdesign.core.errors import DataError, ParameterError
+from mechdesign.core.numbers import shown
 from mechdesign.core.randomness import BitSource, Rng, bit_source
 from mechdesign.core.tables import Block, Source
 from mechdesign.mechanisms.collecting import (
@@ -19,7 +20,9 @@ from mechdesign.mechanisms.collecting import (
     report_column,
     require_columns,
 )
+from mechdesign.mechanisms.joint.counted import begin_count, count_report, promised, require_fresh
 from mechdesign.mechanisms.joint.estimate import JointEstimate
+from mechdesign.mechanisms.joint.layout import titles
 from mechdesign.mechanisms.joint.table import JointTable
 from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.marginals.attributes import Attributes
@@ -38,11 +41,13 @@ from mechdesign.mechanisms.oracles.packed import Packed, as_texts, width
 from mechdesign.mechanisms.several_columns import attribute_columns
 
 REPORT, PERMANENT = "report", "permanent"
+TABLES = (".csv", ".parquet", ".pq")
 
 MARGINAL = Option("marginal", "texts", "a marginal: attributes separated by commas; once for each")
 GIVEN = Option("given", "text", "attributes separated by commas: the marginals are given these")
 JOINT = Option("joint", "text", "use these attributes only, separated by commas; all by default")
 LINKED = Option("linked", "flag", "the files hold further reports of the same users, in the same order")
+STATE = Option("state", "path", "the file that counts reports; 'remember' makes it, 'report' needs the same")
 BOOTSTRAP = Option("bootstrap", "whole number", "resamplings for errors of the most likely shares")
 
 
@@ -51,9 +56,22 @@ class Collecting(Reporting, Protocol):
 
     attributes: Attributes
 
+    reports: int
+
     @property
     def bits(self) -> int:
         """The bits of a report."""
+
+    @property
+    def limited(self) -> bool:
+        """Whether more reports than were promised would break the promise."""
+
+    @property
+    def keeps_truth(self) -> bool:
+        """Whether permanent responses are the true answers."""
+
+    def report_source(self, rng: Rng) -> BitSource:
+        """Return uniform integers for reports."""
 
     def require_estimable(self) -> None:
         """Raise when nothing could be estimated."""
@@ -92,7 +110,7 @@ def kept_mark(fingerprint: str) -> str:
 
 def joint_operations(mechanism: Collecting) -> tuple[Operation, ...]:
     """Return ``randomize``, ``remember``, ``report`` and ``estimate``."""
-    names = mechanism.attributes.shown()
+    names = titles(mechanism.attributes)
     listed = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
     takes = Column("columns", f"a value each: {listed}", any_name=True)
     text = f"'x' and {2 * width(mechanism.bits)} hexadecimal digits: a bit a value"
@@ -104,7 +122,7 @@ def joint_operations(mechanism: Collecting) -> tuple[Operation, ...]:
             "one report for each row, once: the permanent response is forgotten",
             (takes,),
             (report,),
-            lambda sources, settings: _from_data(mechanism, sources, settings, forget=True),
+            lambda sources, settings: _randomized(mechanism, sources, settings),
             (COLUMN, ANYWAY, SEED),
         ),
         Operation(
@@ -112,16 +130,17 @@ def joint_operations(mechanism: Collecting) -> tuple[Operation, ...]:
             "the permanent response of each row, to be kept and reported from",
             (takes,),
             (kept,),
-            lambda sources, settings: _from_data(mechanism, sources, settings, forget=False),
-            (COLUMN, ANYWAY, SEED),
+            lambda sources, settings: _remembered(mechanism, sources, settings),
+            (COLUMN, STATE, ANYWAY, SEED),
+            private=True,
         ),
         Operation(
             "report",
-            "a report for each permanent response; every time anew",
+            "a report for each permanent response; every time anew, and counted",
             (kept,),
             (report,),
             lambda sources, settings: _reported(mechanism, sources, settings),
-            (SEED,),
+            (STATE, SEED),
         ),
         Operation(
             "estimate",
@@ -138,33 +157,62 @@ def joint_operations(mechanism: Collecting) -> tuple[Operation, ...]:
 # Clients
 
 
-def _from_data(
-    mechanism: Collecting, sources: Sequence[Source], settings: Settings, forget: bool
-) -> Iterator[Block]:
+def _randomized(mechanism: Collecting, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+    bits = bit_source(mechanism.seeded(settings["seed"]))
+    name = marked(REPORT, mechanism.fingerprint)
+    for codes in _answers(mechanism, sources, settings):
+        yield {name: as_texts(mechanism.draw_reports(mechanism.draw_permanent(codes, bits), bits))}
+
+
+def _remembered(mechanism: Collecting, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+    """Yield permanent responses; the count of their reports begins before they are there."""
+    state = _state(mechanism, settings)
+    if state:
+        require_fresh(state)
+    bits = bit_source(mechanism.seeded(settings["seed"]))
+    name, made = marked(PERMANENT, kept_mark(mechanism.fingerprint)), []
+    for codes in _answers(mechanism, sources, settings):
+        packed = mechanism.draw_permanent(codes, bits)
+        if mechanism.keeps_truth:
+            settings.count("true answers, since this mechanism keeps no noise (f = 0)", len(packed))
+        made.append(packed)
+        yield {name: as_texts(packed)}
+    if state:
+        begin_count(mechanism, state, np.concatenate(made))
+
+
+def _answers(mechanism: Collecting, sources: Sequence[Source], settings: Settings) -> Iterator[Codes]:
+    """Yield the numbers of people's values, (n, d)."""
     if not settings["anyway"]:
         mechanism.require_estimable()
     (source,) = sources
-    columns = attribute_columns(
-        mechanism, mechanism.attributes.names, mechanism.attributes.count, source, settings
-    )
-    bits = _bits(mechanism, settings["seed"])
-    fingerprint = mechanism.fingerprint
-    name = marked(REPORT, fingerprint) if forget else marked(PERMANENT, kept_mark(fingerprint))
+    names, count = mechanism.attributes.names, mechanism.attributes.count
+    columns = attribute_columns(mechanism, names, count, source, settings)
     for block in source.blocks(columns):
         parts = []
         for column, labels in zip(columns, mechanism.attributes.labels, strict=True):
             with located(source, column):
                 parts.append(labels.encode(block[column], "values"))
-        made = mechanism.draw_permanent(np.stack(parts, axis=1), bits)
-        yield {name: as_texts(mechanism.draw_reports(made, bits) if forget else made)}
+        yield np.stack(parts, axis=1)
 
 
-def _bits(mechanism: Collecting, seed: Rng) -> BitSource:
-    return bit_source(mechanism.seeded(seed))
+def _state(mechanism: Collecting, settings: Settings) -> Any:
+    """Return the file that counts reports; without one, any number of reports has to keep the promise."""
+    state = settings["state"]
+    if mechanism.limited and not state:
+        raise ParameterError(
+            f"--state: is missing; the promise is for {promised(mechanism)} and more would break it: name "
+            "the file that counts them"
+        )
+    if state and str(state).lower().endswith(TABLES):
+        raise ParameterError(f"--state: {state} is named like a table; give it another name")
+    return state
 
 
 def _reported(mechanism: Collecting, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+    """Yield reports; with a count, only after they were counted."""
     (source,) = sources
+    state = _state(mechanism, settings)
     kept = marked(PERMANENT, kept_mark(mechanism.fingerprint))
     found = [name for name in source.columns if name.casefold().strip() == kept]
     if len(found) != 1:
@@ -172,13 +220,24 @@ def _reported(mechanism: Collecting, sources: Sequence[Source], settings: Settin
             f"{source.name}: has no column {kept}; name a file that 'remember' of this mechanism wrote"
         )
     require_columns(source, found)
-    bits = _bits(mechanism, settings["seed"])
-    for block in source.blocks(found):
-        with located(source, found[0]):
-            permanent = mechanism.read(block[found[0]])
-        yield {
-            marked(REPORT, mechanism.fingerprint): as_texts(mechanism.draw_reports(permanent, bits)),
-        }
+    blocks = _permanent(mechanism, source, found[0])
+    if state:
+        read = list(blocks)
+        if read:
+            made = count_report(mechanism, state, np.concatenate(read))
+            allowed = f"of {promised(mechanism)}" if mechanism.limited else "reports"
+            settings.count(f"{allowed} made", made)
+        blocks = iter(read)
+    bits = mechanism.report_source(settings["seed"])
+    for permanent in blocks:
+        yield {marked(REPORT, mechanism.fingerprint): as_texts(mechanism.draw_reports(permanent, bits))}
+
+
+def _permanent(mechanism: Collecting, source: Source, column: str) -> Iterator[Packed]:
+    for block in source.blocks([column]):
+        with located(source, column):
+            permanent = mechanism.read(block[column])
+        yield permanent
 
 
 # Server
@@ -196,12 +255,21 @@ def _estimated(mechanism: Collecting, sources: Sequence[Source], settings: Setti
         found = server.estimate(population=bool(settings["population"]))
     if settings["joint"]:
         found = found.over(_names(settings["joint"], mechanism.attributes))
-    asked = [_names(text, mechanism.attributes) for text in settings["marginal"] or []]
+    try:
+        return _tables(found, mechanism.attributes, settings)
+    except ParameterError as error:
+        if settings["joint"] or not str(error).startswith("attributes: "):
+            raise
+        raise ParameterError(f"{error}, those that --joint names") from None
+
+
+def _tables(found: JointEstimate, attributes: Attributes, settings: Settings) -> JointTables:
+    asked = [_names(text, attributes) for text in settings["marginal"] or []]
     bootstrap = settings["bootstrap"] or 0
     if settings["given"]:
         if not asked:
             raise ParameterError("--given: name the attributes it is for with --marginal")
-        given = _names(settings["given"], mechanism.attributes)
+        given = _names(settings["given"], attributes)
         return JointTables(tuple(found.conditional(places, given, bootstrap) for places in asked))
     return JointTables(tuple(found.marginal(places, bootstrap) for places in asked or [list(found.view)]))
 
@@ -221,5 +289,12 @@ def _linked(mechanism: Collecting, sources: Sequence[Source], settings: Settings
 
 def _names(text: str, attributes: Attributes) -> list[Any]:
     """Return the attributes that a text lists; a name may hold commas when it stands alone."""
-    names = [text] if text in attributes.shown() else [part.strip() for part in text.split(",")]
+    known = attributes.shown()
+    names = [text] if text in known else [part.strip() for part in text.split(",")]
+    unknown = [name for name in names if name not in known]
+    if attributes.names is None and unknown:
+        raise ParameterError(
+            f"marginal: no attribute {shown(unknown[0])}; they have no names here: give numbers from 0 to "
+            f"{attributes.count - 1}, or build with 'columns' under [data]"
+        )
     return list(attributes.positions(names))

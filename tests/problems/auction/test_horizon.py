@@ -92,15 +92,17 @@ def test_every_drift_is_below_its_bound():
     problem = md.AuctionHorizon(15, 3, 60, 1.0, value_range=0.5, generator="redrawn")
     selected = play(problem, "online", paying=False).selected
     queue, share = np.zeros(15), 0.2
-    tight = False
+    tight, least = False, np.inf
     for x in selected.astype(float):
         new = np.maximum(queue - x, 0.0) + share
         drift = (new**2 - queue**2).sum() / 2
         bound = 15 * (share**2 + 1) / 2 + (queue * (share - x)).sum()
         assert drift <= bound + 1e-9
         tight |= drift > bound - 15 * (share**2 + 1) / 2
+        least = min(least, bound - drift)
         queue = new
     assert tight
+    assert md.solve(problem).quantities["drift_slack"] == pytest.approx(least, rel=1e-12)
 
 
 def test_figures_of_setting_one():

@@ -96,3 +96,24 @@ def test_shoppers_depend_on_each_other():
     assert both - each.prod() == pytest.approx(
         0.21 * 0.6 * 0.6 / math.sqrt(2), abs=4 * 0.5 / math.sqrt(200_000)
     )
+
+
+def test_all_tables_by_everybody_is_the_full_table_of_each_with_its_part_of_epsilon():
+    """A user who reports all 56 tables with epsilon/56 each does what FC does with three attributes."""
+    for epsilon in (0.5, 2.0):
+        alone = FullContingency([2] * 3, epsilon / 56, 3).predicted_error((0, 1, 2), 50_000)
+        found = rival_quantities(Case(8, 2, 3, 50_000, epsilon))["am_by_all_error"]
+        assert found == pytest.approx(alone, rel=1e-12)
+    assert rival_quantities(Case(32, 2, 8, 1 << 18, 1.0))["am_by_all_error"] > 1.0
+
+
+def test_cells_that_are_kept_and_the_least_step_of_the_noise():
+    found = md.solve(md.MarginalViews(attributes=8, order=3, users=2**16, epsilon=2.0)).quantities
+    assert found["kept_cells"] == 14 * 2**4
+    errors = [found[f"noise_of_size_{size}"] for size in range(1, 9)]
+    assert found["least_noise_step"] == min(b / a for a, b in itertools.pairwise(errors)) > 1
+    uneven = md.MarginalViews(attributes=[2, 3, 5], workload=[[0, 1], [2]], users=1000, epsilon=1.0)
+    solution = md.solve(uneven)
+    sizes = [math.prod([2, 3, 5][i] for i in view) for view in solution.variables["views"]]
+    assert solution.quantities["kept_cells"] == sum(sizes)
+    assert "least_noise_step" not in solution.quantities

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from mechdesign.core.problem import Candidate
 from mechdesign.problems.auction.horizon.play import Played, play
@@ -19,8 +23,9 @@ def quantities(problem: AuctionHorizon, solution: Candidate) -> dict[str, Any]:
     the end when losing 20 slots in a row makes one leave. ``backlog_bound`` is gamma times the largest cost
     plus D, and ``share_bound`` what follows for everybody's share of the slots. ``drift_bound`` is n (1 +
     D^2) / (2 gamma), by which a best online decision in each slot costs more than the best on average.
-    Where a method has a bound, ``price_of_not_knowing`` is what the online rule costs, with everybody's
-    share made sure of by the end, over that bound of the best cost.
+    ``drift_slack`` is by how much the inequality (5.10) on the drift of the backlogs holds in the slot in
+    which it comes closest to failing. Where a method has a bound, ``price_of_not_knowing`` is what the online
+    rule costs, with everybody's share made sure of by the end, over that bound of the best cost.
     """
     online = play(problem, "online", paying=False)
     static = play(problem, "static", paying=False)
@@ -35,6 +40,7 @@ def quantities(problem: AuctionHorizon, solution: Candidate) -> dict[str, Any]:
         "share_bound": share - longest / slots,
         "largest_backlog": float(online.largest_backlog.max()),
         "backlog_bound": longest,
+        "drift_slack": _drift_slack(online.selected, share),
         "drift_bound": problem.users * (1.0 + share * share) / (2.0 * gamma),
     }
     if share > 0:
@@ -53,3 +59,15 @@ def _average(played: Played) -> float:
 
 def _left(problem: AuctionHorizon, policy: str) -> float:
     return float(play(problem, policy, PATIENCE, paying=False).left[-1]) / problem.users
+
+
+def _drift_slack(selected: NDArray[np.bool_], share: float) -> float:
+    """Return the least of n (D^2 + 1) / 2 + sum q D - sum q x - (L(t + 1) - L(t)) over the slots."""
+    backlog = np.zeros(selected.shape[1])
+    least = math.inf
+    for won in selected:
+        after = np.maximum(backlog - won, 0.0) + share
+        drift = float((after**2 - backlog**2).sum()) / 2.0
+        bound = len(won) * (share * share + 1.0) / 2.0 + float((backlog * (share - won)).sum())
+        least, backlog = min(least, bound - drift), after
+    return least

@@ -10,6 +10,7 @@ import numpy as np
 from mechdesign.core.problem import Candidate
 from mechdesign.mechanisms.auction import greedy
 from mechdesign.problems.auction.slot.fitting import harmonic, largest_gain
+from mechdesign.problems.auction.slot.printed_bounds import printed_bounds
 from mechdesign.problems.auction.slot.problem import AuctionSlot
 
 
@@ -17,7 +18,8 @@ def quantities(problem: AuctionSlot, solution: Candidate) -> dict[str, Any]:
     """Return costs, payments, their ratio, and the ratio to the bound beside the proven one.
 
     ``phase_two_ratio`` is the weight of the winners that phase 2 chose over the bound of what they cover;
-    ``harmonic`` is what it never exceeds.
+    ``harmonic`` is what it never exceeds. In a small slot the inequalities of the source are there too, see
+    ``printed_bounds``.
     """
     winners = np.asarray(solution.variables["winners"]).tolist()
     slot = problem.slot
@@ -30,6 +32,7 @@ def quantities(problem: AuctionSlot, solution: Candidate) -> dict[str, Any]:
         "overpayment": paid / cost if cost > 0 else math.nan,
         "essential_users": int(slot.essential.sum()),
         "harmonic": harmonic(largest_gain(slot)),
+        **printed_bounds(problem, solution),
     }
     if solution.bound is not None:
         base = float(slot.value(greedy.preselected(slot)))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
+from mechdesign.audit.repeated import RepeatedBits
 from mechdesign.core.problem import Candidate
 from mechdesign.core.randomness import TOTAL
 from mechdesign.problems.joint.collection.closed_form import lower_bound
@@ -19,11 +21,12 @@ def quantities(problem: JointCollection, solution: Candidate) -> dict[str, Any]:
 
     ``one_report``, ``all_reports`` and ``any_number`` are the least epsilons, exactly from the weights;
     ``printed_permanent`` is 2 d ln((2-f)/f), ``printed_report`` ln(q*(1-p*)/(p*(1-q*))) as printed, and
-    ``printed_sum`` their sum. ``joint_variance`` is users times the variance of the unbiased estimates from
-    one report, summed over all joint cells; ``direct_response`` and ``direct_unary`` are the same for
-    randomized response and for optimised unary encoding on the joint cells, at the epsilon of one report;
-    ``singles_direct`` is what the better of these has for ``value``: the bits of single attributes, as sums
-    of joint cells.
+    ``printed_sum`` their sum. ``printed_debiasing_is_exact`` says, in fractions, whether line 4 of algorithm
+    2 subtracts the mean of a 0 and divides by the difference to that of a 1. ``joint_variance`` is users
+    times the variance of the unbiased estimates from one report, summed over all joint cells;
+    ``direct_response`` and ``direct_unary`` are the same for randomized response and for optimised unary
+    encoding on the joint cells, at the epsilon of one report; ``singles_direct`` is what the better of these
+    has for ``value``: the bits of single attributes, as sums of joint cells.
     """
     mechanism = problem.mechanism(solution)
     audit, weights, d = mechanism.audit(), mechanism.weights, len(problem.attributes)
@@ -44,6 +47,8 @@ def quantities(problem: JointCollection, solution: Candidate) -> dict[str, Any]:
         "printed_report_covers_a_report": audit.one_report <= report * (1.0 + 1e-12),
         "printed_sum_covers_any_number": audit.any_reports <= (permanent + report) * (1.0 + 1e-12),
         "printed_sum_is_attained": math.isclose(audit.any_reports, permanent + report, rel_tol=1e-9),
+        "printed_debiasing_is_exact": printed_debiasing_is_exact(mechanism.weights),
+        "bits": problem.bits,
         "excess": solution.value / lower_bound(problem) - 1.0,
         "joint_variance": joint,
         "direct_response": direct,
@@ -54,6 +59,19 @@ def quantities(problem: JointCollection, solution: Candidate) -> dict[str, Any]:
         "joint_is_better": joint < direct,
         "standard_error_at_10000": math.sqrt(solution.value / problem.bits / 10_000),
     }
+
+
+def printed_debiasing_is_exact(weights: RepeatedBits) -> bool:
+    """Return whether p + f q/2 - f p/2 is p*, and (1 - f)(q - p) is q* - p*, exactly.
+
+    Examples
+    --------
+    >>> printed_debiasing_is_exact(RepeatedBits(8, 1, 6, 2))
+    True
+    """
+    f, q, p = (Fraction(weight, weights.total) for weight in (2 * weights.flip, weights.keep, weights.add))
+    offset, gain = p + f * q / 2 - f * p / 2, (1 - f) * (q - p)
+    return offset == weights.other and gain == weights.own - weights.other
 
 
 def direct_response(cells: int, epsilon: float) -> float:

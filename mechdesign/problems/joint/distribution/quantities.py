@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mechdesign.core.problem import Candidate
+from mechdesign.mechanisms.joint.maximum import is_unique
 from mechdesign.problems.joint.distribution.problem import JointDistribution
 from mechdesign.problems.joint.distribution.reports import SimulatedReports
 
@@ -15,7 +16,10 @@ from mechdesign.problems.joint.distribution.reports import SimulatedReports
 def quantities(problem: JointDistribution, solution: Candidate) -> dict[str, Any]:
     """Return sizes, gaps and, for simulated users, the variation distance from their true shares.
 
-    ``variation_distance`` is half the sum of the absolute differences. ``support`` is the number of cells
+    ``variation_distance`` is half the sum of the absolute differences, ``missed_share`` the true share of the
+    cells that are given none. ``independence_distance`` is the variation distance of the truth from the
+    product of its single frequencies: what looks at single bits only cannot tell these two populations, and
+    is off by half of it on one of them at least. ``support`` is the number of cells
     with more than 1e-9; ``single_attribute_rank`` that of independent numbers that the bits' counts
     determine, which is all that LASSO looks at, beside ``cells``. ``largest_ratio`` is 1 at the maximum of
     the likelihood. ``unique`` says whether no other distribution is as likely, as far as rounding can tell.
@@ -30,31 +34,15 @@ def quantities(problem: JointDistribution, solution: Candidate) -> dict[str, Any
         "single_attribute_rank": sum(problem.attributes) - len(problem.attributes) + 1,
         "largest_ratio": judged.ratio,
         "log_likelihood_gap": judged.value - judged.bound,
-        "unique": unique(problem, distribution),
+        "unique": is_unique(problem.model, distribution),
     }
     if isinstance(problem.reports, SimulatedReports):
         truth = problem.reports.truth(problem.attributes)
+        found["missed_share"] = float(truth[distribution <= 1e-9].sum())
         found["variation_distance"] = float(np.abs(distribution - truth).sum()) / 2.0
         found["likelihood_of_truth"] = problem.objective({"distribution": truth})
         found["independence_distance"] = _from_independence(truth, problem.attributes)
     return found
-
-
-def unique(problem: JointDistribution, distribution: Any, most: int = 2000) -> bool | None:
-    """Return whether the reports' chances in the cells that may have mass are independent; None if too many.
-
-    All maxima give every report the same chance, and have mass only where the mean likelihood ratio is 1.
-    """
-    model = problem.model
-    ratios = model.ratios(model.densities(distribution))
-    cells = np.flatnonzero((ratios > 1.0 - 1e-5) | (distribution > 1e-9))
-    if len(cells) > most:
-        return None
-    if len(cells) > len(model.counts):
-        return False
-    reports = np.argsort(-model.counts, kind="stable")[: max(4000, 2 * len(cells))]
-    rows = model.columns(cells, np.sort(reports))
-    return bool(np.linalg.matrix_rank(rows / np.linalg.norm(rows, axis=0)) == len(cells))
 
 
 def _from_independence(truth: Any, sizes: Any) -> float:

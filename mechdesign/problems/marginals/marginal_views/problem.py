@@ -176,9 +176,11 @@ class MarginalViews(Problem[MarginalRelease]):
                 "criterion: 'rule' is for all marginals of an order and views of one size; take 'mean'"
             )
         if self.most_views < 1:
+            needed = 1.0 / self.threshold  # infinite for the smallest of all numbers
+            have = f"have {math.ceil(needed)} users, " if needed < 1e15 else ""
             raise ParameterError(
                 f"users: {self.users} users are too few for a single view at threshold {self.threshold:g}; "
-                f"have {math.ceil(1 / self.threshold)} users, raise threshold, or take criterion 'mean'"
+                f"{have}raise threshold, or take criterion 'mean'"
             )
 
     def _check_labels(self) -> None:

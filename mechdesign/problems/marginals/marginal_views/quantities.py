@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,23 +18,28 @@ from mechdesign.problems.marginals.marginal_views.workload import MOST_MARGINALS
 def quantities(problem: MarginalViews, solution: Candidate) -> dict[str, Any]:
     """Return what claims and readers ask for besides views and shares.
 
-    ``size_and_count`` is [l, m], as in table 3.3 of the thesis. ``noise_of_size_3`` and the like are
-    order x NE for views of 3 attributes, (3.6), where there is an order; ``sampling_error`` is m / n.
-    ``predicted_error`` is the expected squared error of each wanted marginal, in the problem's order, summed
-    over its cells; infinite where no view contains it. ``mean_error`` and ``worst_error`` are over those that
-    a view contains, ``gain_over_even`` is the mean error with an even split over that with the shares. All
-    are left out where the marginals are too many, or no view has as many attributes as they have. For an
-    order and attributes of equal size there are the errors of other methods too: see ``rival_errors``.
+    ``size_and_count`` is [l, m], as in table 3.3 of the thesis. ``noise_of_size_3`` and the like are order x
+    NE for views of 3 attributes, (3.6), where there is an order; ``least_noise_step`` is the least ratio of
+    one of them to that of one attribute less. ``sampling_error`` is m / n, ``kept_cells`` the number of cells
+    of all views. ``predicted_error`` is the expected squared error of each wanted marginal, in the problem's
+    order, summed over its cells; infinite where no view contains it. ``mean_error`` and ``worst_error`` are
+    over those that a view contains, ``gain_over_even`` is the mean error with an even split over that with
+    the shares. All are left out where the marginals are too many, or no view has as many attributes as they
+    have. For an order and attributes of equal size there are the errors of other methods too: see
+    ``rival_errors``.
     """
     count = int(solution.variables["count"])
     found: dict[str, Any] = {
         "size_and_count": [int(solution.variables["size"]), count],
         "sampling_error": count / problem.users,
+        "kept_cells": sum(problem.cells(view) for view in solution.variables["views"]),
     }
     found |= quantities_of_rivals(problem.sizes, problem.order, problem.users, problem.epsilon)
     if problem.order is not None:
         for size in range(1, len(problem.sizes) + 1):
             found[f"noise_of_size_{size}"] = problem.errors_by_rule(size, 1)[1]
+        if len(problem.sizes) > 1:
+            found["least_noise_step"] = _least_step(problem)
     largest = max(len(view) for view in solution.variables["views"])
     if judging.marginals_of(problem) > MOST_MARGINALS or (problem.order or 0) > largest:
         return found
@@ -51,3 +57,8 @@ def quantities(problem: MarginalViews, solution: Candidate) -> dict[str, Any]:
     else:
         found["mean_error"] = found["worst_error"] = math.inf
     return found
+
+
+def _least_step(problem: MarginalViews) -> float:
+    errors = [problem.errors_by_rule(size, 1)[1] for size in range(1, len(problem.sizes) + 1)]
+    return min(larger / smaller for smaller, larger in pairwise(errors))

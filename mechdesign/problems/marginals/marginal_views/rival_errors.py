@@ -96,6 +96,24 @@ def all_tables(case: Case) -> float:
     return noise * case.tables / case.users + (1.0 - 1.0 / case.cells) * _sampling(case, case.tables)
 
 
+def all_tables_by_all(case: Case) -> float:
+    """Return the error of AM where everybody reports every table, each with its part of epsilon.
+
+    Examples
+    --------
+    >>> case = Case(8, 2, 3, 65536, 0.2)
+    >>> round(all_tables_by_all(case) / all_tables(case), 1)
+    56.1
+    """
+    if case.cells > MOST_CELLS:
+        return math.inf
+    try:
+        oracle = CellOracle.adaptive(case.cells, case.epsilon / case.tables)
+    except MechDesignError:  # a part of epsilon so small that reports say nothing
+        return math.inf
+    return oracle.summed_variance(case.cells) / case.users
+
+
 def coefficients(case: Case, literal: bool = False) -> float:
     """Return the error of FT, by the letter or with what is needed; infinite where users are too few.
 
@@ -146,6 +164,7 @@ def rival_quantities(case: Case) -> dict[str, float | int]:
         errors = {
             "fc": full_table(case),
             "am": all_tables(case),
+            "am_by_all": all_tables_by_all(case),
             "ft": coefficients(case),
             "ft_literal": coefficients(case, literal=True),
             "em": shared_budget(case),

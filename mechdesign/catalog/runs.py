@@ -1,0 +1,128 @@
+"""Checks of many models and points of a sweep: on all cores or a cluster, resumed after a stop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from mechdesign.catalog.check import ModelCheck, check_model
+from mechdesign.catalog.load import load_model
+from mechdesign.catalog.model import Model
+from mechdesign.catalog.sweep import SweepRow, solve_point, sweep_points, sweep_problem
+from mechdesign.core.cache import Cache, default_cache, key_of
+from mechdesign.core.errors import ParameterError
+from mechdesign.core.parallel import Task, Watcher, run_tasks
+from mechdesign.core.text import abridged
+
+
+def check_models(
+    models: Iterable[Model | str],
+    jobs: int | None = None,
+    fresh: bool = False,
+    watcher: Watcher | None = None,
+) -> list[ModelCheck]:
+    """Check models, several at a time; what is finished is kept, and not done again.
+
+    Parameters
+    ----------
+    models : iterable of Model or str
+        Models, their slugs, or paths.
+    jobs : int, optional
+        How many processes; by default one a core. Inside ``joblib.parallel_config(backend="dask")`` the
+        cluster does the work.
+    fresh : bool
+        Whether to solve anew what the cache holds. It holds what the same models gave with the same code and
+        the same versions of the libraries, in the folder that ``MECHDESIGN_CACHE`` names (``off``: none).
+    watcher : Watcher, optional
+        Whoever follows the work, such as :class:`mechdesign.core.watch.Watch`.
+
+    Raises
+    ------
+    MechDesignError
+        When a model is wrong.
+
+    Examples
+    --------
+    >>> [check.passed for check in check_models(["response/zhou2019_survey"], jobs=1)]
+    [True]
+    """
+    loaded = [load_model(model) if isinstance(model, str) else model for model in models]
+    tasks = [Task(model.slug, key_of("check", model), _checked, (model,)) for model in loaded]
+    return run_kept(tasks, jobs, fresh, watcher)
+
+
+def sweep(
+    model: Model | str,
+    method: str | None = None,
+    jobs: int | None = None,
+    fresh: bool = False,
+    watcher: Watcher | None = None,
+) -> list[SweepRow]:
+    """Solve a model at every point of its sweep, several at a time; see :func:`check_models`.
+
+    Parameters
+    ----------
+    model : Model or str
+        A model, its slug, or a path.
+    method : str, optional
+        By default the first method that applies at each point.
+    jobs, fresh, watcher
+        As for :func:`check_models`.
+
+    Returns
+    -------
+    list of SweepRow
+        One a point, in order: ``.parameters``, ``.solution``, ``.measured`` (what the simulation found).
+
+    Examples
+    --------
+    >>> rows = sweep("response/zhou2019_figure2", jobs=1)
+    >>> rows[0].parameters, rows[0].solution.status
+    ({'epsilon': 0.1}, 'optimal')
+    """
+    loaded = load_model(model) if isinstance(model, str) else model
+    points = sweep_points(loaded)
+    if not (loaded.sweep or loaded.figures or len(loaded.methods) > 1):  # those have a point to draw
+        raise ParameterError(f"{loaded.slug}: has no [sweep]; add one, for instance epsilon = [0.5, 1.0]")
+    seeds = np.random.SeedSequence(loaded.simulation.seed if loaded.simulation else 0).spawn(len(points))
+    tasks = []
+    for number, (point, seed) in enumerate(zip(points, seeds, strict=True)):
+        problem = sweep_problem(loaded, point)
+        key = key_of("sweep", loaded.slug, problem, point, method, loaded.simulation, number)
+        tasks.append(Task(_named(point), key, _solved, (problem, point, method, loaded.simulation, seed)))
+    return run_kept(tasks, jobs, fresh, watcher)
+
+
+def run_kept(tasks: list[Task], jobs: int | None, fresh: bool, watcher: Watcher | None) -> list[Any]:
+    """Run tasks with the user's cache; ``fresh`` keeps results and takes none."""
+    cache = default_cache()
+    if fresh and cache is not None:
+        cache = _WriteOnly(cache.root)
+    return run_tasks(tasks, jobs, cache, watcher)
+
+
+class _WriteOnly(Cache):
+    """A cache that remembers and never answers."""
+
+    def get(self, key: str) -> tuple[Any] | None:
+        return None
+
+
+def _checked(model: Model) -> ModelCheck:
+    """Check a model; what is computed on demand is computed here, not where it is read."""
+    check = check_model(model)
+    _ = check.problems
+    return check
+
+
+def _solved(*arguments: Any) -> SweepRow:
+    """Solve a point of a sweep, certificates and further numbers too."""
+    row = solve_point(*arguments)
+    _ = row.solution.certificates, row.solution.quantities
+    return row
+
+
+def _named(point: dict[str, Any]) -> str:
+    return ", ".join(f"{name} = {abridged(value)}" for name, value in point.items())

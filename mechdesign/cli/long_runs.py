@@ -1,0 +1,59 @@
+"""Options of commands that run long: processes, cluster, cache; and the bar that follows them."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from mechdesign.core.errors import ParameterError
+
+
+def run_options(added: argparse.ArgumentParser) -> None:
+    """Add ``--jobs``, ``--fresh`` and ``--dask``."""
+    added.add_argument("--jobs", type=int, metavar="N", help="use so many processes (default one a core)")
+    added.add_argument(
+        "--fresh", action="store_true", help="solve anew what an earlier run of the same code has left"
+    )
+    added.add_argument(
+        "--dask", metavar="ADDRESS", help="run on the Dask cluster whose scheduler has this address"
+    )
+
+
+def run_many(label: str, options: argparse.Namespace, run: Callable[..., list[Any]], *arguments: Any) -> Any:
+    """Run many pieces of work as the options say, with a bar, and say how many came from the cache."""
+    from mechdesign.core.cache import default_cache
+    from mechdesign.core.watch import Watch
+
+    with _cluster(options.dask), Watch(label, is_kept=default_cache() is not None) as watch:
+        results = run(*arguments, jobs=options.jobs, fresh=options.fresh, watcher=watch)
+    if watch.kept:
+        known = f"{watch.kept} of {watch.total} {label}"
+        print(
+            f"mechdesign: {known} from an earlier run of the same code; --fresh solves anew", file=sys.stderr
+        )
+    return results
+
+
+@contextmanager
+def _cluster(address: str | None) -> Iterator[None]:
+    """Let joblib use a Dask cluster, where one was named."""
+    if address is None:
+        yield
+        return
+    try:
+        import distributed
+        import joblib
+    except ImportError:
+        raise ParameterError("--dask: needs distributed; pip install 'mechdesign[dask]'") from None
+    try:
+        client: Any = distributed.Client(address, timeout=5)  # type: ignore[no-untyped-call]
+    except (OSError, ValueError, TypeError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ParameterError(
+            f"--dask {address}: no scheduler answers there ({reason}); check the address"
+        ) from None
+    with client, joblib.parallel_config(backend="dask"):
+        yield

@@ -1,0 +1,135 @@
+"""A cache of finished work in the user's own folder, so that what was interrupted goes on where it stopped.
+
+An entry is found by what it was computed from: the arguments, and a digest of the package's own source and of
+the versions of the libraries that it computes with. Nothing that was computed by other code is ever given
+back. Entries are pickled, which is fit for a private folder only: one that others could have written to is
+not read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+import shutil
+import sys
+import time
+from contextlib import suppress
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from mechdesign.core.errors import ParameterError
+from mechdesign.core.files import whole_file
+
+VARIABLE = "MECHDESIGN_CACHE"
+"""The environment variable that names the folder; ``off`` keeps nothing."""
+LIBRARIES = ("numpy", "scipy", "cvxpy", "pulp", "clarabel", "highspy", "networkx")
+KEPT_DAYS = 30
+"""Entries of other versions that were not used for so long are removed."""
+
+
+@cache
+def code_digest() -> str:
+    """Return a digest of the package's source, of Python and of the libraries it computes with.
+
+    Examples
+    --------
+    >>> code_digest() == code_digest()
+    True
+    """
+    digest = hashlib.sha256(sys.version.encode())
+    package = Path(__file__).resolve().parent.parent
+    for path in sorted(package.rglob("*.py")):
+        digest.update(path.relative_to(package).as_posix().encode())
+        digest.update(path.read_bytes())
+    for name in LIBRARIES:
+        with suppress(PackageNotFoundError):
+            digest.update(f"{name} {version(name)}".encode())
+    return digest.hexdigest()[:16]
+
+
+def key_of(*parts: Any) -> str:
+    """Return the key of work: a digest of everything that it depends on besides the code.
+
+    Examples
+    --------
+    >>> key_of("check", 1) == key_of("check", 1), key_of("check", 1) == key_of("check", 2)
+    (True, False)
+    """
+    return hashlib.sha256(pickle.dumps(parts, protocol=5)).hexdigest()
+
+
+class Cache:
+    """Finished results on disk.
+
+    Parameters
+    ----------
+    folder : path
+        Made when the first result is kept, for its owner alone.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> kept = Cache(tempfile.mkdtemp())
+    >>> kept.put(key_of("a"), 1.5)
+    >>> kept.get(key_of("a")), kept.get(key_of("b"))
+    ((1.5,), None)
+    """
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.root = Path(folder)
+        self.folder = self.root / code_digest()
+
+    def get(self, key: str) -> tuple[Any] | None:
+        """Return the result in a tuple; None when there is none that can be read and trusted."""
+        path = self.folder / key
+        if not (_is_private(self.root) and _is_private(self.folder) and _is_private(path)):
+            return None
+        # A damaged entry can raise nearly anything; it counts as missing and is written anew.
+        with suppress(Exception):
+            return (pickle.loads(path.read_bytes()),)
+        return None
+
+    def put(self, key: str, value: Any) -> None:
+        """Keep a result; a folder that cannot be written keeps nothing, and that is no error."""
+        with suppress(OSError, ParameterError, pickle.PicklingError, TypeError, AttributeError):
+            text = pickle.dumps(value, protocol=5)
+            self._make()
+            with whole_file(self.folder / key, ParameterError) as temporary:
+                temporary.write_bytes(text)
+
+    def _make(self) -> None:
+        if self.folder.is_dir():
+            return
+        self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for other in self.root.iterdir():
+            if other.is_dir() and time.time() - other.stat().st_mtime > KEPT_DAYS * 86400:
+                shutil.rmtree(other, ignore_errors=True)
+        self.folder.mkdir(mode=0o700, exist_ok=True)
+
+
+def _is_private(path: Path) -> bool:
+    """Whether a file or folder exists, is the user's own, and nobody else may write to it."""
+    try:
+        found = path.stat()
+    except OSError:
+        return False
+    if not hasattr(os, "getuid"):  # Windows: the user's profile is private by default
+        return True
+    return found.st_uid == os.getuid() and not found.st_mode & 0o022
+
+
+def default_cache() -> Cache | None:
+    """Return the user's cache: the folder that ``MECHDESIGN_CACHE`` names, else the usual place.
+
+    None where the variable is ``off``.
+    """
+    given = os.environ.get(VARIABLE, "")
+    if given.lower() == "off":
+        return None
+    if given:
+        return Cache(given)
+    usual = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return Cache(os.path.join(usual, "mechdesign"))

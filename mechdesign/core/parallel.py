@@ -1,0 +1,185 @@
+"""Many independent pieces of work on all cores, or on a cluster, with progress, and resumed after a stop.
+
+Finished pieces are kept in a cache as they come. joblib runs them: with its own processes, or with the
+backend that the caller has chosen by ``joblib.parallel_config``, such as a Dask cluster.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from mechdesign.core.cache import Cache
+from mechdesign.core.errors import ParameterError
+
+VARIABLE = "MECHDESIGN_JOBS"
+"""The environment variable with the number of processes, where none is asked for."""
+ALONE = 1.0
+"""Seconds for which work is done in this process before others are started: they cost about as much."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A piece of work: a function of the top level of a module, its arguments, a label and a key."""
+
+    label: str
+    key: str
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+
+
+class Watcher(Protocol):
+    """Whoever follows the work; :class:`mechdesign.core.watch.Watch` draws a bar."""
+
+    def begin(self, total: int, kept: int) -> None:
+        """Say how many pieces there are and how many of them were finished before."""
+
+    def started(self, label: str) -> None:
+        """Say that a piece has been handed out."""
+
+    def finished(self, label: str) -> None:
+        """Say that a piece is done."""
+
+
+class Silent:
+    """A watcher that says nothing."""
+
+    def begin(self, total: int, kept: int) -> None:
+        """Say nothing."""
+
+    def started(self, label: str) -> None:
+        """Say nothing."""
+
+    def finished(self, label: str) -> None:
+        """Say nothing."""
+
+
+def run_tasks(
+    tasks: Sequence[Task],
+    jobs: int | None = None,
+    cache: Cache | None = None,
+    watcher: Watcher | None = None,
+) -> list[Any]:
+    """Return the results in the order of the tasks.
+
+    Parameters
+    ----------
+    tasks : sequence of Task
+    jobs : int, optional
+        How many processes; by default one a core, or what ``MECHDESIGN_JOBS`` says. With 1 everything is
+        done in this process. A backend chosen by ``joblib.parallel_config`` brings its own number.
+    cache : Cache, optional
+        Results in it are not computed again; new ones are kept as they come, so that nothing is lost when
+        the work is interrupted.
+    watcher : Watcher, optional
+
+    Raises
+    ------
+    ParameterError
+        For a number of processes below 1.
+    Exception
+        Whatever a piece of work raises; those finished before are kept.
+
+    Examples
+    --------
+    >>> run_tasks([Task(text, text, len, (text,)) for text in ("a", "bb")], jobs=1)
+    [1, 2]
+    """
+    workers, watcher = _workers(jobs), watcher if watcher is not None else Silent()
+    results: dict[int, Any] = {}
+    for number, task in enumerate(tasks):
+        found = cache.get(task.key) if cache is not None else None
+        if found is not None:
+            results[number] = found[0]
+    watcher.begin(len(tasks), len(results))
+    missing = [number for number in range(len(tasks)) if number not in results]
+    chosen = _backend_is_chosen()
+    start = time.monotonic()
+    while missing and not chosen and (workers == 1 or len(missing) == 1 or time.monotonic() - start < ALONE):
+        number = missing.pop(0)
+        watcher.started(tasks[number].label)
+        results[number] = _finish(tasks[number], _run(tasks[number]), cache, watcher)
+    if missing:
+        handed_out = _handed_out(tasks, missing, watcher)
+        for number, value in _elsewhere(handed_out, None if chosen else min(workers, len(missing))):
+            results[number] = _finish(tasks[number], value, cache, watcher)
+    return [results[number] for number in range(len(tasks))]
+
+
+def _run(task: Task) -> Any:
+    return task.function(*task.arguments)
+
+
+def _numbered(number: int, task: Task) -> tuple[int, Any]:
+    return number, _run(task)
+
+
+def _finish(task: Task, value: Any, cache: Cache | None, watcher: Watcher) -> Any:
+    if cache is not None:
+        cache.put(task.key, value)
+    watcher.finished(task.label)
+    return value
+
+
+def _handed_out(
+    tasks: Sequence[Task], numbers: Sequence[int], watcher: Watcher
+) -> Iterator[tuple[int, Task]]:
+    for number in numbers:
+        watcher.started(tasks[number].label)
+        yield number, tasks[number]
+
+
+def _elsewhere(tasks: Iterator[tuple[int, Task]], workers: int | None) -> Iterator[tuple[int, Any]]:
+    """Yield (number, result) as they come, from processes or from the backend of the caller."""
+    import joblib
+
+    # One piece at a time: they take seconds, and the bar names those that run.
+    parallel = joblib.Parallel(
+        n_jobs=workers,
+        return_as="generator_unordered",
+        pre_dispatch="n_jobs",
+        batch_size=1,
+        max_nbytes=None,
+    )
+    yield from parallel(joblib.delayed(_numbered)(number, task) for number, task in tasks)
+
+
+def _backend_is_chosen() -> bool:
+    """Whether the caller is inside ``joblib.parallel_config`` or the like."""
+    if "joblib" not in sys.modules:  # nobody can have chosen one
+        return False
+    import joblib
+
+    backend, jobs = joblib.parallel.get_active_backend()
+    return type(backend).__name__ != "LokyBackend" or jobs not in (None, 1)
+
+
+def _workers(jobs: int | None) -> int:
+    text = os.environ.get(VARIABLE, "") if jobs is None else jobs
+    if text == "":
+        return available_cores()
+    try:
+        workers = int(text)
+    except ValueError:
+        workers = 0
+    if workers < 1:
+        where = "jobs" if jobs is not None else VARIABLE
+        raise ParameterError(f"{where}: {text} is no whole number >= 1; give how many processes to use")
+    return workers
+
+
+def available_cores() -> int:
+    """Return how many cores this process may use.
+
+    Examples
+    --------
+    >>> available_cores() >= 1
+    True
+    """
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

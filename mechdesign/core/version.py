@@ -1,0 +1,19 @@
+"""The version that is installed."""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError, version
+
+
+def installed_version() -> str:
+    """Return the version of the installed package; ``0.0.0`` for a checkout that was never installed.
+
+    Examples
+    --------
+    >>> installed_version().count(".") >= 2
+    True
+    """
+    try:
+        return version("mechdesign")
+    except PackageNotFoundError:
+        return "0.0.0"

@@ -1,0 +1,94 @@
+"""A bar for many pieces of work: what runs, how much is done, how long is left; on a terminal only."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, TextIO
+
+from mechdesign.core.text import listed
+
+
+class Watch:
+    """Follows the pieces of :func:`mechdesign.core.parallel.run_tasks` on a terminal; silent elsewhere.
+
+    Parameters
+    ----------
+    label : str
+        What the pieces are, such as ``models``.
+    stream : file, optional
+        Standard error by default.
+    is_kept : bool
+        Whether finished pieces are kept when the work is interrupted; then that is said.
+
+    Examples
+    --------
+    >>> import io
+    >>> quiet = io.StringIO()
+    >>> with Watch("models", quiet) as watch:
+    ...     watch.begin(2, 0)
+    ...     watch.started("first")
+    ...     watch.finished("first")
+    >>> quiet.getvalue(), watch.done, watch.total
+    ('', 1, 2)
+    """
+
+    def __init__(self, label: str, stream: TextIO | None = None, is_kept: bool = False) -> None:
+        self.label, self.is_kept = label, is_kept
+        self.stream = stream if stream is not None else sys.stderr
+        self.total = self.done = self.kept = 0
+        self.running: list[str] = []
+        self._bar: Any = None
+        self._line: Any = None
+
+    def __enter__(self) -> Watch:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+        if kind is KeyboardInterrupt and self.done and self.is_kept:
+            what = f"{self.done} of {self.total} {self.label} are finished and kept"
+            self.stream.write(f"{what}; the same command goes on from there\n")
+
+    def begin(self, total: int, kept: int) -> None:
+        """Say how many pieces there are and how many of them were finished before."""
+        self.total, self.done, self.kept = total, kept, kept
+        if total - kept > 1 and self.stream.isatty():
+            self._draw()
+
+    def started(self, label: str) -> None:
+        """Say that a piece has been handed out."""
+        self.running.append(label)
+        self._update()
+
+    def finished(self, label: str) -> None:
+        """Say that a piece is done."""
+        if label in self.running:
+            self.running.remove(label)
+        self.done += 1
+        self._update()
+
+    @property
+    def doing(self) -> str:
+        """The pieces that run, as text."""
+        return listed(self.running)
+
+    def _draw(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        self._bar = Progress(
+            TextColumn(self.label, markup=False),
+            BarColumn(bar_width=30),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(compact=True),
+            TextColumn("{task.fields[doing]}", markup=False),
+            console=Console(file=self.stream),
+            transient=True,
+        )
+        self._line = self._bar.add_task("", total=self.total, completed=self.done, doing="")
+        self._bar.start()
+
+    def _update(self) -> None:
+        if self._bar is not None:
+            self._bar.update(self._line, completed=self.done, doing=self.doing)

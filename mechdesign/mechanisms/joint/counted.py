@@ -1,0 +1,83 @@
+"""How often a table of permanent responses was reported from: a promise is for so many reports."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Protocol
+
+from mechdesign.core.errors import DataError, MethodError, ModelFileError
+from mechdesign.core.files import one_at_a_time
+from mechdesign.mechanisms.joint.kept import digest_of, read_kept, write_kept
+from mechdesign.mechanisms.oracles.packed import Packed
+
+FORMAT = "mechdesign-report-count"
+WHAT = "count of reports"
+
+
+class Promise(Protocol):
+    """What a count needs of a mechanism."""
+
+    reports: int
+
+    @property
+    def fingerprint(self) -> str:
+        """The digest of its content."""
+
+    @property
+    def limited(self) -> bool:
+        """Whether more reports than were promised would break the promise."""
+
+
+def promised(mechanism: Promise) -> str:
+    """Return how many reports the promise is for, as a text."""
+    return "1 report" if mechanism.reports == 1 else f"{mechanism.reports} reports"
+
+
+def require_left(mechanism: Promise, made: int, where: str = "reports") -> None:
+    """Raise MethodError when no further report keeps the promise."""
+    if mechanism.limited and made >= mechanism.reports:
+        raise MethodError(
+            f"{where}: {made} made, and the promise is for {promised(mechanism)}; build a mechanism for more"
+        )
+
+
+def begin_count(mechanism: Promise, path: str | os.PathLike[str], bits: Packed) -> None:
+    """Write the count of permanent responses that were never reported from; over nothing that exists."""
+    with one_at_a_time(path, ModelFileError):
+        require_fresh(path)
+        document = {
+            "format": FORMAT,
+            "mechanism": mechanism.fingerprint,
+            "made": 0,
+            "kept": digest_of(bits),
+        }
+        write_kept(path, document)
+
+
+def require_fresh(path: str | os.PathLike[str]) -> None:
+    """Raise DataError when something stands there already: who was asked before keeps the first response."""
+    if Path(path).exists():
+        raise DataError(
+            f"{path}: exists; report from what was remembered with it, or name another place for other people"
+        )
+
+
+def count_report(mechanism: Promise, path: str | os.PathLike[str], bits: Packed) -> int:
+    """Count one more report of these permanent responses, and return how many were made with it.
+
+    Raises
+    ------
+    MethodError
+        When the promise is for no more; nothing is counted then.
+    DataError
+        When the count is that of other permanent responses, or of another mechanism.
+    """
+    with one_at_a_time(path, ModelFileError):
+        document = read_kept(path, FORMAT, WHAT, mechanism.fingerprint)
+        if document.get("kept") != digest_of(bits):
+            raise DataError(f"{path}: counts the reports of other permanent responses; name that of these")
+        require_left(mechanism, document["made"], f"{path}: reports")
+        document["made"] += 1
+        write_kept(path, document)
+    return int(document["made"])

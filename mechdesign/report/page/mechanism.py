@@ -1,0 +1,83 @@
+"""The page of a mechanism: what it does to an answer, what it promises, how many users it needs."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from typing import Any
+
+from mechdesign.core.figure import Figure
+from mechdesign.core.printable import printable
+from mechdesign.mechanisms.base import Mechanism
+from mechdesign.mechanisms.operations import Operation
+from mechdesign.report.draw import svg
+from mechdesign.report.page.render import markup, rendered
+from mechdesign.report.page.words import limits_in_words, privacy_in_words, wanted_errors
+
+
+def mechanism_page(mechanism: Mechanism, name: str, version: str) -> str:
+    """Return the page as HTML text.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        Audited again for the page.
+    name : str
+        The file it is in, for the commands.
+    version : str
+        Of the toolkit.
+
+    Examples
+    --------
+    >>> from mechdesign.mechanisms.mean import Duchi
+    >>> page = mechanism_page(Duchi(1.0), "ages.json", "0.1.0")
+    >>> "at most 73.2 % sure" in page, "mechdesign estimate ages.json" in page
+    (True, True)
+    """
+    certificates = mechanism.certificates()
+    forecast = mechanism.forecast()
+    return rendered(
+        "mechanism.html",
+        name=os.path.basename(name),
+        type=mechanism.type.replace("-", " "),
+        shown=printable(repr(mechanism)),
+        explained=[printable(text) for text in mechanism.explained()],
+        promises=privacy_in_words(mechanism, certificates),
+        limits=limits_in_words(mechanism),
+        forecast=None if forecast is None else printable(forecast),
+        quantity="" if forecast is None else forecast.quantity,
+        rows=wanted_errors(mechanism),
+        certificates=[
+            {
+                "property": item.property.replace("_", " "),
+                "holds": item.holds,
+                "verdict": ("holds" if item.holds else "FAILS") + (" (exact)" if item.exact else ""),
+                "text": printable(str(item)).partition("; ")[2],
+            }
+            for item in certificates
+        ],
+        figures=[_drawn(figure) for figure in _figures(mechanism)],
+        commands=[_command(operation, name) for operation in mechanism.operations()],
+        audit=f"mechdesign audit {shlex.quote(name)}",
+        columns=[printable(column) for column in mechanism.data_columns],
+        fingerprint=mechanism.fingerprint,
+        version=version,
+    )
+
+
+def _figures(mechanism: Mechanism) -> list[Figure]:
+    found: list[Figure] = mechanism.figures() if hasattr(mechanism, "figures") else []
+    return found
+
+
+def _drawn(figure: Figure) -> dict[str, Any]:
+    return {"picture": markup(svg(figure)), "title": figure.title, "caption": figure.caption}
+
+
+def _command(operation: Operation, name: str) -> dict[str, str]:
+    own = ("randomize", "estimate")
+    start = f"mechdesign {operation.name} {shlex.quote(name)}"
+    if operation.name not in own:
+        start = f"mechdesign run {shlex.quote(name)} {operation.name}"
+    ending = "" if operation.name == "estimate" else " -o OUTPUT.csv"
+    return {"text": f"{start} INPUT.csv{ending}", "summary": operation.summary}

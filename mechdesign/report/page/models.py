@@ -1,0 +1,217 @@
+"""The page of models: statement, methods side by side, certificates, claims with verdicts, pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mechdesign.catalog.check import ClaimResult, ModelCheck, check_model
+from mechdesign.catalog.figures import model_figures
+from mechdesign.catalog.model import Model
+from mechdesign.catalog.runs import run_kept
+from mechdesign.catalog.sweep import run_sweep
+from mechdesign.core.cache import key_of
+from mechdesign.core.certificate import Certificate, format_figure
+from mechdesign.core.figure import Figure, design_figures
+from mechdesign.core.parallel import Task, Watcher
+from mechdesign.core.parameters import parameters_of
+from mechdesign.core.printable import printable
+from mechdesign.core.solution import Solution
+from mechdesign.report.draw import svg
+from mechdesign.report.page.mathematics import marked_up
+from mechdesign.report.page.render import markup, rendered
+from mechdesign.report.show import source_text
+from mechdesign.report.tables import abridged
+
+
+@dataclass(frozen=True)
+class ModelResult:
+    """All that the page shows of a model: its check, and its figures."""
+
+    check: ModelCheck
+    figures: tuple[Figure, ...]
+
+
+def model_result(model: Model) -> ModelResult:
+    """Check a model and make its figures, those of its sweep and those of its design.
+
+    Examples
+    --------
+    >>> from mechdesign.catalog import load_model
+    >>> result = model_result(load_model("response/zhou2019_survey"))
+    >>> result.check.passed, len(result.figures) > 0
+    (True, True)
+    """
+    check = check_model(model)
+    _ = check.problems  # certificates are computed on demand; this is where there is time for it
+    figures = model_figures(model, list(run_sweep(model)) if model.sweep else None, check.comparison.runs)
+    preferred = next((run for run in check.comparison.runs if run.found and run.kind != "published"), None)
+    if preferred is not None:
+        figures = [*figures, *design_figures(model.problem, preferred)]
+    return ModelResult(check, tuple(figures))
+
+
+def model_results(
+    models: Sequence[Model], jobs: int | None = None, fresh: bool = False, watcher: Watcher | None = None
+) -> list[ModelResult]:
+    """Return the results of models, several at a time, those of earlier runs kept; see ``check_models``."""
+    tasks = [Task(model.slug, key_of("report", model), model_result, (model,)) for model in models]
+    return run_kept(tasks, jobs, fresh, watcher)
+
+
+def models_page(results: Sequence[ModelResult], version: str) -> str:
+    """Return the page as HTML text.
+
+    Raises
+    ------
+    MissingPackageError
+        Without jinja2, latex2mathml or matplotlib; ``mechdesign[report]`` has all of them.
+
+    Examples
+    --------
+    >>> from mechdesign.catalog import load_model
+    >>> page = models_page([model_result(load_model("response/zhou2019_survey"))], "0.1.0")
+    >>> page.startswith("<!doctype html>"), "<math" in page, "<svg" in page
+    (True, True, True)
+    """
+    entries = [_entry(result) for result in results]
+    claims = [claim for result in results for claim in result.check.claims]
+    certificates = [
+        certificate
+        for result in results
+        for run in result.check.comparison.runs
+        for certificate in run.certificates
+    ]
+    return rendered(
+        "models.html",
+        entries=entries,
+        families=sorted({entry["family"] for entry in entries}),
+        version=version,
+        counts={
+            "models": len(entries),
+            "runs": sum(len(result.check.comparison.runs) for result in results),
+            "claims": len(claims),
+            "refuted": sum(claim.verdict == "refuted" for claim in claims),
+            "certificates": len(certificates),
+            "failing": sum(not certificate.holds for certificate in certificates),
+            "problems": sum(len(result.check.problems) for result in results),
+        },
+    )
+
+
+def _entry(result: ModelResult) -> dict[str, Any]:
+    check, model = result.check, result.check.model
+    verdicts = [claim.verdict for claim in check.claims]
+    refuted, holding = verdicts.count("refuted"), verdicts.count("holds")
+    words = [
+        model.slug,
+        model.title,
+        model.problem.name,
+        source_text(model),
+        *(c.remark for c in check.claims),
+    ]
+    commands = [f"mechdesign check {model.slug}", f"mechdesign solve {model.slug}"]
+    if model.sweep:
+        commands.append(f"mechdesign sweep {model.slug}")
+    return {
+        "slug": model.slug,
+        "id": "".join(letter if letter.isalnum() else "-" for letter in model.slug),
+        "family": model.family or "own",
+        "title": model.title,
+        "problem": model.problem.name,
+        "summary": model.problem.summary,
+        "sense": model.problem.sense,
+        "source": source_text(model) if model.source else "",
+        "statement": markup(marked_up(model.statement.strip())),
+        "parameters": [(name, abridged(value)) for name, value in parameters_of(model.problem).items()],
+        "runs": [_run(check, run) for run in check.comparison.runs],
+        "skipped": [(name, printable(reason)) for name, reason in check.comparison.skipped.items()],
+        "agreement": check.comparison.agreement,
+        "claims": [_claim(claim) for claim in check.claims],
+        "holding": holding,
+        "refuted": refuted,
+        "verdicts": " ".join(
+            word
+            for word, there in (
+                ("refuted", refuted > 0),
+                ("holds", refuted == 0 and holding > 0),
+                ("failing", any(not c.holds for run in check.comparison.runs for c in run.certificates)),
+                ("problem", not check.passed),
+            )
+            if there
+        ),
+        "problems": [printable(text) for text in check.problems],
+        "figures": [_drawn(figure) for figure in result.figures],
+        "commands": commands,
+        "words": " ".join(words).lower(),
+    }
+
+
+def _drawn(figure: Figure) -> dict[str, Any]:
+    return {"picture": markup(svg(figure)), "title": figure.title, "caption": figure.caption}
+
+
+def _run(check: ModelCheck, run: Solution) -> dict[str, Any]:
+    recorded = check.recorded_failures(run)
+    beyond = None if run.claims_optimality else check.comparison.gap_to_best_bound(run)
+    return {
+        "method": run.method,
+        "kind": run.kind,
+        "status": run.status,
+        "value": _number(run.value) if run.found else "",
+        "bound": _number(run.bound),
+        "gap": "" if run.bound is None or not run.found else f"{run.gap:.2g}",
+        "beyond": "" if beyond is None else f"{beyond:.2g}",
+        "seconds": f"{run.seconds:.2g}",
+        "message": printable(run.message),
+        "source": printable(run.bound_source),
+        "certificates": [_certificate(item, item.property in recorded) for item in run.certificates],
+    }
+
+
+def _certificate(certificate: Certificate, recorded: bool) -> dict[str, Any]:
+    verdict = "holds" if certificate.holds else "fails, as recorded" if recorded else "FAILS"
+    return {
+        "property": certificate.property.replace("_", " "),
+        "holds": certificate.holds,
+        "verdict": verdict + (" (exact)" if certificate.exact else ""),
+        "figures": _pairs(certificate.figures),
+        "witness": _pairs(certificate.witness),
+        "note": printable(certificate.note),
+    }
+
+
+def _pairs(values: Any) -> str:
+    return printable(
+        ", ".join(f"{key.replace('_', ' ')} = {_shortened(value)}" for key, value in values.items())
+    )
+
+
+def _shortened(value: Any) -> str:
+    text = format_figure(value)
+    return (
+        text
+        if len(text) <= 60
+        else abridged(value)
+        if isinstance(value, (list, tuple))
+        else text[:57] + "..."
+    )
+
+
+def _claim(result: ClaimResult) -> dict[str, Any]:
+    claim = result.claim
+    return {
+        "subject": printable(result.subject.replace("_", " ")),
+        "stated": printable(result.stated),
+        "where": printable(claim.where),
+        "origin": claim.origin,
+        "found": printable(result.shown),
+        "verdict": result.verdict,
+        "expected": result.as_expected,
+        "reason": markup(marked_up(result.remark)) if result.remark else "",
+    }
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.8g}"

@@ -1,0 +1,175 @@
+"""A certificate of privacy in words that need no formula."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
+from typing import Any
+
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.forecast import Forecast
+from mechdesign.mechanisms.base import CollectingMechanism, Mechanism
+
+MOST_USERS = 10**12
+"""So many people do not live; an error that needs more is not to be had."""
+
+
+def privacy_in_words(mechanism: Mechanism, certificates: Sequence[Certificate]) -> list[str]:
+    """Return what the certificate of privacy promises to a person, in sentences; empty where there is none.
+
+    Examples
+    --------
+    >>> from mechdesign.mechanisms.mean import Duchi
+    >>> duchi = Duchi(1.0)
+    >>> print(privacy_in_words(duchi, duchi.certificates())[1])
+    Who thought two answers equally likely before can be at most 73.2 % sure of one of them afterwards.
+    """
+    privacy = next((item for item in certificates if item.property == "privacy"), None)
+    if privacy is None:
+        return []
+    if not privacy.holds:
+        return ["The privacy that was promised is NOT kept. Do not use this mechanism."]
+    figures = privacy.figures
+    epsilon, delta = _levels(figures)
+    sentences = [_subject(mechanism)]
+    if epsilon is None:
+        pass
+    elif delta:
+        sentences.append(
+            "Whatever is looked for in the reports, its probability with one answer is at most "
+            f"{_factor(epsilon)} times (e to the power epsilon = {epsilon:.6g}) its probability with any "
+            f"other answer, plus {delta:.3g} (delta)."
+        )
+        sentences.append(
+            "So nobody learns much from what is likely; what delta allows may happen to one person in "
+            f"{_one_in(delta)}."
+        )
+    elif "per unit of distance" in privacy.note:
+        sentences.append(
+            "Near answers are protected well, far ones less: the odds between two answers at distance d "
+            f"change by a factor of at most {_factor(epsilon)} to the power d. At distance 1, who thought "
+            f"both equally likely before can be at most {_sure(epsilon)} sure of one of them afterwards."
+        )
+    else:
+        sentences.append(
+            "Who thought two answers equally likely before can be at most "
+            f"{_sure(epsilon)} sure of one of them afterwards."
+        )
+        sentences.append(
+            f"In general a report changes the odds between any two answers by a factor of at most "
+            f"{_factor(epsilon)} (e to the power epsilon = {epsilon:.6g}), whatever else an observer knows."
+        )
+    sentences.append(_how(privacy))
+    return sentences
+
+
+def limits_in_words(mechanism: Mechanism) -> list[str]:
+    """Return what no certificate of privacy covers."""
+    limits = [
+        "That somebody takes part at all is not hidden.",
+        "Reports add up: who is asked again, by this mechanism or another, loses the sum of the epsilons.",
+        "The promise is about the mechanism in this file, run as it is; a device that sends more than the "
+        "report sends more than is promised.",
+    ]
+    if _is_shuffled(mechanism):
+        limits.append(
+            "The messages have to pass a shuffler that does not work together with whoever reads them, and "
+            "as many users as planned have to be honest."
+        )
+    return limits
+
+
+def wanted_errors(mechanism: Mechanism) -> list[dict[str, str]]:
+    """Return rows of how many users are needed for a standard error, by the mechanism's own forecasts.
+
+    Examples
+    --------
+    >>> from mechdesign.mechanisms.mean import Duchi
+    >>> wanted_errors(Duchi(1.0))[0]
+    {'error': '0.1', 'users': '469'}
+    """
+    forecast = mechanism.forecast()
+    if forecast is None or not forecast.possible or not forecast.largest or _is_shuffled(mechanism):
+        return []
+    rough = forecast.largest * math.sqrt(forecast.users)  # errors fall with the root of the users
+    scale = 10.0 ** math.floor(math.log10(rough / 10.0))
+    rows = []
+    for error in (scale, scale / 2, scale / 5, scale / 10, scale / 20, scale / 50, scale / 100):
+        users = users_for(mechanism, error)
+        if users is not None:
+            rows.append({"error": f"{error:.3g}", "users": f"{users:,}"})
+    return rows
+
+
+def users_for(mechanism: Mechanism, error: float) -> int | None:
+    """Return the least number of users whose forecast's largest error is at most this; None if none is."""
+
+    def good(users: int) -> bool:
+        forecast: Forecast | None = mechanism.forecast(users)
+        return bool(forecast and forecast.possible and forecast.largest and forecast.largest <= error)
+
+    high = 2
+    while not good(high):
+        high *= 4
+        if high > MOST_USERS:
+            return None
+    low = 1
+    while high - low > max(1, high // 1000):  # to a tenth of a percent
+        middle = (low + high) // 2
+        low, high = (low, middle) if good(middle) else (middle, high)
+    return high
+
+
+def _levels(figures: Any) -> tuple[float | None, float]:
+    """Return epsilon and delta that are promised; the true epsilon where it is finite and smaller."""
+    epsilon, delta = figures.get("epsilon"), float(figures.get("delta", 0.0))
+    true = figures.get("true_epsilon")
+    if true is not None and math.isfinite(float(true)) and not delta:
+        return float(true), 0.0
+    return (None if epsilon is None else float(epsilon)), delta
+
+
+def _subject(mechanism: Mechanism) -> str:
+    if _is_shuffled(mechanism):
+        return (
+            "Every user's device adds noise, and the shuffled messages of all users together protect each of "
+            "them. Nothing is promised to somebody whose messages can be told from the others'."
+        )
+    if isinstance(mechanism, CollectingMechanism):
+        return (
+            "A person's device adds noise before anything leaves it: nobody else ever sees the answer itself."
+        )
+    return "Noise is added before anything is given away."
+
+
+def _is_shuffled(mechanism: Mechanism) -> bool:
+    return any(operation.name == "shuffle" for operation in mechanism.operations())
+
+
+def _how(privacy: Certificate) -> str:
+    if privacy.exact:
+        return (
+            "This was checked without rounding, in whole numbers, on the very numbers that the reports are "
+            "drawn from, when this page was made."
+        )
+    return f"This is proven, but not down to the last bit of the computer's numbers: {privacy.note}."
+
+
+def _sure(epsilon: float) -> str:
+    """Return e^eps / (1 + e^eps) in percent, rounded up."""
+    part = 1.0 / (1.0 + math.exp(-min(epsilon, 700.0)))
+    percent = math.ceil(Fraction(part) * 1000) / 10
+    return "100 %" if percent >= 100.0 else f"{percent:.1f} %"
+
+
+def _factor(epsilon: float) -> str:
+    """Return e^epsilon to four digits, rounded up."""
+    if epsilon > 700.0:
+        return "any number"
+    return f"{Context(prec=4, rounding=ROUND_CEILING).create_decimal(Decimal(epsilon).exp()).normalize():g}"
+
+
+def _one_in(delta: float) -> str:
+    return f"{int(1.0 / delta):,}" if delta < 1.0 else "1"

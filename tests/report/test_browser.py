@@ -1,0 +1,169 @@
+"""The page in a real browser: it renders, filters, copies, works by keyboard, and fits a phone."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from mechdesign.catalog import load_model
+from mechdesign.report.page import mechanism_page, model_result, models_page
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+DRIVER = shutil.which("chromedriver")
+pytestmark = pytest.mark.skipif(
+    not (CHROMIUM and DRIVER), reason="no Chromium with its driver here (Debian: chromium, chromium-driver)"
+)
+SLUGS = ["response/zhou2019_survey", "contract/three_types", "mean/rcp2023_single"]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pages")
+    results = [model_result(load_model(slug)) for slug in SLUGS]
+    mechanism = load_model(SLUGS[0]).problem
+    import mechdesign as md
+
+    (folder / "models.html").write_text(models_page(results, "1"), encoding="utf-8")
+    (folder / "survey.html").write_text(
+        mechanism_page(md.solve(mechanism).mechanism(), "survey.json", "1"), encoding="utf-8"
+    )
+    return folder
+
+
+@pytest.fixture
+def models(browser, pages):
+    browser.set_window_size(1200, 900)
+    browser.get((pages / "models.html").as_uri())
+    return browser
+
+
+def shown(browser):
+    entries = browser.find_elements("css selector", "article")
+    return [entry.get_attribute("id") for entry in entries if entry.is_displayed()]
+
+
+def type_into(browser, text):
+    field = browser.find_element("name", "search")
+    field.clear()
+    field.send_keys(text or " ")
+
+
+def test_pages_render_without_any_word_on_the_console(browser, pages):
+    for name in ("models.html", "survey.html"):
+        browser.get((pages / name).as_uri())
+        assert browser.get_log("browser") == []
+        assert browser.find_element("tag name", "h1").is_displayed()
+
+
+def test_search_family_and_verdict_filter(models):
+    from selenium.webdriver.support.ui import Select
+
+    assert len(shown(models)) == 3
+    type_into(models, "three types")
+    assert shown(models) == ["contract-three-types"]
+    assert models.find_element("id", "count").text == "1 of 3 models"
+    type_into(models, "no such thing")
+    assert shown(models) == []
+    type_into(models, "")
+    Select(models.find_element("name", "family")).select_by_visible_text("mean")
+    assert shown(models) == ["mean-rcp2023-single"]
+    Select(models.find_element("name", "family")).select_by_visible_text("all")
+    Select(models.find_element("name", "verdict")).select_by_value("refuted")
+    assert "contract-three-types" in shown(models)
+    Select(models.find_element("name", "verdict")).select_by_value("problem")
+    assert shown(models) == []
+    assert models.get_log("browser") == []
+
+
+def test_the_keyboard_opens_a_model_and_mathematics_and_pictures_have_a_size(models):
+    from selenium.webdriver.common.keys import Keys
+
+    summary = models.find_element("css selector", "#mean-rcp2023-single summary")
+    picture = models.find_element("css selector", "#mean-rcp2023-single figure svg")
+    assert not picture.is_displayed()
+    summary.send_keys(Keys.ENTER)
+    assert picture.is_displayed()
+    assert picture.size["width"] > 300
+    formula = models.find_element("css selector", "#mean-rcp2023-single math")
+    assert formula.size["width"] > 5
+    assert picture.get_attribute("role") == "img"
+    assert picture.accessible_name
+
+
+def test_a_button_opens_all_and_one_copies_the_command(models):
+    button = models.find_element("id", "all")
+    button.click()
+    assert button.get_attribute("aria-pressed") == "true"
+    copy = models.find_element("css selector", "#response-zhou2019-survey button[data-copy]")
+    assert copy.accessible_name == "Copy the command mechdesign check response/zhou2019_survey"
+    models.execute_script("arguments[0].scrollIntoView({block: 'center'})", copy)
+    copy.click()
+    assert copy.text in ("Copied", "Selected")
+    said = models.find_element("id", "said").get_attribute("textContent")
+    assert said.endswith("mechdesign check response/zhou2019_survey")
+
+
+def test_an_address_with_a_model_opens_it(browser, pages):
+    browser.get((pages / "models.html").as_uri() + "#contract-three-types")
+    assert browser.find_element("css selector", "#contract-three-types h3").is_displayed()
+
+
+@pytest.mark.parametrize("name", ["models.html", "survey.html"])
+def test_a_phone_is_wide_enough(browser, pages, name):
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": 360, "height": 740, "deviceScaleFactor": 2, "mobile": True},
+    )
+    browser.get((pages / name).as_uri())
+    for button in browser.find_elements("id", "all"):
+        button.click()
+    width = browser.execute_script("return document.documentElement.scrollWidth")
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    assert width <= 360
+
+
+CONTRAST = """
+const part = (text) => text.match(/[\\d.]+/g).slice(0, 3).map(Number);
+const linear = (x) => x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4;
+const light = (rgb) => rgb.map((x) => linear(x / 255))
+  .reduce((sum, x, i) => sum + x * [0.2126, 0.7152, 0.0722][i], 0);
+let worst = 99;
+for (const item of document.querySelectorAll("p, td, th, h1, h2, h3, .mark, .soft, .line, code, button")) {
+  if (!item.checkVisibility() || !item.textContent.trim()) continue;
+  let ground = item;
+  const clear = () => getComputedStyle(ground).backgroundColor === "rgba(0, 0, 0, 0)";
+  while (ground && clear()) ground = ground.parentElement;
+  const levels = [light(part(getComputedStyle(item).color)),
+    light(part(getComputedStyle(ground || document.body).backgroundColor))];
+  worst = Math.min(worst, (Math.max(...levels) + 0.05) / (Math.min(...levels) + 0.05));
+}
+return worst;
+"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_stands_out_from_its_ground_in_light_and_dark(models, scheme):
+    models.execute_cdp_cmd(
+        "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    )
+    models.find_element("id", "all").click()
+    ground = models.execute_script("return getComputedStyle(document.body).backgroundColor")
+    assert ground == {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 24, 31)"}[scheme]
+    assert models.execute_script(CONTRAST) >= 4.5
+    models.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
