@@ -79,8 +79,8 @@ def sweep(
     Examples
     --------
     >>> rows = sweep("response/zhou2019_figure2", jobs=1)
-    >>> rows[0].parameters, rows[0].solution.status
-    ({'epsilon': 0.1}, 'optimal')
+    >>> rows[0].parameters["epsilon"], rows[0].solution.status
+    (0.1, 'optimal')
     """
     loaded = load_model(model) if isinstance(model, str) else model
     points = sweep_points(loaded)

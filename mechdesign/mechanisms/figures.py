@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,9 @@ MOST_NAMES = 40
 """Axes with more names show numbers instead."""
 
 LONGEST_NAME = 24
+
+MOST_PANELS = 6
+"""Of more attributes the first ones are shown."""
 
 MOST_HEAT = 120
 """Channels with more answers or reports are not drawn as cells."""
@@ -125,6 +129,12 @@ def interval_figures(
         )
     )
     return [Figure(title, [Panel(x_label, y_label, marks, x_names=axis_names(names))])]
+
+
+def together(title: str, figures: Sequence[Figure]) -> list[Figure]:
+    """Return one figure with the panels of all, each under its own title; none of none."""
+    panels = [replace(panel, title=figure.title) for figure in figures for panel in figure.panels]
+    return [Figure(title, panels)] if panels else []
 
 
 def axis_names(names: Sequence[str]) -> tuple[str, ...]:

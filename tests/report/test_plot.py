@@ -9,7 +9,10 @@ import mechdesign as md
 from mechdesign.cli import main
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.marks import Bars, Intervals
+from mechdesign.mechanisms.joint import JointResponse
+from mechdesign.mechanisms.marginals import MarginalRelease
 from mechdesign.mechanisms.mean import AttributeSampling, Duchi
+from mechdesign.problems import problem_classes
 from mechdesign.report.draw import picture
 from mechdesign.report.plot import figures_of
 from tests.meta.test_shown import MECHANISMS
@@ -73,6 +76,22 @@ def test_means_are_drawn_with_their_intervals():
     figure = figures_of(means.estimate(means.randomize([[0.5, -0.5]] * 40, rng=1)))[0]
     assert figure.panels[0].x_names == ("steps", "pulse")
     assert figures_of(Duchi(1.0).estimate([0, 1, 1]))[0].panels[0].y_label == "mean"
+
+
+def test_estimates_of_several_attributes_have_a_panel_each():
+    release = MarginalRelease.of([2, 3, 2], [(0, 1), (1, 2)], epsilon=2.0)
+    people = np.random.default_rng(1).integers(0, 2, (300, 3))
+    panels = figures_of(release.estimate(release.randomize(people, rng=1)))[0].panels
+    assert [len(panel.x_names) for panel in panels] == [2, 3, 2]
+    joint = JointResponse.of([2, 3], 4.0, f=0.5, q=0.75, p=0.5)
+    estimate = joint.estimate(joint.randomize(people[:, :2], rng=1))
+    panels = figures_of(estimate)[0].panels
+    assert [len(panel.x_names) for panel in panels] == [2, 3]
+    assert panels[1].marks[0].y.tolist() == estimate.marginal([1]).unbiased.tolist()
+
+
+def test_every_problem_says_what_its_value_is():
+    assert [name for name, problem in problem_classes().items() if problem.value_name == "value"] == []
 
 
 def test_plot_saves_what_it_returns(tmp_path):

@@ -16,7 +16,7 @@ from mechdesign.core.errors import DataError
 from mechdesign.core.figure import Figure
 from mechdesign.core.randomness import Rng, numpy_generator
 from mechdesign.core.text import listed, table
-from mechdesign.mechanisms.figures import interval_figures
+from mechdesign.mechanisms.figures import MOST_PANELS, interval_figures, together
 from mechdesign.mechanisms.kary import KaryResponse
 from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.marginals.attributes import Attributes
@@ -183,6 +183,13 @@ class ReleasedMarginals:
     def users(self) -> int:
         """How many people reported."""
         return sum(self.reports)
+
+    def figures(self) -> list[Figure]:
+        """Return the shares of each attribute by itself, of the first six that a view holds."""
+        held = sorted({place for view in self.views for place in view})[:MOST_PANELS]
+        alone = [self._consistent((place,), MOST_CELLS).figures() for place in held]
+        title = f"Estimated shares of {self.users} users"
+        return together(title, [figure for figures in alone for figure in figures])
 
     def __repr__(self) -> str:
         return f"ReleasedMarginals({self.users} reports, {len(self.views)} views, {self.attributes!r})"
