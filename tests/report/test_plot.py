@@ -7,7 +7,9 @@ import pytest
 
 import mechdesign as md
 from mechdesign.cli import main
+from mechdesign.core.discovery import companion
 from mechdesign.core.errors import ParameterError
+from mechdesign.core.figure import design_figures
 from mechdesign.core.marks import Bars, Intervals
 from mechdesign.mechanisms.joint import JointResponse
 from mechdesign.mechanisms.marginals import MarginalRelease
@@ -186,3 +188,54 @@ def test_users_for_an_error_are_the_fewest(folder, capsys):
     assert main(["tradeoff", "small.toml", "--users", "100", "--error", "0.1", "--figure", "t.svg"]) == 0
     assert "error with 100 users  users for 0.1" in capsys.readouterr().out
     assert (folder / "t.svg").exists()
+
+
+DESIGNS = {
+    "auction-horizon": ("auction/not_knowing", {}),
+    "auction-slot": ("auction/setting_one_slot", {}),
+    "covering-design": ("marginals/covering_calm", {}),
+    "joint-distribution": ("joint/by_hand", {}),
+    "marginal-views": ("marginals/census_views", {}),
+    "mean-channel": ("mean/best_channel", {"inputs": 5}),
+    "privacy-contract": ("contract/irregular", {}),
+    "privacy-contract-continuous": ("contract/uniform_density", {}),
+    "randomized-response": ("response/zhou2019_survey", {}),
+    "spectrum-channel": ("spectrum/six_users", {}),
+    "spectrum-primary": ("spectrum/zhang2019_figure6_13a", {}),
+    "spectrum-secondary": ("spectrum/zhang2019_figure6_12", {}),
+}
+
+
+def test_every_problem_with_pictures_of_its_designs_is_here():
+    have = {name for name, problem in problem_classes().items() if companion(problem, "figures")}
+    assert set(DESIGNS) == have, "add the new problem to DESIGNS"
+
+
+@pytest.mark.parametrize("problem", DESIGNS)
+def test_designs_of_every_problem_are_drawn(problem):
+    slug, parameters = DESIGNS[problem]
+    model = md.load_model(slug, parameters)
+    assert model.problem.name == problem
+    solution = md.solve(model.problem)
+    figures = design_figures(model.problem, solution)
+    assert figures
+    for figure in figures:
+        assert picture(figure).axes
+
+
+def test_winners_are_paid_at_least_what_they_ask_for():
+    """What the picture of a slot has to show: payments of a truthful auction, each beside its own bid."""
+    problem = md.load_model("auction/setting_one_slot").problem
+    solution = md.solve(problem)
+    cost, paid = design_figures(problem, solution)[0].panels[0].marks
+    assert (paid.y >= cost.y).all()
+    assert (paid.y > cost.y).any()
+
+
+def test_the_best_channel_for_a_number_has_its_value_as_largest_variance():
+    """On the inputs and between them, where users are rounded to a neighbour."""
+    problem = md.MeanChannel(epsilon=1.0, inputs=5)
+    solution = md.solve(problem)
+    variance = design_figures(problem, solution)[0].panels[0].marks[0]
+    assert variance.y.max() <= solution.value + solution.gap
+    assert variance.y.max() >= solution.value * (1 - 1e-3), "a parabola a segment, drawn at 50 points of each"

@@ -1,4 +1,4 @@
-"""Picture of one slot: what users ask for, and what the winners are paid."""
+"""Picture of one slot: what the winners ask for, and what they are paid."""
 
 from __future__ import annotations
 
@@ -9,26 +9,21 @@ from mechdesign.core.marks import Bars
 from mechdesign.core.problem import Candidate
 from mechdesign.problems.auction.slot.problem import AuctionSlot
 
-MOST_USERS = 120
-MOST_NAMES = 40
+MOST_WINNERS = 40
 
 
 def figures(problem: AuctionSlot, solution: Candidate) -> list[Figure]:
-    """Return costs and payments by user; nothing of many users."""
-    if len(problem.bids) > MOST_USERS:
+    """Return cost and payment of each winner; nothing of many or of none."""
+    winners = np.asarray(solution.variables["winners"], dtype=np.int64)
+    if not 0 < len(winners) <= MOST_WINNERS:
         return []
-    cost = problem.bids[:, 0] + problem.epsilon * problem.bids[:, 1]
-    users = np.arange(len(cost))
-    won = np.zeros(len(cost), dtype=bool)
-    won[np.asarray(solution.variables["winners"], dtype=np.int64)] = True
-    paid = np.asarray(solution.variables["payments"], dtype=np.float64)
+    bids = problem.bids[winners]
+    places = np.arange(len(winners))
     marks = [
-        Bars(x=users, y=np.where(won, cost, 0.0), label="cost of a winner"),
-        Bars(x=users, y=np.where(won, 0.0, cost), label="cost of a loser"),
-        Bars(x=users, y=paid, label="payment"),
+        Bars(x=places, y=bids[:, 0] + problem.epsilon * bids[:, 1], label="cost by its bid"),
+        Bars(x=places, y=solution.variables["payments"], label="payment"),
     ]
-    panel = Panel(
-        "user", "money", marks, x_names=[str(user) for user in users] if len(users) <= MOST_NAMES else ()
-    )
+    panel = Panel("winner", "money", marks, x_names=[str(user) for user in winners.tolist()])
     caption = "A payment is what the winner could at most have asked for and still have won."
-    return [Figure("Costs and payments of one slot", [panel], caption)]
+    title = f"Costs and payments of the {len(winners)} winners among {len(problem.bids)} users"
+    return [Figure(title, [panel], caption)]
