@@ -20,7 +20,7 @@ def figures(problem: MeanChannel, solution: Candidate) -> list[Figure]:
     variance = mixed @ outputs**2 - (mixed @ outputs) ** 2
     order = np.argsort(outputs)
     reported = [
-        Line(x=outputs[order], y=channel[row, order], label=f"number {knots[row]:.3g}", dots=True)
+        Line(x=outputs[order], y=np.cumsum(channel[row, order]), label=f"number {knots[row]:.3g}")
         for row in (0, len(knots) // 2, len(knots) - 1)
     ]
     panels = [
@@ -30,7 +30,7 @@ def figures(problem: MeanChannel, solution: Candidate) -> list[Figure]:
             [Line(x=numbers, y=variance, label="solved channel")],
             title="Variance",
         ),
-        Panel("value that is reported", "probability", reported, title="Reports"),
+        Panel("value", "probability of a report of at most this", reported, title="Reports"),
     ]
     caption = "Between the inputs of the grid a user is rounded to one of its neighbours at random."
     return [Figure("The best channel for a number", panels, caption)]
