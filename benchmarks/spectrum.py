@@ -14,9 +14,11 @@ TITLE = "Spectrum: allocation of channels"
 CASES = (
     ("two users", 2, 12.0, 5.0, ("piecewise", "enumeration", "milp", "greedy", "published")),
     ("five users", 5, 15.0, 4.0, ("enumeration", "milp", "greedy")),
-    ("twenty users", 20, 40.0, 4.0, ("milp", "greedy")),
-    ("200 users in 100 x 100", 200, 100.0, 2.5, ("milp", "greedy")),
-    ("200 users in 60 x 60", 200, 60.0, 2.5, ("milp", "greedy")),
+    ("twenty users", 20, 40.0, 4.0, ("cuts", "milp", "greedy")),
+    ("200 users in 100 x 100, radius 2.5", 200, 100.0, 2.5, ("cuts", "milp", "greedy")),
+    ("200 users in 120 x 120", 200, 120.0, 5.0, ("cuts", "greedy")),
+    ("200 users in 60 x 60", 200, 60.0, 5.0, ("cuts", "greedy")),
+    ("200 users in 20 x 20", 200, 20.0, 5.0, ("cuts", "greedy")),
 )
 
 NOTES = """\
@@ -32,11 +34,15 @@ def run(quick: bool) -> None:
     print(NOTES)
     for title, users, side, radius, methods in CASES[: 3 if quick else None]:
         secondary = scattered_users(side, users, 1, radius=radius, privacy=0.5, seed=1)
-        problem = md.SpectrumChannel(0.1, 2.0, secondary, scattered_owner(side, users, 1, seed=1))
+        owner = scattered_owner(side, users, 1, seed=1)
+        problem = md.SpectrumChannel(0.1, 2.0, secondary, owner)
         rows = [line(problem, method) for method in methods]
         if users == 2:
             rows.append(["referee", "-", f"{referee(problem):.6f}", "-", "-"])
         print(f"\n{title}")
+        if "cuts" in methods:
+            idle = line(md.SpectrumChannel(0.1, 2.0, secondary), "cuts")
+            rows.append(["cuts, idle", *idle[1:]])
         print(table(["method", "seconds", "value", "proven", "stated"], rows), flush=True)
     print(f"\nten channels, twenty users in 20 x 20: {shown_seconds(map_seconds())} s, exact")
 

@@ -3,7 +3,7 @@
 What there is, by what it is for:
 
 - problems, a class each, such as ``RandomizedResponse`` and ``PrivacyContract``; ``choose`` ranks the
-  mechanisms for a mean
+  mechanisms for a mean, ``shuffled`` finds the local mechanism for a central guarantee
 - their solutions: ``solve(problem)``, ``compare(problem)``, ``methods_of``; of a ``Solution`` the
   ``.mechanism()``, which has ``randomize``, ``estimate``, ``audit`` and ``save``
 - mechanisms from files: ``load_mechanism``
@@ -50,6 +50,7 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares these with w
         ShuffleHistogram,
         ShuffleLocalBudget,
         ShuffleSum,
+        shuffled,
     )
     from mechdesign.problems.spectrum import SpectrumChannel, SpectrumPrimary, SpectrumSecondary
     from mechdesign.report.plot import plot
@@ -98,6 +99,7 @@ __all__ = [
     "methods_of",
     "models",
     "plot",
+    "shuffled",
     "solve",
     "sweep",
 ]

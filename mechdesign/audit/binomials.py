@@ -105,8 +105,11 @@ def binomial(trials: int, odds: float, tail: float) -> Window:
     low, high = max(0, mode - reach), min(trials, mode + reach)
     up = np.arange(mode, high, dtype=np.float64)
     rising = np.cumprod((trials - up) / (up + 1.0) * odds)
-    down = np.arange(mode, low, -1, dtype=np.float64)
-    falling = np.cumprod(down / (trials - down + 1.0) / odds)
+    if odds == 1.0:  # fair coins: the two sides are the same, around two modes where there are two
+        falling = np.append(1.0, rising) if trials % 2 else rising
+    else:
+        down = np.arange(mode, low, -1, dtype=np.float64)
+        falling = np.cumprod(down / (trials - down + 1.0) / odds)
     rising = rising[: int(np.searchsorted(-rising, -LEAST_WEIGHT))]
     falling = falling[: int(np.searchsorted(-falling, -LEAST_WEIGHT))]
     weights = np.concatenate([falling[::-1], [1.0], rising])

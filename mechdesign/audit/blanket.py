@@ -9,6 +9,7 @@ telling them to the adversary can only help him, so they are left out and a + b 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 
@@ -22,6 +23,9 @@ HALF = Fraction(1, 2)
 
 FINENESS = 8
 """Numbers of coins are grouped, this many groups to a standard deviation; each counts as its smallest."""
+
+WIDTH = 2e-5
+"""Groups need not be narrower than this part of the number of coins: about so much of the noise is lost."""
 
 
 def coins_divergence(coins: int, own: Fraction, other: Fraction, epsilon: float) -> Divergence:
@@ -55,6 +59,9 @@ def _alone(own: Fraction, other: Fraction, epsilon: float) -> bool:
 
 def _among(coins: int, own: float, other: float, exponential: float) -> Divergence:
     law = binomial(coins, HALF)
+    if own >= other:  # up to half of the coins B(j) >= B(j-1), and no term is positive
+        first = max(0, coins // 2 - law.low)
+        law = replace(law, low=law.low + first, mass=law.mass[first:])
     size = len(law.mass) + 1
     upper, lower = np.zeros((2, size)), np.zeros((2, size))
     upper[0, 1:] = upper[1, :-1] = law.upper()  # the own message stands for the first, or for the second
@@ -165,7 +172,8 @@ def group_divergence(trials: int, flip: Fraction, bits: int, epsilon: float) -> 
 
 def _starts(number: Mass, mean: float, deviation: float, fineness: int = FINENESS) -> NDArray[np.int64]:
     """Return where the groups start: fine ones where the sum has its weight, coarse ones beyond."""
-    fine, coarse = max(1, int(deviation / fineness)), max(1, int(deviation))
+    coarse = max(1, int(deviation))
+    fine = min(coarse, max(1, int(deviation / fineness), int(WIDTH * mean)))
     size = len(number.mass)
     low = min(size, max(0, int(mean - 8.0 * deviation) - number.low))
     high = min(size, max(low, int(mean + 3.0 * deviation) + 1 - number.low))

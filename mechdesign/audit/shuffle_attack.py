@@ -152,7 +152,7 @@ class Attack:
         else:
             outer = binomial(users, (a + b) / rest, tail)
             for low, high, share, part in groups(outer, MANY_GROUPS if deviation(outer) <= CHEAP else GROUPS):
-                inner = Excess(low, a / b, tail, upper=False, from_mean=True)
+                inner = Excess(low, a / b, min(tail / share, 1e-3), upper=False, from_mean=True)
                 self.sums.add(inner, low + part * (high - low), low, share * outer.lower)
         self.sums.close()
 

@@ -106,7 +106,8 @@ class Divergence:
         offsets, starts, sizes, cells, weights, trials = [], [], [], [], [], []
         start = 0
         for low, high, share, part in groups(outer, MANY_GROUPS if deviation(outer) <= CHEAP else GROUPS):
-            coins = Excess(high, 1.0, self.tail, upper=True, from_mean=True)
+            # The tails of a group count with its share.
+            coins = Excess(high, 1.0, min(self.tail / share, 1e-3), upper=True, from_mean=True)
             points, masses = self._points(low, high, share, part)
             size = len(coins.tails)
             sums.append(coins)

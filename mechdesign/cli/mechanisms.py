@@ -17,6 +17,8 @@ from mechdesign.cli.options import (
     model_of,
     model_options,
     print_json,
+    shuffled_of,
+    shuffled_options,
 )
 from mechdesign.core.errors import ParameterError
 
@@ -28,6 +30,7 @@ def add_commands(command: AddCommand) -> None:
     choose.add_argument("--users", type=int, required=True, metavar="N", help="how many there will be")
     choose.add_argument("--attributes", type=int, help="how many numbers a user has (default: 1 a column)")
     choose.add_argument("--exact-only", action="store_true", help="only mechanisms audited exactly")
+    shuffled_options(choose)
     data_options(choose)
     choose.add_argument("-o", "--output", metavar="FILE", help="save the best one (JSON)")
     choose.add_argument("--force", action="store_true", help="replace an existing file")
@@ -36,6 +39,7 @@ def add_commands(command: AddCommand) -> None:
     model_options(build)
     build.add_argument("--method", help="the method's name")
     add_users(build)
+    shuffled_options(build)
     data_options(build)
     build.add_argument("-o", "--output", required=True, metavar="FILE", help="the mechanism file (JSON)")
     build.add_argument("--force", action="store_true", help="replace an existing file")
@@ -109,7 +113,10 @@ def _choose(options: argparse.Namespace) -> int:
     attributes = options.attributes or max(1, len(columns), len(ranges))
     low, high = ranges[0] if len(ranges) == 1 else (0.0, 1.0)
     intake = Intake(tuple(columns), options.missing or "refuse")
-    ranking = choose(options.epsilon, options.users, attributes, low, high, options.exact_only)
+    given = shuffled_of(options) or {}
+    if given:
+        given["shuffled"] = given.pop("users")
+    ranking = choose(options.epsilon, options.users, attributes, low, high, options.exact_only, **given)
     if options.output:
         require_output(options.output, [], options.force)
         mechanism = ranking.mechanism()
@@ -131,11 +138,13 @@ def _build(options: argparse.Namespace) -> int:
     from mechdesign.core.printable import printable
     from mechdesign.core.solve import solve
     from mechdesign.mechanisms import load_mechanism
+    from mechdesign.problems.shuffle import shuffled
     from mechdesign.report.outputs import require_output
 
-    model = model_of(options)
+    model, given = model_of(options), shuffled_of(options)
     data = model.data.overridden(options.column, options.range, options.missing)
-    solution = solve(model.problem, options.method)
+    design = None if given is None else shuffled(model.problem, method=options.method, **given)
+    solution = solve(model.problem, options.method) if design is None else design.solution
     if not solution.found:
         print(f"mechdesign: {model.slug}: {solution.status}: {printable(solution.message)}", file=sys.stderr)
         return MISMATCH
@@ -143,7 +152,7 @@ def _build(options: argparse.Namespace) -> int:
         print(f"mechdesign: {model.slug}: not built: {solution.broken[0]}", file=sys.stderr)
         return MISMATCH
     try:
-        mechanism = data.applied(solution.mechanism())
+        mechanism = data.applied(solution.mechanism() if design is None else design.mechanism())
     except ParameterError as error:
         raise ParameterError(f"{model.slug}: {error}") from None
     require_output(
@@ -152,14 +161,18 @@ def _build(options: argparse.Namespace) -> int:
         options.force,
         lambda: load_mechanism(options.output).fingerprint == mechanism.fingerprint,
     )
-    users = model.problem.planned_users if options.users is None else options.users
+    planned = model.problem.planned_users if design is None else design.promise.users
+    users = planned if options.users is None else options.users
     forecast = mechanism.forecast() if users is None else mechanism.forecast(users)
     mechanism.save(options.output)
     if options.json:
-        print_json({**solution.as_dict(model.slug), "forecast": encode(forecast)})
+        found = {} if design is None else {"shuffled": design.as_json()}
+        print_json({**solution.as_dict(model.slug), "forecast": encode(forecast), **found})
     else:
         print(f"{options.output}: {type(mechanism).__name__} from {model.slug}")
         print("\n".join(f"  {certificate}" for certificate in mechanism.certificates()))
+        if design is not None:
+            print("\n".join(f"  {line}" for line in design.gain_lines()))
         if forecast is not None:
             print(f"  {forecast}")
     return FINE

@@ -56,6 +56,33 @@ def add_users(added: argparse.ArgumentParser) -> None:
     )
 
 
+def shuffled_options(added: argparse.ArgumentParser) -> None:
+    """Add that the reports will be shuffled, and what they then have to keep."""
+    added.add_argument(
+        "--shuffled",
+        type=int,
+        metavar="N",
+        help="epsilon is that of the reports of at least N users after a trusted shuffler",
+    )
+    added.add_argument("--delta", type=float, metavar="D", help="delta of the shuffled reports")
+    added.add_argument(
+        "--honest", type=float, metavar="PART", help="the fraction of the N users who are honest (default 1)"
+    )
+
+
+def shuffled_of(options: argparse.Namespace) -> dict[str, Any] | None:
+    """Return users, delta and honest of the shuffled reports as they were given; None without --shuffled."""
+    if options.shuffled is None:
+        for name in ("delta", "honest"):
+            if getattr(options, name) is not None:
+                raise ParameterError(f"--{name}: is of shuffled reports; say with --shuffled N of how many")
+        return None
+    if options.delta is None:
+        raise ParameterError("--shuffled: needs --delta as well, that of the shuffled reports, such as 1e-6")
+    honest = 1.0 if options.honest is None else options.honest
+    return {"users": options.shuffled, "delta": options.delta, "honest": honest}
+
+
 def data_options(added: argparse.ArgumentParser) -> None:
     """Add where the data come from: columns, ranges, missing values."""
     added.add_argument("--column", action="append", help="column of the data; once for each attribute")

@@ -57,8 +57,8 @@ def whole_file(
 ) -> Iterator[Path]:
     """Give a temporary path to write to, and move it to its place only when all was written.
 
-    With ``durable``, it is on the disk before this returns: a loss of power takes nothing of it back. A new
-    file that is ``private`` can be read by its owner only. A link is followed. Anything that exists and is
+    With ``durable``, it is on the disk before this returns: a loss of power takes nothing of it back. With
+    ``private``, nobody but its owner may read or write it. A link is followed. Anything that exists and is
     no regular file (a folder, a pipe, a device) is refused rather than replaced.
 
     Raises
@@ -89,8 +89,8 @@ def whole_file(
         raise error_class(f"{path}: cannot be written ({error.strerror}); name another place") from None
     try:
         yield Path(name)
-        new = 0o600 if private else 0o666 & ~_umask()
-        os.chmod(name, place.stat().st_mode & 0o7777 if place.exists() else new)
+        if not private:  # the temporary file is its owner's alone
+            os.chmod(name, place.stat().st_mode & 0o7777 if place.exists() else 0o666 & ~_umask())
         if durable:
             _flush(name)
         os.replace(name, place)
@@ -129,6 +129,8 @@ def _flush(path: str | os.PathLike[str]) -> None:
 def one_at_a_time(path: str | os.PathLike[str], error_class: type[MechDesignError]) -> Iterator[None]:
     """Let one process after the other work on a file; a killed one holds up nobody.
 
+    The lock is a file beside it, which is gone when the work is done or refused.
+
     Examples
     --------
     >>> import tempfile
@@ -139,14 +141,31 @@ def one_at_a_time(path: str | os.PathLike[str], error_class: type[MechDesignErro
         yield
         return
     place = Path(os.path.realpath(path))
+    lock = place.parent / f".{place.name[:100]}.lock"
     try:
-        stream = open(place.parent / f".{place.name[:100]}.lock", "w")  # noqa: SIM115 - closed below
+        stream = _locked(lock)
     except OSError as error:
         raise error_class(f"{path}: cannot be written ({error.strerror}); name another place") from None
     with stream:
-        with suppress(OSError):  # a file system without locks
+        try:
+            yield
+        finally:  # removed while it is held: who waits for it sees that, and makes a new one
+            with suppress(OSError):
+                lock.unlink()
+
+
+def _locked(lock: Path) -> Any:
+    """Return the open file that everybody locks, held; one that was removed meanwhile does not count."""
+    while True:
+        stream = open(lock, "w")  # noqa: SIM115 - closed by the caller
+        try:
             fcntl.flock(stream, fcntl.LOCK_EX)
-        yield
+        except OSError:  # a file system without locks
+            return stream
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(stream.fileno()), os.stat(lock)):
+                return stream
+        stream.close()
 
 
 def _lock(handle: int) -> None:

@@ -34,11 +34,16 @@ def in_range(
 ) -> float:
     """Return a float inside the interval, or raise naming the interval."""
     result = number(field, value)
-    below = result <= low if low_open else result < low
-    above = result >= high if high_open else result > high
-    if below or above:
+
+    def outside(value: float) -> bool:
+        return (value <= low if low_open else value < low) or (value >= high if high_open else value > high)
+
+    if outside(result):
         interval = f"{'(' if low_open else '['}{low:g}, {high:g}{')' if high_open else ']'}"
-        raise ParameterError(f"{field}: {result:g} is outside {interval}")
+        text = f"{result:g}"
+        if not outside(float(text)):  # rounded back into the interval
+            text = repr(result)
+        raise ParameterError(f"{field}: {text} is outside {interval}")
     return result
 
 

@@ -10,7 +10,18 @@ import pytest
 
 from mechdesign.audit.binomials import Excess, binomial
 
-CASES = [(1, 1.0), (7, 1.0), (40, 0.25), (40, 3.0), (300, 0.015625), (1000, 1.0), (1000, 8.0)]
+CASES = [
+    (1, 1.0),
+    (2, 1.0),
+    (7, 1.0),
+    (8, 1.0),
+    (999, 1.0),
+    (40, 0.25),
+    (40, 3.0),
+    (300, 0.015625),
+    (1000, 1.0),
+    (1000, 8.0),
+]
 
 
 def exact(trials: int, odds: float) -> list[Fraction]:

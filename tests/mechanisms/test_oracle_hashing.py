@@ -41,16 +41,23 @@ def test_any_two_numbers_share_a_bucket_with_the_same_probability(prime, buckets
     assert collision(prime, buckets) < Fraction(1, buckets)
 
 
+def hashed(family, seeds, values, categories):
+    """Hash every category for every report, and compare."""
+    buckets = family.buckets_of(seeds[:, None], np.arange(categories))
+    return np.count_nonzero(buckets == values[:, None], axis=0)
+
+
 @pytest.mark.parametrize(
-    ("categories", "buckets"), [(2, 2), (5, 2), (5, 5), (12, 3), (40, 7), (97, 96), (97, 97)]
+    ("categories", "buckets"), [(2, 2), (5, 2), (5, 5), (12, 3), (40, 7), (90, 5), (97, 96), (97, 97)]
 )
-def test_both_ways_of_counting_agree(categories, buckets):
+def test_both_ways_of_counting_agree_with_hashing(categories, buckets):
     family = AffineFamily(prime_from(categories), buckets)
     rng = np.random.default_rng(categories)
     seeds, values = rng.integers(0, family.seeds, 5000), rng.integers(0, buckets, 5000)
-    one = family._supports_by_hashing(seeds, values, categories)
-    other = family._supports_by_slope(seeds, values, categories)
-    assert one.tolist() == other.tolist()
+    one = hashed(family, seeds, values, categories)
+    assert family._supports_by_element(seeds, values, categories).tolist() == one.tolist()
+    if buckets < family.prime:
+        assert family._supports_by_slope(seeds, values, categories).tolist() == one.tolist()
     assert family.supports(seeds, values, categories).tolist() == one.tolist()
     few = family.supports(seeds[:1], values[:1], categories)
     assert (
@@ -64,9 +71,21 @@ def test_counting_in_parts_is_counting_at_once(monkeypatch):
     family = AffineFamily(67, 4)
     rng = np.random.default_rng(3)
     seeds, values = rng.integers(0, family.seeds, 900), rng.integers(0, 4, 900)
-    parts = family._supports_by_slope(seeds, values, 64), family._supports_by_hashing(seeds, values, 64)
+    monkeypatch.setattr("mechdesign.mechanisms.oracles.family.BLOCK", 200)
+    parts = family._supports_by_slope(seeds, values, 64), family._supports_by_element(seeds, values, 64)
     monkeypatch.undo()
     assert parts[0].tolist() == parts[1].tolist() == family.supports(seeds, values, 64).tolist()
+
+
+@pytest.mark.parametrize(("buckets", "reports"), [(1031, 10_000), (300, 10_000), (4, 10_000), (4, 100)])
+def test_the_quicker_way_is_taken(monkeypatch, buckets, reports):
+    """As many buckets as elements leave a report one category; many reports of few buckets ask for slopes."""
+    family, taken = AffineFamily(1031, buckets), []
+    for way in ("_supports_by_slope", "_supports_by_element"):
+        monkeypatch.setattr(AffineFamily, way, lambda *_, way=way: taken.append(way))
+    family.supports(np.zeros(reports * 100, dtype=np.int64), np.zeros(reports * 100, dtype=np.int64), 1024)
+    quick = buckets == 4 and reports == 10_000
+    assert taken == ["_supports_by_slope" if quick else "_supports_by_element"]
 
 
 def test_no_array_of_reports_by_categories_is_made():
@@ -75,7 +94,7 @@ def test_no_array_of_reports_by_categories_is_made():
     reports = oracle.randomize(np.arange(200_000) % 1024, rng=1)
     tracemalloc.start()
     oracle.count(reports)
-    oracle.family._supports_by_hashing(*np.divmod(reports[:5000], 4), 1024)
+    oracle.family._supports_by_element(*np.divmod(reports, 4), 1024)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 64 << 20

@@ -25,6 +25,7 @@ from mechdesign.mechanisms.shuffle import (
     OutOfReachError,
     Promise,
 )
+from mechdesign.mechanisms.shuffle.prhr import spans_all
 from tests.support.protocols import added, divergence, law_of, view, worst_divergence
 
 KINDS = {"hist-kr": HistKR, "solh": SOLH, "hist-dump": HistDump, "hist-mm": HistMM, "hist-flip": HistFlip}
@@ -308,3 +309,26 @@ def test_published_errors_are_those_of_the_formulas():
     assert published.rmse == pytest.approx(24.8, rel=0.13)  # 2^-tau is a power of two here
     for protocol in (HistKR.published(promise, 50), published, HistMM.published(promise, 10)):
         assert protocol.least_delta < 1e-20
+
+
+@pytest.mark.parametrize("entries", [2, 4, 5, 9])
+def test_messages_that_fit_no_category_are_dropped_before_they_are_compared(entries):
+    """Of each message all categories are tried one by one; ranks come from counting spanned vectors."""
+    protocol = PRHR(Promise(60, 0.5, 1e-3), "exact", 7, entries=entries, trials=3, dummy=TOTAL // 2)
+    messages = protocol.encode(np.arange(60) % 7, rng=entries)
+    cells = [protocol._entry(messages, place) for place in range(entries)]
+    wanted = [
+        sum(
+            all((int(entry[row]) & number).bit_count() % 2 == 0 for entry in cells)
+            for row in range(len(messages))
+        )
+        for number in range(1, 8)
+    ]
+    assert protocol.tally(messages).tolist() == wanted
+    full = []
+    for row in range(len(messages)):
+        spanned = {0}
+        for entry in cells:
+            spanned |= {vector ^ int(entry[row]) for vector in spanned}
+        full.append(len(spanned) == 16)
+    assert spans_all(cells, 4).tolist() == full

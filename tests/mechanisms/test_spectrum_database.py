@@ -272,3 +272,84 @@ def test_the_draws_are_exponential():
     steps = np.arange(1, len(draws) + 1) / len(draws)
     distance = np.abs(steps - 1.0 + np.exp(-draws)).max()
     assert distance < 2.23 / math.sqrt(len(draws))
+
+
+def test_nobody_spends_all_draws_of_an_owner_alone(tmp_path):
+    base, path = database(budget=9.0, user_draws=2, draws=4), tmp_path / "state"
+    said = [base.answer([ask("ann", x=9.0 + place)], rng=1)[0].status for place in range(4)]
+    assert [status == "draws spent" for status in said] == [False, False, True, True]
+    base.save_state(path)
+    again = database(budget=9.0, user_draws=2, draws=4)
+    again.restore_state(path)
+    assert again.answer([ask("ann", x=-9.0)], rng=1)[0].status == "draws spent"
+    assert again.answer([ask("ben", x=11.0)], rng=1)[0].status != "draws spent"
+    assert again.answer([ask("ann", x=11.5)], rng=1)[0].status != "draws spent"  # drawn for ben
+    together = [ask("ann", x=-9.0), ask("cem", x=-8.5, y=0.5)]
+    assert "draws spent" not in {answer.status for answer in again.answer(together, rng=1)}
+    assert again.state.drawn == {"tv": {"ann": 2, "ben": 1, "cem": 1}}
+
+
+def test_levels_that_the_owner_does_not_accept_are_refused():
+    least = database(levels=0.2)
+    with pytest.raises(RowError, match=r"epsilon: 0\.1.* is below 0\.2.*, the least that is accepted"):
+        least.answer([ask("ann", epsilon=0.1)])
+    assert not least.state.spent
+    assert least.answer([ask("ann", epsilon=0.2)], rng=1)[0].spent == 0.2
+    listed = database(levels=[0.5, 0.25])
+    assert listed.answer([ask("ann", epsilon=0.25)], rng=1)[0].spent == 0.25
+    with pytest.raises(RowError, match=r"epsilon: 0\.75 is not accepted; report with one of 0\.25, 0\.5"):
+        listed.answer([ask("ann", epsilon=0.75)])
+    bad = (([], "is an empty list"), (-1.0, "is not positive"), ([0.1, 0.0], "is not positive"))
+    for levels, text in bad:
+        with pytest.raises(ParameterError, match=f"levels: .*{text}"):
+            database(levels=levels)
+
+
+@pytest.mark.parametrize("levels", [None, 0.2, [0.25, 0.5]])
+def test_levels_are_kept_in_the_file(tmp_path, levels):
+    base = database(levels=levels, user_draws=3)
+    base.save(tmp_path / "db.json")
+    loaded = SpectrumDatabase.load(tmp_path / "db.json")
+    assert (loaded.levels, loaded.user_draws) == (base.levels, 3)
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        "served",
+        [["ann"]],
+        [["ann", "tv", "served", "far", 1.0, 0.25]],
+        [["ann", "tv", "welcome", 1.0, 1.0, 0.25]],
+        [["ann", "tv", "served", -1.0, 1.0, 0.25]],
+        [[1, "tv", "served", 1.0, 1.0, 0.25]],
+        [["ann", "tv", "served", 1.0, True, 0.25]],
+        None,
+    ],
+)
+def test_a_state_with_malformed_last_answers_is_refused_even_with_its_digest(tmp_path, answers):
+    from mechdesign.mechanisms.base import digest
+
+    base, path = database(), tmp_path / "state"
+    base.answer([ask("ann")], rng=1)
+    base.save_state(path)
+    document = json.loads(path.read_text())
+    document["state"]["last"]["answers"] = answers
+    document["sha256"] = digest(base.fingerprint, document["state"])
+    path.write_text(json.dumps(document))
+    with pytest.raises(DataError, match="is damaged") as caught:
+        database().restore_state(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_state_is_its_owners_alone(tmp_path):
+    base, path = database(), tmp_path / "state"
+    base.answer([ask("ann")], rng=1)
+    path.write_text("{}")
+    path.chmod(0o644)
+    base.save_state(path)
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_numbers_next_to_a_limit_are_shown_as_what_they_are():
+    with pytest.raises(RowError, match=r"x: 1000000000.0000001 is outside \[-1e\+09, 1e\+09\]"):
+        database().answer([ask("ann", x=math.nextafter(1e9, math.inf))])

@@ -35,6 +35,7 @@ from mechdesign.mechanisms.oracles import (
     UnaryEncoding,
 )
 from mechdesign.mechanisms.shuffle import Promise
+from mechdesign.mechanisms.shuffled import Shuffled
 from mechdesign.mechanisms.spectrum import SpectrumDatabase
 from mechdesign.problems import exported_names
 from tests.support.protocols import PROTOCOLS
@@ -120,6 +121,10 @@ MECHANISMS = {
         lambda: Harmony(1.0, 36),
         "Harmony(36 attributes, 1 a user, epsilon=1, each by Duchi([-1, 1], epsilon=1))",
     ),
+    "shuffled": (
+        lambda: Shuffled(Duchi(3.0), Promise(10_000, 0.5, 1e-6, honest=0.9)),
+        "Shuffled(epsilon=0.5, delta=1e-06 from 10000 users on, 9000 of them honest, each by Duchi(",
+    ),
 }
 
 SURVEYED = Promise(1000, 1.0, 1e-6)
@@ -147,7 +152,8 @@ def test_a_mechanism_shows_its_figures_and_has_an_audit(kind):
     assert len(repr(audit)) < 2000
     if hasattr(mechanism, "aggregator"):
         assert audit.epsilon > 0 < audit.true_epsilon
-        assert repr(mechanism.aggregator()).endswith(f"of {mechanism!r})")
+        counted = getattr(mechanism, "local", mechanism)
+        assert repr(mechanism.aggregator()).endswith(f"of {counted!r})")
 
 
 def test_an_audit_fails_where_a_certificate_does():

@@ -17,6 +17,9 @@ from numpy.typing import NDArray
 
 Codes = NDArray[np.int64]
 
+BLOCK = 1 << 16
+"""Cells that are looked at at a time where they are few: they stay in the processor's memory."""
+
 CELLS = 1 << 20
 """Cells of a table that are looked at at a time, whatever the numbers of reports and categories."""
 
@@ -49,6 +52,31 @@ def collision(prime: int, buckets: int) -> Fraction:
     return Fraction(alike, prime * (prime - 1))
 
 
+@cache
+def inverses(prime: int) -> Codes:
+    """Return the inverse of every slope of a prime field; the entry 0 stands for none.
+
+    Examples
+    --------
+    >>> inverses(7).tolist()
+    [0, 1, 4, 5, 2, 3, 6]
+    """
+    power, found, exponent = np.arange(prime, dtype=np.int64), np.ones(prime, dtype=np.int64), prime - 2
+    while exponent:  # a^(P - 2), by Fermat
+        if exponent & 1:
+            found = found * power % prime
+        power, exponent = power * power % prime, exponent >> 1
+    found[0] = 0
+    found.flags.writeable = False
+    return found
+
+
+def _remainder(numbers: Codes, prime: int) -> Codes:
+    """Return the remainders of numbers >= 0: faster than the operator, which looks at signs."""
+    remainders: Codes = numbers - numbers // prime * prime
+    return remainders
+
+
 @dataclass(frozen=True)
 class AffineFamily:
     """All maps x -> ((a x + b) mod P) mod g; the seed (a - 1) P + b numbers them.
@@ -78,19 +106,31 @@ class AffineFamily:
 
         Of two exact ways the one with less work is taken; neither holds an array of reports by categories.
         """
-        if len(seeds) <= self.prime:
-            return self._supports_by_hashing(seeds, values, categories)
+        elements, reports = -(-self.prime // self.buckets), len(seeds)
+        if self.buckets % self.prime == 0 or (elements - 20) * reports <= 4 * self.prime * categories:
+            return self._supports_by_element(seeds, values, categories)
         return self._supports_by_slope(seeds, values, categories)
 
-    def _supports_by_hashing(self, seeds: Codes, values: Codes, categories: int) -> Codes:
-        """Hash every category for every report, a block of reports at a time."""
-        counts = np.zeros(categories, dtype=np.int64)
-        numbers, rows = np.arange(categories, dtype=np.int64), max(1, CELLS // categories)
+    def _supports_by_element(self, seeds: Codes, values: Codes, categories: int) -> Codes:
+        """Take each element of the reported bucket back to what the map takes there: O(reports P / g)."""
+        prime, back = self.prime, inverses(self.prime)
+        counts, elements = np.zeros(prime, dtype=np.int64), -(-prime // self.buckets)
+        rows = max(BLOCK, prime) // min(elements, 16)
         for start in range(0, len(seeds), rows):
-            block = slice(start, start + rows)
-            found = self.buckets_of(seeds[block, None], numbers) == values[block, None]
-            counts += np.count_nonzero(found, axis=0)
-        return counts
+            part = values[start : start + rows]
+            slope, shift = np.divmod(seeds[start : start + rows], prime)  # slopes count from 0 here
+            own = _remainder((part - shift + prime) * back[slope + 1], prime)
+            step = back[slope + 1] * self.buckets % prime
+            width = max(1, max(BLOCK, prime) // len(part))  # so many places at a time
+            for first in range(0, elements, width):
+                places = np.arange(first, min(first + width, elements), dtype=np.int64)[:, None]
+                cells = _remainder(own + places * step, prime)
+                if places[-1] == elements - 1:
+                    inside = part + self.buckets * (elements - 1) < prime  # not all buckets have as many
+                    counts += np.bincount(cells[-1, inside], minlength=prime)
+                    cells = cells[:-1]
+                counts += np.bincount(cells.ravel(), minlength=prime)
+        return counts[:categories]
 
     def _supports_by_slope(self, seeds: Codes, values: Codes, categories: int) -> Codes:
         """Add up the reports of each slope a first: O(reports + P D) in all.
@@ -98,11 +138,9 @@ class AffineFamily:
         A report (a, b, y) fits the w = a x mod P with w + b in {y, y + g, ...} mod P. In steps of g these are
         neighbours: with u = w / g mod P they are an interval, which a table of differences adds at its ends.
         """
-        prime, inverse = self.prime, pow(self.buckets, -1, self.prime) if self.buckets % self.prime else 0
-        if not inverse:  # as many buckets as elements: a step of g leads nowhere
-            return self._supports_by_hashing(seeds, values, categories)
+        prime, inverse = self.prime, pow(self.buckets, -1, self.prime)
         counts = np.zeros(categories, dtype=np.int64)
-        order = np.argsort(seeds // prime, kind="stable")
+        order = np.argsort((seeds // prime).astype(np.min_scalar_type(prime)), kind="stable")
         seeds, values = seeds[order], values[order]
         slopes, rows = seeds // prime, max(1, CELLS // prime)  # slopes count from 0 here
         numbers = np.arange(categories, dtype=np.int64) * inverse % prime

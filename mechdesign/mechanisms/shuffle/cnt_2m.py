@@ -103,6 +103,15 @@ class Cnt2M(CountProtocol):
         """The largest over all counts c: c^2 Pr[silent >= c] + E[(silent - n q)^2; silent < c]."""
         return truncated_rmse(self.promise.users, self.chance)
 
+    def rmse_at(self, ones: float) -> float:
+        """Return the error when this share of the users holds 1: small counts are taken for 0."""
+        count = np.array([float(round(ones * self.promise.users))])
+        return math.sqrt(float(truncated_squares(self.promise.users, self.chance, count)[0]))
+
+    def messages_at(self, ones: float) -> float:
+        """Return the expected messages of a user: one for a 1, and one of those who are not silent."""
+        return ones + 1.0 - float(self.chance)
+
     @property
     def least_messages(self) -> int:
         """None."""
@@ -157,9 +166,33 @@ def truncated_rmse(users: int, chance: Fraction) -> float:
     1.25
     """
     law = binomial(users, chance)
-    number = law.low + np.arange(len(law.mass) + 1, dtype=np.float64)
-    mass = np.append(law.mass, 0.0)
-    above = np.cumsum(mass[::-1])[::-1]
-    squares = mass * (number - users * float(chance)) ** 2
-    before = np.concatenate([[0.0], np.cumsum(squares)[:-1]])
-    return math.sqrt(float((number**2 * above + before).max()))
+    numbers = law.low + np.arange(len(law.mass) + 1, dtype=np.float64)
+    return math.sqrt(float(truncated_squares(users, chance, numbers).max()))
+
+
+def truncated_squares(users: int, chance: Fraction, counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the mean squared error of each count that is taken for 0 up to the number of users.
+
+    It is c^2 Pr[S >= c] + E[(S - n q)^2; S < c] for S users who stay silent.
+
+    Parameters
+    ----------
+    users : int
+    chance : Fraction
+        q, of each user's staying silent.
+    counts : (k,) array
+        c, whole numbers.
+
+    Examples
+    --------
+    >>> truncated_squares(2, Fraction(1, 2), np.array([0.0, 1.0, 2.0])).round(12).tolist()
+    [0.0, 1.0, 1.25]
+    """
+    law = binomial(users, chance)
+    numbers = law.low + np.arange(len(law.mass), dtype=np.float64)
+    above = np.append(np.cumsum(law.mass[::-1])[::-1], 0.0)
+    squares = law.mass * (numbers - users * float(chance)) ** 2
+    before = np.append(0.0, np.cumsum(squares))
+    place = np.clip(counts - law.low, 0, len(numbers)).astype(np.int64)
+    result: NDArray[np.float64] = counts**2 * above[place] + before[place]
+    return result

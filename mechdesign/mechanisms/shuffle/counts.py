@@ -30,6 +30,14 @@ class CountProtocol(Protocol):
             )
         return read
 
+    def rmse_at(self, ones: float) -> float:
+        """Return the error when this share of the users holds 1; by default it is the same for all data."""
+        return self.rmse
+
+    def messages_at(self, ones: float) -> float:
+        """Return the expected messages of a user when this share of the users holds 1."""
+        return self.mean_messages
+
     @property
     def tally_size(self) -> int:
         """One sum."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from mechdesign.audit.mass import binomial, pair_divergence
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.mechanisms.shuffle.base import Messages
-from mechdesign.mechanisms.shuffle.cnt_2m import truncated_rmse
+from mechdesign.mechanisms.shuffle.cnt_2m import truncated_rmse, truncated_squares
 from mechdesign.mechanisms.shuffle.draws import bits, checked_weight
 from mechdesign.mechanisms.shuffle.estimates import HistogramEstimate
 from mechdesign.mechanisms.shuffle.histograms import HistogramProtocol
@@ -94,6 +94,10 @@ class HistMM(HistogramProtocol):
     def variance_of(self, count: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the variance of the noise of a category."""
         return np.full(len(count), self.promise.users * float(self.chance * (1 - self.chance)))
+
+    def squares_at(self, count: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the mean squared error of categories that so many users hold: small ones count as 0."""
+        return truncated_squares(self.promise.users, self.chance, np.floor(count))
 
     @cached_property
     def rmse(self) -> float:

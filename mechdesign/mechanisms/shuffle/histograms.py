@@ -101,6 +101,10 @@ class HistogramProtocol(Protocol):
     def variance_of(self, count: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the variance of the estimate of categories that so many users hold."""
 
+    def squares_at(self, count: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the mean squared error of categories that so many users hold."""
+        return self.variance_of(count)
+
     def unbiased(self, value: NDArray[np.floating[Any]], messages: int) -> HistogramEstimate:
         """Return the estimate for these unbiased counts, with errors by what they say."""
         doubles = value.astype(np.float64)

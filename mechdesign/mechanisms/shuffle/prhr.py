@@ -25,6 +25,9 @@ MOST_CODEWORDS = 1 << 13
 """Of more categories the table of codewords would not fit into memory."""
 
 MOST_ENTRIES = 40
+RANKED = 1 << 13
+"""Messages whose entries are brought into echelon form at a time."""
+
 ROWS = 1 << 11
 """Messages that are compared with all codewords at a time."""
 
@@ -220,6 +223,21 @@ class PRHR(HistogramProtocol):
 
     def tally(self, messages: Messages) -> NDArray[np.int64]:
         """Return how many messages each category fits; messages that fit none are dropped on the way."""
+        if self.entries > self.digits:
+            messages = self._deficient(messages)
+        return self._fitting(messages)
+
+    def _deficient(self, messages: Messages) -> Messages:
+        """Return the messages whose entries do not span all vectors: the others fit no category."""
+        kept = [messages[:0]]
+        for start in range(0, len(messages), RANKED):
+            part = messages[start : start + RANKED]
+            columns = np.ascontiguousarray(part.T).T
+            entries = [self._entry(columns, place) for place in range(self.entries)]
+            kept.append(part[~spans_all(entries, self.digits)])
+        return np.concatenate(kept)
+
+    def _fitting(self, messages: Messages) -> NDArray[np.int64]:
         table, total = self._codewords, np.zeros(self.labels.size, dtype=np.int64)
         for start in range(0, len(messages), ROWS):
             part = messages[start : start + ROWS]
@@ -241,6 +259,39 @@ class PRHR(HistogramProtocol):
         errors = np.sqrt((messages - held) * fit / (1.0 - fit))
         names = tuple(self.labels.shown())
         return HistogramEstimate(value, errors, names, self.promise.users, messages)
+
+
+def spans_all(entries: Sequence[NDArray[np.int64]], digits: int) -> NDArray[np.bool_]:
+    """Return which messages have entries that span all binary vectors of so many digits.
+
+    Such a message fits no category: its number would be orthogonal to everything. Gaussian elimination, one
+    entry after the other, of many messages at a time.
+
+    Parameters
+    ----------
+    entries : sequence of (n,) int array
+        Each below 2**digits, digits up to 16.
+    digits : int
+
+    Examples
+    --------
+    >>> spans_all([np.array([1, 1, 0]), np.array([3, 1, 2]), np.array([2, 0, 1])], 2)
+    array([ True, False,  True])
+    """
+    rank = np.zeros(len(entries[0]), dtype=np.uint8)
+    rows: list[tuple[NDArray[np.uint16], NDArray[np.uint16]]] = []
+    for entry in entries:
+        rest = entry.astype(np.uint16)
+        part = np.empty_like(rest)
+        for pivot, multiple in rows:  # the row is multiple * pivot: taken off where the pivot's digit is 1
+            np.bitwise_and(rest, pivot, out=part)
+            np.multiply(part, multiple, out=part)
+            np.bitwise_xor(rest, part, out=rest)
+        pivot = rest & (~rest + np.uint16(1))  # its lowest digit
+        rank += pivot > 0
+        rows.append((pivot, rest // np.maximum(pivot, 1)))
+    full: NDArray[np.bool_] = rank == digits
+    return full
 
 
 def require_codewords(categories: int) -> None:

@@ -21,11 +21,14 @@ from mechdesign.mechanisms.base import Mechanism, digest
 from mechdesign.mechanisms.operations import Operation
 from mechdesign.mechanisms.spectrum.channel import Array, Channel, Owner, positive
 from mechdesign.mechanisms.spectrum.grants import Grant, best_mean, granted, room_of
-from mechdesign.mechanisms.spectrum.queries import Answer, Answers, Query, checked
+from mechdesign.mechanisms.spectrum.queries import Answer, Answers, Query, checked, levels_of
 from mechdesign.mechanisms.spectrum.state import State, load_state, save_state
 from mechdesign.mechanisms.spectrum.tables import database_operations
 
 MOST_CHANNELS = 1000
+
+USER_DRAWS = 100
+"""Cells of a channel for which one user may be the first to ask."""
 
 
 class SpectrumDatabase(Mechanism):
@@ -52,6 +55,12 @@ class SpectrumDatabase(Mechanism):
     draws : int
         For how many cells of the map an owner's widening is drawn; who asks from a further one is told
         that the draws are spent.
+    user_draws : int
+        For how many of these cells one user may be the first to ask, so that nobody spends all of an owner's
+        draws alone. Cells that were drawn before stay open to everybody.
+    levels : number or list of numbers, optional
+        The least epsilon that a report may declare, or all that are accepted. Who asks declares it:
+        without a least one, a budget lasts as long as somebody likes.
     cell : number > 0
         The side of a cell. A widening is drawn once for each cell and kept, so that asking again from
         the same cell tells nothing new, while one widening for all places would hide no place at all.
@@ -72,9 +81,9 @@ class SpectrumDatabase(Mechanism):
     --------
     >>> database = SpectrumDatabase([{"name": "tv", "x": 0, "y": 0, "protection": 1}], 0.1, 2.0, budget=1.0)
     >>> query = {"user": "ann", "channel": "tv", "x": 9, "y": 0, "radius": 3, "privacy": 0.5, "epsilon": 0.7}
-    >>> print(database.answer([query], rng=1)[0].status, database.state.spent["ann"])
+    >>> print(database.answer([query], rng=2)[0].status, database.state.spent["ann"])
     served 3152519739159347/4503599627370496
-    >>> print(database.answer([{**query, "x": 8}], rng=1)[0].status)
+    >>> print(database.answer([{**query, "x": 8}], rng=2)[0].status)
     budget spent
     """
 
@@ -89,6 +98,8 @@ class SpectrumDatabase(Mechanism):
         draws: int = 1000,
         cell: float = 1.0,
         path_loss: float = 4.0,
+        user_draws: int = USER_DRAWS,
+        levels: float | Sequence[float] | None = None,
     ) -> None:
         self.owners = _owners(channels)
         self.price = positive("price", price)
@@ -97,6 +108,8 @@ class SpectrumDatabase(Mechanism):
         self.draws = integer("draws", draws, 1)
         self.cell = positive("cell", cell)
         self.path_loss = in_range("path_loss", path_loss, 0.0, 10.0, low_open=True)
+        self.user_draws = integer("user_draws", user_draws, 1)
+        self.levels = levels_of(levels)
         self.state = State()
         self.grants: dict[str, Grant] = {}
         """The allocations of the last slot by channel; positions are not kept beyond it."""
@@ -118,7 +131,7 @@ class SpectrumDatabase(Mechanism):
         RowError
             For a query that makes no sense, naming its row; nothing is then answered or spent.
         """
-        asked = checked(queries, list(self.owners))
+        asked = checked(queries, list(self.owners), self.levels)
         print_ = digest(self.type, {"queries": [list(vars(query).values()) for query in asked]})
         if asked and self.state.last.get("queries") == print_:
             rows = [Answer(*row) for row in self.state.last["answers"]]
@@ -157,9 +170,15 @@ class SpectrumDatabase(Mechanism):
         self, state: State, name: str, queries: Sequence[Query], channel: Channel, source: BitSource
     ) -> Array:
         """Return the widening for the cell of each query; infinite where no draw is left."""
-        cells = state.widenings.setdefault(name, {})
+        cells, drawn = state.widenings.setdefault(name, {}), state.drawn.setdefault(name, {})
         keys = ["{},{}".format(*self._cell(query)) for query in queries]
-        new = list(dict.fromkeys(key for key in keys if key not in cells))[: self.draws - len(cells)]
+        new: list[str] = []
+        for query, key in zip(queries, keys, strict=True):
+            count = drawn.get(query.user, 0)
+            if key in cells or key in new or count >= self.user_draws or len(cells) + len(new) >= self.draws:
+                continue
+            new.append(key)
+            drawn[query.user] = count + 1
         if new:
             mean = best_mean(channel, self.cell)
             cells |= {key: mean * _exponential(source) for key in new}
@@ -229,6 +248,7 @@ class SpectrumDatabase(Mechanism):
         for name, owner in self.owners.items():
             place = {} if owner is None else {"x": owner.x, "y": owner.y, "protection": owner.protection}
             channels.append({"name": name, **place})
+        levels = list(self.levels) if isinstance(self.levels, tuple) else self.levels
         return {
             "channels": channels,
             "price": self.price,
@@ -237,6 +257,8 @@ class SpectrumDatabase(Mechanism):
             "draws": self.draws,
             "cell": self.cell,
             "path_loss": self.path_loss,
+            "user_draws": self.user_draws,
+            **({} if self.levels is None else {"levels": levels}),
         }
 
     @classmethod

@@ -108,7 +108,11 @@ class Greedy:
         )
         best_order = np.argsort(-self.channel.revenue(found.radii), kind="stable").tolist()
         order, _ = self.improved(best_order, found.level, moves)
-        step, level = most / levels, found.level
+        return self.settled(order, found, most / levels)
+
+    def settled(self, order: Sequence[int], found: Allocation, step: float) -> Allocation:
+        """Return the better of an allocation and those of a list at L near by, with ever smaller steps."""
+        most, level = self.channel.most, found.level
         found = max(found, self._at(order, level, 0), key=lambda item: item.value)
         while step > most * 1e-7:
             tries = [self._at(order, place, 0) for place in (level - step, level + step) if 0 < place <= most]

@@ -7,13 +7,23 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import DataError, MechDesignError, RowError, UnknownNameError, suggestion
+from mechdesign.core.errors import (
+    DataError,
+    MechDesignError,
+    ParameterError,
+    RowError,
+    UnknownNameError,
+    suggestion,
+)
 from mechdesign.core.text import table
 from mechdesign.mechanisms.spectrum.channel import coordinate, positive
 
 STATUSES = ("served", "not served", "covered", "budget spent", "draws spent")
 """What can become of a query: ``not served``: others pay more; ``covered``: by the widened circle of the
-owner; ``budget spent``: the user's epsilon; ``draws spent``: of the owner, for new places."""
+owner; ``budget spent``: the user's epsilon; ``draws spent``: of the owner or of the user, for new places."""
+
+Levels = float | tuple[float, ...] | None
+"""The least level, or all levels that are accepted; None: any."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +79,39 @@ class Query:
         )
 
 
-def checked(queries: Iterable[Query | Mapping[str, Any]], channels: Sequence[str]) -> list[Query]:
+def levels_of(given: Any) -> Levels:
+    """Read the levels that a database accepts.
+
+    Examples
+    --------
+    >>> levels_of(0.1), levels_of([0.5, 0.1, 0.5]), levels_of(None)
+    (0.1, (0.1, 0.5), None)
+    """
+    if given is None:
+        return None
+    if isinstance(given, (list, tuple)):
+        if not given:
+            raise ParameterError("levels: is an empty list; give at least one level, or leave it out")
+        return tuple(sorted({positive("levels", level) for level in given}))
+    return positive("levels", given)
+
+
+def _accepted(query: Query, levels: Levels) -> None:
+    """Refuse a report whose level the database does not take."""
+    if isinstance(levels, tuple):
+        if query.epsilon not in levels:
+            known = ", ".join(f"{level:.17g}" for level in levels)
+            raise DataError(f"epsilon: {query.epsilon:.17g} is not accepted; report with one of {known}")
+    elif levels is not None and query.epsilon < levels:
+        text = (
+            f"epsilon: {query.epsilon:.17g} is below {levels:.17g}, the least that is accepted; report anew"
+        )
+        raise DataError(text)
+
+
+def checked(
+    queries: Iterable[Query | Mapping[str, Any]], channels: Sequence[str], levels: Levels = None
+) -> list[Query]:
     """Check the queries of a slot; errors name the row.
 
     A user may ask for several channels, with one and the same report.
@@ -81,6 +123,7 @@ def checked(queries: Iterable[Query | Mapping[str, Any]], channels: Sequence[str
         entries = vars(given) if isinstance(given, Query) else given
         try:
             query = Query.of(entries, channels)
+            _accepted(query, levels)
         except MechDesignError as error:
             raise RowError("queries", row, f": {error}") from None
         if (query.user, query.channel) in asked:

@@ -7,9 +7,10 @@ that it accounts for: what a crash can cost is an answer, never the budget's tru
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from mechdesign.core.errors import DataError
 from mechdesign.core.files import read_text, whole_file
 from mechdesign.core.numbers import rational, whole
 from mechdesign.mechanisms.base import digest
+from mechdesign.mechanisms.spectrum.queries import STATUSES, Answer
 
 FORMAT = "mechdesign-spectrum-state"
 LARGEST_FILE = 1 << 28
@@ -36,6 +38,8 @@ class State:
         Digests of all reports of each user: sending one again tells nothing new, and is free.
     widenings : dict
         For each occupied channel the widening that was drawn for each cell of the map.
+    drawn : dict
+        For each occupied channel, for how many cells each user was the first to ask.
     last : dict
         The digest of the last slot's queries, and its answers.
     """
@@ -44,6 +48,7 @@ class State:
     spent: dict[str, Fraction] = field(default_factory=dict)
     reports: dict[str, set[str]] = field(default_factory=dict)
     widenings: dict[str, dict[str, float]] = field(default_factory=dict)
+    drawn: dict[str, dict[str, int]] = field(default_factory=dict)
     last: dict[str, Any] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
@@ -55,6 +60,7 @@ class State:
             "widenings": {
                 name: dict(sorted(cells.items())) for name, cells in sorted(self.widenings.items())
             },
+            "drawn": {name: dict(sorted(users.items())) for name, users in sorted(self.drawn.items())},
             "last": self.last,
         }
 
@@ -76,14 +82,19 @@ class State:
                 str(name): {str(cell): _width(width) for cell, width in cells.items()}
                 for name, cells in given["widenings"].items()
             },
-            last=dict(given["last"]),
+            drawn={
+                str(name): {str(user): whole("drawn", count) for user, count in users.items()}
+                for name, users in given["drawn"].items()
+            },
+            last=_last(given["last"]),
         )
 
     def copy(self) -> State:
         """Return a copy that can be changed."""
         reports = {user: set(sent) for user, sent in self.reports.items()}
         widenings = {name: dict(cells) for name, cells in self.widenings.items()}
-        return State(self.slots, dict(self.spent), reports, widenings, dict(self.last))
+        drawn = {name: dict(users) for name, users in self.drawn.items()}
+        return State(self.slots, dict(self.spent), reports, widenings, drawn, dict(self.last))
 
 
 def _amount(value: Any) -> Fraction:
@@ -91,6 +102,26 @@ def _amount(value: Any) -> Fraction:
     if amount < 0:
         raise ValueError("an amount spent is below 0")
     return amount
+
+
+def _last(given: Any) -> dict[str, Any]:
+    """Return the last slot: nothing, or a digest and complete answers."""
+    last = dict(given)
+    if not last:
+        return last
+    if set(last) != {"queries", "answers"} or not isinstance(last["queries"], str):
+        raise ValueError("the last slot is not a digest and answers")
+    if not isinstance(last["answers"], list):
+        raise ValueError("the last answers are no list")
+    for row in last["answers"]:
+        if not isinstance(row, list) or len(row) != len(fields(Answer)):
+            raise ValueError("an answer of the last slot is incomplete")
+        if not all(isinstance(text, str) for text in row[:3]) or row[2] not in STATUSES:
+            raise ValueError("an answer of the last slot has no user, channel or status")
+        for number in row[3:]:
+            if isinstance(number, bool) or not isinstance(number, (int, float)) or not 0 <= number < math.inf:
+                raise ValueError("an answer of the last slot has a number that is none")
+    return last
 
 
 def _width(value: Any) -> float:
@@ -101,11 +132,15 @@ def _width(value: Any) -> float:
 
 
 def save_state(path: str | os.PathLike[str], state: State, fingerprint: str) -> None:
-    """Write a state of the database with this fingerprint; on the disk, whole, when this returns."""
+    """Write a state of the database with this fingerprint; on the disk, whole, when this returns.
+
+    Nobody but its owner may read it: it holds the widenings.
+    """
     content = state.as_json()
     document = {"format": FORMAT, "database": fingerprint, "state": content}
     document["sha256"] = digest(fingerprint, content)
-    with whole_file(path, DataError) as temporary, open(temporary, "w", encoding="utf-8") as stream:
+    private = whole_file(path, DataError, private=True)
+    with private as temporary, open(temporary, "w", encoding="utf-8") as stream:
         json.dump(document, stream, indent=1, allow_nan=False)
         stream.write("\n")
         stream.flush()

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from mechdesign.audit.shuffled import largest_local
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.text import listed, table
 from mechdesign.core.validation import in_range, integer
@@ -36,6 +37,8 @@ from mechdesign.mechanisms.mean.attributes import epsilon_share
 from mechdesign.mechanisms.mean.discrete import best_shape
 from mechdesign.mechanisms.mean.values import Domain
 from mechdesign.mechanisms.mean.variance import WORST_VARIANCES, hybrid_mixing
+from mechdesign.mechanisms.shuffle import Promise
+from mechdesign.mechanisms.shuffled import Shuffled
 from mechdesign.problems.mean.channel.best import best_mechanism, best_variance
 from mechdesign.solvers.bisection import sign_change
 
@@ -87,12 +90,27 @@ class Candidate:
 
 @dataclass(frozen=True, repr=False)
 class Ranking:
-    """Mechanisms in order of predicted error; ``print`` it for the table and the reasons."""
+    """Mechanisms in order of predicted error; ``print`` it for the table and the reasons.
+
+    Attributes
+    ----------
+    epsilon : float
+        Of a user's own reports.
+    users, attributes : int
+    candidates : tuple of Candidate
+        The best one first.
+    promise : Promise, optional
+        What all reports keep once they are shuffled.
+    unshuffled : Candidate, optional
+        The best one for the same epsilon without a shuffler.
+    """
 
     epsilon: float
     users: int
     attributes: int
     candidates: tuple[Candidate, ...]
+    promise: Promise | None = None
+    unshuffled: Candidate | None = None
 
     @property
     def best(self) -> Candidate:
@@ -101,7 +119,22 @@ class Ranking:
 
     def mechanism(self) -> CollectingMechanism:
         """Return the best mechanism, ready to run."""
-        return self.best.build()
+        built = self.best.build()
+        return built if self.promise is None else Shuffled(built, self.promise)
+
+    def _gain(self) -> str:
+        """Return what the shuffler brings, in numbers; empty without one."""
+        if self.promise is None or self.unshuffled is None:
+            return ""
+        promise, alone = self.promise, self.unshuffled
+        times = (alone.error / self.best.error) ** 2
+        honest = "" if promise.honest == 1.0 else f", {promise.honest_users} of them honest"
+        return (
+            f"shuffled: epsilon = {promise.epsilon:g} and delta = {promise.delta:g} from {promise.users} "
+            f"users on{honest}; local epsilon = {self.epsilon:g}\n"
+            f"without a shuffler {alone.name} has the error {alone.error:.4g}: as of {times:.4g} times the "
+            "users\n"
+        )
 
     def __repr__(self) -> str:
         shown = listed([f"{found.name} {found.error:.4g}" for found in self.candidates])
@@ -120,13 +153,16 @@ class Ranking:
             for found in self.candidates
         ]
         head = f"epsilon = {self.epsilon:g}, {self.users} users, {self.attributes} attribute(s)"
-        return f"{head}\n{table(header, rows)}"
+        return f"{self._gain()}{head}\n{table(header, rows)}"
 
     def as_json(self) -> dict[str, Any]:
         """Return the ranking as plain values."""
         fields = ("name", "error", "report_variance", "per_user", "exact", "reason")
         candidates = [{field: getattr(found, field) for field in fields} for found in self.candidates]
-        head = {"epsilon": self.epsilon, "users": self.users, "attributes": self.attributes}
+        head: dict[str, Any] = {"epsilon": self.epsilon, "users": self.users, "attributes": self.attributes}
+        if self.promise is not None and self.unshuffled is not None:
+            alone = {field: getattr(self.unshuffled, field) for field in fields}
+            head |= {"shuffled": self.promise.as_dict(), "unshuffled": alone}
         return {**head, "candidates": candidates}
 
 
@@ -138,13 +174,17 @@ def choose(
     high: float = 1.0,
     exact_only: bool = False,
     channel: bool = True,
+    shuffled: int | None = None,
+    delta: float | None = None,
+    honest: float = 1.0,
 ) -> Ranking:
     """Rank the mean mechanisms by predicted worst-case error.
 
     Parameters
     ----------
     epsilon : float
-        The privacy of a user, for all of that user's reports together.
+        The privacy of a user, for all of that user's reports together; with ``shuffled`` that of the
+        shuffled reports of all users.
     users, attributes : int
     low, high : float
         The range of the values.
@@ -152,6 +192,13 @@ def choose(
         Whether to leave out mechanisms whose floating-point reports leak.
     channel : bool
         Whether to solve for the best channel as well, which takes seconds where it is not known yet.
+    shuffled : int, optional
+        How many users' reports at least are shuffled before anybody sees them. Users then run a mechanism
+        with the largest local epsilon that is proven to be enough for any of them.
+    delta : float, optional
+        Of the shuffled reports; needed with ``shuffled``.
+    honest : float
+        The fraction of these users who follow the protocol, whatever the others do.
 
     Returns
     -------
@@ -164,8 +211,28 @@ def choose(
     ['hybrid', 'discrete-piecewise']
     >>> choose(epsilon=8.0, users=10_000, attributes=36, channel=False).best.per_user
     1
+    >>> found = choose(epsilon=0.5, users=10_000, channel=False, shuffled=10_000, delta=1e-6)
+    >>> round(found.epsilon, 2), round((found.unshuffled.error / found.best.error) ** 2)
+    (4.34, 137)
     """
     eps = in_range("epsilon", epsilon, 0.0, math.inf, low_open=True, high_open=True)
+    if shuffled is None:
+        if delta is not None or honest != 1.0:
+            raise ParameterError("shuffled: is missing beside delta or honest; say of how many users")
+        return _ranking(eps, users, attributes, low, high, exact_only, channel)
+    if delta is None:
+        raise ParameterError("delta: is missing beside shuffled; give that of the shuffled reports")
+    promise = Promise(shuffled, eps, delta, honest)
+    local = largest_local(promise.honest_users, promise.epsilon, promise.delta)
+    alone = _ranking(eps, users, attributes, low, high, exact_only, channel).best
+    found = _ranking(local, users, attributes, low, high, exact_only, channel)
+    return replace(found, promise=promise, unshuffled=alone)
+
+
+def _ranking(
+    eps: float, users: int, attributes: int, low: float, high: float, exact_only: bool, channel: bool
+) -> Ranking:
+    """Rank for the epsilon of a user's own reports."""
     n, m = integer("users", users, 1, MAX_USERS), integer("attributes", attributes, 1, MAX_ATTRIBUTES)
     domain = Domain(low, high)
     found = [_candidate(name, eps, n, m, domain) for name in KINDS]

@@ -36,6 +36,10 @@ class Case:
         Categories of a histogram, steps of a sum; 0 where there is none.
     labels : tuple of str or None
         Names of the categories.
+    max_bits : int or None
+        The most bits of all messages of a user.
+    pure : bool
+        Whether delta has to be proven to be 0.
     """
 
     promise: Promise
@@ -43,6 +47,8 @@ class Case:
     local_cap: float | None = None
     size: int = 0
     labels: tuple[str, ...] | None = None
+    max_bits: int | None = None
+    pure: bool = False
 
 
 @dataclass(frozen=True)
@@ -91,10 +97,12 @@ def fitted(kind: Kind, case: Case) -> Protocol | Reason:
     """Return a protocol with its noise, or why there is none."""
     if case.local_cap is not None and not kind.local:
         return "a user's own messages are not private before they are shuffled; leave out local_cap"
-    found = _calibrated(kind, case if kind.flexible else replace(case, max_messages=None))
+    found = _within_bits(kind, case)
     if not isinstance(found, Protocol):
         return found
     protocol = found
+    if case.pure and protocol.least_delta > 0.0:
+        return f"delta is not 0 but {protocol.least_delta:.3g}; leave out pure"
     if protocol.least_delta > case.promise.delta:
         return f"its constants are not enough here: delta is only proven to be {protocol.least_delta:.3g}"
     if case.max_messages is not None and protocol.most_messages > case.max_messages:
@@ -102,6 +110,27 @@ def fitted(kind: Kind, case: Case) -> Protocol | Reason:
     if case.local_cap is not None and protocol.local_epsilon > case.local_cap:
         return f"its local epsilon is {protocol.local_epsilon:.4g}; allow as much"
     return protocol
+
+
+def _within_bits(kind: Kind, case: Case) -> Protocol | Reason:
+    """Return the protocol with its noise in messages of so many bits in all, or why there is none."""
+    cap = case.local_cap
+    if case.pure and kind.local:  # what is private by itself needs no delta
+        cap = case.promise.epsilon if cap is None else min(cap, case.promise.epsilon)
+    wanted = replace(case, local_cap=cap, max_bits=None, pure=False)
+    while True:
+        found = _calibrated(kind, wanted if kind.flexible else replace(wanted, max_messages=None))
+        if case.max_bits is None or not isinstance(found, Protocol) or most_bits(found) <= case.max_bits:
+            return found
+        fewer = case.max_bits // found.message_bits
+        if not kind.flexible or fewer < 1:
+            return f"it sends up to {most_bits(found)} bits a user; allow as many"
+        wanted = replace(wanted, max_messages=min(fewer, found.most_messages - 1))
+
+
+def most_bits(protocol: Protocol) -> int:
+    """Return the most bits of all messages of a user."""
+    return protocol.most_messages * protocol.message_bits
 
 
 class Choosing:
@@ -127,6 +156,10 @@ class Choosing:
         if values["max_messages"] is not None:
             most = integer("max_messages", values["max_messages"], 1, largest_messages)
             object.__setattr__(self, "max_messages", most)
+        if values["max_bits"] is not None:
+            object.__setattr__(self, "max_bits", integer("max_bits", values["max_bits"], 1, 1 << 50))
+        if not isinstance(values["pure"], bool):
+            raise ParameterError(f"pure: expected true or false, got {shown(values['pure'])}")
         if values.get("local_cap") is not None:
             cap = privacy_epsilon(values["local_cap"], "local_cap")
             if not 2.0**-20 <= cap <= 40.0:
@@ -139,16 +172,20 @@ class Choosing:
         values = vars(self)
         size = values.get("categories") or values.get("precision") or 0
         labels = values.get("labels")
-        return Case(values["_promise"], values["max_messages"], values.get("local_cap"), size, labels)
+        limits = values["max_messages"], values.get("local_cap")
+        return Case(values["_promise"], *limits, size, labels, values["max_bits"], values["pure"])
+
+    @property
+    def asked(self) -> list[Kind]:
+        """The kinds that are asked for, each with exact noise."""
+        wanted = [kind for kind in self.kinds if not kind.is_published]
+        if self.protocol == BEST:
+            return [kind for kind in wanted if not kind.by_name]
+        return [kind for kind in wanted if kind.name == self.protocol]
 
     def candidates(self) -> dict[str, Protocol | Reason]:
         """Return for each kind that is asked for its protocol, or why there is none."""
-        wanted = [kind for kind in self.kinds if not kind.is_published]
-        if self.protocol == BEST:
-            wanted = [kind for kind in wanted if not kind.by_name]
-        else:
-            wanted = [kind for kind in wanted if kind.name == self.protocol]
-        return {kind.name: fitted(kind, self.case) for kind in wanted}
+        return {kind.name: fitted(kind, self.case) for kind in self.asked}
 
     def built(self, variables: Variables) -> Protocol:
         """Return the protocol that the variables describe."""
@@ -165,23 +202,33 @@ class Choosing:
         """What the problem says of people's values; it is no variable."""
         return {}
 
+    def error_of(self, protocol: Protocol) -> float:
+        """Return the error that is minimised; by default the protocol's at its worst."""
+        return protocol.rmse
+
+    def messages_of(self, protocol: Protocol) -> float:
+        """Return the expected messages of a user, by default at their largest over the values."""
+        return protocol.mean_messages
+
     # Judging candidates
 
     def objective(self, variables: Variables) -> float:
         """Return the root mean squared error of the protocol that the variables describe."""
-        return self.built(variables).rmse
+        return self.error_of(self.built(variables))
 
     def residuals(self, variables: Variables) -> dict[str, float]:
-        """Return by how much messages and local epsilon exceed what is allowed."""
+        """Return by how much messages, bits, local epsilon and a delta that must be 0 exceed their limits."""
         protocol, case = self.built(variables), self.case
         messages = 0.0 if case.max_messages is None else max(0.0, protocol.most_messages - case.max_messages)
         local = 0.0
         if case.local_cap is not None:
             local = max(0.0, protocol.local_epsilon - case.local_cap)
-        return {"messages": messages, "local_epsilon": local}
+        bits = 0.0 if case.max_bits is None else max(0.0, most_bits(protocol) - case.max_bits)
+        delta = protocol.least_delta if case.pure else 0.0
+        return {"messages": messages, "bits": bits, "local_epsilon": local, "delta": delta}
 
     def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
-        """Return the protocol's own certificates, those of what was asked for, and optimality."""
+        """Return the protocol's own certificates, those of what was asked for, and a claimed optimum."""
         protocol, case = self.built(solution.variables), self.case
         found: list[Certificate] = list(protocol.certificates())
         figures: dict[str, Any]
@@ -189,15 +236,23 @@ class Choosing:
             most = protocol.most_messages
             figures = {"messages": most, "allowed": case.max_messages}
             found.append(Certificate("messages", most <= case.max_messages, True, figures))
+        if case.max_bits is not None:
+            figures = {"bits": most_bits(protocol), "allowed": case.max_bits}
+            found.append(Certificate("bits", most_bits(protocol) <= case.max_bits, True, figures))
+        if case.pure:
+            figures = {"least_delta": protocol.least_delta}
+            found.append(Certificate("purity", protocol.least_delta == 0.0, False, figures))
         if case.local_cap is not None:
             local = protocol.local_epsilon
             figures = {"local_epsilon": local, "allowed": case.local_cap}
             found.append(Certificate("local_privacy", local <= case.local_cap, True, figures))
-        best = [item.rmse for item in self.candidates().values() if isinstance(item, Protocol)]
+        if solution.status != "optimal":
+            return tuple(found)
+        best = [self.error_of(item) for item in self.candidates().values() if isinstance(item, Protocol)]
         least = min(best, default=math.nan)
         note = f"least error of the {len(best)} protocol(s) that fit, each with its calibrated noise"
         figures = {"candidates": len(best), "least": least}
-        found.append(Certificate("optimality", protocol.rmse <= least, False, figures, {}, note))
+        found.append(Certificate("optimality", self.error_of(protocol) <= least, False, figures, {}, note))
         return tuple(found)
 
 
@@ -224,16 +279,49 @@ def figures_of(problem: Choosing, solution: Candidate, rivals: Mapping[str, floa
     """Return the quantities of a solution: its own figures, and how it compares with errors of others."""
     protocol = problem.built(solution.variables)
     found: dict[str, Any] = {
-        "messages": protocol.mean_messages,
+        "messages": problem.messages_of(protocol),
         "most_messages": protocol.most_messages,
-        "bits": protocol.mean_messages * protocol.message_bits,
+        "bits": problem.messages_of(protocol) * protocol.message_bits,
+        "most_bits": most_bits(protocol),
         "local_epsilon": protocol.local_epsilon,
         "least_delta": protocol.least_delta,
         **rivals,
     }
     for name, error in rivals.items():
-        found[f"over_{name.removesuffix('_rmse')}"] = solution.value / error
+        found[f"over_{name.removesuffix('_rmse')}"] = multiple(solution.value, error)
+    for name, item in fitting(problem, protocol).items():
+        found[f"over_{name}"] = multiple(solution.value, problem.error_of(item))
     return found
+
+
+def multiple(error: float, other: float) -> float:
+    """Return an error as a multiple of another one, which may be infinite or 0.
+
+    Examples
+    --------
+    >>> multiple(3.0, 2.0), multiple(3.0, float("inf")), multiple(3.0, 0.0), multiple(0.0, 0.0)
+    (1.5, 0.0, inf, 1.0)
+    """
+    if other == 0.0:
+        return 1.0 if error == 0.0 else math.inf
+    return error / other
+
+
+def fitting(problem: Choosing, protocol: Protocol) -> dict[str, Protocol]:
+    """Return the kinds to compare a protocol with, those that are asked for and fit.
+
+    One with the constants of its paper is compared with such ones, and with those that have no other noise;
+    one with exact noise is compared with all.
+    """
+    asked = {kind.name: kind for kind in problem.asked}
+    printed = {name for name in asked if f"{name}-published" in {kind.name for kind in problem.kinds}}
+    found = {}
+    for kind in problem.kinds:
+        if kind.name.removesuffix("-published") not in asked:
+            continue
+        if kind.name not in printed or protocol.calibration == "exact":
+            found[kind.name] = fitted(kind, problem.case)
+    return {name: item for name, item in found.items() if isinstance(item, Protocol)}
 
 
 def nothing_fits(problem: Choosing) -> Reason | None:
@@ -250,11 +338,11 @@ def best_of(problem: Choosing) -> Outcome:
     if reason is not None:
         return Outcome(status="infeasible", solver="enumeration", message=reason)
     fits = [item for item in problem.candidates().values() if isinstance(item, Protocol)]
-    chosen = min(fits, key=lambda protocol: protocol.rmse)
+    chosen = min(fits, key=problem.error_of)
     return Outcome(
         status="optimal",
         variables=variables_of(chosen),
-        bound=chosen.rmse,
+        bound=problem.error_of(chosen),
         bound_source=f"the least of {len(fits)} protocol(s), each with its calibrated noise",
         solver="enumeration",
         notes=notes_of(chosen),
@@ -281,10 +369,10 @@ def why_not(problem: Choosing, kind: Kind) -> Reason | None:
         return f"the protocol is to be {problem.protocol}"
     if problem.protocol == BEST and kind.by_name:
         return "its shufflers have to add messages, not only to mix; ask for it by its name"
-    if nothing_fits(problem) is not None:
-        return None
     found = fitted(kind, problem.case)
-    return None if isinstance(found, Protocol) else found
+    if isinstance(found, Protocol) or nothing_fits(problem) is not None:
+        return None
+    return found
 
 
 def kind_of(kinds: Sequence[Kind], name: str) -> Kind:

@@ -23,8 +23,8 @@ BITS = 64
 """Digits of the rational numbers next to e^local_epsilon."""
 
 
-def why_not_exact(setting: Setting) -> str | None:
-    """Return why not everything can be enumerated, if so."""
+def why_not_exact(setting: Setting, times: int = 1) -> str | None:
+    """Return why not everything can be enumerated so many times, if so."""
     randomizer = setting.randomizer
     if randomizer.kind == "any":
         return "there are infinitely many randomizers to enumerate"
@@ -34,11 +34,12 @@ def why_not_exact(setting: Setting) -> str | None:
     data = math.comb(setting.users + randomizer.size - 2, randomizer.size - 1)
     pairs = 1 if randomizer.kind == "k-ary" else randomizer.size * (randomizer.size - 1)
     work = data * pairs * states(setting.users, reports)
-    if work > MOST_WORK:
-        return f"{work} counts would have to be enumerated, {MOST_WORK} are the most"
+    if times * work > MOST_WORK:
+        return f"{times * work} counts would have to be enumerated, {MOST_WORK} are the most"
     digits = BITS if randomizer.kind == "k-ary" else max(_bits(row) for row in randomizer.rows)
-    if work * digits * setting.users > MOST_BITS:
-        return f"{work} counts with fractions of {digits * setting.users} bits take too long to enumerate"
+    if times * work * digits * setting.users > MOST_BITS:
+        length = digits * setting.users
+        return f"{times * work} counts with fractions of {length} bits take too long to enumerate"
     return None
 
 

@@ -13,7 +13,7 @@ from mechdesign.audit.shuffle_binary import BinaryDivergence
 from mechdesign.audit.shuffle_lattice import LatticeDivergence, atoms_of, kary_atoms
 from mechdesign.audit.shuffle_sums import MOST_USERS, Divergence, clones_law, kary_law
 from mechdesign.problems.shuffle.randomizers import Randomizer
-from mechdesign.problems.shuffle.theorems import LARGEST
+from mechdesign.problems.shuffle.theorems import LARGEST, Case
 
 Curve = Callable[[float], float]
 """delta as a function of the central epsilon."""
@@ -62,6 +62,12 @@ class Setting:
     def looked_at(self) -> float:
         """The local epsilon that is looked at."""
         return max(self.local_epsilon, LEAST_LOCAL)
+
+
+def case_of(setting: Setting) -> Case:
+    """Return what closed forms are asked about."""
+    randomizer = setting.randomizer
+    return Case(setting.users, setting.delta, randomizer.size if randomizer.kind == "k-ary" else 0)
 
 
 @lru_cache(maxsize=KEPT)

@@ -8,10 +8,18 @@ from typing import Any
 
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.validation import in_range, integer
+from mechdesign.problems.shuffle.randomizers import plain
 from mechdesign.problems.shuffle.theorems import LARGEST
 
 MOST = 10**15
 """The most users."""
+
+
+def check_common(problem: Any) -> None:
+    """Check and keep the parameters that both problems have: users, delta, randomizer, honest."""
+    checks = {"users": users_of, "delta": delta_of, "randomizer": plain, "honest": honest_of}
+    for name, check in checks.items():
+        object.__setattr__(problem, name, check(getattr(problem, name)))
 
 
 def users_of(value: Any) -> int:

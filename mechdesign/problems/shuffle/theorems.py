@@ -177,6 +177,16 @@ def _stronger_clones(case: Case, local: float) -> Answer:
     return math.log1p(math.expm1(local) * (4.0 * root + 4.0 / case.users))
 
 
+def _stronger_kary(case: Case, local: float) -> Answer:
+    ceiling = case.users / (8.0 * math.log(2.0 / case.delta))
+    if math.exp(local) > ceiling - 1.0:
+        largest = math.log(ceiling - 1.0) if ceiling > 1.0 else -math.inf
+        return f"its range is local epsilon <= ln(n / (8 ln(2/delta)) - 1) = {largest:.4g}, not {local:g}"
+    excess, k = math.expm1(local), case.size
+    root = math.sqrt(2.0 * (k + 1.0) * math.log(4.0 / case.delta) / ((excess + k) * k * case.users))
+    return math.log1p(excess * (4.0 * root + 4.0 * (k + 1.0) / (k * case.users)))
+
+
 THEOREM_1 = Theorem(
     "theorem-1",
     "analytic",
@@ -225,4 +235,12 @@ STRONGER_CLONES = Theorem(
     "Feldman, McMillan and Talwar (2023), closed form; from the literature, not proven here",
     _always,
     _stronger_clones,
+)
+STRONGER_KARY = Theorem(
+    "stronger-clones-kary",
+    "heuristic",
+    "Feldman, McMillan and Talwar (2023), closed form for k-ary response, with the range of that for any "
+    "randomizer; from the literature, not proven here",
+    _kary,
+    _stronger_kary,
 )

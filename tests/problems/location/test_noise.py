@@ -8,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.integrate import quad
+from scipy.special import kv
 
 import mechdesign as md
 from mechdesign.cli import main
@@ -139,3 +141,22 @@ def test_bad_models_end_in_one_line(tmp_path, capsys, changes, text):
     assert text in error
     assert len(error.splitlines()) == 1
     assert not file.exists()
+
+
+@pytest.mark.parametrize("epsilon", [0.2, 1.0, 3.0])
+def test_telling_two_places_apart_is_a_tail_of_the_bessel_density(epsilon):
+    """Along any line the noise has the density eps^2 |x| K_1(eps |x|) / pi."""
+    from mechdesign.problems.location.noise.quantities import telling_apart
+
+    beyond, error = quad(lambda x: epsilon**2 * x * kv(1, epsilon * x) / math.pi, 0.5, math.inf)
+    assert abs(telling_apart(epsilon) - (1.0 - beyond)) <= error + 1e-8  # 20 000 parts: h^2 / 24
+
+
+def test_truncated_noise_is_excluded_as_often_as_in_draws():
+    problem = md.LocationNoise(epsilon=1.0, area=[0.0, 0.0, 100.0, 100.0])
+    noise, count = problem.truncated, 200_000
+    reports = noise.randomize([[50.0, 50.0]] * count, rng=3) - 50.0
+    drawn = float((np.hypot(reports[:, 0] - noise.radius, reports[:, 1]) > noise.radius).mean())
+    found = md.solve(problem, "truncated").quantities["excluded"]
+    assert abs(found - drawn) <= 4.9 * math.sqrt(found * (1.0 - found) / count)  # one error in a million
+    assert md.solve(problem, "planar-laplace").quantities["excluded"] == 0.0

@@ -147,3 +147,60 @@ def test_weights_are_whole_numbers_out_of_a_power_of_two():
     mechanism = md.solve(PROBLEMS["counting"](protocol="cnt-bn")).mechanism()
     assert isinstance(mechanism, Protocol)
     assert 0 < mechanism.parameters()["coin"] <= TOTAL
+
+
+@pytest.mark.parametrize("make", PROBLEMS.values(), ids=list(PROBLEMS))
+def test_a_limit_on_bits_is_kept_and_is_no_worse_than_it_has_to_be(make):
+    free = md.solve(make())
+    most = free.quantities["most_bits"]
+    same = md.solve(make(max_bits=most))
+    assert same.variables["protocol"] == free.variables["protocol"]
+    assert same.value == free.value
+    values = []
+    for bits in (most - 1, most // 2):
+        less = md.solve(make(max_bits=bits))
+        assert less.quantities["most_bits"] <= bits
+        assert {item.property: item.holds for item in less.certificates}["bits"]
+        values.append(less.value)
+    assert free.value < values[0] <= values[1]
+    problem = make(max_bits=most - 1)
+    assert problem.residuals(free.variables)["bits"] == 1.0
+    failing = next(item for item in problem.certificates(free) if item.property == "bits")
+    assert not failing.holds
+
+
+def test_a_flexible_protocol_sends_fewer_messages_within_fewer_bits():
+    free = md.solve(md.ShuffleSum(**COUNTING, protocol="rsum-rr"))
+    half = md.solve(md.ShuffleSum(**COUNTING, protocol="rsum-rr", max_bits=3))
+    assert half.quantities["most_messages"] == 3 < free.quantities["most_messages"]
+
+
+def test_delta_0_is_kept_by_what_is_private_by_itself():
+    for name, least in (("counting", "cnt-rr"), ("histogram", "hist-kr")):
+        pure = md.solve(PROBLEMS[name](pure=True))
+        assert pure.variables["protocol"] == least
+        assert pure.quantities["least_delta"] == 0.0
+        assert pure.quantities["local_epsilon"] <= 1.0
+        assert {item.property: item.holds for item in pure.certificates}["purity"]
+        free = md.solve(PROBLEMS[name]())
+        problem = PROBLEMS[name](pure=True)
+        assert problem.residuals(free.variables)["delta"] == free.quantities["least_delta"] > 0
+    none = md.solve(PROBLEMS["sum"](pure=True))
+    assert none.status == "infeasible"
+    assert "delta is not 0 but" in none.message
+    assert "leave out pure" in none.message
+
+
+@pytest.mark.parametrize("make", PROBLEMS.values(), ids=list(PROBLEMS))
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"max_bits": 0}, "max_bits: 0"),
+        ({"max_bits": 1.5}, "max_bits"),
+        ({"pure": 1}, "pure: expected true or false, got 1"),
+        ({"pure": "yes"}, "pure: expected true or false"),
+    ],
+)
+def test_limits_that_are_none_are_refused(make, given, why):
+    with pytest.raises(ParameterError, match=why):
+        make(**given)

@@ -17,9 +17,10 @@ RIVALS = ("laplace", "duchi", "piecewise", "hybrid")
 def quantities(problem: MeanChannel, solution: Candidate) -> dict[str, Any]:
     """Return the bound for any mechanism whatever, and the rivals' worst-case variances, on [0, 1].
 
-    ``any_mechanism`` is a lower bound of the criterion over all unbiased epsilon-private mechanisms of
-    any form; ``above_any`` by which part the value exceeds it; ``below_hybrid`` by which part the
-    value is below that of the hybrid mechanism (worst case only).
+    ``laplace`` and the like are the rivals' variances; ratios and differences of two are named so.
+    ``any_mechanism`` is a lower bound of the criterion over all unbiased epsilon-private mechanisms of any
+    form; ``above_any`` by which part the value exceeds it; ``below_hybrid`` by which part the value is below
+    that of the hybrid mechanism (worst case only).
     """
     least = any_mechanism_bound(problem.epsilon, problem.criterion, len(problem.knots()))
     found: dict[str, Any] = {
@@ -35,5 +36,7 @@ def quantities(problem: MeanChannel, solution: Candidate) -> dict[str, Any]:
             "below_hybrid": 1.0 - solution.value / rivals["hybrid"],
             "piecewise_over_duchi": rivals["piecewise"] / rivals["duchi"],
             "laplace_over_piecewise": rivals["laplace"] / rivals["piecewise"],
+            "laplace_less_piecewise": rivals["laplace"] - rivals["piecewise"],
+            "laplace_over_duchi": rivals["laplace"] / rivals["duchi"],
         }
     return found

@@ -6,21 +6,24 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from mechdesign.core.problem import Candidate, Problem, Sense
+from mechdesign.core.validation import in_range
 from mechdesign.mechanisms.shuffle import Protocol
+from mechdesign.mechanisms.shuffle.counts import CountProtocol
 from mechdesign.problems.shuffle.candidates import Choosing
 from mechdesign.problems.shuffle.counting.kinds import KINDS
 
 
 @dataclass(frozen=True, repr=False)
 class ShuffleCounting(Choosing, Problem[Protocol]):
-    r"""The protocol that counts ones with the least error, at its worst over all data.
+    r"""The protocol that counts ones with the least error, at its worst or with a known share of ones.
 
     ::
 
         minimise    max over data of  sqrt E (count's estimate - count)^2
         over        the protocols of the list, each with the least noise that its divergence is proven for
         subject to  (epsilon, delta) for the shuffled messages of any honest users,
-                    messages of a user <= max_messages, a user's own messages local_cap-private
+                    messages of a user <= max_messages, their bits <= max_bits, delta = 0 where pure,
+                    a user's own messages local_cap-private
 
     Parameters
     ----------
@@ -39,6 +42,13 @@ class ShuffleCounting(Choosing, Problem[Protocol]):
         that when all do.
     local_cap : float, optional
         The largest epsilon of a user's messages before they are shuffled.
+    max_bits : int, optional
+        The most bits of all messages of a user.
+    pure : bool
+        Whether delta has to be 0: only protocols with a proof for that, such as randomized response that is
+        private by itself. ``delta`` is then not used up.
+    ones : float, optional
+        The share of users who hold 1, where it is known: the error is then that for such data.
 
     Notes
     -----
@@ -68,9 +78,26 @@ class ShuffleCounting(Choosing, Problem[Protocol]):
     max_messages: int | None = None
     honest: float = 1.0
     local_cap: float | None = None
+    max_bits: int | None = None
+    pure: bool = False
+    ones: float | None = None
 
     def __post_init__(self) -> None:
+        if self.ones is not None:
+            object.__setattr__(self, "ones", in_range("ones", self.ones, 0.0, 1.0))
         self.check_common()
+
+    def error_of(self, protocol: Protocol) -> float:
+        """Return the error at its worst over all data, or with so many ones."""
+        if self.ones is None or not isinstance(protocol, CountProtocol):
+            return protocol.rmse
+        return protocol.rmse_at(self.ones)
+
+    def messages_of(self, protocol: Protocol) -> float:
+        """Return the expected messages of a user, at their largest or with so many ones."""
+        if self.ones is None or not isinstance(protocol, CountProtocol):
+            return protocol.mean_messages
+        return protocol.messages_at(self.ones)
 
     def mechanism(self, solution: Candidate) -> Protocol:
         """Return the protocol that runs, or refuse it where its privacy is not proven."""

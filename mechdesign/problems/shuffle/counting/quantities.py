@@ -14,7 +14,8 @@ def quantities(problem: ShuffleCounting, solution: Candidate) -> dict[str, Any]:
     """Return messages, bits and local epsilon, and the errors of two models beside this one.
 
     ``local_rmse`` is randomized response without a shuffler, ``laplace_rmse`` one Laplace number by a trusted
-    server, ``geometric_rmse`` the discrete one; ``over_...`` the value as a multiple of it.
+    server, ``geometric_rmse`` the discrete one; ``over_...`` the value as a multiple of it, of another
+    protocol's as well.
     """
     grown, ratio = math.exp(problem.epsilon), math.exp(-problem.epsilon)
     return figures_of(

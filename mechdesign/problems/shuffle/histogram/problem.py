@@ -26,7 +26,8 @@ class ShuffleHistogram(Choosing, Problem[Protocol]):
                     small counts are taken for 0
         over        the protocols of the list, each with the least noise that its divergence is proven for
         subject to  (epsilon, delta) for the shuffled messages of any honest users,
-                    messages of a user <= max_messages, a user's own messages local_cap-private
+                    messages of a user <= max_messages, their bits <= max_bits, delta = 0 where pure,
+                    a user's own messages local_cap-private
 
     Parameters
     ----------
@@ -51,6 +52,11 @@ class ShuffleHistogram(Choosing, Problem[Protocol]):
         The largest epsilon of a user's messages before they are shuffled.
     labels : sequence of str, optional
         Names of the categories.
+    max_bits : int, optional
+        The most bits of all messages of a user.
+    pure : bool
+        Whether delta has to be 0: only protocols with a proof for that, such as randomized response that is
+        private by itself. ``delta`` is then not used up.
 
     Notes
     -----
@@ -80,6 +86,8 @@ class ShuffleHistogram(Choosing, Problem[Protocol]):
     honest: float = 1.0
     local_cap: float | None = None
     labels: Sequence[str] | None = None
+    max_bits: int | None = None
+    pure: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "categories", integer("categories", self.categories, 2, MOST_CATEGORIES))

@@ -11,9 +11,9 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
 from mechdesign.mechanisms import Mechanism
-from mechdesign.problems.shuffle.judge import Setting, attacked
-from mechdesign.problems.shuffle.parameters import delta_of, epsilon_of, honest_of, honest_users, users_of
-from mechdesign.problems.shuffle.randomizers import plain, randomizer_of
+from mechdesign.problems.shuffle.judge import Setting, attacked, case_of
+from mechdesign.problems.shuffle.parameters import check_common, epsilon_of, honest_users
+from mechdesign.problems.shuffle.randomizers import randomizer_of
 from mechdesign.problems.shuffle.theorems import Case
 from mechdesign.problems.shuffle.verdicts import central_privacy, optimality
 
@@ -67,11 +67,8 @@ class ShuffleLocalBudget(Problem[Mechanism]):
     honest: float = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "users", users_of(self.users))
+        check_common(self)
         object.__setattr__(self, "central_epsilon", epsilon_of("central_epsilon", self.central_epsilon))
-        object.__setattr__(self, "delta", delta_of(self.delta))
-        object.__setattr__(self, "randomizer", plain(self.randomizer))
-        object.__setattr__(self, "honest", honest_of(self.honest))
         if self.central_epsilon == 0.0:
             raise ParameterError(
                 "central_epsilon: is 0, which only reports without information keep; give more"
@@ -90,8 +87,7 @@ class ShuffleLocalBudget(Problem[Mechanism]):
     @property
     def case(self) -> Case:
         """What closed forms are asked about."""
-        randomizer = self.setting.randomizer
-        return Case(self.setting.users, self.delta, randomizer.size if randomizer.kind == "k-ary" else 0)
+        return case_of(self.setting)
 
     def objective(self, variables: Variables) -> float:
         """Return the local epsilon."""

@@ -22,7 +22,7 @@ class ShuffleSum(Choosing, Problem[Protocol]):
         minimise    max over data of  sqrt E (sum's estimate - sum)^2
         over        the protocols of the list, each with the least noise that its divergence is proven for
         subject to  (epsilon, delta) for the shuffled messages of any honest users,
-                    messages of a user <= max_messages
+                    messages of a user <= max_messages, their bits <= max_bits, delta = 0 where pure
 
     Parameters
     ----------
@@ -41,6 +41,11 @@ class ShuffleSum(Choosing, Problem[Protocol]):
     honest : float
         In (0, 1]: the fraction of users who follow the protocol, whatever the others do. The error is
         that when all do.
+    max_bits : int, optional
+        The most bits of all messages of a user.
+    pure : bool
+        Whether delta has to be 0: only protocols with a proof for that, such as randomized response that is
+        private by itself. ``delta`` is then not used up.
 
     Notes
     -----
@@ -67,6 +72,8 @@ class ShuffleSum(Choosing, Problem[Protocol]):
     precision: int | None = None
     max_messages: int | None = None
     honest: float = 1.0
+    max_bits: int | None = None
+    pure: bool = False
 
     def __post_init__(self) -> None:
         if self.precision is not None:

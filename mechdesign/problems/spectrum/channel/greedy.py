@@ -1,20 +1,20 @@
-"""Users served one after the other from good lists, over a grid of L; no bound."""
+"""Users served one after the other from good lists, over a grid of L, then annealing; no bound."""
 
 from __future__ import annotations
 
 from mechdesign.core.method import Method, Outcome
-from mechdesign.mechanisms.spectrum.greedy import Greedy
+from mechdesign.mechanisms.spectrum.many import quick
 from mechdesign.problems.spectrum.channel.problem import SpectrumChannel, nobody, outcome
 
 
 def run(problem: SpectrumChannel) -> Outcome:
-    """Return the best list found."""
-    covered = nobody(problem, "lists")
+    """Return the best allocation found."""
+    covered = nobody(problem, "lists and annealing")
     if covered is not None:
         return covered
-    found = Greedy(problem.channel).best()
+    found = quick(problem.channel)
     radii = problem.channel.allowed(found.radii, found.level)
-    return outcome(problem, radii, found.level, "lists")
+    return outcome(problem, radii, found.level, "lists and annealing")
 
 
 METHOD = Method(
@@ -22,6 +22,6 @@ METHOD = Method(
     problem=SpectrumChannel,
     kind="heuristic",
     preference=50,
-    summary="users served in the order of a list that is improved",
+    summary="users served in the order of a list, improved by annealing",
     run=run,
 )

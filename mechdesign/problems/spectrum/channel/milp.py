@@ -23,7 +23,9 @@ from mechdesign.mechanisms.spectrum.groups import Conflicts
 from mechdesign.problems.spectrum.channel.problem import SpectrumChannel, nobody, outcome
 from mechdesign.solvers.integer import MixedProgram, solve_mixed
 
-MOST_USERS = 300
+MOST_USERS, MOST_PAIRS = 300, 1000
+"""Users, and pairs of them who are in each other's way: a row for each."""
+
 PIECES = 3
 """Pieces of each revenue."""
 
@@ -224,8 +226,16 @@ def _largest_crowd(channel: Channel) -> int:
 
 
 def why_not(problem: SpectrumChannel) -> str | None:
-    """Say that there are too many users, if so."""
-    return f"{problem.size} users are too many; {MOST_USERS} at most" if problem.size > MOST_USERS else None
+    """Say that there are too many users, or too many pairs in each other's way, if so."""
+    if problem.size > MOST_USERS:
+        return f"{problem.size} users are too many; {MOST_USERS} at most"
+    channel = problem.channel
+    caps = np.clip(np.minimum(channel.radius, channel.reach), 0.0, None)
+    near = channel.margins < caps[:, None] + caps
+    pairs = int(np.triu(near[np.ix_(caps > 0, caps > 0)], 1).sum())
+    if pairs > MOST_PAIRS:
+        return f"{pairs} pairs in each other's way are too many; {MOST_PAIRS} at most"
+    return None
 
 
 METHOD = Method(

@@ -17,12 +17,16 @@ from mechdesign.core.parameters import Generators
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
 from mechdesign.core.text import abridged
 from mechdesign.mechanisms.spectrum import SpectrumDatabase
+from mechdesign.mechanisms.spectrum.allocate import best_radii
 from mechdesign.mechanisms.spectrum.channel import Array, Channel, Owner, positive, users_of
 from mechdesign.problems.spectrum.channel.scatter import scattered_owner, scattered_users
 from mechdesign.problems.spectrum.judging import optimality, rounded_up
 
 LONGEST = 200
 """Users are listed by ``repr`` up to this length of it."""
+
+NODES = 20_000
+"""Of the search for the best radii at a given widening."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -58,6 +62,10 @@ class SpectrumChannel(Problem[SpectrumDatabase]):
         The side of the cells of the map, for each of which the database draws one widening.
     draws : int
         For how many cells the database draws.
+    user_draws : int
+        For how many of them one user may be the first to ask.
+    levels : number or list of numbers, optional
+        The least level that a report may declare, or all that the database accepts.
     path_loss : number > 0
         The power that the database grants for a radius R is R ** path_loss.
 
@@ -102,6 +110,8 @@ class SpectrumChannel(Problem[SpectrumDatabase]):
     cell: float = 1.0
     draws: int = 1000
     path_loss: float = 4.0
+    user_draws: int = 100
+    levels: float | Sequence[float] | None = None
 
     def __post_init__(self) -> None:
         for field in ("price", "privacy_cost"):
@@ -111,8 +121,8 @@ class SpectrumChannel(Problem[SpectrumDatabase]):
             object.__setattr__(self, "primary", {"x": owner.x, "y": owner.y, "protection": owner.protection})
         object.__setattr__(self, "secondary", users_of("secondary", self.secondary, self.owner))
         database = self.database()
-        for field in ("budget", "cell", "draws", "path_loss"):
-            object.__setattr__(self, field, database.content()[field])
+        for field in ("budget", "cell", "draws", "path_loss", "user_draws", "levels"):
+            object.__setattr__(self, field, database.content().get(field))
         if self.channels is not None:
             object.__setattr__(self, "channels", tuple(database.content()["channels"][1:]))
 
@@ -132,7 +142,15 @@ class SpectrumChannel(Problem[SpectrumDatabase]):
         if not isinstance(more, (list, tuple)):
             raise ParameterError("channels: expected a list of {name, x, y, protection}")
         return SpectrumDatabase(
-            [own, *more], self.price, self.privacy_cost, self.budget, self.draws, self.cell, self.path_loss
+            [own, *more],
+            self.price,
+            self.privacy_cost,
+            self.budget,
+            self.draws,
+            self.cell,
+            self.path_loss,
+            self.user_draws,
+            self.levels,
         )
 
     def mechanism(self, solution: Candidate) -> SpectrumDatabase:
@@ -209,6 +227,12 @@ def outcome(
         solver=solver,
         notes=notes or {},
     )
+
+
+def best_utility(channel: Channel, level: float) -> float:
+    """Return the utility with the best radii for a widening L."""
+    caps = np.clip(np.minimum(channel.radius, channel.reach - level), 0.0, None)
+    return channel.utility(channel.allowed(best_radii(channel, caps, NODES)[0], level), level)
 
 
 def nobody(problem: SpectrumChannel, solver: str) -> Outcome | None:

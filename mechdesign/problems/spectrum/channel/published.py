@@ -2,7 +2,8 @@
 
 Problem 6.5.1 (idle, circles overlap) is called convex and handed to a solver; it maximises a convex function,
 and ascent from the middle of its interval ends wherever the slope leads. Problem 6.5.3 (occupied) is left to
-gradient descent. Of the candidates the best is taken; printed is the largest L (note ``printed_privacy``).
+gradient descent. Of the candidates the best is taken; printed is the largest L (note ``printed_privacy``;
+``printed_utility`` is the largest utility with that L).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import numpy as np
 from mechdesign.core.method import Method, Outcome
 from mechdesign.mechanisms.spectrum.channel import Array, Channel
 from mechdesign.problems.spectrum.channel.piecewise import run as every_pattern
-from mechdesign.problems.spectrum.channel.problem import SpectrumChannel, nobody, outcome
+from mechdesign.problems.spectrum.channel.problem import SpectrumChannel, best_utility, nobody, outcome
 from mechdesign.solvers.local import local_maximum
 
 Candidate = tuple[float, Array, float]
@@ -98,9 +99,10 @@ def run(problem: SpectrumChannel) -> Outcome:
         candidates.append(occupied_pair(channel))
     _, radii, level = max(candidates, key=lambda found: found[0])
     printed = max(found[2] for found in candidates)
-    return outcome(
-        problem, channel.allowed(radii, level), level, "local ascent", notes={"printed_privacy": printed}
-    )
+    notes = {"printed_privacy": printed}
+    if problem.owner is not None:
+        notes["printed_utility"] = best_utility(channel, printed)
+    return outcome(problem, channel.allowed(radii, level), level, "local ascent", notes=notes)
 
 
 def why_not(problem: SpectrumChannel) -> str | None:

@@ -1,0 +1,253 @@
+"""A local mechanism whose reports are shuffled: its own guarantee, and the central one of all reports.
+
+The central guarantee needs three things that no audit of numbers can see: a shuffler that is trusted to mix
+the reports and to keep nothing, at least so many honest reports, and reports without names, times or
+addresses. A user who trusts none of that still has the local guarantee.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.audit.shuffled import Randomizer, proven
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.errors import CertificateError, DataError, ParameterError
+from mechdesign.core.forecast import Forecast
+from mechdesign.core.randomness import TOTAL
+from mechdesign.core.tables import Block, Source
+from mechdesign.core.types import Counter, Estimate, PrivacyVerdict
+from mechdesign.mechanisms.base import CollectingMechanism, Mechanism, mechanism_types
+from mechdesign.mechanisms.categories import CategoryMechanism
+from mechdesign.mechanisms.collecting import mark_in, mark_of, require_columns
+from mechdesign.mechanisms.finite import FiniteChannel
+from mechdesign.mechanisms.intake import Intake
+from mechdesign.mechanisms.kary import KaryResponse
+from mechdesign.mechanisms.marginals import MarginalRelease
+from mechdesign.mechanisms.mean import AttributeSampling, CensoringInterval
+from mechdesign.mechanisms.mean.base import MeanMechanism
+from mechdesign.mechanisms.mean.grid import GridMean
+from mechdesign.mechanisms.operations import ANYWAY, Operation, Settings
+from mechdesign.mechanisms.shuffle.promise import Promise
+
+LOCAL = (CategoryMechanism, MeanMechanism, AttributeSampling, MarginalRelease)
+"""Mechanisms whose users all draw their reports from the same law of their value."""
+
+NEEDS = (
+    "a shuffler that is trusted to mix, {honest} honest reports at least, and no names, times or addresses "
+    "with them"
+)
+
+
+def randomizer_of(local: CollectingMechanism) -> Randomizer:
+    """Return what is known of a mechanism that users run; its true epsilon, and its channel if it is finite.
+
+    Raises
+    ------
+    ParameterError
+        When users do not all run the same randomizer, or it has no epsilon with delta 0.
+    """
+    if not isinstance(local, LOCAL):
+        raise ParameterError(
+            f"shuffled: a {local.type} is none of which every user makes the reports alike; take one for "
+            "categories or means"
+        )
+    audit = local.audit()
+    delta = getattr(local, "delta", 0.0) or getattr(audit, "delta", 0.0)
+    if delta > 0.0:
+        raise ParameterError(
+            f"shuffled: the local mechanism has delta = {delta:g}, and the proofs are for 0; leave it out"
+        )
+    if getattr(audit, "metric", False):
+        raise ParameterError("shuffled: its epsilon is per unit of distance; build it without a distance")
+    epsilon = audit.true_epsilon
+    if isinstance(local, KaryResponse):
+        return Randomizer(epsilon, local.weights.kept if local.weights.own == 0 else 0)
+    if isinstance(local, CensoringInterval):
+        return Randomizer(epsilon, 2 if local.lo + local.hi == TOTAL else 0)
+    channel = local.channel if isinstance(local, GridMean) else local
+    if isinstance(channel, FiniteChannel):
+        rows = [tuple(Fraction(weight, TOTAL) for weight in row) for row in channel.weights.tolist()]
+        return Randomizer(epsilon, rows=tuple(rows))
+    return Randomizer(epsilon)
+
+
+class Shuffled(CollectingMechanism):
+    """A local mechanism with a guarantee for the shuffled reports of all users.
+
+    Parameters
+    ----------
+    local : CollectingMechanism
+        What every user runs: a mechanism for categories or means, with delta 0.
+    promise : Promise
+        The least number of users, the central epsilon and delta, and the fraction of honest users.
+
+    Raises
+    ------
+    ParameterError
+        For a mechanism that there is no proof for.
+    CertificateError
+        When the central guarantee is not proven.
+
+    Examples
+    --------
+    >>> from mechdesign.mechanisms.mean import Duchi
+    >>> mechanism = Shuffled(Duchi(4.0), Promise(users=100_000, epsilon=0.5, delta=1e-6))
+    >>> mechanism
+    Shuffled(epsilon=0.5, delta=1e-06 from 100000 users on, each by Duchi([-1, 1], epsilon=4))
+    >>> mechanism.central.holds, mechanism.audit().holds
+    (True, True)
+    """
+
+    type: ClassVar[str] = "shuffled"
+
+    def __init__(self, local: CollectingMechanism, promise: Promise) -> None:
+        self.local, self.promise = local, promise
+        self.randomizer = randomizer_of(local)
+        self.intake = local.intake
+        if not self.central.holds:
+            raise CertificateError(f"shuffled: not private as promised: {self.central}")
+
+    @cached_property
+    def central(self) -> Certificate:
+        """The certificate of the shuffled reports of all users."""
+        promise = self.promise
+        bound, source = proven(promise.honest_users, self.randomizer, promise.epsilon, promise.delta)
+        figures = {
+            **promise.as_dict(),
+            "honest_users": promise.honest_users,
+            "local_epsilon": self.randomizer.epsilon,
+        }
+        holds = bound <= promise.delta
+        needs = NEEDS.format(honest=promise.honest_users)
+        note = f"proven for {source}; needs {needs}" if holds else f"only delta = {bound:.4g} is proven"
+        return Certificate("central_privacy", holds, False, figures, {}, note)
+
+    def certificates(self) -> tuple[Certificate, ...]:
+        """Return those of the local mechanism, and that of the shuffled reports."""
+        return *self.local.certificates(), self.central
+
+    def audit(self) -> PrivacyVerdict:
+        """Return what an audit says about a user's own reports; ``central`` is that of all reports."""
+        return self.local.audit()
+
+    def _figures(self) -> str:
+        promise = self.promise
+        honest = "" if promise.honest == 1.0 else f", {promise.honest_users} of them honest"
+        return (
+            f"epsilon={promise.epsilon:g}, delta={promise.delta:g} from {promise.users} users on{honest}, "
+            f"each by {self.local!r}"
+        )
+
+    # Client and server are those of the local mechanism
+
+    def randomize(self, values: Any, /, *args: Any, **options: Any) -> NDArray[Any]:
+        """Return the reports of the local mechanism, in the users' order: to be shuffled before use."""
+        return self.local.randomize(values, *args, **options)
+
+    def aggregator(self) -> Counter:
+        """Return an empty counter of reports."""
+        return self.local.aggregator()
+
+    def estimate(self, reports: Any, /, *args: Any, **options: Any) -> Estimate:
+        """Return the estimates of the local mechanism: the order of reports does not matter to it."""
+        return self.local.estimate(reports, *args, **options)
+
+    def forecast(self, users: int | None = None) -> Forecast | None:
+        """Return how good the estimates will be; by default for the users that are promised."""
+        return self.local.forecast(self.promise.users if users is None else users)
+
+    def is_value(self, text: str) -> bool:
+        """Whether a text can be one of people's data, for the local mechanism."""
+        return self.local.is_value(text)
+
+    def require_missing(self, rule: str) -> None:
+        """Raise ParameterError when the local mechanism has no category for missing values."""
+        self.local.require_missing(rule)
+
+    def for_data(self, intake: Intake, ranges: Sequence[tuple[float, float]] = ()) -> Self:
+        """Return the mechanism for these columns of a file and their ranges."""
+        return type(self)(self.local.for_data(intake, ranges), self.promise)
+
+    def stream(self) -> str:
+        """Return the stream of the local mechanism."""
+        return self.local.stream()
+
+    # Tables
+
+    @property
+    def per_user(self) -> int:
+        """How many rows of reports, one after the other, are those of a user."""
+        return int(getattr(self.local, "per_user", 1))
+
+    def operations(self) -> tuple[Operation, ...]:
+        """Return the operations of the local mechanism, and ``shuffle`` between them."""
+        first, *rest = self.local.operations()
+        shuffle = Operation(
+            "shuffle",
+            "reports of all users in sorted order, without other columns: only how often each was made",
+            first.gives,
+            first.gives,
+            self._shuffle,
+            (ANYWAY,),
+            several=True,
+        )
+        return first, shuffle, *rest
+
+    def _shuffle(self, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+        columns: dict[str, NDArray[Any]] = {}
+        for source in sources:
+            read = self._reports(source)
+            if columns and list(columns) != list(read):
+                raise DataError(f"{source.name}: has other columns of reports than {sources[0].name}")
+            columns = {
+                name: np.concatenate([columns[name], values]) if columns else values
+                for name, values in read.items()
+            }
+        rows, each = len(next(iter(columns.values()))), self.per_user
+        if rows % each:
+            raise DataError(f"{sources[0].name}: {rows} rows, and {each} are a user's; leave out whole users")
+        if rows < self.promise.users * each and not settings["anyway"]:
+            raise DataError(
+                f"{sources[0].name}: reports of {rows // each} users, and the central guarantee is for "
+                f"{self.promise.users} or more; add the others' files, or say --anyway and keep the local one"
+            )
+        parts = [values[place::each] for place in range(each) for values in columns.values()]
+        order = np.lexsort(parts[::-1])
+        settings.count("users shuffled", rows // each)
+        places = (order[:, None] * each + np.arange(each)).ravel()
+        yield {name: values[places] for name, values in columns.items()}
+
+    def _reports(self, source: Source) -> dict[str, NDArray[Any]]:
+        """Return the columns of this mechanism's reports, whole."""
+        mark = mark_of(self.local.fingerprint)
+        plain = [column.name for column in self.local.operations()[0].gives if not mark_in(column.name)]
+        names = [name for name in source.columns if mark_in(name) == mark]
+        if not names:
+            raise DataError(f"{source.name}: has no reports of this mechanism: columns that end in {mark}")
+        require_columns(source, [*plain, *names])
+        blocks = list(source.blocks([*plain, *names]))
+        return {name: np.concatenate([np.asarray(block[name]) for block in blocks]) for name in blocks[0]}
+
+    # File
+
+    def content(self) -> dict[str, Any]:
+        """Return the promise, and the type and content of the local mechanism."""
+        local = {"type": self.local.type, "content": self.local.content()}
+        return {**self.promise.as_dict(), "local": local}
+
+    @classmethod
+    def from_content(cls, content: Mapping[str, Any]) -> Self:
+        """Build the mechanism from plain values; both guarantees are proven again."""
+        kind = mechanism_types().get(content["local"]["type"])
+        if kind is None or not issubclass(kind, CollectingMechanism):
+            raise CertificateError("local: is no mechanism that users run")
+        local: Mechanism = kind.from_content(content["local"]["content"])
+        assert isinstance(local, CollectingMechanism)  # its class is one
+        promise = Promise(*(content[name] for name in ("users", "epsilon", "delta", "honest")))
+        return cls(local, promise)

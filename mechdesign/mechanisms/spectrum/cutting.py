@@ -1,0 +1,334 @@
+"""A proven bound for many users: a linear program of intervals of radii, refined where its solution is.
+
+Columns are intervals of radii (:mod:`mechdesign.mechanisms.spectrum.crowding`). Each round solves the
+program, adds the rows that its solution breaks, and splits the intervals it uses. Columns that no allocation
+above the cutoff needs are closed. The bound is computed from the multipliers, whatever the solver says.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.mechanisms.spectrum.allocate import least_level
+from mechdesign.mechanisms.spectrum.channel import Channel
+from mechdesign.mechanisms.spectrum.crowding import NARROW, Crowd, Row
+from mechdesign.mechanisms.spectrum.greedy import Allocation
+from mechdesign.solvers.growing import GrowingProgram
+
+Array = NDArray[np.float64]
+Places = NDArray[np.int64]
+
+START, LEVELS = 4, 12
+"""Intervals of each radius, and of L, to start with."""
+
+FULL = 2.0**-30
+"""The last interval of a radius is this part of it: it stands for the largest radius alone."""
+
+USED = 1e-6
+"""Columns above this are used by a solution."""
+
+BROKEN = 0.02
+"""Rows are added where they are broken by so much."""
+
+IDLE = 6
+"""Rows are dropped when they were not tight for so many rounds."""
+
+LOOSE = 2.0**-28
+"""Rows may be off by this part, for their entries are computed in doubles."""
+
+MOST = 100
+"""So many rows are added at a time, those that are broken most."""
+
+SMALL, MARGIN = 1e-5, 0.02
+"""Intervals are split that are worth so much of the value, not nearer to an end than this part of them."""
+
+INNER = 6
+"""How often rows are added between two refinements."""
+
+
+class CuttingPlanes:
+    """The program of a channel.
+
+    Parameters
+    ----------
+    channel : Channel
+    best : Allocation
+        The best allocation known.
+    gap : float
+        The cutoff is above the best value by this part of its revenue.
+    """
+
+    def __init__(self, channel: Channel, best: Allocation, gap: float) -> None:
+        self.channel, self.crowd, self.gap = channel, Crowd(channel), gap
+        self.cutoff = -math.inf
+        self.offer(best)
+        self.program = GrowingProgram()
+        users, low, high = self._grid(best.value)
+        self.users = np.array(users, dtype=np.int64)
+        self.low, self.high = np.array(low), np.array(high)
+        self.paid = self.crowd.paid(self.users, self.high)
+        self.open = np.ones(len(users), dtype=bool)
+        self.program.columns(self.paid)
+        self.served = np.unique(self.users)
+        for user in self.served.tolist():
+            mine = np.flatnonzero(self.users == user)
+            self.program.row(mine, np.ones(len(mine)), exactly=user == self.crowd.owner)
+        self.rows: list[Row] = []
+        self.added = 0
+        """Rows added in the last round."""
+        self.age: list[int] = []
+        caps = np.maximum(self.crowd.caps[:-1], 0.0)
+        self.bound = math.fsum(channel.revenue(caps).tolist()) * (1.0 + LOOSE)
+        """No allocation that needs no closed column exceeds it."""
+
+    def _grid(self, value: float) -> tuple[list[int], list[float], list[float]]:
+        users: list[int] = []
+        ends: list[tuple[float, float]] = []
+        for user, cap in enumerate(self.crowd.caps[:-1].tolist()):
+            if cap > 0:
+                points = [*np.linspace(0.0, cap * (1.0 - FULL), START + 1).tolist(), cap]
+                ends += list(pairwise(points))
+                users += [user] * (START + 1)
+        if self.channel.owner is not None:
+            least, most = least_level(self.channel, value), self.channel.most
+            points = np.geomspace(least, most, LEVELS + 1).tolist()
+            points[0], points[-1] = least * (1.0 - FULL), most
+            ends += list(pairwise(points))
+            users += [self.crowd.owner] * LEVELS
+        return users, [low for low, _ in ends], [high for _, high in ends]
+
+    def offer(self, best: Allocation) -> None:
+        """Take an allocation: what is closed from now on is above it by ``gap`` of its revenue at most."""
+        revenue = float(self.channel.revenue(best.radii).sum())
+        self.cutoff = max(self.cutoff, best.value + self.gap * revenue)
+
+    # One round
+
+    def tighten(self, until: float) -> bool:
+        """Add rows until the solution breaks few, or the time is over; False where nothing was solved."""
+        solved, self.added = False, 0
+        for _ in range(INNER):
+            if not self.program.solve(until - time.monotonic()):
+                return solved
+            solved = True
+            self._prove()
+            if self.bound <= self.cutoff or time.monotonic() > until:
+                break
+            found = self._broken_cliques() + self._broken_ramps(until)
+            found.sort(key=lambda pair: -pair[0])
+            del found[MOST:]
+            self.added += len(found)
+            for _, row in found:
+                self._add(row)
+            if not found:
+                break
+        if solved:
+            self._drop()
+        return solved
+
+    def _add(self, row: Row) -> None:
+        entries = self.crowd.entries(row, self.users, self.low, self.paid)
+        columns = np.flatnonzero((entries > LOOSE) & self.open)
+        self.program.row(columns, entries[columns])
+        self.rows.append(row)
+        self.age.append(0)
+
+    def _drop(self) -> None:
+        sums = self.program.sums[len(self.served) :]
+        known = len(sums)
+        self.age = [
+            age + 1 if place < known and sums[place] < 1.0 - 1e-7 else 0 for place, age in enumerate(self.age)
+        ]
+        gone = [place for place, age in enumerate(self.age) if age >= IDLE]
+        if gone:
+            self.program.drop(np.array(gone) + len(self.served))
+            left = [place for place, age in enumerate(self.age) if age < IDLE]
+            self.rows, self.age = [self.rows[p] for p in left], [self.age[p] for p in left]
+
+    def _used(self) -> tuple[Places, Array, NDArray[np.bool_]]:
+        """Return the columns that the solution uses, its values, and which of them exclude each other."""
+        used = np.flatnonzero((self.program.values > USED) & self.open)
+        used = used[np.argsort(-self.program.values[used], kind="stable")]
+        users, low = self.users[used], self.low[used]
+        apart = low[:, None] + low >= self.crowd.margins[np.ix_(users, users)]
+        apart |= users[:, None] == users
+        np.fill_diagonal(apart, False)
+        return used, self.program.values[used], apart
+
+    def _broken_cliques(self) -> list[tuple[float, Row]]:
+        used, values, apart = self._used()
+        found, seen = [], set()
+        for first in range(len(used)):
+            members = [first]
+            rest = np.flatnonzero(apart[first])
+            while len(rest):
+                members.append(int(rest[0]))
+                rest = rest[1:][apart[rest[0]][rest[1:]]]
+            key = tuple(sorted(members))
+            total = float(values[members].sum())
+            if key in seen or total < 1.0 + BROKEN:
+                continue
+            seen.add(key)
+            columns = used[members]
+            found.append((total, self.crowd.clique(self.users[columns], self.low[columns])))
+        return found
+
+    def _broken_ramps(self, until: float) -> list[tuple[float, Row]]:
+        used, values, apart = self._used()
+        users, low, high, paid = self.users[used], self.low[used], self.high[used], self.paid[used]
+        found = []
+        for place, user in enumerate(users.tolist()):
+            if user == self.crowd.owner or high[place] - low[place] <= NARROW * self.crowd.caps[user]:
+                continue
+            if time.monotonic() > until:
+                break
+            ramp = self.crowd.ramp(user, float(low[place]), float(high[place]))
+            start, base, slope = ramp
+            share = values * np.clip(base[users] + slope[users] * paid, 0.0, 1.0)
+            mine = users == user
+            own = float(share[mine & (low >= low[place])].sum())
+            share = np.where(mine | (low < start[users]), 0.0, share)
+            rest = np.argsort(-share, kind="stable")
+            rest = rest[share[rest] > USED]
+            members: list[int] = []
+            while len(rest):
+                members.append(int(rest[0]))
+                rest = rest[1:][apart[rest[0]][rest[1:]]]
+            total = own + float(share[members].sum()) if members else 0.0
+            if total >= 1.0 + BROKEN:
+                columns = used[members]
+                lows = self.low[columns]
+                row = self.crowd.ramped(user, float(low[place]), ramp, self.users[columns], lows)
+                found.append((total, row))
+        return found
+
+    # What is proven
+
+    def _prove(self) -> None:
+        """Compute the bound from the multipliers; close columns that nothing above the cutoff needs."""
+        count, owner = len(self.served), self.crowd.owner
+        prices = np.maximum(self.program.multipliers, 0.0)
+        if owner in self.served:  # its row is an equation
+            prices[count - 1] = self.program.multipliers[count - 1]
+        cost = prices[np.searchsorted(self.served, self.users)]
+        for place in np.flatnonzero(prices[count:] > 0).tolist():
+            row = self.rows[place]
+            cost += prices[count + place] * self.crowd.entries(row, self.users, self.low, self.paid)
+        left = np.where(self.open, self.paid - cost, -np.inf)
+        slack = LOOSE * float(np.abs(prices).sum() + np.abs(self.paid).max())
+        total = float(prices.sum()) + slack
+        for user in self.served.tolist():  # the columns of a user sum to 1 at most, those of the owner to 1
+            mine = self.users == user
+            best = float(left[mine].max(initial=-np.inf))
+            if user == owner:
+                total += best
+                left[mine] -= min(best, 0.0)
+            else:
+                total += max(best, 0.0)
+        self.bound = min(self.bound, total)
+        self._close(total + left < self.cutoff)
+        if owner in self.served and not self.open[self.users == owner].any():
+            self.bound = -math.inf  # no L has an allocation above the cutoff
+
+    @property
+    def proven(self) -> float:
+        """What no allocation exceeds: the program's bound, or the cutoff where columns were closed."""
+        return max(self.bound, self.cutoff) if not self.open.all() else self.bound
+
+    def _close(self, poor: NDArray[np.bool_]) -> None:
+        """Close columns whose intervals, below and above, hold nothing above the cutoff.
+
+        A radius inside an interval is a mixture of its two ends: both have to be poor.
+        """
+        order = np.lexsort((self.high, self.users))
+        ranked, users = poor[order], self.users[order]
+        same = users[1:] == users[:-1]
+        below = np.append(False, same & ranked[:-1])  # below the lowest end is 0, which is never poor
+        above = np.append(~same | ranked[1:], True)
+        needless = np.where(users == self.crowd.owner, ranked, ranked & below & above)
+        closing = order[needless & self.open[order]]
+        if len(closing):
+            self.open[closing] = False
+            self.program.close(closing)
+
+    # Refining
+
+    def _values(self) -> Array:
+        """Return the solution, 0 for columns that are newer."""
+        values = self.program.values
+        return np.concatenate([values, np.zeros(len(self.users) - len(values))])
+
+    def refine(self, best: Allocation, guess: Allocation) -> int:
+        """Split the intervals that the solution uses, where guesses lie or neighbours leave off."""
+        values, caps = self._values(), self.crowd.caps
+        used = np.flatnonzero((values > USED) & self.open)
+        low = np.where(self.low > 0, self.low, NARROW * caps[self.users])
+        worth = values[used] * (self.paid - self.crowd.paid(self.users, low))[used]
+        ranked = np.argsort(-worth, kind="stable")
+        ranked = ranked[worth[ranked] >= SMALL * abs(best.value)]
+        others = used[np.argsort(-values[used], kind="stable")]
+        users = self.users[others]
+        wide = self.high[others] - self.low[others] > NARROW * caps[users]
+        taken = np.where(wide, self.high[others], self.low[others])
+        guesses = [np.append(found.radii, found.level) for found in (guess, best)]
+        tables = self._tables()
+        made: list[tuple[int, float, float]] = []
+        for column in used[ranked].tolist():
+            user, least, most = int(self.users[column]), float(self.low[column]), float(self.high[column])
+            width = most - least
+            if width <= 2.0 * NARROW * caps[user]:
+                continue
+            left = (self.crowd.margins[user, users] - taken)[users != user]
+            tries = np.concatenate([[found[user] for found in guesses], left])
+            inside = tries[(tries > least + MARGIN * width) & (tries < most - MARGIN * width)]
+            point = float(inside[0]) if len(inside) else least + width / 2.0
+            self._split(column, user, point, tables)
+            made.append((user, least, point))
+        if made:
+            new = np.array([user for user, _, _ in made], dtype=np.int64)
+            ends = np.array([point for _, _, point in made])
+            self.users = np.concatenate([self.users, new])
+            self.low = np.concatenate([self.low, [least for _, least, _ in made]])
+            self.high = np.concatenate([self.high, ends])
+            self.paid = np.concatenate([self.paid, self.crowd.paid(new, ends)])
+            self.open = np.concatenate([self.open, np.ones(len(made), dtype=bool)])
+        return len(made)
+
+    def _tables(self) -> tuple[Array, Array, Array]:
+        """Return thresholds, bases and slopes of all rows."""
+        shape = (len(self.rows), len(self.crowd.caps))
+        alpha = np.array([row.alpha for row in self.rows]).reshape(shape)
+        base = np.array([row.base for row in self.rows]).reshape(shape)
+        slope = np.array([row.slope for row in self.rows]).reshape(shape)
+        return alpha, base, slope
+
+    def _split(self, column: int, user: int, point: float, tables: tuple[Array, Array, Array]) -> None:
+        """Add the column of the lower part; the upper part keeps the place of the whole."""
+        alpha, base, slope = (table[:, user] for table in tables)
+        low, count = float(self.low[column]), len(self.served)
+        paid = float(self.crowd.paid(np.array([user]), np.array([point]))[0])
+        entries = np.where(low >= alpha, np.clip(base + slope * paid, 0.0, 1.0), 0.0)
+        rows = np.flatnonzero(entries > LOOSE)
+        own = int(np.searchsorted(self.served, user))
+        self.program.column(paid, np.append(own, rows + count), np.append(1.0, entries[rows]))
+        for row in np.flatnonzero((low < alpha) & (point >= alpha)).tolist():
+            value = float(np.clip(base[row] + slope[row] * self.paid[column], 0.0, 1.0))
+            self.program.entry(row + count, column, value)
+        self.low[column] = point
+
+    def suggestion(self) -> tuple[list[int], float]:
+        """Return users in the order of what the solution pays for them, and its L."""
+        values = self._values()
+        worth = values * self.paid
+        order: dict[int, None] = {}
+        for column in np.argsort(-worth, kind="stable").tolist():
+            if values[column] > USED and self.users[column] != self.crowd.owner:
+                order.setdefault(int(self.users[column]))
+        owners = np.flatnonzero((self.users == self.crowd.owner) & (values > USED))
+        level = float(self.low[owners[values[owners].argmax()]]) if len(owners) else 0.0
+        return list(order), level

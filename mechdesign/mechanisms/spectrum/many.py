@@ -1,0 +1,83 @@
+"""Many users of one channel: a good allocation, then a proven bound and better ones, in a given time."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from mechdesign.mechanisms.spectrum.annealing import STEPS, annealed
+from mechdesign.mechanisms.spectrum.channel import Channel
+from mechdesign.mechanisms.spectrum.cutting import CuttingPlanes
+from mechdesign.mechanisms.spectrum.greedy import LEVELS, Allocation, Greedy
+
+MOVES = 60
+"""Moves of lists, before the annealing."""
+
+LONGER = 5 * STEPS
+"""Moves of the second annealing, before bounds are computed."""
+
+SHARE = 0.2
+"""The part of the time that the second annealing may take."""
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """An allocation, a bound of every other one, and the work done."""
+
+    best: Allocation
+    bound: float
+    rounds: int
+    columns: int
+    rows: int
+
+
+def quick(channel: Channel) -> Allocation:
+    """Return an allocation from lists and annealing; no clock decides, so it is always the same."""
+    greedy = Greedy(channel)
+    return settled(greedy, annealed(channel, greedy.best(moves=MOVES)))
+
+
+def settled(greedy: Greedy, found: Allocation) -> Allocation:
+    """Return an allocation with the best L near by, where the channel has an owner."""
+    if greedy.channel.owner is None:
+        return found
+    order = np.argsort(-greedy.channel.revenue(found.radii), kind="stable").tolist()
+    return greedy.settled(order, found, greedy.channel.most / LEVELS)
+
+
+def bounded(channel: Channel, gap: float, seconds: float) -> Bounded:
+    """Return an allocation and a bound, within a relative gap or a time.
+
+    Parameters
+    ----------
+    channel : Channel
+    gap : float
+        The gap that is enough, as a part of the revenue.
+    seconds : float
+        The most time.
+    """
+    started = time.monotonic()
+    until = started + seconds
+    greedy, best = Greedy(channel), quick(channel)
+    again = annealed(channel, best, LONGER, seed=1, until=started + SHARE * seconds)
+    best = max(best, settled(greedy, again), key=lambda found: found.value)
+    planes = CuttingPlanes(channel, best, gap)
+    rounds = 0
+    while time.monotonic() < until and planes.tighten(until):
+        rounds += 1
+        order, level = planes.suggestion()
+        rest = np.argsort(-best.radii, kind="stable").tolist()
+        order += [user for user in rest if user not in set(order)]
+        levels = {best.level} if level <= 0 else {level, best.level}
+        tries = [(greedy.filled(order, place), place) for place in sorted(levels)]
+        guesses = [Allocation(radii, place, channel.utility(radii, place)) for radii, place in tries]
+        guess = max(guesses, key=lambda found: found.value)
+        if guess.value > best.value:
+            best = settled(greedy, guess)
+            planes.offer(best)
+        if planes.bound <= planes.cutoff or not (planes.refine(best, guess) or planes.added):
+            break
+    bound = max(planes.proven, best.value) + 2.0 * channel.rounding
+    return Bounded(best, bound, rounds, len(planes.users), len(planes.rows))

@@ -1,0 +1,53 @@
+"""Many users: a linear program of intervals of radii, with rows of crowding, refined as long as it takes."""
+
+from __future__ import annotations
+
+from mechdesign.core.method import Method, Outcome
+from mechdesign.core.validation import in_range
+from mechdesign.mechanisms.spectrum.many import bounded
+from mechdesign.problems.spectrum.channel.problem import SpectrumChannel, nobody, outcome
+
+MOST_USERS = 500
+
+GAP, SECONDS = 0.005, 60.0
+"""The gap that is enough, as a part of the revenue, and the most time."""
+
+
+def run(problem: SpectrumChannel, gap: float = GAP, seconds: float = SECONDS) -> Outcome:
+    """Improve an allocation and its bound.
+
+    Parameters
+    ----------
+    problem : SpectrumChannel
+    gap : float
+        The gap that is enough, as a part of the revenue.
+    seconds : float
+        After this time the best allocation and the bound so far are returned.
+    """
+    covered = nobody(problem, "cuts")
+    if covered is not None:
+        return covered
+    in_range("gap", gap, 0.0, 1.0)
+    in_range("seconds", seconds, 0.0, 1e6)
+    channel = problem.channel
+    found = bounded(channel, gap, seconds)
+    radii = channel.allowed(found.best.radii, found.best.level)
+    notes = {"rounds": found.rounds, "columns": found.columns, "rows": found.rows}
+    source = "a linear program of intervals of radii, by weak duality"
+    return outcome(problem, radii, found.best.level, "cuts", found.bound, source, notes)
+
+
+def why_not(problem: SpectrumChannel) -> str | None:
+    """Say that there are too many users, if so."""
+    return f"{problem.size} users are too many; {MOST_USERS} at most" if problem.size > MOST_USERS else None
+
+
+METHOD = Method(
+    name="cuts",
+    problem=SpectrumChannel,
+    kind="numeric",
+    preference=25,
+    summary="linear program of intervals of radii, cliques and ramps added, for many users",
+    run=run,
+    why_not=why_not,
+)

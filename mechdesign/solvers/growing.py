@@ -1,0 +1,97 @@
+"""Linear programs that grow: HiGHS goes on from its last basis when rows and columns are added.
+
+Only the solution and the multipliers are taken from HiGHS; whoever asks proves a bound of its own from
+the multipliers (weak duality), as :mod:`mechdesign.solvers.linear` does for a program that stays.
+"""
+
+from __future__ import annotations
+
+import importlib
+import time
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Places = NDArray[np.int64]
+
+
+class GrowingProgram:
+    """Maximise ``gains . x`` over x >= 0 with rows that sum to at most 1, or to exactly 1.
+
+    Examples
+    --------
+    >>> program = GrowingProgram()
+    >>> program.columns(np.array([2.0, 1.0]))
+    >>> program.row(np.array([0, 1]), np.ones(2))
+    >>> program.solve(10.0)
+    True
+    >>> program.values.tolist(), program.multipliers.tolist()
+    ([1.0, 0.0], [2.0])
+    >>> program.column(3.0, np.array([0]), np.ones(1))
+    >>> program.solve(10.0), program.values.tolist()
+    (True, [0.0, 0.0, 1.0])
+    """
+
+    def __init__(self) -> None:
+        self._module: Any = importlib.import_module("highspy")
+        self._solver: Any = self._module.Highs()
+        self._solver.silent()
+        self._solver.setOptionValue("threads", 1)
+        self._solver.setOptionValue("random_seed", 0)
+        self._solver.changeObjectiveSense(self._module.ObjSense.kMaximize)
+        self.values: Array = np.zeros(0)
+        self.multipliers: Array = np.zeros(0)
+        self.sums: Array = np.zeros(0)
+
+    def columns(self, gains: Array) -> None:
+        """Add variables that are in no row yet."""
+        count = len(gains)
+        first = self._solver.getNumCol()
+        self._solver.addVars(count, np.zeros(count), np.full(count, np.inf))
+        self._solver.changeColsCost(count, np.arange(first, first + count, dtype=np.int32), gains)
+
+    def column(self, gain: float, rows: Places, entries: Array) -> None:
+        """Add a variable with its entries in the rows that exist."""
+        self._solver.addCol(gain, 0.0, np.inf, len(rows), rows.astype(np.int32), entries)
+
+    def row(self, columns: Places, entries: Array, exactly: bool = False) -> None:
+        """Add a row whose sum is at most 1, or exactly 1."""
+        low = 1.0 if exactly else -np.inf
+        self._solver.addRow(low, 1.0, len(columns), columns.astype(np.int32), entries)
+
+    def entry(self, row: int, column: int, value: float) -> None:
+        """Change one entry."""
+        self._solver.changeCoeff(row, column, value)
+
+    def close(self, columns: Places) -> None:
+        """Keep variables at 0 from now on."""
+        zeros = np.zeros(len(columns))
+        self._solver.changeColsBounds(len(columns), columns.astype(np.int32), zeros, zeros)
+
+    def drop(self, rows: Places) -> None:
+        """Remove rows; those behind move up."""
+        self._solver.deleteRows(len(rows), rows.astype(np.int32))
+
+    def solve(self, seconds: float) -> bool:
+        """Solve within a time; False, with what was found before kept, where that was too short."""
+        optimal, over = (getattr(self._module.HighsModelStatus, name) for name in ("kOptimal", "kTimeLimit"))
+        started = time.monotonic()
+        for again in (False, True):
+            if again:
+                self._solver.clearSolver()  # numerical trouble with the last basis: begin anew
+            left = max(seconds - (time.monotonic() - started), 0.01)
+            # HiGHS counts the time of all runs together
+            self._solver.setOptionValue("time_limit", float(self._solver.getRunTime()) + left)
+            self._solver.run()
+            status = self._solver.getModelStatus()
+            if status in (optimal, over):
+                break
+        if status != optimal:
+            return False
+        found = self._solver.getSolution()
+        self.values = np.array(found.col_value)
+        self.multipliers = np.array(found.row_dual)
+        self.sums = np.array(found.row_value)
+        return True

@@ -1,0 +1,139 @@
+"""Local mechanisms whose reports are shuffled: the central guarantee, its files and its operation."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import mechdesign as md
+from mechdesign.core.errors import CertificateError, DataError, ParameterError
+from mechdesign.core.tables import MemoryTable
+from mechdesign.mechanisms.base import _sum_of
+from mechdesign.mechanisms.joint import JointResponse
+from mechdesign.mechanisms.mean import AttributeSampling, CensoringInterval, Duchi, Laplace
+from mechdesign.mechanisms.operations import Settings
+from mechdesign.mechanisms.shuffle import CntRR, Promise
+from mechdesign.mechanisms.shuffled import Shuffled, randomizer_of
+
+PROMISE = Promise(10_000, 0.5, 1e-6)
+
+
+def test_both_guarantees_stand_beside_each_other():
+    mechanism = Shuffled(Duchi(3.0), PROMISE)
+    assert [item.property for item in mechanism.certificates()] == [
+        "privacy",
+        "unbiased",
+        "central_privacy",
+    ]
+    assert mechanism.audit().epsilon == 3.0
+    assert mechanism.central.figures["honest_users"] == 10_000
+    assert "trusted to mix, 10000 honest reports" in mechanism.central.note
+    assert mechanism.forecast().users == 10_000
+
+
+@pytest.mark.parametrize(
+    ("local", "promise"),
+    [
+        (Duchi(6.0), PROMISE),
+        (Duchi(3.0), Promise(100, 0.5, 1e-6)),
+        (Duchi(3.0), Promise(10_000, 0.5, 1e-6, honest=0.01)),
+        (Laplace(6.0), PROMISE),
+    ],
+)
+def test_what_is_not_proven_is_refused(local, promise):
+    with pytest.raises(CertificateError, match="central_privacy: FAILS"):
+        Shuffled(local, promise)
+
+
+def test_a_local_guarantee_that_is_enough_by_itself_needs_nobody_else():
+    assert Shuffled(Duchi(0.5), Promise(2, 0.5, 1e-30)).central.holds
+
+
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        (lambda: CensoringInterval.from_interval(0.0, 0.1, 0.5, 0.1), "has delta = 0.1"),
+        (lambda: JointResponse.of([2, 3], 4.0, f=0.5, q=0.75, p=0.5, reports=5), "makes the reports alike"),
+        (lambda: CntRR.calibrated(PROMISE), "makes the reports alike"),
+        (lambda: Shuffled(Duchi(3.0), PROMISE), "makes the reports alike"),
+        (
+            lambda: md.solve(
+                md.RandomizedResponse([0.2, 0.3, 0.5], 1.0, distance=[[0, 1, 2], [1, 0, 1], [2, 1, 0]])
+            ).mechanism(),
+            "unit of distance",
+        ),
+    ],
+)
+def test_mechanisms_without_a_proof_are_refused(make, why):
+    with pytest.raises(ParameterError, match=why):
+        Shuffled(make(), PROMISE)
+
+
+def test_what_is_known_of_a_randomizer_is_what_it_draws_from():
+    response = md.RandomizedResponse([0.5, 0.3, 0.2], 2.0)
+    assert randomizer_of(md.solve(response).mechanism()).size == 3
+    channel = randomizer_of(md.solve(response, "lp").mechanism())
+    assert [float(sum(row)) for row in channel.rows] == [1.0, 1.0, 1.0]
+    assert randomizer_of(Duchi(1.0)).size == 2
+    assert randomizer_of(CensoringInterval.from_interval(0.1, 0.12, 1.5)).size == 0
+    # a question whose answers are not all reported is a response on fewer values
+    skewed = md.solve(md.RandomizedResponse([0.6, 0.3, 0.1], 1.0)).mechanism()
+    assert randomizer_of(skewed).size == skewed.weights.kept < 3
+
+
+def test_a_file_keeps_the_central_guarantee_and_is_audited_again(tmp_path):
+    path = tmp_path / "m.json"
+    mechanism = Shuffled(AttributeSampling.of(Duchi, 3.0, ["steps", "pulse"], per_user=2), PROMISE)
+    mechanism.save(path)
+    loaded = Shuffled.load(path)
+    assert loaded.promise == PROMISE
+    assert loaded.fingerprint == mechanism.fingerprint
+    assert loaded.certificates() == mechanism.certificates()
+    document = json.loads(path.read_text())
+    document["content"]["epsilon"] = 0.1
+    document["sha256"] = _sum_of(document)
+    path.write_text(json.dumps(document))
+    with pytest.raises(CertificateError, match="central_privacy: FAILS"):
+        md.load_mechanism(path)
+
+
+def shuffle(mechanism, *tables, **options):
+    operation = next(item for item in mechanism.operations() if item.name == "shuffle")
+    (block,) = operation.run([MemoryTable(table) for table in tables], Settings(options))
+    return block
+
+
+def test_shuffling_leaves_only_how_often_each_report_was_made():
+    mechanism = Shuffled(Duchi(3.0, 0.0, 1.0), Promise(1000, 2.0, 1e-6))
+    name = mechanism.operations()[0].gives[0].name
+    reports = mechanism.randomize(np.linspace(0, 1, 1000), rng=1)
+    table = {name: reports, "who": np.arange(1000)}
+    shuffled = shuffle(mechanism, table)
+    assert list(shuffled) == [name]
+    assert (np.diff(shuffled[name]) >= 0).all()
+    assert mechanism.estimate(shuffled[name]).value == mechanism.estimate(reports).value
+    half = {name: reports[:500]}
+    assert len(shuffle(mechanism, half, half)[name]) == 1000
+    with pytest.raises(DataError, match="reports of 500 users, and the central guarantee is for 1000"):
+        shuffle(mechanism, half)
+    assert len(shuffle(mechanism, half, anyway=True)[name]) == 500
+    with pytest.raises(DataError, match="has no reports of this mechanism"):
+        shuffle(mechanism, {"who": np.arange(1000)})
+
+
+def test_the_rows_of_a_user_stay_together():
+    mechanism = Shuffled(AttributeSampling.of(Duchi, 3.0, 3, per_user=2), Promise(50, 2.9, 1e-2))
+    reports = mechanism.randomize(np.zeros((50, 3)), rng=2)
+    names = [column.name for column in mechanism.operations()[0].gives]
+    table = dict(zip(names, (reports["attribute"], reports["report"]), strict=True))
+    shuffled = shuffle(mechanism, table)
+
+    def users(columns):
+        return [tuple(map(int, row)) for row in np.stack(list(columns.values()), axis=1).reshape(50, 4)]
+
+    assert users(shuffled) == sorted(users(table)) != users(table)
+    for rows, why in ((98, "reports of 49 users"), (99, "99 rows, and 2 are a user's")):
+        with pytest.raises(DataError, match=why):
+            shuffle(mechanism, {key: values[:rows] for key, values in table.items()})
