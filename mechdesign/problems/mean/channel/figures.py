@@ -19,8 +19,9 @@ def figures(problem: MeanChannel, solution: Candidate) -> list[Figure]:
     mixed = np.array([np.interp(numbers, knots, column) for column in channel.T]).T
     variance = mixed @ outputs**2 - (mixed @ outputs) ** 2
     order = np.argsort(outputs)
+    steps = np.repeat(outputs[order], 2)[1:]
     reported = [
-        Line(x=outputs[order], y=np.cumsum(channel[row, order]), label=f"number {knots[row]:.3g}")
+        Line(x=steps, y=np.repeat(np.cumsum(channel[row, order]), 2)[:-1], label=f"number {knots[row]:.3g}")
         for row in (0, len(knots) // 2, len(knots) - 1)
     ]
     panels = [
