@@ -107,8 +107,15 @@ def _lost_trend(claim: Claim, found: Series) -> str:
 def _place(point: Any, points: Sequence[Any]) -> int | None:
     """Return which point of a sweep is meant: the very one, else one that rounds to it."""
     same = [number for number, other in enumerate(points) if other == point]
-    near = [number for number, other in enumerate(points) if agrees(point, other)]
+    near = [number for number, other in enumerate(points) if _is_written_as(point, other)]
     return next(iter(same + near), None)
+
+
+def _is_written_as(point: Any, other: Any) -> bool:
+    """Whether a point is another one to five digits, as they are suggested; fewer could be any neighbour."""
+    if kind_of(point) != "number" or kind_of(other) != "number":
+        return False
+    return agrees(point, other) and abs(point - other) <= 1e-4 * abs(other)
 
 
 def refutes(claim: Claim) -> bool:
