@@ -2,7 +2,8 @@
 
     python -m tests.documented_outputs [--update] [PAGE ...]
 
-Without pages: all of them. Of the README its table of problems, too. What is compared, and how, is said in ``tests/support/documents.py``.
+Without pages: all of them. Of the README its table of problems, too. What is compared, and how, is said
+in ``tests/support/documents.py``.
 """
 
 from __future__ import annotations
