@@ -52,6 +52,12 @@ def add_findings(app, docname, source):
         source[0] = source[0].replace("<!-- findings -->", findings_page(findings()))
 
 
+def without_type(app, what, name, thing, options, lines):
+    """Keep napoleon from taking the words before a colon, in a value's first line, for its type."""
+    if what in ("attribute", "data", "property") and lines:
+        lines[0] = f": {lines[0]}"
+
+
 def converted(node, display):
     """Return a node's TeX as MathML, which browsers render without a script and without a network."""
     found = mathml(node.astext(), display)
@@ -75,4 +81,5 @@ def visit_math_block(self, node):
 def setup(app):
     """Connect what is made when pages are read and written; Sphinx calls this."""
     app.connect("source-read", add_findings)
+    app.connect("autodoc-process-docstring", without_type, priority=400)  # before napoleon's own
     app.add_html_math_renderer("mathml", (visit_math, None), (visit_math_block, None))
