@@ -1,8 +1,13 @@
 """Sphinx configuration; `python3 run.py docs` builds the pages, a warning is an error."""
 
+import re
 from importlib.metadata import version as version_of
 
+from docutils.nodes import SkipNode
+from sphinx.util import logging
+
 from mechdesign.report.findings import findings, findings_page
+from mechdesign.report.page.mathematics import mathml
 
 project = "mechdesign"
 author = "The mechdesign developers"
@@ -13,13 +18,16 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
     "sphinx.ext.napoleon",
 ]
 exclude_patterns = ["_build"]
 templates_path = ["_templates"]
 html_theme = "furo"
 html_title = "mechdesign"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_math_renderer = "mathml"
+PRIME = re.compile("<mi>(&#x0203[23];)</mi>")
 
 myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
@@ -44,6 +52,34 @@ def add_findings(app, docname, source):
         source[0] = source[0].replace("<!-- findings -->", findings_page(findings()))
 
 
+def without_type(app, what, name, thing, options, lines):
+    """Keep napoleon from taking the words before a colon, in a value's first line, for its type."""
+    if what in ("attribute", "data", "property") and lines:
+        lines[0] = f": {lines[0]}"
+
+
+def converted(node, display):
+    """Return a node's TeX as MathML, which browsers render without a script and without a network."""
+    found = mathml(node.astext(), display)
+    if not found.startswith("<math"):
+        logging.getLogger(__name__).warning("TeX that cannot be converted: %s", node.astext(), location=node)
+    return PRIME.sub(r'<mi class="prime">\1</mi>', found)
+
+
+def visit_math(self, node):
+    """Write mathematics in the line."""
+    self.body.append(converted(node, display=False))
+    raise SkipNode
+
+
+def visit_math_block(self, node):
+    """Write mathematics on its own; a wide one scrolls by itself."""
+    self.body.append(f'<div class="formula">{converted(node, display=True)}</div>')
+    raise SkipNode
+
+
 def setup(app):
-    """Connect what is made when pages are read; Sphinx calls this."""
+    """Connect what is made when pages are read and written; Sphinx calls this."""
     app.connect("source-read", add_findings)
+    app.connect("autodoc-process-docstring", without_type, priority=400)  # before napoleon's own
+    app.add_html_math_renderer("mathml", (visit_math, None), (visit_math_block, None))

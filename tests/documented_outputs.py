@@ -2,7 +2,8 @@
 
     python -m tests.documented_outputs [--update] [PAGE ...]
 
-Without pages: all of them. What is compared, and how, is said in ``tests/support/documents.py``.
+Without pages: all of them. Of the README its table of problems, too. What is compared, and how, is said
+in ``tests/support/documents.py``.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ import tempfile
 import warnings
 from pathlib import Path
 
-from tests.support.documents import outputs, pages, rewritten
+from tests.support.documents import ROOT, outputs, pages, rewritten
+from tests.support.registry_table import table, with_table
 
 
 def main() -> int:
@@ -33,6 +35,13 @@ def main() -> int:
             print(f"  line {shown.block.start}")
         if options.update and differing:
             page.write_text(rewritten(page.read_text(encoding="utf-8"), found), encoding="utf-8")
+        if page.resolve() == ROOT / "README.md":
+            text = page.read_text(encoding="utf-8")
+            current = with_table(text, table())
+            wrong += current != text
+            print(f"{page}: the table of problems {'differs' if current != text else 'is true'}")
+            if options.update:
+                page.write_text(current, encoding="utf-8")
     return 1 if wrong and not options.update else 0
 
 

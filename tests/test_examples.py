@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import resource
 import subprocess
 import sys
@@ -10,19 +11,47 @@ from pathlib import Path
 
 import pytest
 
+from mechdesign.problems import families, problem_classes
+
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+"""Threads of linear algebra that wait for a busy processor count as if they worked."""
+
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
 
 
 def test_there_are_examples():
     assert len(EXAMPLES) >= 2
-    assert all(path.name[:2].isdigit() for path in EXAMPLES)
+    numbers = [path.name[:2] for path in EXAMPLES]
+    assert all(number.isdigit() for number in numbers)
+    assert len(set(numbers)) == len(numbers)
+
+
+def test_the_list_of_examples_has_each_with_its_first_line():
+    listed = (EXAMPLES[0].parent / "README.md").read_text(encoding="utf-8").splitlines()
+    lines = [line for line in listed if line.startswith("| [")]
+    first = {path.name: ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) for path in EXAMPLES}
+    assert lines == [f"| [{name}]({name}) | {(text or '').splitlines()[0]} |" for name, text in first.items()]
+
+
+@pytest.mark.parametrize("family", [family.__name__.rpartition(".")[2] for family in families()])
+def test_every_family_has_an_example(family):
+    """A problem, a mechanism or a model of the family is used in one of them."""
+    names = [kind.__name__ for kind in problem_classes().values() if kind.__module__.split(".")[2] == family]
+    wanted = [*(f"md.{name}(" for name in names), f"mechdesign.mechanisms.{family} ", f'"{family}/']
+    texts = [path.read_text(encoding="utf-8") for path in EXAMPLES]
+    assert any(word in text for word in wanted for text in texts), f"no example of {family}"
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_an_example_runs_in_five_seconds(path, tmp_path):
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(
-        [sys.executable, "-W", "error", str(path)], cwd=tmp_path, capture_output=True, text=True, check=False
+        [sys.executable, "-W", "error", str(path)],
+        cwd=tmp_path,
+        env={**os.environ, **ONE_THREAD},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert done.returncode == 0, done.stderr

@@ -1,0 +1,44 @@
+"""The README's table of problems, methods and certificates is what is registered and what certifies."""
+
+from __future__ import annotations
+
+import pytest
+
+import mechdesign as md
+from mechdesign.problems import problem_classes
+from tests.support.documents import ROOT
+from tests.support.registry_table import row, shown_in, table, with_table
+
+
+@pytest.fixture(scope="module")
+def current() -> str:
+    return table()
+
+
+def test_the_readme_has_the_table_of_what_is_registered(current):
+    """To correct it: ``python -m tests.documented_outputs --update README.md``."""
+    assert shown_in((ROOT / "README.md").read_text(encoding="utf-8")) == current
+
+
+def test_every_problem_has_a_line_with_all_its_methods_and_a_certificate(current):
+    lines = current.splitlines()[2:]
+    cells = {line.split("]")[0].removeprefix("| ["): line.strip("| ").split(" | ") for line in lines}
+    assert set(cells) == set(problem_classes())
+    for name, (_, proven, others, certified) in cells.items():
+        methods = {method.name for method in md.methods_of(problem_classes()[name])}
+        assert {word for cell in (proven, others) for word in cell.split(", ") if word.strip()} == methods
+        assert certified
+    assert "published" in cells["mean-interval"][2]
+    assert "**truthfulness**" in cells["auction-slot"][3]
+    assert "**optimality**" not in cells["mean-channel"][3]
+
+
+def test_a_page_with_an_old_table_is_corrected():
+    page = "Text.\n<!-- registry -->\nold\n<!-- end of registry -->\nMore.\n"
+    new = row("mean-interval", {"some_promise": True, "another": False}) + "\n"
+    assert "| **some promise**, another |" in new
+    assert shown_in(page) == "old\n"
+    corrected = with_table(page, new)
+    assert shown_in(corrected) == new
+    assert corrected.startswith("Text.\n")
+    assert corrected.endswith("More.\n")

@@ -1,0 +1,70 @@
+"""The README's table of problems, methods and certificates, made from what is registered.
+
+``python -m tests.documented_outputs --update README.md`` writes it between two comments of the README.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import mechdesign as md
+from mechdesign.catalog.load import load_model, models, models_folder
+from mechdesign.core.problem import Problem
+from mechdesign.problems import problem_classes
+
+MARKED = re.compile(r"(?<=<!-- registry -->\n).*?(?=<!-- end of registry -->)", re.DOTALL)
+PROVEN = ("analytic", "numeric")
+MOST_MODELS = 3
+"""So many models of a problem, the shortest files, are solved to see which certificates there are."""
+
+
+def examples() -> dict[str, list[Problem]]:
+    """Return for each problem those of its models that are shortest to write down."""
+    found: dict[str, list[Problem]] = {name: [] for name in problem_classes()}
+    for slug in sorted(models(), key=lambda slug: (models_folder() / f"{slug}.toml").stat().st_size):
+        problem = load_model(slug).problem
+        if len(found[problem.name]) < MOST_MODELS:
+            found[problem.name].append(problem)
+    return found
+
+
+def certificates(problems: list[Problem]) -> dict[str, bool]:
+    """Return the certificates of the best certified of these problems, and which of them are exact."""
+    shown: dict[str, bool] = {}
+    for problem in problems:
+        found = md.solve(problem).certificates
+        if all(certificate.holds for certificate in found) and len(found) > len(shown):
+            shown = {certificate.property: certificate.exact for certificate in found}
+    return shown
+
+
+def row(name: str, shown: Mapping[str, bool]) -> str:
+    """Return the line of a problem."""
+    problem = problem_classes()[name]
+    page = f"docs/families/{problem.__module__.split('.')[2]}.md"
+    methods = md.methods_of(problem)
+    proven = [method.name for method in methods if method.kind in PROVEN]
+    others = [method.name for method in methods if method.kind not in PROVEN]
+    names = [(f"**{key}**" if exact else key).replace("_", " ") for key, exact in shown.items()]
+    cells = [f"[{name}]({page})", ", ".join(proven), ", ".join(others), ", ".join(names)]
+    return "| " + " | ".join(cells) + " |"
+
+
+def table() -> str:
+    """Return the table in Markdown: a line for each problem, in the order of families."""
+    shown = {name: certificates(problems) for name, problems in examples().items()}
+    order = sorted(shown, key=lambda name: (problem_classes()[name].__module__.split(".")[2], name))
+    head = ["| problem | analytic and numeric methods | for comparison | certificates |", "|---|---|---|---|"]
+    return "\n".join([*head, *(row(name, shown[name]) for name in order)]) + "\n"
+
+
+def shown_in(text: str) -> str:
+    """Return the table that a page has between its two comments."""
+    (found,) = MARKED.findall(text)
+    return str(found)
+
+
+def with_table(text: str, new: str) -> str:
+    """Return the page with this table between its two comments."""
+    return MARKED.sub(lambda _: new, text)
