@@ -29,25 +29,28 @@ START, LEVELS = 4, 12
 FULL = 2.0**-30
 """The last interval of a radius is this part of it: it stands for the largest radius alone."""
 
-USED = 1e-6
+USED = 2e-4
 """Columns above this are used by a solution."""
 
 BROKEN = 0.02
 """Rows are added where they are broken by so much."""
 
-IDLE = 6
+IDLE = 2
 """Rows are dropped when they were not tight for so many rounds."""
 
 LOOSE = 2.0**-28
 """Rows may be off by this part, for their entries are computed in doubles."""
 
-MOST = 100
+MOST = 1500
 """So many rows are added at a time, those that are broken most."""
 
 SMALL, MARGIN = 1e-5, 0.02
 """Intervals are split that are worth so much of the value, not nearer to an end than this part of them."""
 
-INNER = 6
+SIMPLEX = 600
+"""With more columns than these the program is solved from its inside."""
+
+INNER = 2
 """How often rows are added between two refinements."""
 
 
@@ -113,7 +116,7 @@ class CuttingPlanes:
         """Add rows until the solution breaks few, or the time is over; False where nothing was solved."""
         solved, self.added = False, 0
         for _ in range(INNER):
-            if not self.program.solve(until - time.monotonic()):
+            if not self.program.solve(until - time.monotonic(), interior=len(self.users) > SIMPLEX):
                 return solved
             solved = True
             self._prove()
@@ -123,26 +126,28 @@ class CuttingPlanes:
             found.sort(key=lambda pair: -pair[0])
             del found[MOST:]
             self.added += len(found)
-            for _, row in found:
-                self._add(row)
+            self._add([row for _, row in found])
             if not found:
                 break
         if solved:
             self._drop()
         return solved
 
-    def _add(self, row: Row) -> None:
-        entries = self.crowd.entries(row, self.users, self.low, self.paid)
-        columns = np.flatnonzero((entries > LOOSE) & self.open)
-        self.program.row(columns, entries[columns])
-        self.rows.append(row)
-        self.age.append(0)
+    def _add(self, rows: list[Row]) -> None:
+        taken = []
+        for row in rows:
+            entries = self.crowd.entries(row, self.users, self.low, self.paid)
+            columns = np.flatnonzero((entries > LOOSE) & self.open)
+            taken.append((columns, entries[columns]))
+        self.program.rows(taken)
+        self.rows += rows
+        self.age += [0] * len(rows)
 
     def _drop(self) -> None:
         sums = self.program.sums[len(self.served) :]
         known = len(sums)
         self.age = [
-            age + 1 if place < known and sums[place] < 1.0 - 1e-7 else 0 for place, age in enumerate(self.age)
+            age + 1 if place < known and sums[place] < 1.0 - 1e-4 else 0 for place, age in enumerate(self.age)
         ]
         gone = [place for place, age in enumerate(self.age) if age >= IDLE]
         if gone:
