@@ -32,7 +32,7 @@ FULL = 2.0**-30
 USED = 2e-4
 """Columns above this are used by a solution."""
 
-BROKEN = 0.02
+BROKEN = 0.01
 """Rows are added where they are broken by so much."""
 
 IDLE = 2
@@ -44,8 +44,12 @@ LOOSE = 2.0**-28
 MOST = 1500
 """So many rows are added at a time, those that are broken most."""
 
-SMALL, MARGIN = 1e-5, 0.02
-"""Intervals are split that are worth so much of the value, not nearer to an end than this part of them."""
+SMALL, SMALLEST, MARGIN = 1e-4, 1e-7, 0.02
+"""Intervals are split that are worth so much of the value, at first and at last, not nearer to an end than
+this part of them."""
+
+FEW = 20
+"""Where fewer intervals are split, those that are worth less are next."""
 
 SIMPLEX = 600
 """With more columns than these the program is solved from its inside."""
@@ -84,6 +88,7 @@ class CuttingPlanes:
         self.rows: list[Row] = []
         self.added = 0
         """Rows added in the last round."""
+        self.small = SMALL
         self.age: list[int] = []
         caps = np.maximum(self.crowd.caps[:-1], 0.0)
         self.bound = math.fsum(channel.revenue(caps).tolist()) * (1.0 + LOOSE)
@@ -275,7 +280,9 @@ class CuttingPlanes:
         low = np.where(self.low > 0, self.low, NARROW * caps[self.users])
         worth = values[used] * (self.paid - self.crowd.paid(self.users, low))[used]
         ranked = np.argsort(-worth, kind="stable")
-        ranked = ranked[worth[ranked] >= SMALL * abs(best.value)]
+        while (worth >= self.small * abs(best.value)).sum() < FEW and self.small > SMALLEST:
+            self.small /= 4.0
+        ranked = ranked[worth[ranked] >= self.small * abs(best.value)]
         others = used[np.argsort(-values[used], kind="stable")]
         users = self.users[others]
         wide = self.high[others] - self.low[others] > NARROW * caps[users]
