@@ -41,12 +41,18 @@ class Greedy:
         self.radius = channel.radius.tolist()
 
     @cached_property
+    def close(self) -> NDArray[np.bool_]:
+        """Which users can be in each other's way."""
+        radius = self.channel.radius
+        found: NDArray[np.bool_] = self.channel.margins < radius[:, None] + radius
+        return found
+
+    @cached_property
     def near(self) -> list[list[tuple[int, float]]]:
         """The users in whose way each one can be, with the margins."""
-        margins, radius = self.channel.margins, self.channel.radius
-        close = margins < radius[:, None] + radius
+        margins = self.channel.margins
         return [
-            [(other, float(margins[user, other])) for other in np.flatnonzero(close[user]).tolist()]
+            [(other, float(margins[user, other])) for other in np.flatnonzero(self.close[user]).tolist()]
             for user in range(self.channel.size)
         ]
 
@@ -69,8 +75,8 @@ class Greedy:
         """Return lists to start from: by revenue, and by revenue against that of those in the way."""
         caps = np.clip(np.minimum(self.channel.radius, self.channel.reach - level), 0.0, None)
         pay = self.channel.revenue(caps)
-        rivals = np.array([sum(pay[other] for other, _ in row) for row in self.near])
-        crowd = np.array([len(row) for row in self.near])
+        rivals = np.where(self.close, pay, 0.0).sum(axis=1)
+        crowd = self.close.sum(axis=1)
         keys = (pay, pay / (1.0 + crowd), pay - rivals)
         return [np.argsort(-key, kind="stable").tolist() for key in keys]
 
