@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
 
@@ -33,10 +34,13 @@ class Bounded:
     rows: int
 
 
-def quick(channel: Channel) -> Allocation:
-    """Return an allocation from lists and annealing; no clock decides, so it is always the same."""
+def quick(channel: Channel, until: float = math.inf) -> Allocation:
+    """Return an allocation from lists and annealing.
+
+    Without ``until`` no clock decides, so it is always the same.
+    """
     greedy = Greedy(channel)
-    return settled(greedy, annealed(channel, greedy.best(moves=MOVES)))
+    return settled(greedy, annealed(channel, greedy.best(moves=MOVES, until=until), until=until))
 
 
 def searched(greedy: Greedy, best: Allocation, steps: int, until: float) -> Allocation:
@@ -66,7 +70,7 @@ def bounded(channel: Channel, gap: float, seconds: float) -> Bounded:
     """
     started = time.monotonic()
     until = started + seconds
-    greedy, best = Greedy(channel), quick(channel)
+    greedy, best = Greedy(channel), quick(channel, until)
     best = searched(greedy, best, LONGER, started + SHARE * seconds)
     planes = CuttingPlanes(channel, best, gap)
     rounds, hard = 0, False
