@@ -127,7 +127,7 @@ class CuttingPlanes:
             self._prove()
             if self.bound <= self.cutoff or time.monotonic() > until:
                 break
-            found = self._broken_cliques() + self._broken_ramps(until)
+            found = self._broken_cliques(until) + self._broken_ramps(until)
             found.sort(key=lambda pair: -pair[0])
             del found[MOST:]
             self.added += len(found)
@@ -170,10 +170,12 @@ class CuttingPlanes:
         np.fill_diagonal(apart, False)
         return used, self.program.values[used], apart
 
-    def _broken_cliques(self) -> list[tuple[float, Row]]:
+    def _broken_cliques(self, until: float) -> list[tuple[float, Row]]:
         used, values, apart = self._used()
         found, seen = [], set()
         for first in range(len(used)):
+            if time.monotonic() > until:
+                break
             members = [first]
             rest = np.flatnonzero(apart[first])
             while len(rest):
