@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Places = NDArray[np.int64]
 
+COARSE = 1e-4
+"""The interior point method stops at this relative gap of its own."""
+
 
 class GrowingProgram:
     """Maximise ``gains . x`` over x >= 0 with rows that sum to at most 1, or to exactly 1.
@@ -40,7 +43,8 @@ class GrowingProgram:
         self._solver.silent()
         self._solver.setOptionValue("threads", 1)
         self._solver.setOptionValue("random_seed", 0)
-        self._solver.changeObjectiveSense(self._module.ObjSense.kMaximize)
+        self._solver.setOptionValue("run_crossover", "off")
+        self._solver.setOptionValue("ipm_optimality_tolerance", COARSE)
         self.values: Array = np.zeros(0)
         self.multipliers: Array = np.zeros(0)
         self.sums: Array = np.zeros(0)
@@ -50,16 +54,26 @@ class GrowingProgram:
         count = len(gains)
         first = self._solver.getNumCol()
         self._solver.addVars(count, np.zeros(count), np.full(count, np.inf))
-        self._solver.changeColsCost(count, np.arange(first, first + count, dtype=np.int32), gains)
+        self._solver.changeColsCost(count, np.arange(first, first + count, dtype=np.int32), -gains)
 
     def column(self, gain: float, rows: Places, entries: Array) -> None:
         """Add a variable with its entries in the rows that exist."""
-        self._solver.addCol(gain, 0.0, np.inf, len(rows), rows.astype(np.int32), entries)
+        self._solver.addCol(-gain, 0.0, np.inf, len(rows), rows.astype(np.int32), entries)
 
     def row(self, columns: Places, entries: Array, exactly: bool = False) -> None:
         """Add a row whose sum is at most 1, or exactly 1."""
         low = 1.0 if exactly else -np.inf
         self._solver.addRow(low, 1.0, len(columns), columns.astype(np.int32), entries)
+
+    def rows(self, given: list[tuple[Places, Array]]) -> None:
+        """Add rows whose sums are at most 1, each with its columns and their entries."""
+        if given:
+            counts = [len(columns) for columns, _ in given]
+            starts = np.concatenate([[0], np.cumsum(counts)[:-1]]).astype(np.int32)
+            columns = np.concatenate([places for places, _ in given]).astype(np.int32)
+            entries = np.concatenate([values for _, values in given])
+            low, high = np.full(len(given), -np.inf), np.ones(len(given))
+            self._solver.addRows(len(given), low, high, len(columns), starts, columns, entries)
 
     def entry(self, row: int, column: int, value: float) -> None:
         """Change one entry."""
@@ -74,9 +88,19 @@ class GrowingProgram:
         """Remove rows; those behind move up."""
         self._solver.deleteRows(len(rows), rows.astype(np.int32))
 
-    def solve(self, seconds: float) -> bool:
-        """Solve within a time; False, with what was found before kept, where that was too short."""
-        optimal, over = (getattr(self._module.HighsModelStatus, name) for name in ("kOptimal", "kTimeLimit"))
+    def solve(self, seconds: float, interior: bool = False) -> bool:
+        """Solve within a time; False, with what was found before kept, where that was too short.
+
+        Parameters
+        ----------
+        seconds : float
+        interior : bool
+            Take the interior point method. It begins anew and ends inside the optimal face, so values are
+            spread over many variables, but it is many times faster where thousands of rows are tight.
+        """
+        states = self._module.HighsModelStatus
+        done = (states.kOptimal, states.kUnknown) if interior else (states.kOptimal,)
+        self._solver.setOptionValue("solver", "ipm" if interior else "simplex")
         started = time.monotonic()
         for again in (False, True):
             if again:
@@ -86,12 +110,12 @@ class GrowingProgram:
             self._solver.setOptionValue("time_limit", float(self._solver.getRunTime()) + left)
             self._solver.run()
             status = self._solver.getModelStatus()
-            if status in (optimal, over):
+            if status in (*done, states.kTimeLimit):
                 break
-        if status != optimal:
-            return False
         found = self._solver.getSolution()
+        if status not in done or not found.dual_valid:
+            return False
         self.values = np.array(found.col_value)
-        self.multipliers = np.array(found.row_dual)
+        self.multipliers = -np.array(found.row_dual)
         self.sums = np.array(found.row_value)
         return True

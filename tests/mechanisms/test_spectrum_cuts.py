@@ -8,7 +8,7 @@ import pytest
 import mechdesign as md
 from mechdesign.mechanisms.spectrum.annealing import annealed
 from mechdesign.mechanisms.spectrum.crowding import Crowd
-from mechdesign.mechanisms.spectrum.cutting import CuttingPlanes
+from mechdesign.mechanisms.spectrum.cutting import SIMPLEX, CuttingPlanes
 from mechdesign.mechanisms.spectrum.greedy import Allocation, Greedy
 from mechdesign.mechanisms.spectrum.many import bounded
 from mechdesign.problems.spectrum.channel.scatter import scattered_owner, scattered_users
@@ -101,13 +101,39 @@ def test_brute_force_finds_nothing_above_the_bound(seed, occupied):
     problem = random_channel(seed, 2 + seed % 4, occupied, side=7.0 + seed % 5)
     if occupied and problem.channel.most <= 0:
         return
-    found = md.solve(problem, "cuts", gap=0.02, seconds=2.0)
+    found = md.solve(problem, "cuts", gap=0.02, seconds=0.4 if occupied else 5.0)
     assert not found.broken
     assert all(value == 0.0 for value in found.residuals.values())
     best = brute_force(problem, 60)
     assert best <= found.bound
     if not occupied:
         assert found.bound - found.value <= 0.021 * found.value
+
+
+@pytest.mark.parametrize("seed", range(5000, 5016))
+def test_values_and_bounds_enclose_the_exact_optimum(seed):
+    problem = random_channel(seed, 5 + seed % 3, occupied=seed % 2 == 0, side=6.0 + seed % 9)
+    exact = md.solve(problem, "enumeration")
+    if not exact.found:
+        return
+    found, listed = md.solve(problem, "cuts", seconds=0.4), md.solve(problem, "greedy")
+    assert not found.broken
+    assert max(found.value, listed.value) <= exact.bound
+    assert exact.value <= found.bound
+
+
+def test_a_crowded_map_solved_from_its_inside():
+    users = scattered_users(34.0, 60, 1, radius=5.0, privacy=0.5, seed=1)  # as dense as 200 in 62 by 62
+    channel = md.SpectrumChannel(0.1, 2.0, users).channel
+    best = annealed(channel, Greedy(channel).best(), 8000)
+    planes, bounds = CuttingPlanes(channel, best, 0.005), []
+    while len(planes.users) <= SIMPLEX + 200:
+        planes.tighten(time.monotonic() + 100.0)
+        planes.refine(best, best)
+        bounds.append(planes.bound)
+    assert bounds == sorted(bounds, reverse=True)
+    assert best.value <= planes.proven
+    assert bounds[-1] <= 1.1 * best.value
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -164,6 +190,18 @@ def test_annealing_keeps_every_limit_and_is_repeatable():
         assert found.value >= start.value - 1e-9 * abs(start.value)
         residuals = problem.residuals({"radii": found.radii, "privacy": found.level})
         assert max(residuals.values()) <= 1e-12 * max(1.0, float(channel.radius.max()))
+
+
+def test_annealing_that_the_clock_ends_has_cooled():
+    users = scattered_users(34.0, 60, 1, radius=5.0, privacy=0.5, seed=1)
+    channel = md.SpectrumChannel(0.1, 2.0, users).channel
+    start = Greedy(channel).best(moves=0)
+    for steps in (10**6, 100):
+        began = time.monotonic()
+        found = annealed(channel, start, steps, until=began + 0.5)
+        assert found.value >= start.value
+        assert found.value == channel.utility(found.radii, 0.0)
+    assert annealed(channel, start, 10**6, until=0.0).value == start.value  # no time at all
 
 
 def test_nonsense_options_are_refused():

@@ -16,6 +16,9 @@ STEPS = 4000
 WARMTH = 0.15
 """The first temperature, as a part of the largest revenue of one user."""
 
+COLD = 1e-12
+"""The least temperature, as a part of the first."""
+
 
 def annealed(
     channel: Channel, start: Allocation, steps: int = STEPS, seed: int = 0, until: float = math.inf
@@ -23,7 +26,8 @@ def annealed(
     """Return the best allocation met by simulated annealing from a start, with the start's L.
 
     A move serves one user up to its cap, or up to what one of its neighbours leaves, shrinks all others as
-    far as they are in the way, and gives the room that came free to whoever gains most by it.
+    far as they are in the way, and gives the room that came free to whoever gains most by it. It cools with
+    its steps, or with the time until ``until`` where that is shorter.
 
     Examples
     --------
@@ -44,10 +48,14 @@ def annealed(
     best = radii.copy()
     warmth = WARMTH * float(channel.revenue(caps).max(initial=0.0))
     picks = rng.integers(max(1, len(live)), size=steps if len(live) else 0)
+    started, spent = time.monotonic(), 0.0
     coins, chances = rng.random(steps), rng.random(steps)
     for step, pick in enumerate(picks):
-        if step % 64 == 0 and time.monotonic() > until:
-            break
+        if step % 64 == 0 and math.isfinite(until):
+            spent = (time.monotonic() - started) / max(until - started, 1e-9)
+            if spent > 1.0:
+                break
+        cooled = max(step / steps, spent)
         user = int(live[pick])
         wanted = caps[user]
         if radii[user] >= wanted:
@@ -60,7 +68,7 @@ def annealed(
                 wanted = room if 0.0 < room < wanted else wanted
         tried = _moved(channel, caps, radii, user, wanted)
         found = float(channel.revenue(tried).sum())
-        temperature = warmth * (1.0 - step / steps) ** 2
+        temperature = max(warmth * (1.0 - cooled) ** 2, COLD * warmth)
         if found > value or chances[step] < math.exp((found - value) / temperature):
             radii, value = tried, found
             if value > best_value:

@@ -29,25 +29,32 @@ START, LEVELS = 4, 12
 FULL = 2.0**-30
 """The last interval of a radius is this part of it: it stands for the largest radius alone."""
 
-USED = 1e-6
+USED = 2e-4
 """Columns above this are used by a solution."""
 
-BROKEN = 0.02
+BROKEN = 0.01
 """Rows are added where they are broken by so much."""
 
-IDLE = 6
+IDLE = 2
 """Rows are dropped when they were not tight for so many rounds."""
 
 LOOSE = 2.0**-28
 """Rows may be off by this part, for their entries are computed in doubles."""
 
-MOST = 100
+MOST = 1500
 """So many rows are added at a time, those that are broken most."""
 
-SMALL, MARGIN = 1e-5, 0.02
-"""Intervals are split that are worth so much of the value, not nearer to an end than this part of them."""
+SMALL, SMALLEST, MARGIN = 1e-4, 1e-7, 0.02
+"""Intervals are split that are worth so much of the value, at first and at last, not nearer to an end than
+this part of them."""
 
-INNER = 6
+FEW = 20
+"""Where fewer intervals are split, those that are worth less are next."""
+
+SIMPLEX = 600
+"""With more columns than these the program is solved from its inside."""
+
+INNER = 2
 """How often rows are added between two refinements."""
 
 
@@ -81,6 +88,7 @@ class CuttingPlanes:
         self.rows: list[Row] = []
         self.added = 0
         """Rows added in the last round."""
+        self.small = SMALL
         self.age: list[int] = []
         caps = np.maximum(self.crowd.caps[:-1], 0.0)
         self.bound = math.fsum(channel.revenue(caps).tolist()) * (1.0 + LOOSE)
@@ -113,36 +121,38 @@ class CuttingPlanes:
         """Add rows until the solution breaks few, or the time is over; False where nothing was solved."""
         solved, self.added = False, 0
         for _ in range(INNER):
-            if not self.program.solve(until - time.monotonic()):
+            if not self.program.solve(until - time.monotonic(), interior=len(self.users) > SIMPLEX):
                 return solved
             solved = True
             self._prove()
             if self.bound <= self.cutoff or time.monotonic() > until:
                 break
-            found = self._broken_cliques() + self._broken_ramps(until)
+            found = self._broken_cliques(until) + self._broken_ramps(until)
             found.sort(key=lambda pair: -pair[0])
             del found[MOST:]
             self.added += len(found)
-            for _, row in found:
-                self._add(row)
+            self._add([row for _, row in found])
             if not found:
                 break
         if solved:
             self._drop()
         return solved
 
-    def _add(self, row: Row) -> None:
-        entries = self.crowd.entries(row, self.users, self.low, self.paid)
-        columns = np.flatnonzero((entries > LOOSE) & self.open)
-        self.program.row(columns, entries[columns])
-        self.rows.append(row)
-        self.age.append(0)
+    def _add(self, rows: list[Row]) -> None:
+        taken = []
+        for row in rows:
+            entries = self.crowd.entries(row, self.users, self.low, self.paid)
+            columns = np.flatnonzero((entries > LOOSE) & self.open)
+            taken.append((columns, entries[columns]))
+        self.program.rows(taken)
+        self.rows += rows
+        self.age += [0] * len(rows)
 
     def _drop(self) -> None:
         sums = self.program.sums[len(self.served) :]
         known = len(sums)
         self.age = [
-            age + 1 if place < known and sums[place] < 1.0 - 1e-7 else 0 for place, age in enumerate(self.age)
+            age + 1 if place < known and sums[place] < 1.0 - 1e-4 else 0 for place, age in enumerate(self.age)
         ]
         gone = [place for place, age in enumerate(self.age) if age >= IDLE]
         if gone:
@@ -160,10 +170,12 @@ class CuttingPlanes:
         np.fill_diagonal(apart, False)
         return used, self.program.values[used], apart
 
-    def _broken_cliques(self) -> list[tuple[float, Row]]:
+    def _broken_cliques(self, until: float) -> list[tuple[float, Row]]:
         used, values, apart = self._used()
         found, seen = [], set()
         for first in range(len(used)):
+            if time.monotonic() > until:
+                break
             members = [first]
             rest = np.flatnonzero(apart[first])
             while len(rest):
@@ -270,7 +282,9 @@ class CuttingPlanes:
         low = np.where(self.low > 0, self.low, NARROW * caps[self.users])
         worth = values[used] * (self.paid - self.crowd.paid(self.users, low))[used]
         ranked = np.argsort(-worth, kind="stable")
-        ranked = ranked[worth[ranked] >= SMALL * abs(best.value)]
+        while (worth >= self.small * abs(best.value)).sum() < FEW and self.small > SMALLEST:
+            self.small /= 4.0
+        ranked = ranked[worth[ranked] >= self.small * abs(best.value)]
         others = used[np.argsort(-values[used], kind="stable")]
         users = self.users[others]
         wide = self.high[others] - self.low[others] > NARROW * caps[users]

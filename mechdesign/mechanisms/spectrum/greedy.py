@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -41,12 +43,18 @@ class Greedy:
         self.radius = channel.radius.tolist()
 
     @cached_property
+    def close(self) -> NDArray[np.bool_]:
+        """Which users can be in each other's way."""
+        radius = self.channel.radius
+        found: NDArray[np.bool_] = self.channel.margins < radius[:, None] + radius
+        return found
+
+    @cached_property
     def near(self) -> list[list[tuple[int, float]]]:
         """The users in whose way each one can be, with the margins."""
-        margins, radius = self.channel.margins, self.channel.radius
-        close = margins < radius[:, None] + radius
+        margins = self.channel.margins
         return [
-            [(other, float(margins[user, other])) for other in np.flatnonzero(close[user]).tolist()]
+            [(other, float(margins[user, other])) for other in np.flatnonzero(self.close[user]).tolist()]
             for user in range(self.channel.size)
         ]
 
@@ -69,17 +77,19 @@ class Greedy:
         """Return lists to start from: by revenue, and by revenue against that of those in the way."""
         caps = np.clip(np.minimum(self.channel.radius, self.channel.reach - level), 0.0, None)
         pay = self.channel.revenue(caps)
-        rivals = np.array([sum(pay[other] for other, _ in row) for row in self.near])
-        crowd = np.array([len(row) for row in self.near])
+        rivals = np.where(self.close, pay, 0.0).sum(axis=1)
+        crowd = self.close.sum(axis=1)
         keys = (pay, pay / (1.0 + crowd), pay - rivals)
         return [np.argsort(-key, kind="stable").tolist() for key in keys]
 
-    def improved(self, order: Sequence[int], level: float, moves: int = MOVES) -> tuple[list[int], Array]:
-        """Return a list that no move of one user to the front improves, or the best within so many moves."""
+    def improved(
+        self, order: Sequence[int], level: float, moves: int = MOVES, until: float = math.inf
+    ) -> tuple[list[int], Array]:
+        """Return a list that no move of one user to the front improves, or the best within moves and time."""
         best_order, best = list(order), self.filled(order, level)
         value = float(self.channel.revenue(best).sum())
         waiting = [user for user in best_order if best[user] < self.radius[user]]
-        while waiting and moves > 0:
+        while waiting and moves > 0 and time.monotonic() < until:
             moves -= 1
             user = waiting.pop(0)
             changed = [user, *(other for other in best_order if other != user)]
@@ -90,25 +100,32 @@ class Greedy:
                 waiting = [other for other in best_order if best[other] < self.radius[other]]
         return best_order, best
 
-    def best(self, levels: int = LEVELS, moves: int = MOVES) -> Allocation:
-        """Return the best allocation found over a grid of L, then around its best point."""
+    def best(self, levels: int = LEVELS, moves: int = MOVES, until: float = math.inf) -> Allocation:
+        """Return the best allocation found over a grid of L, then around its best point.
+
+        After the time ``until`` no further list is begun; the first is filled in any case.
+        """
         if self.channel.owner is None:
-            return max(
-                (self._at(order, 0.0, moves) for order in self.orders(0.0)), key=lambda found: found.value
-            )
+            return self._first([0.0], moves, until)
         most = self.channel.most
         ends = np.concatenate([self.channel.reach, self.channel.reach - self.channel.radius])
         grid = np.unique(np.concatenate([np.arange(1, levels + 1) * (most / levels), ends]))
         grid = grid[(grid > 0.0) & (grid <= most)]
         if len(grid) > 3 * levels:
             grid = grid[:: len(grid) // (2 * levels)]
-        found = max(
-            (self._at(order, level, 0) for level in grid.tolist() for order in self.orders(level)),
-            key=lambda item: item.value,
-        )
+        found = self._first(grid.tolist(), 0, until)
         best_order = np.argsort(-self.channel.revenue(found.radii), kind="stable").tolist()
-        order, _ = self.improved(best_order, found.level, moves)
+        order, _ = self.improved(best_order, found.level, moves, until)
         return self.settled(order, found, most / levels)
+
+    def _first(self, grid: Sequence[float], moves: int, until: float) -> Allocation:
+        """Return the best allocation of the lists to start from, over a grid of L."""
+        tries: list[Allocation] = []
+        for level in grid:
+            for order in self.orders(level):
+                if not tries or time.monotonic() < until:
+                    tries.append(self._at(order, level, moves, until))
+        return max(tries, key=lambda found: found.value)
 
     def settled(self, order: Sequence[int], found: Allocation, step: float) -> Allocation:
         """Return the better of an allocation and those of a list at L near by, with ever smaller steps."""
@@ -123,6 +140,6 @@ class Greedy:
                 step /= 2.0
         return found
 
-    def _at(self, order: Sequence[int], level: float, moves: int) -> Allocation:
-        radii = self.improved(order, level, moves)[1] if moves else self.filled(order, level)
-        return Allocation(radii, level, self.channel.utility(radii, level))
+    def _at(self, order: Sequence[int], level: float, moves: int, until: float = math.inf) -> Allocation:
+        listed = self.filled(order, level) if not moves else self.improved(order, level, moves, until)[1]
+        return Allocation(listed, level, self.channel.utility(listed, level))

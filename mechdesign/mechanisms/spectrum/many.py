@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
 
@@ -15,11 +16,11 @@ from mechdesign.mechanisms.spectrum.greedy import LEVELS, Allocation, Greedy
 MOVES = 60
 """Moves of lists, before the annealing."""
 
-LONGER = 5 * STEPS
-"""Moves of the second annealing, before bounds are computed."""
+LONGER, LONGEST = 5 * STEPS, 50 * STEPS
+"""Moves of the second annealing, before bounds are computed, and of the third, where they are not enough."""
 
 SHARE = 0.2
-"""The part of the time that the second annealing may take."""
+"""The part of the time that each of these two may take; the third begins when half as much is over."""
 
 
 @dataclass(frozen=True)
@@ -33,10 +34,19 @@ class Bounded:
     rows: int
 
 
-def quick(channel: Channel) -> Allocation:
-    """Return an allocation from lists and annealing; no clock decides, so it is always the same."""
+def quick(channel: Channel, until: float = math.inf) -> Allocation:
+    """Return an allocation from lists and annealing.
+
+    Without ``until`` no clock decides, so it is always the same.
+    """
     greedy = Greedy(channel)
-    return settled(greedy, annealed(channel, greedy.best(moves=MOVES)))
+    return settled(greedy, annealed(channel, greedy.best(moves=MOVES, until=until), until=until))
+
+
+def searched(greedy: Greedy, best: Allocation, steps: int, until: float) -> Allocation:
+    """Return the better of an allocation and one from another annealing."""
+    again = annealed(greedy.channel, best, steps, seed=1, until=until)
+    return max(best, settled(greedy, again), key=lambda found: found.value)
 
 
 def settled(greedy: Greedy, found: Allocation) -> Allocation:
@@ -60,11 +70,10 @@ def bounded(channel: Channel, gap: float, seconds: float) -> Bounded:
     """
     started = time.monotonic()
     until = started + seconds
-    greedy, best = Greedy(channel), quick(channel)
-    again = annealed(channel, best, LONGER, seed=1, until=started + SHARE * seconds)
-    best = max(best, settled(greedy, again), key=lambda found: found.value)
+    greedy, best = Greedy(channel), quick(channel, until)
+    best = searched(greedy, best, LONGER, started + SHARE * seconds)
     planes = CuttingPlanes(channel, best, gap)
-    rounds = 0
+    rounds, hard = 0, False
     while time.monotonic() < until and planes.tighten(until):
         rounds += 1
         order, level = planes.suggestion()
@@ -77,6 +86,11 @@ def bounded(channel: Channel, gap: float, seconds: float) -> Bounded:
         if guess.value > best.value:
             best = settled(greedy, guess)
             planes.offer(best)
+        if not hard and planes.bound > planes.cutoff and time.monotonic() > started + SHARE / 2.0 * seconds:
+            hard, found = True, searched(greedy, best, LONGEST, time.monotonic() + SHARE * seconds)
+            if found.value > best.value:
+                best = found
+                planes.offer(best)
         if planes.bound <= planes.cutoff or not (planes.refine(best, guess) or planes.added):
             break
     bound = max(planes.proven, best.value) + 2.0 * channel.rounding

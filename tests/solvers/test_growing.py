@@ -1,0 +1,43 @@
+"""Programs that grow: both methods give multipliers that prove a bound close to the value."""
+
+import numpy as np
+import pytest
+
+from mechdesign.solvers.growing import COARSE, GrowingProgram
+
+
+def cliques(seed, users=40, rows=120):
+    """Return a program of random sets of users, and its gains and matrix; it was solved once and grew."""
+    rng = np.random.default_rng(seed)
+    gains = rng.uniform(0.5, 2.0, size=users)
+    matrix = np.array(rng.random((rows, users)) < 0.15, dtype=float)
+    matrix[:, 0] = 1.0
+    program = GrowingProgram()
+    program.columns(gains)
+    half = [(np.flatnonzero(row), row[row > 0]) for row in matrix]
+    program.rows(half[: rows // 2])
+    program.rows([])
+    assert program.solve(20.0, interior=seed % 2 == 0)
+    program.rows(half[rows // 2 :])
+    return program, gains, matrix
+
+
+@pytest.mark.parametrize("interior", [True, False])
+@pytest.mark.parametrize("seed", range(10))
+def test_multipliers_prove_a_bound_close_to_the_value(seed, interior):
+    program, gains, matrix = cliques(seed)
+    assert program.solve(20.0, interior=interior)
+    prices = np.maximum(program.multipliers, 0.0)
+    excess = np.maximum(gains - prices @ matrix, 0.0)  # no variable is above 1: each is in some row
+    bound, value = prices.sum() + excess.sum(), gains @ program.values
+    assert (matrix @ program.values <= 1.0 + COARSE).all()
+    assert value <= bound * (1.0 + COARSE)
+    assert bound <= value * (1.0 + 10.0 * COARSE * len(gains))
+
+
+def test_a_row_of_everybody_that_comes_late_is_kept():
+    program, _, _ = cliques(1)
+    before = program.values.copy()
+    program.rows([(np.arange(40), np.ones(40))])
+    assert program.solve(20.0, interior=True)
+    assert program.values.sum() <= 1.0 + COARSE * 40 < before.sum()
