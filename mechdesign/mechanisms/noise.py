@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -69,6 +69,12 @@ class Noise:
     client: Client | None = None
     lowest: float = 0.0
     highest: float = np.inf
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A named noise is one object, in other processes too: methods ask whether it is that one."""
+        if NOISES.get(self.name) is self:
+            return noise_of, (self.name,)
+        return Noise, tuple(getattr(self, item.name) for item in fields(self))
 
     def loss(self, epsilon: Array) -> Array:
         """Return V(epsilon) / 8; 1/epsilon^2 for Laplace noise."""

@@ -17,6 +17,7 @@ from mechdesign.catalog import check_models, load_model, models, run_sweep, swee
 from mechdesign.cli import main
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.parallel import Task, run_tasks
+from mechdesign.core.solve import methods_of
 from mechdesign.core.watch import Watch
 
 QUICK = ["response/zhou2019_survey", "contract/three_types", "marginals/covering_pairs"]
@@ -38,7 +39,10 @@ def test_every_model_travels_to_other_processes(slug):
     model = load_model(slug)
     text = pickle.dumps(model)
     assert pickle.dumps(load_model(slug)) == text, "what the cache is asked for would differ every time"
-    assert pickle.loads(text).claims == model.claims
+    again = pickle.loads(text)
+    assert again.claims == model.claims
+    for method in methods_of(type(model.problem)):
+        assert method.why_not(again.problem) == method.why_not(model.problem), method.name
 
 
 def test_a_check_from_the_cache_says_what_the_check_itself_said(cache):
