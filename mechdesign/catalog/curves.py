@@ -34,10 +34,13 @@ class Points:
     model : Model
     rows : sequence of SweepRow
         What was solved already.
+    runs : sequence of Solution
+        What was solved already with the model's own parameters, by several methods.
     """
 
     model: Model
     rows: Sequence[SweepRow]
+    runs: Sequence[Solution] = ()
     solved: dict[str, Solution | None] = field(default_factory=dict)
 
     def fixed(self, table: FigureTable) -> dict[str, Any]:
@@ -64,6 +67,10 @@ class Points:
         row = self.row(parameters)
         if row is not None and method in (None, row.solution.method):
             return row.solution if row.solution.found else None
+        if method is not None and self._is_own(parameters):
+            for run in self.runs:
+                if run.method == method:
+                    return run if run.found else None
         key = repr((sorted(parameters.items(), key=lambda item: item[0]), method))
         if key not in self.solved:
             problem = (
@@ -76,6 +83,10 @@ class Points:
             else:
                 self.solved[key] = solution if solution.found else None
         return self.solved[key]
+
+    def _is_own(self, parameters: Mapping[str, Any]) -> bool:
+        """Whether these are the values that the model itself has."""
+        return all(own_value(self.model.problem, name) == value for name, value in parameters.items())
 
     def number(self, parameters: Mapping[str, Any], method: str | None, name: str) -> float:
         """Return a quantity, or what was measured, at one point; NaN where there is none."""

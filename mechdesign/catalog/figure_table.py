@@ -15,6 +15,9 @@ from mechdesign.core.errors import (
     suggestion,
 )
 
+METHOD = "method"
+"""The name of an axis with a place for each method."""
+
 KINDS = ("lines", "bars", "surface")
 SCALES = ("linear", "log")
 
@@ -27,7 +30,8 @@ class FigureTable:
     ----------
     x : str
         A swept parameter; or a quantity with a number for each type, cell or slot, such as ``types``, or
-        ``number`` for counting them from 0. By default the first swept parameter.
+        ``number`` for counting them from 0; or ``method``, for bars beside each other. By default the first
+        swept parameter.
     y : tuple of str
         Quantities as claims name them, and what the simulation measures. By default ``value``.
     methods : tuple of str
@@ -115,6 +119,8 @@ class FigureTable:
             if value not in sweep[name]:
                 raise ParameterError(f"at: {name}: {value!r} is not among its values in [sweep]; name one")
         x = self.x or next((name for name in sweep if name not in (self.series, *self.at)), "")
+        if x == METHOD and not self.methods:
+            raise ParameterError("methods: is missing; 'method' on the axis needs those to be compared")
         if not x:
             raise ParameterError("x: is missing; name a quantity with a number for each type, cell or slot")
         if x in (self.series, *self.at):

@@ -11,14 +11,18 @@ import numpy as np
 
 from mechdesign.catalog.axis import Axis, axis_of
 from mechdesign.catalog.curves import COUNTED, Points
-from mechdesign.catalog.figure_table import FigureTable
+from mechdesign.catalog.figure_table import METHOD, FigureTable
 from mechdesign.catalog.model import Model
 from mechdesign.catalog.stated import stated_points
 from mechdesign.catalog.sweep import SweepRow, run_sweep
 from mechdesign.core import marks
 from mechdesign.core.errors import MechDesignError, ParameterError
 from mechdesign.core.figure import Figure, Panel
+from mechdesign.core.solution import Solution
 from mechdesign.core.solve import solve
+
+MOST_METHODS = 7
+"""A figure that nobody declared shows so many methods at most."""
 
 FROM_SURFACE = 5
 """Sweeps over two numbers with so many values each are drawn as a surface."""
@@ -30,14 +34,19 @@ SURE = 1.96
 """Standard errors on each side of what was measured: 95 % of normal errors are smaller."""
 
 
-def model_figures(model: Model, rows: Sequence[SweepRow] | None = None) -> list[Figure]:
-    """Return the figures of a model; none of one without a sweep that declares none.
+def model_figures(
+    model: Model, rows: Sequence[SweepRow] | None = None, runs: Sequence[Solution] = ()
+) -> list[Figure]:
+    """Return the figures of a model; none of one that has neither a sweep, nor a figure, nor methods.
 
     Parameters
     ----------
     model : Model
     rows : sequence of SweepRow, optional
         What :func:`run_sweep` gave for this model; it is run otherwise.
+    runs : sequence of Solution, optional
+        Solutions of the model itself by several methods, of its check for instance, which need not be
+        found again.
 
     Raises
     ------
@@ -55,7 +64,7 @@ def model_figures(model: Model, rows: Sequence[SweepRow] | None = None) -> list[
         return []
     if rows is None:
         rows = list(run_sweep(model)) if model.sweep else [SweepRow({}, solve(model.problem), {})]
-    points = Points(model, rows)
+    points = Points(model, rows, runs)
     found = []
     for number, table in enumerate(tables, 1):
         try:
@@ -67,15 +76,17 @@ def model_figures(model: Model, rows: Sequence[SweepRow] | None = None) -> list[
 
 def _default(model: Model) -> tuple[FigureTable, ...]:
     """Return the figure of a sweep that declares none: the longest parameter on the axis, one in curves."""
-    if not model.sweep:
-        return ()
+    methods = model.methods[:MOST_METHODS]
+    if not model.sweep or all(len(values) == 1 for values in model.sweep.values()):
+        return (FigureTable(x=METHOD, methods=methods),) if len(methods) > 1 else ()
     axes = {name: axis_of(name, values) for name, values in model.sweep.items()}
     order = sorted(axes, key=lambda name: (axes[name].is_named, -len(axes[name].numbers)))
     x, series = order[0], (order[1] if len(order) > 1 else "")
     long = series and min(len(axes[name].numbers) for name in (x, series)) >= FROM_SURFACE
     surface = bool(long) and not any(axes[name].is_named for name in (x, series))
     scale = "log" if _spans_decades(axes[x]) else "linear"
-    return (FigureTable(x=x, series=series, kind="surface" if surface else "", x_scale=scale),)
+    kind = "surface" if surface else ""
+    return (FigureTable(x=x, series=series, methods=methods, kind=kind, x_scale=scale),)
 
 
 def _spans_decades(axis: Axis) -> bool:
@@ -87,17 +98,23 @@ def _with_default_y(points: Points, table: FigureTable) -> FigureTable:
     """Return the table with the bound, where it is not the value, and with what was measured."""
     found = [row.solution for row in points.rows if row.solution.found]
     y = ["value"]
-    if any(run.bound is not None and run.gap > 1e-3 * abs(run.value) for run in found) and not table.kind:
-        y.append("bound")
-    y += [name for name in MEASURED if any(name in row.measured for row in points.rows)]
-    values = [run.value for run in found]
+    if not table.methods and not table.kind:
+        if any(run.bound is not None and run.gap > 1e-3 * abs(run.value) for run in found):
+            y.append("bound")
+        y += [name for name in MEASURED if any(name in row.measured for row in points.rows)]
+    several = [
+        points.number(row.parameters, method, "value") for row in points.rows for method in table.methods
+    ]
+    values = [value for value in several or [run.value for run in found] if math.isfinite(value)]
     log = bool(values) and min(values) > 0 and max(values) >= 50 * min(values) and not table.kind
-    return replace(table, y=("value",) if table.kind else tuple(y), y_scale="log" if log else "linear")
+    return replace(table, y=tuple(y), y_scale="log" if log else "linear")
 
 
 def _figure(points: Points, table: FigureTable) -> Figure:
     model = points.model
-    if table.x not in model.sweep:
+    if table.x == METHOD:
+        panel = _over_methods(points, table)
+    elif table.x not in model.sweep:
         panel = _over_entries(points, table)
     elif table.kind == "surface":
         panel = _surface(points, table)
@@ -114,13 +131,16 @@ def _over_sweep(points: Points, table: FigureTable) -> Panel:
     order = list(range(len(values))) if axis.is_named else list(np.argsort(axis.numbers, kind="stable"))
     x = np.asarray(axis.numbers)[order]
     shown: list[marks.Mark] = []
+    taken: dict[tuple[str, str | None, str], int] = {}
     for series, entry in _entries(points, table):
         for method in table.methods or (None,):
             for name in table.y:
                 at = [{**points.fixed(table), **series, table.x: values[place]} for place in order]
                 y = np.array([points.number(point, method, name) for point in at])
                 label = _label(points, table, name, method, entry)
-                style = len({mark.series for mark in shown})
+                # what was measured has the style of the value that it is a measurement of
+                key = (entry, method, "value" if name in MEASURED else name)
+                style = taken.setdefault(key, len(taken))
                 shown += _curve(points, table, axis, x, y, name, label, at, style)
     if not shown:
         raise ParameterError("y: has no number anywhere; look at the table of the sweep")
@@ -238,6 +258,29 @@ def _surface(points: Points, table: FigureTable) -> Panel:
         label=table.labels.get(table.y[0], label),
     )
     return Panel(table.x_label or across.label, table.y_label or up.label, [surface])
+
+
+def _over_methods(points: Points, table: FigureTable) -> Panel:
+    """Return the panel with bars for each method."""
+    shown: list[marks.Mark] = []
+    for series, entry in _entries(points, table):
+        for name in table.y:
+            at = {**points.fixed(table), **series}
+            y = np.array([points.number(at, method, name) for method in table.methods])
+            there = np.isfinite(y)
+            if there.any():
+                label = _label(points, table, name, None, entry) if len(table.y) > 1 or entry else ""
+                shown.append(marks.Bars(x=np.flatnonzero(there), y=y[there], label=label))
+    if not shown:
+        raise ParameterError("methods: none of them applies; name others")
+    names = tuple(table.labels.get(method, method) for method in table.methods)
+    return Panel(
+        table.x_label or "method",
+        table.y_label or _y_label(points, table),
+        shown,
+        x_names=names,
+        y_scale="log" if table.y_scale == "log" else "linear",
+    )
 
 
 def _over_entries(points: Points, table: FigureTable) -> Panel:

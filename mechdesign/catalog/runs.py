@@ -79,12 +79,12 @@ def sweep(
     Examples
     --------
     >>> rows = sweep("response/zhou2019_figure2", jobs=1)
-    >>> rows[0].parameters, rows[0].solution.status
-    ({'epsilon': 0.1}, 'optimal')
+    >>> rows[0].parameters["epsilon"], rows[0].solution.status
+    (0.1, 'optimal')
     """
     loaded = load_model(model) if isinstance(model, str) else model
     points = sweep_points(loaded)
-    if not loaded.sweep:
+    if not (loaded.sweep or loaded.figures or len(loaded.methods) > 1):  # those have a point to draw
         raise ParameterError(f"{loaded.slug}: has no [sweep]; add one, for instance epsilon = [0.5, 1.0]")
     seeds = np.random.SeedSequence(loaded.simulation.seed if loaded.simulation else 0).spawn(len(points))
     tasks = []

@@ -12,7 +12,7 @@ and a text are exact.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -95,12 +95,27 @@ def _lost_trend(claim: Claim, found: Series) -> str:
     if not refutes(claim):
         return f"its witness does not refute it; write {suggested(claim, {FOUND: found})}"
     for point, recorded in zip(claim.witness[POINTS], claim.witness[FOUND], strict=True):
-        if point not in found.points:
+        place = _place(point, found.points)
+        if place is None:
             return f"its witness names {found.over} = {point}, which is not in the sweep"
-        again = found.numbers[found.points.index(point)]
+        again = found.numbers[place]
         if not agrees(recorded, again):
             return f"its witness says {recorded} at {found.over} = {point}; found again {again}"
     return ""
+
+
+def _place(point: Any, points: Sequence[Any]) -> int | None:
+    """Return which point of a sweep is meant: the very one, else one that rounds to it."""
+    same = [number for number, other in enumerate(points) if other == point]
+    near = [number for number, other in enumerate(points) if _is_written_as(point, other)]
+    return next(iter(same + near), None)
+
+
+def _is_written_as(point: Any, other: Any) -> bool:
+    """Whether a point is another one to five digits, as they are suggested; fewer could be any neighbour."""
+    if kind_of(point) != "number" or kind_of(other) != "number":
+        return False
+    return agrees(point, other) and abs(point - other) <= 1e-4 * abs(other)
 
 
 def refutes(claim: Claim) -> bool:

@@ -1,6 +1,6 @@
 """The command line.
 
-On models: ``mechdesign list | show | solve | compare | check | sweep``.
+On models: ``mechdesign list | show | solve | compare | check | sweep | tradeoff``.
 On mechanisms: ``mechdesign choose | build | audit | randomize | estimate | run``.
 
 Exit codes: 0 fine, 1 mismatch, failed certificate or infeasible, 2 bad input (one line, no traceback).

@@ -6,6 +6,7 @@ import argparse
 import sys
 from typing import Any
 
+from mechdesign.cli.figures import FigureOutput, figure_option
 from mechdesign.cli.options import (
     FINE,
     MISMATCH,
@@ -45,6 +46,7 @@ def add_commands(command: AddCommand) -> None:
     audit = command("audit", _audit, "audit a mechanism file exactly")
     audit.add_argument("mechanism", metavar="MECHANISM", help="a file written by build")
     audit.add_argument("--json", action="store_true", help="print JSON")
+    figure_option(audit, "what the mechanism does")
     randomize = command("randomize", _randomize, "randomize columns of people's data")
     randomize.add_argument("mechanism", metavar="MECHANISM", help="a file written by build")
     randomize.add_argument("inputs", nargs=1, metavar="DATA", help="CSV with a header line, or Parquet")
@@ -82,6 +84,7 @@ def add_commands(command: AddCommand) -> None:
     )
     _table_options(estimate)
     estimate.add_argument("--json", action="store_true", help="print JSON")
+    figure_option(estimate, "the estimates with their intervals")
     run = command("run", _run, "run an operation of a mechanism on files; without one, list them")
     run.add_argument("mechanism", metavar="MECHANISM", help="a file written by build")
     run.add_argument("operation", nargs="?", metavar="OPERATION", help="what to do")
@@ -181,6 +184,9 @@ def _audit(options: argparse.Namespace) -> int:
     from mechdesign.mechanisms import load_mechanism
 
     mechanism = load_mechanism(options.mechanism)
+    output = FigureOutput(options, ["audit", mechanism.fingerprint], [options.mechanism])
+    if output.wanted:
+        output.write(mechanism.figures(), options.mechanism)
     certificates = mechanism.certificates()
     audit = mechanism.audit() if hasattr(mechanism, "audit") else None
     details: dict[str, Any] = audit.details() if isinstance(audit, PrivacyAudit) else {}

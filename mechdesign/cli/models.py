@@ -57,6 +57,14 @@ def add_commands(command: AddCommand) -> None:
     run_options(sweep)
     figure_option(sweep, "the sweep, as the model's [[figure]] tables say")
 
+    trade = command("tradeoff", _tradeoff, "the error over epsilon, and the users that a wanted error takes")
+    model_options(trade)
+    add_users(trade)
+    trade.add_argument(
+        "--error", type=float, action="append", help="a wanted standard error; several times for several"
+    )
+    figure_option(trade, "both curves")
+
 
 def _list(options: argparse.Namespace) -> int:
     from mechdesign.catalog import load_model, models
@@ -143,6 +151,24 @@ def _solve(options: argparse.Namespace) -> int:
         if forecast is not None:
             print(f"  {forecast}")
     return FINE if solution.found else MISMATCH
+
+
+def _tradeoff(options: argparse.Namespace) -> int:
+    from mechdesign.core.text import table
+    from mechdesign.report.tradeoff import ERRORS, tradeoff
+
+    model = model_of(options)
+    words = ["tradeoff", str(options.users), str(options.error), *options.set]
+    output = FigureOutput(options, words, [model.slug])
+    found = tradeoff(model.problem, options.users, options.error or ERRORS)
+    if output.wanted:
+        output.write(found.figures(), model.slug)
+    header, lines = found.table()
+    if options.json:
+        print_json([dict(vars(row)) for row in found.rows])
+    else:
+        print(f"{model.slug}: {found.quantity}, largest standard error\n{table(header, lines)}")
+    return FINE
 
 
 def _checks(options: argparse.Namespace, is_all: bool) -> list[Any]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
 
+from mechdesign.cli.figures import FigureOutput, figure_option
 from mechdesign.cli.options import FINE, Parser, missing_option, print_json
 from mechdesign.core.encoding import encode
 from mechdesign.core.errors import MechDesignError, ParameterError
@@ -56,6 +57,7 @@ def parse_operation(
         parser.add_argument("--force", action="store_true", help="replace an existing file")
     else:
         parser.add_argument("--json", action="store_true", help="print JSON")
+        figure_option(parser, "the result")
     if operation.takes:
         missing_option(parser)
         parser.add_argument("--missing-code", action="append", default=[], metavar="TEXT")
@@ -95,15 +97,16 @@ def execute(
     loaded.require_missing(rule)
     missing = MissingRule(rule, tuple(options.missing_code), _takes_missing(loaded))
     _require_different(options.inputs)
+    words = [name, loaded.fingerprint, repr(sorted(settings.options.items()))]
+    picture = _figure_output(options, words, kept)
     sources = [open_table(path, missing) for path in options.inputs]
     try:
         made = operation.run(sources, settings)
-        words = [name, loaded.fingerprint, repr(sorted(settings.options.items()))]
         digest = command_digest(words, options.inputs)
         if operation.gives:
             said = _written(options, made, digest, kept, operation.private)
         else:
-            said = _printed(options, made)
+            said = _printed(options, made, picture)
     except MechDesignError as error:
         if str(error).startswith((*options.inputs, *kept, str(getattr(options, "output", "-o ")), "-o ")):
             raise
@@ -142,7 +145,22 @@ def _written(
     return f"{options.output}: {rows} rows of {', '.join(map(repr, first))}"
 
 
-def _printed(options: argparse.Namespace, result: Any) -> str:
+def _figures(result: Any) -> list[Any]:
+    return list(result.figures()) if hasattr(result, "figures") else []
+
+
+def _figure_output(options: argparse.Namespace, words: list[str], kept: Sequence[str]) -> FigureOutput | None:
+    """Return where the picture of a result goes, if the command has the option and it is wanted."""
+    if getattr(options, "figure", None) is None:
+        return None
+    return FigureOutput(options, words, [options.mechanism, *options.inputs, *kept])
+
+
+def _printed(options: argparse.Namespace, result: Any, picture: FigureOutput | None) -> str:
+    """Print a result, after its picture was written where one is wanted."""
+    if picture is not None:
+        drawn = result if isinstance(result, list) else [result]
+        picture.write([figure for item in drawn for figure in _figures(item)], "these results")
     if options.json:
         print_json(encode(result))
     else:

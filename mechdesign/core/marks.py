@@ -38,7 +38,8 @@ class Mark:
 
     def __post_init__(self) -> None:
         for name in self.columns:
-            object.__setattr__(self, name, _vector(self._place(name), getattr(self, name), self.has_gaps))
+            numbers = _vector(self._place(name), getattr(self, name), self.has_gaps and name == "y")
+            object.__setattr__(self, name, numbers)
         lengths = {name: len(getattr(self, name)) for name in self.columns}
         if len(set(lengths.values())) > 1:
             raise ParameterError(
@@ -49,7 +50,7 @@ class Mark:
 
     @property
     def has_gaps(self) -> bool:
-        """Whether NaN stands for a place where nothing is shown."""
+        """Whether NaN among the ``y`` stands for a place where nothing is shown."""
         return False
 
     def _place(self, name: str) -> str:
@@ -90,7 +91,7 @@ class Line(Mark):
 
     @property
     def has_gaps(self) -> bool:
-        """Whether NaN stands for a place where nothing is shown."""
+        """Whether NaN among the ``y`` stands for a place where nothing is shown."""
         return self.gaps
 
 

@@ -62,6 +62,9 @@ class Estimate(Protocol):
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
         """Return the ends of confidence intervals."""
 
+    def figures(self) -> list[Any]:
+        """Return pictures of it, for ``plot``."""
+
     def as_json(self) -> dict[str, Any]:
         """Return the estimate as plain values."""
 

@@ -25,11 +25,13 @@ from mechdesign.core.errors import (
     UnknownNameError,
     suggestion,
 )
+from mechdesign.core.figure import Figure
 from mechdesign.core.files import read_text, whole_file
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.numbers import number_of_text
 from mechdesign.core.randomness import BitSource, Rng, bit_source, numpy_generator
 from mechdesign.core.types import Counter, Estimate, PrivacyVerdict, Verdict
+from mechdesign.mechanisms.figures import forecast_figures
 from mechdesign.mechanisms.intake import Intake
 from mechdesign.mechanisms.operations import Operation
 
@@ -105,6 +107,10 @@ class Mechanism(ABC):
     def forecast(self, users: int = USERS) -> Forecast | None:
         """Return how good its answers will be with so many users; None where it estimates nothing."""
         return None
+
+    def figures(self) -> list[Figure]:
+        """Return pictures of it, for ``plot``; by default its errors over the number of users, if any."""
+        return forecast_figures(repr(self), self.forecast)
 
     def for_data(self, intake: Intake, ranges: Sequence[tuple[float, float]] = ()) -> Self:
         """Return the mechanism for these columns of a file; one of numbers also for their ranges.

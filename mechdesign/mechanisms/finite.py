@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 from mechdesign.audit.channel import PrivacyAudit, require_channel
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, EstimationError
+from mechdesign.core.figure import Figure
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.numbers import whole
 from mechdesign.core.randomness import BITS, TOTAL, BitSource
 from mechdesign.core.validation import in_range, user_count
+from mechdesign.mechanisms.figures import channel_figures
 from mechdesign.mechanisms.frequencies import (
     REMEDY,
     FrequencyEstimate,
@@ -239,6 +241,11 @@ class FiniteChannel(FrequencyMechanism):
         found: NDArray[np.float64] = channel @ (inverse**2).T - (channel @ inverse.T) ** 2
         return np.maximum(found, 0.0)
 
+    def figures(self) -> list[Figure]:
+        """Return the channel as coloured cells, and the errors over the number of users."""
+        cells = channel_figures(self.channel, self.labels.shown(), self.report_labels.shown())
+        return cells + super().figures()
+
     def forecast(self, users: int = USERS) -> Forecast:
         """Return whether frequencies can be estimated, and the standard error with so many users.
 
@@ -292,7 +299,13 @@ class FiniteChannel(FrequencyMechanism):
         notes += few_users(users) + uneven(self._variances, users)
         worst = np.sqrt(self._variances.max(axis=0) / users)
         notes += implausible(names, limits.value, worst, 0.0, 1.0, users)
-        return FrequencyEstimate(limits.value, errors, users, names, population, covariance, limits, notes)
+        return FrequencyEstimate(
+            limits.value, errors, users, names, population, covariance, limits, notes, self.naive(shares)
+        )
+
+    def naive(self, shares: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        """Return the shares of the reports where these are answers; None where they are something else."""
+        return shares if self.labels.shown() == self.report_labels.shown() else None
 
     def limits(self, value: NDArray[np.float64], users: int, population: bool) -> FrequencyLimits:
         """Return what intervals of estimated frequencies are made of; (..., n) for several estimates."""

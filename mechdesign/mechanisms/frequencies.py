@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError, RowError
+from mechdesign.core.figure import Figure
 from mechdesign.core.printable import printable
 from mechdesign.core.randomness import BitSource, Rng, bit_source
 from mechdesign.core.tables import Coded, Values
@@ -18,6 +19,7 @@ from mechdesign.core.text import listed, table
 from mechdesign.mechanisms.categories import CategoryMechanism
 from mechdesign.mechanisms.collecting import column_operations
 from mechdesign.mechanisms.counts import require_own, require_users, whole_rows
+from mechdesign.mechanisms.figures import interval_figures
 from mechdesign.mechanisms.intervals import Limits, NormalLimits, tail_of
 from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.operations import ANYWAY, Column, Operation, Settings
@@ -54,6 +56,8 @@ class FrequencyEstimate:
         What the mechanism makes intervals from; normal ones by default.
     notes : tuple of str
         Where the intervals may cover less often than stated: why.
+    reported : (n,) array or None
+        The shares among the reports, where these are categories: what would be believed without an estimate.
 
     Examples
     --------
@@ -73,6 +77,7 @@ class FrequencyEstimate:
     covariance: Array | None = None
     limits: Limits | None = field(default=None, repr=False, compare=False)
     notes: tuple[str, ...] = ()
+    reported: Array | None = field(default=None, repr=False, compare=False)
 
     def interval(self, level: float = 0.95, simultaneous: bool = False) -> tuple[Array, Array]:
         """Return the ends of confidence intervals; cutting them off at 0 and 1 loses no coverage.
@@ -91,6 +96,12 @@ class FrequencyEstimate:
     def projected(self) -> Array:
         """Return the nearest probability vector (Euclidean projection): biased, but in [0, 1]."""
         return project_to_simplex(self.value)
+
+    def figures(self) -> list[Figure]:
+        """Return the estimates with their intervals, beside the reports as they came."""
+        title = f"Estimated shares of {self.users} users"
+        names = self.categories
+        return interval_figures(title, names, self.value, self.interval(), "answer", "share", self.reported)
 
     def rows(self, level: float = 0.95) -> list[list[str]]:
         """Return one row of text a category: name, estimate, standard error, interval."""

@@ -17,10 +17,12 @@ from mechdesign.audit.exponential import exp_lower
 from mechdesign.audit.kary import KaryWeights, representative
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, EstimationError, ParameterError
+from mechdesign.core.figure import Figure
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.numbers import wholes
 from mechdesign.core.randomness import BITS, TOTAL, BitSource
 from mechdesign.core.validation import privacy_delta, privacy_epsilon, user_count
+from mechdesign.mechanisms.figures import MOST_HEAT, channel_figures
 from mechdesign.mechanisms.finite import SINGULAR, require_total
 from mechdesign.mechanisms.frequencies import REMEDY, FrequencyEstimate, FrequencyMechanism
 from mechdesign.mechanisms.frequency_limits import few_users, told_by_intervals
@@ -273,7 +275,7 @@ class KaryResponse(FrequencyMechanism):
         worst = np.full(len(value), math.sqrt(estimator.largest_variance() / users))
         notes += few_users(users)
         notes += implausible(names, value, worst, 0.0, 1.0, users)
-        return FrequencyEstimate(value, errors, users, names, population, None, limits, notes)
+        return FrequencyEstimate(value, errors, users, names, population, None, limits, notes, counts / users)
 
     @cached_property
     def _estimator(self) -> KaryEstimator:
@@ -282,6 +284,11 @@ class KaryResponse(FrequencyMechanism):
         if (len(self._outside) and weights.own == 0) or estimator.gain <= SINGULAR:
             raise self._singular()
         return estimator
+
+    def figures(self) -> list[Figure]:
+        """Return the channel as coloured cells, and the errors over the number of users."""
+        shown = self.labels.shown() if self.weights.size <= MOST_HEAT else []
+        return (channel_figures(self.channel, shown, shown) if shown else []) + super().figures()
 
     def forecast(self, users: int = USERS) -> Forecast:
         """Return whether frequencies can be estimated, and the standard error with so many users."""

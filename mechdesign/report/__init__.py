@@ -1,1 +1,1 @@
-"""Tables for people and columns of data files."""
+"""Tables and pictures for people, and columns of data files."""

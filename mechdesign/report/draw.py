@@ -12,7 +12,8 @@ import io
 import os
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 SUFFIXES = (".png", ".svg")
 RESOLUTION = 150
 """Dots per inch of PNG files."""
+
+LABEL = 40
+"""Letters in a line of the label of a vertical axis."""
 
 SIDE_BY_SIDE = 2
 """Panels in a row."""
@@ -61,20 +65,36 @@ def picture(figure: Figure) -> Picture:
     >>> [axes.get_xlabel() for axes in drawn.axes]
     ['epsilon']
     """
+    with _settings():
+        drawn = _built(figure)
+        drawn.draw_without_rendering()  # what is only made when it is drawn has our style then too
+    return drawn
+
+
+@contextmanager
+def _settings() -> Iterator[None]:
+    """Have the style of all pictures, whatever a program has set."""
+    module = matplotlib_module("")
+    with module.rc_context():
+        module.rcdefaults()
+        module.rcParams.update(SETTINGS)
+        yield
+
+
+def _built(figure: Figure) -> Picture:
     rows = -(-len(figure.panels) // SIDE_BY_SIDE)
     columns = min(len(figure.panels), SIDE_BY_SIDE)
-    with matplotlib_module("").rc_context(SETTINGS):
-        size = (
-            PANEL[0] * columns,
-            sum(_height(figure.panels[SIDE_BY_SIDE * row :][:columns]) for row in range(rows)),
-        )
-        drawn: Picture = matplotlib_module("figure").Figure(figsize=size, layout="constrained")
-        matplotlib_module("backends.backend_agg").FigureCanvasAgg(drawn)
-        parts = drawn.subfigures(rows, columns, squeeze=False)
-        for part, panel in zip(parts.flat, figure.panels, strict=False):
-            _draw_panel(part, panel)
-        width = 54 * columns
-        drawn.suptitle("\n".join(textwrap.wrap(figure.title, width)), fontweight="bold")
+    size = (
+        PANEL[0] * columns,
+        sum(_height(figure.panels[SIDE_BY_SIDE * row :][:columns]) for row in range(rows)),
+    )
+    drawn: Picture = matplotlib_module("figure").Figure(figsize=size, layout="constrained")
+    matplotlib_module("backends.backend_agg").FigureCanvasAgg(drawn)
+    parts = drawn.subfigures(rows, columns, squeeze=False)
+    for part, panel in zip(parts.flat, figure.panels, strict=False):
+        _draw_panel(part, panel)
+    width = 54 * columns
+    drawn.suptitle("\n".join(textwrap.wrap(figure.title, width)), fontweight="bold")
     return drawn
 
 
@@ -99,8 +119,8 @@ def _legend_rows(panel: Panel) -> int:
 def _draw_panel(part: Any, panel: Panel) -> None:
     """Draw axes and marks of one panel, and under them what the marks are."""
     axes = part.subplots()
-    axes.set_xlabel(panel.x_label)
-    axes.set_ylabel(panel.y_label)
+    axes.set_xlabel("\n".join(textwrap.wrap(panel.x_label, 2 * LABEL)))
+    axes.set_ylabel("\n".join(textwrap.wrap(panel.y_label, LABEL)))
     if panel.title:
         axes.set_title("\n".join(textwrap.wrap(panel.title, 60)))
     for scale, set_scale in ((panel.x_scale, axes.set_xscale), (panel.y_scale, axes.set_yscale)):
@@ -149,7 +169,9 @@ def _set_log(axis: Any) -> None:
 
 
 def _plain_number(value: float, _: Any) -> str:
-    return f"{value:.12g}" if 1e-4 <= abs(value) < 1e6 else f"{value:g}"
+    if 1e4 <= abs(value) < 1e9:
+        return f"{value:,.12g}".replace(",", " ")
+    return f"{value:.12g}" if 1e-4 <= abs(value) < 1e4 else f"{value:g}"
 
 
 def svg(figure: Figure) -> str:
@@ -166,10 +188,9 @@ def svg(figure: Figure) -> str:
     >>> text.startswith("<svg"), "<title" in text, "http" in text.replace("http://www.w3.org/", "")
     (True, True, False)
     """
-    drawn = picture(figure)
     text = io.StringIO()
-    with matplotlib_module("").rc_context({"svg.fonttype": "none", "svg.hashsalt": "mechdesign"}):
-        drawn.savefig(text, format="svg", transparent=True, metadata=NO_METADATA)
+    with _settings():
+        _built(figure).savefig(text, format="svg", transparent=True, metadata=NO_METADATA)
     return _own(text.getvalue(), figure)
 
 
@@ -220,8 +241,11 @@ def save(figure: Figure, path: str | os.PathLike[str], command: str = "") -> Non
 
 
 def _png(figure: Figure) -> bytes:
-    drawn, data = picture(figure), io.BytesIO()
-    drawn.savefig(data, format="png", dpi=RESOLUTION, facecolor="white", metadata={"Software": None})
+    data = io.BytesIO()
+    with _settings():
+        _built(figure).savefig(
+            data, format="png", dpi=RESOLUTION, facecolor="white", metadata={"Software": None}
+        )
     return data.getvalue()
 
 

@@ -38,9 +38,10 @@ LEVELS = 14
 def draw_marks(part: Any, axes: Any, panel: Panel) -> None:
     """Draw the marks of a panel in their order; ``part`` is what scales of colours are drawn into."""
     slots = bar_slots(panel)
+    is_by_places = bool(panel.x_names) or any(isinstance(mark, Bars) for mark in panel.marks)
     for place, (mark, number) in enumerate(zip(panel.marks, styles(panel), strict=True)):
         slot, count = slots.get(place, (0, 1))
-        shift = BARS / count * (slot - (count - 1) / 2) if panel.x_names else 0.0
+        shift = BARS / count * (slot - (count - 1) / 2) if is_by_places else 0.0
         for kind, draw in DRAWN.items():
             if isinstance(mark, kind):
                 draw(part, axes, mark, style(number), (shift, BARS / count))
@@ -126,7 +127,7 @@ def _heat(part: Any, axes: Any, mark: Heat, look: Style, slot: Slot) -> None:
     mesh = axes.pcolormesh(np.arange(columns), np.arange(rows), mark.values, shading="nearest")
     axes.invert_yaxis()
     axes.grid(visible=False)
-    part.colorbar(mesh, ax=axes, label=mark.label)
+    _colour_bar(part, axes, mesh, mark.label)
     if mark.values.size <= MOST_CELLS:
         middle = (mark.values.min() + mark.values.max()) / 2
         for (row, column), value in np.ndenumerate(mark.values):
@@ -136,11 +137,18 @@ def _heat(part: Any, axes: Any, mark: Heat, look: Style, slot: Slot) -> None:
 
 def _surface(part: Any, axes: Any, mark: Surface, look: Style, slot: Slot) -> None:
     low, high = float(mark.z.min()), float(mark.z.max())
-    levels = np.linspace(low, high, LEVELS) if high > low else np.array([low - 0.5, low + 0.5])
+    levels: Any = LEVELS if high > low else [low - 0.5, low + 0.5]  # so many or a few more, at round numbers
     filled = axes.contourf(mark.x, mark.y, mark.z, levels=levels)
     axes.contour(mark.x, mark.y, mark.z, levels=levels, colors="white", linewidths=0.4, alpha=0.6)
     axes.grid(visible=False)
-    part.colorbar(filled, ax=axes, label=mark.label, format="%.3g")
+    _colour_bar(part, axes, filled, mark.label)
+
+
+def _colour_bar(part: Any, axes: Any, coloured: Any, label: str) -> None:
+    """Draw the scale of colours, as shapes: matplotlib would put pixels into SVG files."""
+    bar = part.colorbar(coloured, ax=axes, label=label, format="%.3g")
+    bar.solids.set_rasterized(False)
+    bar.solids.set_edgecolor("face")
 
 
 def _polygon(part: Any, axes: Any, mark: Polygon, look: Style, slot: Slot) -> None:

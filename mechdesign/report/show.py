@@ -59,6 +59,7 @@ def model_text(model: Model, width: int | None = None) -> str:
     lines += [f"  {name} = {abridged(value)}" for name, value in parameters_of(model.problem).items()]
     lines += [_filled(f"  claim: {claim_line(claim)}", width) for claim in model.claims]
     lines += [f"  sweep: {name} over {len(values)} values" for name, values in model.sweep.items()]
+    lines += [f"  figure: {table.title or model.title}" for table in model.figures]
     return "\n".join(lines)
 
 
@@ -85,6 +86,7 @@ def model_dict(model: Model) -> dict[str, Any]:
             "parameters": parameters_of(model.problem),
             "claims": [claim.as_dict() for claim in model.claims],
             "sweep": {name: list(values) for name, values in model.sweep.items()},
+            "figures": [dataclasses.asdict(table) for table in model.figures],
         }
     )
     return described

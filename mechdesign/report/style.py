@@ -63,6 +63,7 @@ SETTINGS: dict[str, Any] = {
     "text.parse_math": False,
     "text.usetex": False,
     "svg.fonttype": "none",
+    "svg.hashsalt": "mechdesign",
     **{
         name: INK
         for name in (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -158,3 +159,18 @@ def test_figures_name_the_certificate_of_the_claim_only():
     claim = Claim("certificate.coverage", True)
     assert "gain" not in figures_of(claim, True, solution)
     assert lost(claim, {}) == ""
+
+
+def test_a_recorded_point_stands_for_the_one_that_rounds_to_it():
+    claim = Claim(
+        "value",
+        relation="increasing",
+        over="epsilon",
+        verdict="refuted",
+        reason="it falls",
+        witness={"points": [0.69315, 1.3863], "found": [0.9, 0.8]},
+    )
+    found = Series("epsilon", (math.log(2), math.log(4)), (0.9, 0.8))
+    assert lost(claim, {"found": found}) == ""
+    other = Series("epsilon", (0.7, math.log(4)), (0.9, 0.8))
+    assert "which is not in the sweep" in lost(claim, {"found": other})

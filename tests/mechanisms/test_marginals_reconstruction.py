@@ -150,8 +150,6 @@ def test_large_tables_are_fitted_within_the_memory():
     sizes = [8, 8, 8, 8]
     joint = rng.dirichlet(np.ones(4096)).reshape(sizes)
     views = [(0, 1, 2), (1, 2, 3), (0, 3)]
-    tables = [
-        joint.sum(axis=tuple(axis for axis in range(4) if axis not in view)) for view in views
-    ]
+    tables = [joint.sum(axis=tuple(axis for axis in range(4) if axis not in view)) for view in views]
     found = reconstruct((0, 1, 2, 3), views, tables, sizes)
     assert found.residual <= 1e-9

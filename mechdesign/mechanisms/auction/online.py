@@ -15,9 +15,11 @@ import numpy as np
 
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import DataError, MethodError, ParameterError, suggestion
+from mechdesign.core.figure import Figure
 from mechdesign.core.forecast import Forecast
 from mechdesign.core.numbers import rational, shown
 from mechdesign.core.validation import choice, in_range, integer
+from mechdesign.mechanisms.auction.figures import waiting_figures
 from mechdesign.mechanisms.auction.rules import RULES, amounts
 from mechdesign.mechanisms.auction.season import Bid, Decision, Season
 from mechdesign.mechanisms.auction.slot import (
@@ -306,6 +308,10 @@ class OnlineAuction(Mechanism):
     def forecast(self, users: int | None = None) -> Forecast | None:
         """Return None: how accurate the averages are is what the requirements say."""
         return None
+
+    def figures(self) -> list[Figure]:
+        """Return how long users lose at most, by what they ask for; nothing where nothing bounds that."""
+        return waiting_figures(self.longest_wait, self.reserve, self.tradeoff)
 
     def _figures(self) -> str:
         reserve = "" if self.reserve is None else f", reserve {self.reserve:g}"

@@ -18,10 +18,12 @@ from mechdesign.audit.menu_bound import Sellers, least_error, least_payment
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.encoding import encode
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
+from mechdesign.core.figure import Figure
 from mechdesign.core.forecast import Forecast
 from mechdesign.core.randomness import Rng
 from mechdesign.core.validation import finite_array, in_range, integer, user_count
 from mechdesign.mechanisms.base import Mechanism
+from mechdesign.mechanisms.contract.figures import menu_figures
 from mechdesign.mechanisms.contract.tables import menu_operations
 from mechdesign.mechanisms.contract.terms import TERMS, Terms
 from mechdesign.mechanisms.mean import MeanMechanism
@@ -332,6 +334,11 @@ class ContractMenu(Mechanism):
         whose = "everybody" if buys.all() else "exactly these types"
         note = f"least {what} when {whose} buys, by weak duality with the prices of the menu"
         return Certificate("optimality", True, False, figures, {}, note)
+
+    def figures(self) -> list[Figure]:
+        """Return the items, and what the types it was designed for choose."""
+        types = np.asarray(self.terms.types, dtype=np.float64)
+        return menu_figures(self.items, types, self.epsilon, self.payment) if len(self.items) else []
 
     def _figures(self) -> str:
         level = self.items[:, 0]

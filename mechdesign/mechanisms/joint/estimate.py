@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import EstimationError, ParameterError
+from mechdesign.core.figure import Figure
 from mechdesign.core.validation import integer
+from mechdesign.mechanisms.figures import MOST_PANELS, together
 from mechdesign.mechanisms.joint.layout import Codes, Collecting, Packed, bits_of, titles
 from mechdesign.mechanisms.joint.likelihood import Likelihood
 from mechdesign.mechanisms.joint.limits import BitMoments, ShareLimits
@@ -283,6 +285,12 @@ class JointEstimate:
         )
 
     # Showing
+
+    def figures(self) -> list[Figure]:
+        """Return the unbiased shares of each attribute by itself, of the first six where there are more."""
+        alone = [self.marginal([name]).figures() for name in self.attributes[:MOST_PANELS]]
+        title = f"Estimated shares of {self.users} users"
+        return together(title, [figure for figures in alone for figure in figures])
 
     def __repr__(self) -> str:
         return f"JointEstimate({self.users} reports of {', '.join(self.attributes[:8])})"

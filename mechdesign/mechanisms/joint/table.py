@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.figure import Figure
 from mechdesign.core.text import table
+from mechdesign.mechanisms.figures import interval_figures
 from mechdesign.mechanisms.intervals import Limits, tail_of
 
 Array = NDArray[np.float64]
@@ -62,6 +64,13 @@ class JointTable:
             return self.unbiased, self.unbiased
         down, up = self.limits.distances(tail)
         return self.unbiased - down, self.unbiased + up
+
+    def figures(self) -> list[Figure]:
+        """Return the unbiased shares with their intervals."""
+        names = [", ".join(cell) for cell in product(*self.values)]
+        return interval_figures(
+            f"{self.title}: {self.users} reports", names, self.unbiased, self.interval(), "cell", "share"
+        )
 
     @property
     def title(self) -> str:

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from mechdesign.audit.location import LocationAudit
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import DataError, ParameterError, RowError
+from mechdesign.core.figure import Figure, Panel
+from mechdesign.core.marks import Circles
 from mechdesign.core.randomness import BitSource, Rng
 from mechdesign.core.validation import finite_array, in_range, privacy_epsilon
 from mechdesign.mechanisms.base import Mechanism
@@ -143,6 +145,15 @@ class LocationMechanism(Mechanism):
         self.require_missing(intake.missing)
         self.intake = intake
         return self
+
+    def figures(self) -> list[Figure]:
+        """Return how far reports are from the true place."""
+        marks = [
+            Circles(x=[0.0], y=[0.0], radius=[self.mean_distance], label="mean distance", filled=False),
+            Circles(x=[0.0], y=[0.0], radius=[self.radius], label=f"{1 - self.beta:.4g} of the reports"),
+        ]
+        panel = Panel("east of the place", "north of the place", marks, equal_aspect=True)
+        return [Figure(f"Where reports are, epsilon = {self.epsilon:g} per unit of distance", [panel])]
 
     def _figures(self) -> str:
         return (

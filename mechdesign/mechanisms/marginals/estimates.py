@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import DataError
+from mechdesign.core.figure import Figure
 from mechdesign.core.randomness import Rng, numpy_generator
 from mechdesign.core.text import listed, table
+from mechdesign.mechanisms.figures import MOST_PANELS, interval_figures, together
 from mechdesign.mechanisms.kary import KaryResponse
 from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.marginals.attributes import Attributes
@@ -80,6 +82,15 @@ class MarginalEstimate:
     def total_squared_error(self) -> float:
         """The predicted sum of squared errors over all cells."""
         return self.standard_error**2 * self.value.size
+
+    def figures(self) -> list[Figure]:
+        """Return the shares with twice the predicted error on each side."""
+        names = [", ".join(cell) for cell in product(*self.labels)]
+        spread = 1.96 * self.standard_error
+        title = f"{' x '.join(self.attributes)}: {self.users} reports"
+        return interval_figures(
+            title, names, self.value, (self.value - spread, self.value + spread), "cell", "share"
+        )
 
     def __repr__(self) -> str:
         kind = "contained" if self.contained else "reconstructed"
@@ -172,6 +183,13 @@ class ReleasedMarginals:
     def users(self) -> int:
         """How many people reported."""
         return sum(self.reports)
+
+    def figures(self) -> list[Figure]:
+        """Return the shares of each attribute by itself, of the first six that a view holds."""
+        held = sorted({place for view in self.views for place in view})[:MOST_PANELS]
+        alone = [self._consistent((place,), MOST_CELLS).figures() for place in held]
+        title = f"Estimated shares of {self.users} users"
+        return together(title, [figure for figures in alone for figure in figures])
 
     def __repr__(self) -> str:
         return f"ReleasedMarginals({self.users} reports, {len(self.views)} views, {self.attributes!r})"

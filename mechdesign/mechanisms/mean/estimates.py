@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.figure import Figure
 from mechdesign.core.printable import printable
 from mechdesign.core.text import listed, table
+from mechdesign.mechanisms.figures import interval_figures
 from mechdesign.mechanisms.intervals import Limits, NormalLimits, tail_of
 
 Array = NDArray[np.float64]
@@ -57,6 +59,11 @@ class MeanEstimate:
         limits = self.limits or NormalLimits(self.standard_error)
         down, up = limits.distances(tail_of(level))
         return self.value - float(down), self.value + float(up)
+
+    def figures(self) -> list[Figure]:
+        """Return the estimate with its interval."""
+        title = f"Estimated mean of {self.users} users"
+        return interval_figures(title, ["mean"], self.value, self.interval(), "attribute", "mean")
 
     def __repr__(self) -> str:
         return f"MeanEstimate({self.value:.6g} +- {self.standard_error:.3g}, {self.users} reports)"
@@ -122,6 +129,11 @@ class AttributeMeans:
         return [
             [name, str(count), *(f"{number:.6g}" for number in numbers)] for name, count, numbers in labelled
         ]
+
+    def figures(self) -> list[Figure]:
+        """Return the estimates with their intervals."""
+        title = f"Estimated means of {self.users} users"
+        return interval_figures(title, self.names, self.value, self.interval(), "attribute", "mean")
 
     def __repr__(self) -> str:
         figures = zip(self.names, self.value, self.standard_error, strict=True)

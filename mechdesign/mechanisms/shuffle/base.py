@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, DataError, RowError
+from mechdesign.core.figure import Figure, Panel
 from mechdesign.core.forecast import Forecast
+from mechdesign.core.marks import Bars
 from mechdesign.core.numbers import wholes
 from mechdesign.core.randomness import BitSource, Rng
 from mechdesign.mechanisms.base import Mechanism
@@ -232,6 +234,9 @@ class Protocol(Mechanism):
 
     # What it promises
 
+    sensitivity: ClassVar[float] = 1.0
+    """By how much one user changes what is counted, all numbers added."""
+
     is_pure: ClassVar[bool] = False
     """Whether the promise is kept with delta 0."""
 
@@ -266,6 +271,17 @@ class Protocol(Mechanism):
     def forecast(self, users: int | None = None) -> Forecast:
         """Return the root mean squared error for the users it was made for: a protocol has no others."""
         return Forecast(f"the {self.quantity}", self.promise.users, possible=True, largest=self.rmse)
+
+    def figures(self) -> list[Figure]:
+        """Return its error beside that of a curator who sees all data and adds Laplace noise."""
+        ideal = math.sqrt(2.0) * self.sensitivity / self.promise.epsilon
+        panel = Panel(
+            f"{self.promise.users} users, epsilon = {self.promise.epsilon:g}, delta = {self.promise.delta:g}",
+            f"root mean squared error ({self.quantity})",
+            [Bars(x=[0, 1], y=[self.rmse, ideal])],
+            x_names=(self.type, "Laplace noise of a trusted curator"),
+        )
+        return [Figure("What it costs to trust nobody but the shuffler", [panel])]
 
     # Files
 

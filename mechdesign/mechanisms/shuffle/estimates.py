@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.mass import Mass
+from mechdesign.core.figure import Figure
 from mechdesign.core.printable import printable
 from mechdesign.core.text import table
+from mechdesign.mechanisms.figures import interval_figures
 from mechdesign.mechanisms.intervals import Limits, NormalLimits, tail_of, within
 
 Array = NDArray[np.float64]
@@ -55,6 +57,11 @@ class TotalEstimate:
         """Return the ends of the confidence interval of this level in (0, 1)."""
         down, up = (self.limits or NormalLimits(self.standard_error)).distances(tail_of(level))
         return self.value - float(down), self.value + float(up)
+
+    def figures(self) -> list[Figure]:
+        """Return the estimate with its interval."""
+        title, name = f"Estimated {self.quantity} over {self.users} users", self.quantity
+        return interval_figures(title, [name], self.value, self.interval(), "over all users", name)
 
     def __repr__(self) -> str:
         return f"TotalEstimate({self.quantity} {self.value:.6g} +- {self.standard_error:.3g})"
@@ -112,6 +119,11 @@ class HistogramEstimate:
         """Return the ends of normal intervals of this level in (0, 1), each for its category alone."""
         down, up = NormalLimits(self.standard_error).distances(tail_of(level))
         return self.value - down, self.value + up
+
+    def figures(self) -> list[Figure]:
+        """Return the counts with their intervals."""
+        title = f"Estimated counts of {self.users} users"
+        return interval_figures(title, self.names, self.value, self.interval(), "category", "users")
 
     def __repr__(self) -> str:
         largest = float(self.standard_error.max())

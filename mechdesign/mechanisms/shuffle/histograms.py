@@ -39,6 +39,7 @@ class HistogramProtocol(Protocol):
 
     quantity: ClassVar[str] = "histogram"
     value_text: ClassVar[str] = "a category"
+    sensitivity: ClassVar[float] = 2.0
 
     def __init__(
         self, promise: Promise, calibration: str, categories: int, labels: Sequence[str] | None = None

@@ -12,6 +12,8 @@ import numpy as np
 
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
+from mechdesign.core.figure import Figure, Panel
+from mechdesign.core.marks import Circles
 from mechdesign.core.numbers import rational
 from mechdesign.core.randomness import BITS, BitSource, Rng
 from mechdesign.core.validation import in_range, integer
@@ -225,6 +227,16 @@ class SpectrumDatabase(Mechanism):
         witness = {"user": most[0]} if self.state.spent else {}
         note = "epsilon per unit of distance, summed over a user's different reports"
         return Certificate("privacy", most[1] <= self.budget, True, figures, witness, note)
+
+    def figures(self) -> list[Figure]:
+        """Return the map of the occupied channels; nothing where all are idle."""
+        owners = {name: owner for name, owner in self.owners.items() if owner is not None}
+        if not owners:
+            return []
+        x, y, radius = zip(*((own.x, own.y, own.protection) for own in owners.values()), strict=True)
+        circles = Circles(x=x, y=y, radius=radius, names=list(owners), label="protected receivers")
+        panel = Panel("x (units of distance)", "y (units of distance)", [circles], equal_aspect=True)
+        return [Figure("Channels and where their owners are protected", [panel])]
 
     def _figures(self) -> str:
         idle = sum(owner is None for owner in self.owners.values())

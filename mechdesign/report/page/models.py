@@ -45,7 +45,7 @@ def model_result(model: Model) -> ModelResult:
     """
     check = check_model(model)
     _ = check.problems  # certificates are computed on demand; this is where there is time for it
-    figures = model_figures(model, list(run_sweep(model)) if model.sweep else None)
+    figures = model_figures(model, list(run_sweep(model)) if model.sweep else None, check.comparison.runs)
     preferred = next((run for run in check.comparison.runs if run.found and run.kind != "published"), None)
     if preferred is not None:
         figures = [*figures, *design_figures(model.problem, preferred)]

@@ -58,6 +58,7 @@ class ShuffleDistinct(Categorised, Problem[Protocol]):
 
     name: ClassVar[str] = "shuffle-distinct"
     sense: ClassVar[Sense] = "min"
+    value_name: ClassVar[str] = "root mean squared error of the number of categories"
     summary: ClassVar[str] = (
         "protocol that counts distinct categories from shuffled messages with the least error"
     )

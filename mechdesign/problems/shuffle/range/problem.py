@@ -59,6 +59,7 @@ class ShuffleRange(Categorised, Problem[Protocol]):
 
     name: ClassVar[str] = "shuffle-range"
     sense: ClassVar[Sense] = "min"
+    value_name: ClassVar[str] = "root mean squared error of a range"
     summary: ClassVar[str] = (
         "protocol that counts the users of all ranges from shuffled messages with the least error"
     )

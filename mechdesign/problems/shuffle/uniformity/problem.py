@@ -62,6 +62,7 @@ class ShuffleUniformity(Categorised, Problem[Protocol]):
 
     name: ClassVar[str] = "shuffle-uniformity"
     sense: ClassVar[Sense] = "min"
+    value_name: ClassVar[str] = "least distance from uniform that is surely found"
     summary: ClassVar[str] = (
         "protocol that tests uniform categories from shuffled messages with the least distance"
     )

@@ -1,0 +1,151 @@
+"""What pictures of mechanisms and estimates share: errors by users, channels, values with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.errors import MechDesignError
+from mechdesign.core.figure import Figure, Panel
+from mechdesign.core.forecast import Forecast
+from mechdesign.core.marks import Bars, Heat, Intervals, Line, Mark
+from mechdesign.core.printable import printable
+
+Array = NDArray[np.float64]
+
+MOST_NAMES = 40
+"""Axes with more names show numbers instead."""
+
+LONGEST_NAME = 24
+
+MOST_PANELS = 6
+"""Of more attributes the first ones are shown."""
+
+MOST_HEAT = 120
+"""Channels with more answers or reports are not drawn as cells."""
+
+USERS = (100, 300, 1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
+"""Numbers of users that errors are drawn for."""
+
+
+def forecast_figures(shown: str, forecast: Callable[[int], Forecast | None]) -> list[Figure]:
+    """Return the standard error that is to be expected over the number of users; none where there is none.
+
+    Parameters
+    ----------
+    shown : str
+        What the mechanism is, for the title.
+    forecast : callable
+        Of the mechanism.
+    """
+    found = [(users, _possible(forecast, users)) for users in USERS]
+    there = [(users, item) for users, item in found if item is not None and item.largest]
+    if len(there) < 2:
+        return []
+    users = [number for number, _ in there]
+    marks: list[Mark] = [Line(x=users, y=[item.largest for _, item in there], label="at most", dots=True)]
+    if all(item.typical for _, item in there):
+        label = there[0][1].typical_data or "typical"
+        marks.append(Line(x=users, y=[item.typical for _, item in there], label=label, dots=True))
+    panel = Panel("users", f"standard error ({there[0][1].quantity})", marks, x_scale="log", y_scale="log")
+    caption = f"{shown}: the standard error falls with the square root of the number of users."
+    return [Figure("Users needed for a wanted error", [panel], caption)]
+
+
+def _possible(forecast: Callable[[int], Forecast | None], users: int) -> Forecast | None:
+    """Return the forecast; None where nothing can be estimated, or not from so many users."""
+    try:
+        found = forecast(users)
+    except MechDesignError:
+        return None
+    usable = found is not None and found.possible and found.users == users  # a protocol is for its own users
+    return found if usable else None
+
+
+def channel_figures(channel: Any, answers: Sequence[str], reports: Sequence[str]) -> list[Figure]:
+    """Return a channel as coloured cells, a row for each true answer; nothing of large ones."""
+    matrix = np.asarray(channel, dtype=np.float64)
+    if max(matrix.shape) > MOST_HEAT:
+        return []
+    panel = Panel(
+        "report",
+        "true answer",
+        [Heat(values=matrix, label="probability of the report")],
+        x_names=axis_names(reports),
+        y_names=axis_names(answers),
+    )
+    return [
+        Figure(
+            "What the mechanism does to an answer", [panel], "Each row is one answer; its entries sum to 1."
+        )
+    ]
+
+
+def interval_figures(
+    title: str,
+    names: Sequence[str],
+    value: Any,
+    interval: tuple[Any, Any],
+    x_label: str,
+    y_label: str,
+    naive: Any = None,
+) -> list[Figure]:
+    """Return estimates with their 95 % intervals, beside what the reports would say taken as they are.
+
+    Parameters
+    ----------
+    title : str
+    names : sequence of str
+        What is estimated, one a value.
+    value : (n,) array
+    interval : (low, high)
+        Of the same shape.
+    x_label, y_label : str
+    naive : (n,) array, optional
+        Shares of the reports themselves.
+    """
+    estimates = np.atleast_1d(np.asarray(value, dtype=np.float64)).ravel()
+    low, high = (
+        np.broadcast_to(np.asarray(end, dtype=np.float64).ravel(), estimates.shape) for end in interval
+    )
+    there = np.isfinite(estimates) & np.isfinite(low) & np.isfinite(high)
+    if not there.any():
+        return []
+    places = np.arange(len(estimates))
+    marks: list[Mark] = []
+    if naive is not None:
+        marks.append(Bars(x=places, y=naive, label="reports as they came"))
+    marks.append(
+        Intervals(
+            x=places[there],
+            y=estimates[there],
+            low=low[there],
+            high=high[there],
+            label="estimate with its 95 % interval",
+        )
+    )
+    return [Figure(title, [Panel(x_label, y_label, marks, x_names=axis_names(names))])]
+
+
+def together(title: str, figures: Sequence[Figure]) -> list[Figure]:
+    """Return one figure with the panels of all, each under its own title; none of none."""
+    panels = [replace(panel, title=figure.title) for figure in figures for panel in figure.panels]
+    return [Figure(title, panels)] if panels else []
+
+
+def axis_names(names: Sequence[str]) -> tuple[str, ...]:
+    """Return names that fit on an axis: printable and short; none where they are too many.
+
+    Examples
+    --------
+    >>> axis_names(["no", "a very long answer that nobody reads"])
+    ('no', 'a very long answer th...')
+    """
+    if len(names) > MOST_NAMES:
+        return ()
+    texts = [printable(name) for name in names]
+    return tuple(text if len(text) <= LONGEST_NAME else f"{text[: LONGEST_NAME - 3]}..." for text in texts)

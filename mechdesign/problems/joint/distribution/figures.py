@@ -1,0 +1,25 @@
+"""Picture of an estimated joint distribution, cell by cell."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+
+from mechdesign.core.figure import Figure, Panel
+from mechdesign.core.marks import Bars
+from mechdesign.core.problem import Candidate
+from mechdesign.problems.joint.distribution.problem import JointDistribution
+
+MOST_CELLS = 40
+
+
+def figures(problem: JointDistribution, solution: Candidate) -> list[Figure]:
+    """Return the share of each cell; nothing of many cells."""
+    shares = np.asarray(solution.variables["distribution"], dtype=np.float64).ravel()
+    if len(shares) > MOST_CELLS:
+        return []
+    names = [" ".join(map(str, cell)) for cell in product(*(range(size) for size in problem.attributes))]
+    marks = [Bars(x=np.arange(len(shares)), y=shares, label="estimated share")]
+    panel = Panel("values of the attributes, from 0", "share of the users", marks, x_names=names)
+    return [Figure("The estimated joint distribution", [panel])]

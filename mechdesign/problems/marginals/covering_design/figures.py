@@ -1,0 +1,23 @@
+"""Picture of a covering: which view holds which attributes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mechdesign.core.figure import Figure, Panel
+from mechdesign.core.marks import Points
+from mechdesign.core.problem import Candidate
+from mechdesign.problems.marginals.covering_design.problem import CoveringDesign
+
+MOST_VIEWS = 80
+
+
+def figures(problem: CoveringDesign, solution: Candidate) -> list[Figure]:
+    """Return a column of points for each view; nothing of many views."""
+    blocks = np.asarray(solution.variables["blocks"], dtype=np.int64)
+    if len(blocks) > MOST_VIEWS:
+        return []
+    x = np.repeat(np.arange(len(blocks)), blocks.shape[1])
+    panel = Panel("view, from 0", "attributes in it, from 0", [Points(x=x, y=blocks.ravel())])
+    caption = f"Any {problem.order} attributes are together in some view."
+    return [Figure(f"{len(blocks)} views of {problem.block} attributes", [panel], caption)]

@@ -1,0 +1,24 @@
+"""Picture of a choice of views: how many users report each of them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mechdesign.core.figure import Figure, Panel
+from mechdesign.core.marks import Bars
+from mechdesign.core.problem import Candidate
+from mechdesign.mechanisms.figures import axis_names
+from mechdesign.problems.marginals.marginal_views.problem import MarginalViews
+
+MOST_VIEWS = 40
+
+
+def figures(problem: MarginalViews, solution: Candidate) -> list[Figure]:
+    """Return the shares of users by view; nothing of many views."""
+    views, shares = solution.variables["views"], np.asarray(solution.variables["shares"], dtype=np.float64)
+    if len(views) > MOST_VIEWS:
+        return []
+    names = axis_names([" x ".join(problem.shown_view(view)) for view in views])
+    marks = [Bars(x=np.arange(len(shares)), y=shares, label="share of the users")]
+    panel = Panel("view", "share of the users who report it", marks, x_names=names)
+    return [Figure("Which views are reported, and by how many", [panel])]

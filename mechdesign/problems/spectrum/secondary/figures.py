@@ -1,0 +1,24 @@
+"""Picture of a user's choice: its utility over the level of location privacy (figure 6.12)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mechdesign.core.figure import Figure, Panel
+from mechdesign.core.marks import Line, Points
+from mechdesign.core.problem import Candidate
+from mechdesign.problems.spectrum.secondary.problem import SpectrumSecondary
+
+
+def figures(problem: SpectrumSecondary, solution: Candidate) -> list[Figure]:
+    """Return the utility around the optimum, which stands out."""
+    best = float(solution.variables["privacy"])
+    levels = np.linspace(0.3 * best, 2.5 * best, 120)
+    marks = [
+        Line(x=levels, y=[problem.utility(float(level)) for level in levels], label="utility"),
+        Points(x=[best], y=[problem.utility(best)], label="best level"),
+    ]
+    panel = Panel("level of location privacy (radius of uncertainty)", "user's utility", marks)
+    return [
+        Figure("How much location privacy a user takes", [panel], "Too little reveals, too much costs rent.")
+    ]

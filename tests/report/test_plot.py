@@ -1,0 +1,241 @@
+"""``plot`` and ``--figure``: of models, designs, mechanisms and estimates."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import mechdesign as md
+from mechdesign.cli import main
+from mechdesign.core.discovery import companion
+from mechdesign.core.errors import ParameterError
+from mechdesign.core.figure import design_figures
+from mechdesign.core.marks import Bars, Intervals
+from mechdesign.mechanisms.joint import JointResponse
+from mechdesign.mechanisms.marginals import MarginalRelease
+from mechdesign.mechanisms.mean import AttributeSampling, Duchi
+from mechdesign.problems import problem_classes
+from mechdesign.report.draw import picture
+from mechdesign.report.plot import figures_of
+from tests.meta.test_shown import MECHANISMS
+
+SURVEY = md.RandomizedResponse([0.5, 0.3, 0.2], 2.0, labels=["no", "once", "often"])
+
+MODEL = """
+[model]
+title = "Small"
+problem = "randomized-response"
+[parameters]
+prior = [0.5, 0.5]
+epsilon = 1.0
+[sweep]
+epsilon = [0.5, 1.0, 2.0]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    (tmp_path / "small.toml").write_text(MODEL)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("kind", MECHANISMS)
+def test_every_type_of_mechanism_is_drawn(kind):
+    figures = figures_of(MECHANISMS[kind][0]())
+    for figure in figures[:1]:  # the second of channels is the errors' one of the others
+        assert picture(figure).axes
+
+
+def test_a_protocol_is_not_drawn_for_users_that_it_was_not_made_for():
+    figure = figures_of(MECHANISMS["cnt-2m"][0]())[0]
+    assert figure.panels[0].x_names == ("cnt-2m", "Laplace noise of a trusted curator")
+
+
+def test_an_estimate_stands_beside_the_reports_as_they_came():
+    mechanism = md.solve(SURVEY).mechanism()
+    reports = ["no"] * 60 + ["once"] * 30 + ["often"] * 10
+    estimate = mechanism.estimate(reports)
+    naive, found = figures_of(estimate)[0].panels[0].marks
+    assert isinstance(naive, Bars)
+    assert isinstance(found, Intervals)
+    assert naive.y.tolist() == [0.6, 0.3, 0.1]
+    assert found.y.tolist() == estimate.value.tolist()
+    low, high = estimate.interval()
+    assert found.low.tolist() == low.tolist()
+    assert found.high.tolist() == high.tolist()
+    assert md.solve(SURVEY, "lp").mechanism().estimate(reports).reported.tolist() == [0.6, 0.3, 0.1]
+
+
+def test_reports_that_are_no_answers_are_not_shown_as_such():
+    fewer = md.RandomizedResponse([0.5, 0.3, 0.2], 2.0, utility=[[1, 0], [0, 1], [0, 1]])
+    channel = md.solve(fewer).mechanism()
+    assert channel.naive(np.array([0.5, 0.5])) is None
+
+
+def test_means_are_drawn_with_their_intervals():
+    means = AttributeSampling.of(Duchi, 1.0, ["steps", "pulse"])
+    figure = figures_of(means.estimate(means.randomize([[0.5, -0.5]] * 40, rng=1)))[0]
+    assert figure.panels[0].x_names == ("steps", "pulse")
+    assert figures_of(Duchi(1.0).estimate([0, 1, 1]))[0].panels[0].y_label == "mean"
+
+
+def test_estimates_of_several_attributes_have_a_panel_each():
+    release = MarginalRelease.of([2, 3, 2], [(0, 1), (1, 2)], epsilon=2.0)
+    people = np.random.default_rng(1).integers(0, 2, (300, 3))
+    panels = figures_of(release.estimate(release.randomize(people, rng=1)))[0].panels
+    assert [len(panel.x_names) for panel in panels] == [2, 3, 2]
+    joint = JointResponse.of([2, 3], 4.0, f=0.5, q=0.75, p=0.5)
+    estimate = joint.estimate(joint.randomize(people[:, :2], rng=1))
+    panels = figures_of(estimate)[0].panels
+    assert [len(panel.x_names) for panel in panels] == [2, 3]
+    assert panels[1].marks[0].y.tolist() == estimate.marginal([1]).unbiased.tolist()
+
+
+def test_every_problem_says_what_its_value_is():
+    assert [name for name, problem in problem_classes().items() if problem.value_name == "value"] == []
+
+
+def test_plot_saves_what_it_returns(tmp_path):
+    drawn = md.plot(SURVEY, tmp_path / "survey.svg")
+    assert drawn[0].axes[0].get_ylabel() == "true answer"
+    assert [path.name for path in tmp_path.iterdir()] == ["survey.svg"]
+    md.plot(md.solve(SURVEY).mechanism(), tmp_path / "two.png")
+    assert {path.name for path in tmp_path.iterdir()} == {"survey.svg", "two.png", "two-2.png"}
+
+
+@pytest.mark.parametrize(
+    ("thing", "text"),
+    [
+        (3, "a int is not drawn; give a model"),
+        (md.JointCollection(attributes=[2, 2], epsilon=1.0), "nothing to draw of JointCollection"),
+    ],
+)
+def test_what_has_no_picture_says_so(thing, text):
+    with pytest.raises(ParameterError, match=text):
+        md.plot(thing)
+
+
+def test_sweep_draws_and_does_not_overwrite(folder, capsys):
+    assert main(["sweep", "small.toml", "--figure", "a.svg"]) == 0
+    assert "status" in capsys.readouterr().out
+    first = (folder / "a.svg").read_bytes()
+    assert main(["sweep", "small.toml", "--set", "prior=[0.2, 0.8]", "--figure", "a.svg"]) == 2
+    assert "--figure a.svg: exists; name another place, or replace it with --force" in capsys.readouterr().err
+    assert (folder / "a.svg").read_bytes() == first
+    assert main(["sweep", "small.toml", "--set", "prior=[0.2, 0.8]", "--figure", "a.svg", "--force"]) == 0
+    assert (folder / "a.svg").read_bytes() != first
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (
+            ["sweep", "small.toml", "--figure", "a.pdf"],
+            "--figure a.pdf: is neither .png nor .svg; name it so",
+        ),
+        (["sweep", "small.toml", "--figure", "no/a.svg"], "--figure no/a.svg: cannot be written"),
+        (["sweep", "small.toml", "--figure", "-"], "--figure -: is neither .png nor .svg"),
+        (
+            ["solve", "joint/many_reports", "--figure", "a.svg"],
+            "--figure a.svg: nothing to draw of a design of joint-collection; leave it out",
+        ),
+        (["tradeoff", "contract/monotone"], "privacy-contract: has no epsilon to trade for an error"),
+        (["tradeoff", "small.toml", "--error", "0"], "error: 0 is not > 0"),
+    ],
+)
+def test_bad_requests_end_in_one_line_and_write_nothing(folder, capsys, words, text):
+    before = sorted(folder.iterdir())
+    assert main(words) == 2
+    error = capsys.readouterr().err
+    assert text in error
+    assert error.count("\n") == 1
+    assert sorted(folder.iterdir()) == before
+
+
+def test_the_whole_way_of_a_survey_in_pictures(folder, capsys):
+    """Of two answers: solve draws polygon and cells, audit the mechanism, estimate the answers."""
+    (folder / "people.csv").write_text("answer\n" + "0\n1\n0\n" * 200)
+    assert main(["solve", "small.toml", "--figure", "design.svg"]) == 0
+    assert main(["build", "small.toml", "-o", "m.json"]) == 0
+    assert main(["audit", "m.json", "--figure", "m.svg"]) == 0
+    assert main(["randomize", "m.json", "people.csv", "-o", "reports.csv", "--seed", "1"]) == 0
+    assert main(["estimate", "m.json", "reports.csv", "--figure", "shares.svg"]) == 0
+    assert "600 reports" in capsys.readouterr().out
+    assert {path.name for path in folder.glob("*.svg")} == {
+        "design.svg", "design-2.svg", "m.svg", "m-2.svg", "shares.svg",
+    }  # fmt: skip
+    assert "reports as they came" in (folder / "shares.svg").read_text()
+    assert main(["estimate", "m.json", "reports.csv", "--figure", "shares.svg"]) == 0, "the same command may"
+    assert main(["estimate", "m.json", "reports.csv", "--population", "--figure", "shares.svg"]) == 2
+
+
+def test_users_for_an_error_are_the_fewest(folder, capsys):
+    """The error falls with their number: so many are enough, one fewer is not."""
+    from mechdesign.report.tradeoff import tradeoff
+
+    found = tradeoff(SURVEY, users=5000, errors=[0.02], epsilons=[1.0, 2.0])
+    for row in found.rows:
+        mechanism = md.solve(md.RandomizedResponse([0.5, 0.3, 0.2], row.epsilon)).mechanism()
+        if row.error is None:
+            assert not mechanism.forecast(5000).possible
+            continue
+        assert row.error == mechanism.forecast(5000).largest
+        assert (
+            mechanism.forecast(row.needed[0]).largest <= 0.02 < mechanism.forecast(row.needed[0] - 1).largest
+        )
+    assert found.rows[1].error is not None
+    assert main(["tradeoff", "small.toml", "--users", "100", "--error", "0.1", "--figure", "t.svg"]) == 0
+    assert "error with 100 users  users for 0.1" in capsys.readouterr().out
+    assert (folder / "t.svg").exists()
+
+
+DESIGNS = {
+    "auction-horizon": ("auction/not_knowing", {}),
+    "auction-slot": ("auction/setting_one_slot", {}),
+    "covering-design": ("marginals/covering_calm", {}),
+    "joint-distribution": ("joint/by_hand", {}),
+    "marginal-views": ("marginals/census_views", {}),
+    "mean-channel": ("mean/best_channel", {"inputs": 5}),
+    "privacy-contract": ("contract/irregular", {}),
+    "privacy-contract-continuous": ("contract/uniform_density", {}),
+    "randomized-response": ("response/zhou2019_survey", {}),
+    "spectrum-channel": ("spectrum/six_users", {}),
+    "spectrum-primary": ("spectrum/zhang2019_figure6_13a", {}),
+    "spectrum-secondary": ("spectrum/zhang2019_figure6_12", {}),
+}
+
+
+def test_every_problem_with_pictures_of_its_designs_is_here():
+    have = {name for name, problem in problem_classes().items() if companion(problem, "figures")}
+    assert set(DESIGNS) == have, "add the new problem to DESIGNS"
+
+
+@pytest.mark.parametrize("problem", DESIGNS)
+def test_designs_of_every_problem_are_drawn(problem):
+    slug, parameters = DESIGNS[problem]
+    model = md.load_model(slug, parameters)
+    assert model.problem.name == problem
+    solution = md.solve(model.problem)
+    figures = design_figures(model.problem, solution)
+    assert figures
+    for figure in figures:
+        assert picture(figure).axes
+
+
+def test_winners_are_paid_at_least_what_they_ask_for():
+    """What the picture of a slot has to show: payments of a truthful auction, each beside its own bid."""
+    problem = md.load_model("auction/setting_one_slot").problem
+    solution = md.solve(problem)
+    cost, paid = design_figures(problem, solution)[0].panels[0].marks
+    assert (paid.y >= cost.y).all()
+    assert (paid.y > cost.y).any()
+
+
+def test_the_best_channel_for_a_number_has_its_value_as_largest_variance():
+    """On the inputs and between them, where users are rounded to a neighbour."""
+    problem = md.MeanChannel(epsilon=1.0, inputs=5)
+    solution = md.solve(problem)
+    variance = design_figures(problem, solution)[0].panels[0].marks[0]
+    assert variance.y.max() <= solution.value + solution.gap
+    assert variance.y.max() >= solution.value * (1 - 1e-3), "a parabola a segment, drawn at 50 points of each"
