@@ -126,6 +126,26 @@ def test_distinct_categories_are_counted_with_the_error_that_is_stated(held, hon
     assert stated <= protocol.rmse**2 * (1 + 1e-12)
 
 
+def test_too_few_users_for_a_parity_are_infeasible_with_the_least_that_would_do():
+    found = md.solve(md.ShuffleDistinct(users=2, categories=5, epsilon=0.1, delta=1e-6))
+    assert found.status == "infeasible"
+    assert "give at least 3 users, or an epsilon of at least 0.273" in found.message
+    assert md.solve(md.ShuffleDistinct(users=3, categories=5, epsilon=0.1, delta=1e-6)).status == "optimal"
+
+
+def test_parities_that_all_users_bits_wash_out_are_refused_and_rare_gains_are_not_rounded():
+    few_honest = md.ShuffleDistinct(users=1000, categories=5, epsilon=1.0, delta=1e-6, honest=0.03)
+    protocol = md.solve(few_honest).mechanism()
+    chance = 1 - Fraction(2 * protocol.flip, TOTAL)
+    least = Fraction(5, 4) / (chance**1000 / 2) ** 2  # the variance of five fair bits
+    assert protocol.rmse**2 == pytest.approx(float(least), rel=1e-6)
+    none = md.solve(md.ShuffleDistinct(users=100_000, categories=5, epsilon=0.3, delta=1e-6, honest=0.0003))
+    assert none.status == "infeasible"
+    assert "give a larger honest fraction" in none.message
+    with pytest.raises(CertificateError, match="flip"):
+        DistinctParity(Promise(30, 1.0, 1e-6), "exact", 5, flip=TOTAL // 2, shares=20)
+
+
 def test_shares_of_each_category_are_counted():
     protocol = DistinctParity.calibrated(Promise(40, 2.0, 1e-2), 4)
     messages = protocol.encode(np.zeros(40, dtype=int), rng=1)
