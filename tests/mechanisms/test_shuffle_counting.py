@@ -318,3 +318,15 @@ def test_a_single_honest_user_is_hidden_by_nobody(kind):
     except OutOfReachError:
         return
     assert protocol.require().least_delta <= 1e-6  # its own noise is enough
+
+
+@pytest.mark.parametrize("kind", MADE)
+def test_a_shuffler_lets_nothing_through_unless_all_users_noise_is_there(kind):
+    protocol = MADE[kind](PROMISE)
+    messages = protocol.encode(np.arange(2000) % 2, rng=7)
+    low, high = protocol.message_range
+    if low > 0:
+        with pytest.raises(DataError, match=f"{low - 1}, and 2000 users send"):
+            protocol.shuffle(messages[: low - 1])
+    with pytest.raises(DataError, match="and 2000 users send"):
+        protocol.shuffle(np.resize(messages, (high + 1, 1)))

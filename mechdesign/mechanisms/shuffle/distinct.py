@@ -116,9 +116,10 @@ class DistinctParity(HistogramProtocol):
         enough = (count for count in counts if parity_distance(promise.honest_users, count) <= allowed)
         shares = next(enough, None)
         if shares is None:
+            way = remedy(promise, lambda other: parity_distance(other.honest_users, MOST_SHARES) <= allowed)
             raise OutOfReachError(
                 f"{MOST_SHARES} shares of a bit mix too little among {promise.honest_users} honest users; "
-                "give more users"
+                f"{way}"
             )
         if max_messages is not None and shares * categories > max_messages:
             raise OutOfReachError(f"it needs {shares * categories} messages a user; allow as many")

@@ -147,8 +147,8 @@ class UniformityDump(HistDump):
         error: float = ERROR,
     ) -> Self:
         """Return the one with about the fewest dummies whose divergence is proven to be small enough."""
-        made = partial(cls, promise, "exact", categories, labels, error=error)
-        found = made(**fewest_dummies(made, promise, max_messages))
+        made = partial(cls, calibration="exact", categories=categories, labels=labels, error=error)
+        found = made(promise, **fewest_dummies(made, promise, max_messages))
         if found.rmse > 1.0:
             raise OutOfReachError(
                 "no distance from uniform is sure to be found; give more users, a larger epsilon or a larger "
