@@ -32,6 +32,9 @@ MOST_FLIP = TOTAL // 2 - (1 << 20)
 LEAST_GAIN = 1e-100
 """Where all users' bits leave less of the parities' difference, they are refused: they would tell nothing."""
 
+TERMS = 8
+"""Of the series of a logarithm."""
+
 PART = 1 << 22
 """Bits that are drawn at a time."""
 
@@ -217,13 +220,14 @@ class DistinctParity(HistogramProtocol):
 def hides_parity(promise: Promise, flip: int) -> bool:
     """Return whether the parity of the honest users' bits is 1 with at least 1/(e^epsilon + 1).
 
-    It is 1 with (1 - (1 - 2 q)^h) / 2, and (1 - 2 q)^h <= e^(-2 q h).
+    It is 1 with (1 - (1 - x)^h) / 2, x = 2 q, and ln(1 - x) <= -(x + x^2 / 2 + ... + x^8 / 8).
 
     Examples
     --------
     >>> hides_parity(Promise(100, 1.0, 1e-6), TOTAL // 100), hides_parity(Promise(100, 1.0, 1e-6), 1)
     (True, False)
     """
-    grown = exp_lower(promise.epsilon)
-    exponent = min(Fraction(2 * flip * promise.honest_users, TOTAL), Fraction(200))
+    grown, x = exp_lower(promise.epsilon), Fraction(2 * flip, TOTAL)
+    logarithm = sum((x**k / k for k in range(1, TERMS + 1)), start=Fraction(0))
+    exponent = min(logarithm * promise.honest_users, Fraction(200))
     return exp_lower(exponent) >= (grown + 1) / (grown - 1)
