@@ -251,3 +251,20 @@ def test_what_is_out_of_reach_says_the_least_users_that_would_do(problem, text):
 def test_delta_0_is_asked_for_by_pure(delta):
     with pytest.raises(ParameterError, match=r"delta: is 0; give a small one, .* asked for by pure = true"):
         md.ShuffleCounting(100, 1.0, delta)
+
+
+@pytest.mark.parametrize("precision", [None, 1, 3])
+def test_one_private_report_is_a_pure_sum(precision):
+    """With one message and delta 0 what is left of the sums is the response that is private by itself."""
+    given = {"users": 20_000, "epsilon": 0.9, "delta": 1e-6, "pure": True, "max_messages": 1}
+    found = md.solve(md.ShuffleSum(**given, **({} if precision is None else {"precision": precision})))
+    protocol = found.mechanism()
+    assert found.variables["protocol"] == "rsum-kr"
+    assert protocol.least_delta == 0.0
+    assert protocol.own <= math.exp(0.9) * protocol.other * (1 + 2.0**-50)
+    assert protocol.local_epsilon == pytest.approx(0.9, rel=2.0**-40)
+    steps = protocol.precision
+    chance = 1 / (math.exp(0.9) + steps)
+    assert steps <= (precision or 8)
+    if steps == 1:  # a bit with the chance of its being flipped, and rounding at 1/2
+        assert found.value == pytest.approx(math.sqrt(20_000) / 2 / (1 - 2 * chance), rel=2.0**-40)
