@@ -65,7 +65,7 @@ class HistDump(HistogramProtocol):
         labels: Sequence[str] | None = None,
     ) -> Self:
         """Return the one with about the fewest dummies whose divergence is proven to be small enough."""
-        made = partial(cls, calibration="exact", categories=categories, labels=labels)
+        made: Callable[..., Self] = partial(cls, calibration="exact", categories=categories, labels=labels)
         return made(promise, **fewest_dummies(made, promise, max_messages))
 
     @classmethod

@@ -91,7 +91,7 @@ class PUCM(RowsProtocol):
     ) -> Self:
         """Return the one with the paper's rows and buckets, and about the least noise that is proven."""
 
-        def made(other: Promise, trials: int, cell: int) -> Self:
+        def made(other: Promise, trials: int, cell: int) -> PUCM:
             shape = published_shape(other, categories)
             return cls(other, "exact", categories, labels, **shape, trials=trials, cell=cell)
 
@@ -99,7 +99,8 @@ class PUCM(RowsProtocol):
             shape = published_shape(other, categories)
             return [shape["buckets"]] * shape["hashes"]
 
-        return made(promise, **least_noise(made, sizes_for, max_messages, promise))
+        noise = least_noise(made, sizes_for, max_messages, promise)
+        return cls(promise, "exact", categories, labels, **published_shape(promise, categories), **noise)
 
     @classmethod
     def published(

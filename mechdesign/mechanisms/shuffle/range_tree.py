@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -79,7 +79,7 @@ class RangeTree(RowsProtocol):
         labels: Sequence[str] | None = None,
     ) -> Self:
         """Return the one with about the fewest dummies whose divergence is proven to be small enough."""
-        made = partial(cls, calibration="exact", categories=categories, labels=labels)
+        made: Callable[..., Self] = partial(cls, calibration="exact", categories=categories, labels=labels)
         sizes = level_sizes(categories)
         return made(promise, **least_noise(made, lambda other: sizes, max_messages, promise))
 

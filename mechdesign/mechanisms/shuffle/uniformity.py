@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, ClassVar, Self
@@ -147,7 +147,9 @@ class UniformityDump(HistDump):
         error: float = ERROR,
     ) -> Self:
         """Return the one with about the fewest dummies whose divergence is proven to be small enough."""
-        made = partial(cls, calibration="exact", categories=categories, labels=labels, error=error)
+        made: Callable[..., Self] = partial(
+            cls, calibration="exact", categories=categories, labels=labels, error=error
+        )
         found = made(promise, **fewest_dummies(made, promise, max_messages))
         if found.rmse > 1.0:
             raise OutOfReachError(
