@@ -325,7 +325,8 @@ def _restored(path: str | os.PathLike[str], kind: type[Mechanism], document: Map
         if "data" in document:
             mechanism = mechanism.for_data(Intake.from_json(document["data"]))
     except CertificateError as error:
-        raise CertificateError(f"{path}: refused: {error}; build it anew") from None
+        reason = str(error).removesuffix("; build it anew")
+        raise CertificateError(f"{path}: refused: {reason}; build it anew") from None
     except (KeyError, IndexError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise ModelFileError(f"{path}: content is damaged ({error!r}); build it anew") from None
     except ValueError as error:

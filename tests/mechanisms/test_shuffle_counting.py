@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
 from functools import partial
 from itertools import combinations, product
@@ -318,3 +319,29 @@ def test_a_single_honest_user_is_hidden_by_nobody(kind):
     except OutOfReachError:
         return
     assert protocol.require().least_delta <= 1e-6  # its own noise is enough
+
+
+@pytest.mark.parametrize("kind", MADE)
+def test_a_shuffler_lets_nothing_through_unless_all_users_noise_is_there(kind):
+    protocol = MADE[kind](PROMISE)
+    messages = protocol.encode(np.arange(2000) % 2, rng=7)
+    low, high = protocol.message_range
+    if low > 0:
+        with pytest.raises(DataError, match=f"{low - 1}, and 2000 users send"):
+            protocol.shuffle(messages[: low - 1])
+    with pytest.raises(DataError, match="and 2000 users send"):
+        protocol.shuffle(np.resize(messages, (high + 1, 1)))
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("ratio", 1 << 60), ("modulus", 2001), ("shares", 2), ("honest", 0.5)]
+)
+def test_a_changed_file_is_refused_with_one_remedy(field, value, tmp_path):
+    path = tmp_path / "p.json"
+    CntSGM.calibrated(PROMISE).save(path)
+    document = json.loads(path.read_text())
+    document["content"][field] = value
+    path.write_text(json.dumps(document))
+    with pytest.raises(CertificateError, match="refused") as error:
+        load_mechanism(path)
+    assert str(error.value).count("build it anew") == 1

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.audit.exponential import exp_lower
+from mechdesign.audit.exponential import exp_lower, exp_upper
 from mechdesign.cli import main
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.randomness import TOTAL
@@ -95,8 +95,9 @@ def test_neighbours_are_as_private_as_the_certificate_says(users, epsilon):
 def test_parities_alone_are_private_and_only_just():
     promise = Promise(500, 1.0, 1e-6)
     flip = DistinctParity.calibrated(promise, 3).flip
-    odd = (1 - (1 - 2.0 * flip / TOTAL) ** 500) / 2
-    assert 1.0 / (1.0 + math.e) <= odd <= 1.001 / (1.0 + math.e)
+    odd = (1 - (1 - Fraction(2 * flip, TOTAL)) ** 500) / 2
+    least = 1 / (1 + exp_upper(1.0))
+    assert least <= odd <= least * (1 + Fraction(1, 1 << 40))
     assert not hides_parity(promise, flip * 99 // 100)
     with pytest.raises(CertificateError, match="the parities say more than epsilon allows"):
         DistinctParity(promise, "exact", 3, flip=flip * 99 // 100, shares=9)
@@ -124,6 +125,38 @@ def test_distinct_categories_are_counted_with_the_error_that_is_stated(held, hon
     assert abs(errors.mean()) <= 5 * math.sqrt(stated / runs)
     assert np.mean(errors**2) == pytest.approx(stated, rel=5 * math.sqrt(2 / runs))
     assert stated <= protocol.rmse**2 * (1 + 1e-12)
+
+
+def test_too_few_users_for_a_parity_are_infeasible_with_the_least_that_would_do():
+    found = md.solve(md.ShuffleDistinct(users=2, categories=5, epsilon=0.002, delta=1e-6))
+    assert found.status == "infeasible"
+    assert "give at least 3 users, or an epsilon of at least 0.009" in found.message
+    assert md.solve(md.ShuffleDistinct(users=3, categories=5, epsilon=0.002, delta=1e-6)).status == "optimal"
+
+
+@pytest.mark.parametrize("users", [20, 1000])
+def test_the_error_is_that_of_the_formula_and_no_more(users):
+    """Parities with 1/(e^epsilon + 1) exactly: sqrt(d) (e^epsilon + 1)/(e^epsilon - 1)."""
+    grown = math.exp(1.0)
+    best = math.sqrt(50) * (grown + 1) / (grown - 1) * math.sqrt(min(1.0, users / 50))
+    protocol = DistinctParity.calibrated(Promise(users, 1.0, 1e-6), 50)
+    error = protocol.rmse**2 - (50 - min(50, users)) * protocol._odd * (1 - protocol._odd) / protocol._gain**2
+    chance = Fraction(protocol.flip, TOTAL)
+    assert (1 - (1 - 2 * chance) ** users) / 2 >= 1 / (exp_lower(1.0) + 1)
+    assert math.sqrt(error) <= best * (1 + 2.0**-36)
+
+
+def test_parities_that_all_users_bits_wash_out_are_refused_and_rare_gains_are_not_rounded():
+    few_honest = md.ShuffleDistinct(users=1000, categories=5, epsilon=1.0, delta=1e-6, honest=0.03)
+    protocol = md.solve(few_honest).mechanism()
+    chance = 1 - Fraction(2 * protocol.flip, TOTAL)
+    least = Fraction(5, 4) / (chance**1000 / 2) ** 2  # the variance of five fair bits
+    assert protocol.rmse**2 == pytest.approx(float(least), rel=1e-6)
+    none = md.solve(md.ShuffleDistinct(users=100_000, categories=5, epsilon=0.3, delta=1e-6, honest=0.0003))
+    assert none.status == "infeasible"
+    assert "give a larger honest fraction" in none.message
+    with pytest.raises(CertificateError, match="flip"):
+        DistinctParity(Promise(30, 1.0, 1e-6), "exact", 5, flip=TOTAL // 2, shares=20)
 
 
 def test_shares_of_each_category_are_counted():

@@ -147,8 +147,15 @@ class Protocol(Mechanism):
         A random order would hide who sent what only as well as its random numbers; the sorted one says
         nothing but how often each message was sent. Random numbers are drawn only where a protocol's
         shuffler adds messages of its own.
+
+        Raises
+        ------
+        DataError
+            For a message outside the alphabet, or a number of messages that these users cannot have sent:
+            the privacy of each is the noise of all.
         """
         checked = self.with_fakes(self.checked_messages(messages), rng)
+        self.require_messages(len(checked))
         if checked.shape[1] == 1:
             return np.sort(checked, axis=0)
         return checked[np.lexsort(checked.T[::-1])]

@@ -19,7 +19,7 @@ from mechdesign.mechanisms.shuffle.base import Messages
 from mechdesign.mechanisms.shuffle.counts import CountProtocol
 from mechdesign.mechanisms.shuffle.draws import bits, checked_weight
 from mechdesign.mechanisms.shuffle.estimates import NoiseLimits, TotalEstimate
-from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise, least_passing
+from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise, least_passing, remedy
 
 MOST_TRIALS = 1 << 10
 """No user adds more coins."""
@@ -64,10 +64,9 @@ class CntBN(CountProtocol):
             raise OutOfReachError("it needs 2 messages a user; allow as many")
         trials = least_passing(lambda count: cls(promise, "exact", count, TOTAL).holds, 1, most, 40)
         if trials is None:
-            raise OutOfReachError(
-                f"{most} coins of each of {promise.honest_users} users are too few; give more users, or a "
-                "larger epsilon"
-            )
+            way = remedy(promise, lambda other: cls(other, "exact", most, TOTAL).holds)
+            coins = "1 coin" if most == 1 else f"{most} coins"
+            raise OutOfReachError(f"{coins} of each of {promise.honest_users} users are too few; {way}")
         coin = least_passing(lambda weight: cls(promise, "exact", trials, weight).holds, 1, TOTAL)
         assert coin is not None  # the largest weight passed above
         return cls(promise, "exact", trials, coin)

@@ -20,11 +20,20 @@ from mechdesign.mechanisms.shuffle.base import Messages
 from mechdesign.mechanisms.shuffle.draws import checked_weight, flags
 from mechdesign.mechanisms.shuffle.estimates import TotalEstimate
 from mechdesign.mechanisms.shuffle.histograms import HistogramProtocol
-from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise, least_passing
+from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise, least_passing, remedy
 from mechdesign.mechanisms.shuffle.split_mix import LEAST_SHARES, MOST_SHARES, parity_distance
 
 MOST_MESSAGES = 1 << 27
 """More messages of all users together are refused: they would not fit into memory."""
+
+MOST_FLIP = TOTAL // 2 - (1 << 20)
+"""Above this the parities say next to nothing."""
+
+LEAST_GAIN = 1e-100
+"""Where all users' bits leave less of the parities' difference, they are refused: they would tell nothing."""
+
+TERMS = 8
+"""Of the series of a logarithm."""
 
 PART = 1 << 22
 """Bits that are drawn at a time."""
@@ -77,10 +86,15 @@ class DistinctParity(HistogramProtocol):
         shares: int,
     ) -> None:
         super().__init__(promise, calibration, categories, labels)
-        self.flip = checked_weight("flip", flip, 1, TOTAL // 2)
+        self.flip = checked_weight("flip", flip, 1, MOST_FLIP)
         self.shares = integer("shares", shares, LEAST_SHARES, MOST_SHARES)
         if not hides_parity(promise, self.flip):
             raise CertificateError("flip: the parities say more than epsilon allows; build it anew")
+        if self._gain < LEAST_GAIN:
+            raise OutOfReachError(
+                f"the bits of {promise.users} users, enough when {promise.honest_users} are honest, leave "
+                "nothing to count; give a larger honest fraction, or a larger epsilon"
+            )
         sent = promise.users * self.labels.size * self.shares
         if sent > MOST_MESSAGES:
             raise OutOfReachError(
@@ -96,16 +110,19 @@ class DistinctParity(HistogramProtocol):
         labels: Sequence[str] | None = None,
     ) -> Self:
         """Return the one with the least noise and the fewest shares."""
-        flip = least_passing(partial(hides_parity, promise), 1, TOTAL // 2, 50)
-        assert flip is not None  # a fair coin hides everything
+        flip = least_passing(partial(hides_parity, promise), 1, MOST_FLIP, 50)
+        if flip is None:
+            most = remedy(promise, lambda other: hides_parity(other, MOST_FLIP))
+            raise OutOfReachError(f"the bits of {promise.honest_users} honest users hide no parity; {most}")
         allowed = Fraction(promise.delta) / (2 * (1 + exp_upper(promise.epsilon)))
         counts = range(LEAST_SHARES, MOST_SHARES + 1)
         enough = (count for count in counts if parity_distance(promise.honest_users, count) <= allowed)
         shares = next(enough, None)
         if shares is None:
+            way = remedy(promise, lambda other: parity_distance(other.honest_users, MOST_SHARES) <= allowed)
             raise OutOfReachError(
                 f"{MOST_SHARES} shares of a bit mix too little among {promise.honest_users} honest users; "
-                "give more users"
+                f"{way}"
             )
         if max_messages is not None and shares * categories > max_messages:
             raise OutOfReachError(f"it needs {shares * categories} messages a user; allow as many")
@@ -130,10 +147,15 @@ class DistinctParity(HistogramProtocol):
         """The chance of an odd parity of a category that nobody holds, with all users' bits."""
         return -0.5 * math.expm1(self.promise.users * math.log1p(-2.0 * self.flip / TOTAL))
 
+    @cached_property
+    def _gain(self) -> float:
+        """How much more often the parity of a category that somebody holds is odd: (1 - 2 q)^n / 2."""
+        return 0.5 * math.exp(self.promise.users * math.log1p(-2.0 * self.flip / TOTAL))
+
     def variance_of(self, count: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the variance of the estimate when so many categories are held."""
         p, d = self._odd, float(self.labels.size)
-        result: NDArray[np.float64] = (count / 4.0 + (d - count) * p * (1.0 - p)) / (0.5 - p) ** 2
+        result: NDArray[np.float64] = (count / 4.0 + (d - count) * p * (1.0 - p)) / self._gain**2
         return result
 
     @property
@@ -189,7 +211,7 @@ class DistinctParity(HistogramProtocol):
                 f"messages: category {int(wrong[0])} has {int(sums[size + wrong[0]])} shares, and {users} "
                 f"users send {self.shares} each; give those of all users"
             )
-        value = (int((sums[:size] % 2).sum()) - size * self._odd) / (0.5 - self._odd)
+        value = (int((sums[:size] % 2).sum()) - size * self._odd) / self._gain
         held = np.array([min(max(value, 0.0), float(min(size, users)))])
         error = math.sqrt(float(self.variance_of(held)[0]))
         return TotalEstimate("distinct", value, error, users, messages)
@@ -198,13 +220,14 @@ class DistinctParity(HistogramProtocol):
 def hides_parity(promise: Promise, flip: int) -> bool:
     """Return whether the parity of the honest users' bits is 1 with at least 1/(e^epsilon + 1).
 
-    It is 1 with (1 - (1 - 2 q)^h) / 2, and (1 - 2 q)^h <= e^(-2 q h).
+    It is 1 with (1 - (1 - x)^h) / 2, x = 2 q, and ln(1 - x) <= -(x + x^2 / 2 + ... + x^8 / 8).
 
     Examples
     --------
     >>> hides_parity(Promise(100, 1.0, 1e-6), TOTAL // 100), hides_parity(Promise(100, 1.0, 1e-6), 1)
     (True, False)
     """
-    grown = exp_lower(promise.epsilon)
-    exponent = min(Fraction(2 * flip * promise.honest_users, TOTAL), Fraction(200))
+    grown, x = exp_lower(promise.epsilon), Fraction(2 * flip, TOTAL)
+    logarithm = sum((x**k / k for k in range(1, TERMS + 1)), start=Fraction(0))
+    exponent = min(logarithm * promise.honest_users, Fraction(200))
     return exp_lower(exponent) >= (grown + 1) / (grown - 1)

@@ -18,7 +18,7 @@ from mechdesign.mechanisms.shuffle.base import Messages
 from mechdesign.mechanisms.shuffle.draws import checked_weight
 from mechdesign.mechanisms.shuffle.estimates import HistogramEstimate
 from mechdesign.mechanisms.shuffle.histograms import HistogramProtocol, with_dummies
-from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise, least_passing
+from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise, least_passing, remedy
 
 MOST_TRIALS = 1 << 12
 """No user adds more dummies."""
@@ -65,8 +65,8 @@ class HistDump(HistogramProtocol):
         labels: Sequence[str] | None = None,
     ) -> Self:
         """Return the one with about the fewest dummies whose divergence is proven to be small enough."""
-        made = partial(cls, promise, "exact", categories, labels)
-        return made(**fewest_dummies(made, promise, max_messages))
+        made: Callable[..., Self] = partial(cls, calibration="exact", categories=categories, labels=labels)
+        return made(promise, **fewest_dummies(made, promise, max_messages))
 
     @classmethod
     def published(
@@ -158,12 +158,12 @@ def fewest_dummies(
     most = MOST_TRIALS if max_messages is None else min(MOST_TRIALS, max_messages - 1)
     if most < 1:
         raise OutOfReachError("it needs 2 messages a user; allow as many")
-    trials = least_passing(lambda count: made(trials=count, dummy=TOTAL).holds, 1, most, 40)
+    trials = least_passing(lambda count: made(promise, trials=count, dummy=TOTAL).holds, 1, most, 40)
     if trials is None:
+        way = remedy(promise, lambda other: made(other, trials=most, dummy=TOTAL).holds)
         raise OutOfReachError(
-            f"{most} dummies of each of {promise.honest_users} users are too few; give more users, a "
-            "larger epsilon or more messages"
+            f"{most} dummies of each of {promise.honest_users} users are too few; {way}, or more messages"
         )
-    dummy = least_passing(lambda weight: made(trials=trials, dummy=weight).holds, 1, TOTAL)
+    dummy = least_passing(lambda weight: made(promise, trials=trials, dummy=weight).holds, 1, TOTAL)
     assert dummy is not None  # the largest weight passed above
     return {"trials": trials, "dummy": dummy}

@@ -18,7 +18,7 @@ from mechdesign.mechanisms.shuffle.base import Messages
 from mechdesign.mechanisms.shuffle.draws import checked_weight, flags
 from mechdesign.mechanisms.shuffle.estimates import HistogramEstimate
 from mechdesign.mechanisms.shuffle.histograms import HistogramProtocol
-from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise, least_passing
+from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise, least_passing, remedy
 
 WORD = 32
 """Bits of a vector in each column of a message."""
@@ -87,9 +87,12 @@ class HistFlip(HistogramProtocol):
             if flip is not None:
                 return made(fakes=fakes, flip=flip)
             fakes = min(2 * fakes, most) if fakes < most else most + 1
+        way = remedy(
+            promise,
+            lambda other: cls(other, "exact", categories, labels, fakes=most, flip=quarter).holds,
+        )
         raise OutOfReachError(
-            f"{most} fakes of each of {promise.honest_users} users are too few; give more users, a "
-            "larger epsilon or more messages"
+            f"{most} fakes of each of {promise.honest_users} users are too few; {way}, or more messages"
         )
 
     @classmethod

@@ -18,7 +18,7 @@ from mechdesign.mechanisms.shuffle.base import Messages
 from mechdesign.mechanisms.shuffle.draws import bits, checked_weight
 from mechdesign.mechanisms.shuffle.estimates import HistogramEstimate
 from mechdesign.mechanisms.shuffle.histograms import HistogramProtocol
-from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise, least_passing
+from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise, least_passing, remedy
 
 MOST_TRIALS = 1 << 12
 MOST_CODEWORDS = 1 << 13
@@ -94,9 +94,10 @@ class PRHR(HistogramProtocol):
             found = cls._with_entries(promise, categories, entries, most, labels)
             if found is not None:
                 return found
+        made = partial(cls, calibration="exact", categories=categories, labels=labels)
+        way = remedy(promise, lambda other: made(other, entries=1, trials=most, dummy=TOTAL).holds)
         raise OutOfReachError(
-            f"{most} dummies of each of {promise.honest_users} users are too few; give more users, a larger "
-            "epsilon or more messages"
+            f"{most} dummies of each of {promise.honest_users} users are too few; {way}, or more messages"
         )
 
     @classmethod

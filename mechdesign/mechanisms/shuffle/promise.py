@@ -56,7 +56,8 @@ class Promise:
         delta = number("delta", self.delta)
         if delta == 0.0:
             raise ParameterError(
-                "delta: is 0, which needs noise without bound; give a small one, such as 1e-6"
+                "delta: is 0; give a small one, such as 1e-6; a count, a histogram or a sum that keeps 0 is "
+                "asked for by pure = true"
             )
         self._set("delta", in_range("delta", delta, LEAST_DELTA, 1.0, high_open=True))
         self._set("honest", in_range("honest", self.honest, 0.0, 1.0, low_open=True))

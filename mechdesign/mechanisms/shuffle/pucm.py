@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -90,10 +90,17 @@ class PUCM(RowsProtocol):
         labels: Sequence[str] | None = None,
     ) -> Self:
         """Return the one with the paper's rows and buckets, and about the least noise that is proven."""
-        shape = published_shape(promise, categories)
-        made = partial(cls, promise, "exact", categories, labels, **shape)
-        sizes = (shape["buckets"],) * shape["hashes"]
-        return made(**least_noise(made, sizes, max_messages, promise))
+
+        def made(other: Promise, trials: int, cell: int) -> PUCM:
+            shape = published_shape(other, categories)
+            return cls(other, "exact", categories, labels, **shape, trials=trials, cell=cell)
+
+        def sizes_for(other: Promise) -> list[int]:
+            shape = published_shape(other, categories)
+            return [shape["buckets"]] * shape["hashes"]
+
+        noise = least_noise(made, sizes_for, max_messages, promise)
+        return cls(promise, "exact", categories, labels, **published_shape(promise, categories), **noise)
 
     @classmethod
     def published(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -79,8 +79,9 @@ class RangeTree(RowsProtocol):
         labels: Sequence[str] | None = None,
     ) -> Self:
         """Return the one with about the fewest dummies whose divergence is proven to be small enough."""
-        made = partial(cls, promise, "exact", categories, labels)
-        return made(**least_noise(made, level_sizes(categories), max_messages, promise))
+        made: Callable[..., Self] = partial(cls, calibration="exact", categories=categories, labels=labels)
+        sizes = level_sizes(categories)
+        return made(promise, **least_noise(made, lambda other: sizes, max_messages, promise))
 
     def own_cell(self, values: NDArray[np.int64], row: int) -> NDArray[np.int64]:
         """Return the nodes of these categories on level row + 1."""

@@ -20,7 +20,7 @@ from mechdesign.core.validation import integer
 from mechdesign.mechanisms.shuffle.base import Messages
 from mechdesign.mechanisms.shuffle.draws import checked_weight
 from mechdesign.mechanisms.shuffle.histograms import HistogramProtocol, with_dummies
-from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise, least_passing
+from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise, least_passing, remedy
 
 MOST_TRIALS = 1 << 12
 """No user adds more dummies to a row."""
@@ -155,7 +155,10 @@ def most_cell(sizes: Sequence[int]) -> int:
 
 
 def least_noise(
-    made: Callable[..., RowsProtocol], sizes: Sequence[int], max_messages: int | None, promise: Promise
+    made: Callable[..., RowsProtocol],
+    sizes_for: Callable[[Promise], Sequence[int]],
+    max_messages: int | None,
+    promise: Promise,
 ) -> dict[str, int]:
     """Return the fewest trials, and about the least weight of a cell, whose divergence is small enough.
 
@@ -164,18 +167,22 @@ def least_noise(
     OutOfReachError
         When the messages that are allowed are too few.
     """
-    rows = len(sizes)
+    rows = len(sizes_for(promise))
     most = MOST_TRIALS if max_messages is None else min(MOST_TRIALS, max_messages // rows - 1)
     if most < 1:
         raise OutOfReachError(f"it needs {2 * rows} messages a user; allow as many")
-    full = most_cell(sizes)
-    trials = least_passing(lambda count: made(trials=count, cell=full).holds, 1, most, 40)
+
+    def enough(other: Promise, count: int) -> bool:
+        return made(other, trials=count, cell=most_cell(sizes_for(other))).holds
+
+    trials = least_passing(lambda count: enough(promise, count), 1, most, 40)
     if trials is None:
         raise OutOfReachError(
-            f"{most} dummies of each of {promise.honest_users} users in {rows} rows are too few; give more "
-            "users, a larger epsilon or more messages"
+            f"{most} dummies of each of {promise.honest_users} users in {rows} rows are too few; "
+            f"{remedy(promise, lambda other: enough(other, most))}, or more messages"
         )
-    cell = least_passing(lambda weight: made(trials=trials, cell=weight).holds, 1, full)
+    full = most_cell(sizes_for(promise))
+    cell = least_passing(lambda weight: made(promise, trials=trials, cell=weight).holds, 1, full)
     assert cell is not None  # the largest weight passed above
     return {"trials": trials, "cell": cell}
 

@@ -10,11 +10,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.audit.exponential import float_up, log_ratio
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.mechanisms.shuffle.base import Messages
 from mechdesign.mechanisms.shuffle.draws import checked_weight
 from mechdesign.mechanisms.shuffle.estimates import TotalEstimate
-from mechdesign.mechanisms.shuffle.hist_kr import most_other, published_share, response_delta
+from mechdesign.mechanisms.shuffle.hist_kr import least_other, most_other, published_share, response_delta
 from mechdesign.mechanisms.shuffle.histograms import responses
 from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise, least_passing
 from mechdesign.mechanisms.shuffle.sums import SumProtocol
@@ -45,21 +46,30 @@ class RSumKR(SumProtocol):
         self.own = TOTAL - self.precision * self.other
 
     @classmethod
-    def calibrated(cls, promise: Promise, precision: int = 0) -> Self:
+    def calibrated(cls, promise: Promise, precision: int = 0, local_cap: float | None = None) -> Self:
         """Return the one with about the least noise; with precision 0 also of about the best precision.
 
-        The chance of another number that is needed hardly depends on how many there are.
+        The chance of another number that is needed hardly depends on how many there are, unless it is what
+        makes a report private by itself: then a few numbers are best.
         """
-        first = cls._with_precision(promise, precision or 8)
         if precision:
-            return first
-        return cls._with_precision(promise, best_precision(promise.users, first.other / TOTAL))
+            return cls._with_precision(promise, precision, local_cap)
+        first = cls._with_precision(promise, 8, local_cap)
+        found = [cls._with_precision(promise, best_precision(promise.users, first.other / TOTAL), local_cap)]
+        if local_cap is not None:
+            found += [cls._with_precision(promise, steps, local_cap) for steps in range(1, 8)]
+        return min(found, key=lambda protocol: protocol.rmse)
 
     @classmethod
-    def _with_precision(cls, promise: Promise, precision: int) -> Self:
+    def _with_precision(cls, promise: Promise, precision: int, local_cap: float | None) -> Self:
         made = partial(cls, promise, "exact", precision)
         size = precision + 1
-        other = least_passing(lambda weight: made(other=weight).holds, 1, most_other(size), end=TOTAL // size)
+        least, most = least_other(local_cap, size), most_other(size)
+        other = (
+            None
+            if least > most
+            else least_passing(lambda weight: made(other=weight).holds, least, most, end=TOTAL // size)
+        )
         if other is None:
             raise OutOfReachError("epsilon is too small for weights of 62 digits; give a larger one")
         return made(other=other)
@@ -85,6 +95,11 @@ class RSumKR(SumProtocol):
         return response_delta(self.promise, Fraction(self.own, TOTAL), Fraction(self.other, TOTAL))
 
     proof = "blanket of fair coins between any two numbers, all other messages told"
+
+    @property
+    def local_epsilon(self) -> float:
+        """ln(own / other), rounded up."""
+        return float_up(log_ratio(self.own, self.other))
 
     @property
     def rmse(self) -> float:

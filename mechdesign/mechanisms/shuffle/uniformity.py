@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, ClassVar, Self
@@ -147,8 +147,10 @@ class UniformityDump(HistDump):
         error: float = ERROR,
     ) -> Self:
         """Return the one with about the fewest dummies whose divergence is proven to be small enough."""
-        made = partial(cls, promise, "exact", categories, labels, error=error)
-        found = made(**fewest_dummies(made, promise, max_messages))
+        made: Callable[..., Self] = partial(
+            cls, calibration="exact", categories=categories, labels=labels, error=error
+        )
+        found = made(promise, **fewest_dummies(made, promise, max_messages))
         if found.rmse > 1.0:
             raise OutOfReachError(
                 "no distance from uniform is sure to be found; give more users, a larger epsilon or a larger "

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.validation import in_range, integer
+from mechdesign.core.validation import in_range, integer, number
 from mechdesign.problems.shuffle.randomizers import plain
 from mechdesign.problems.shuffle.theorems import LARGEST
 
@@ -29,12 +29,11 @@ def users_of(value: Any) -> int:
 
 def delta_of(value: Any) -> float:
     """Return delta in (0, 1); 0 is refused, as shuffling amplifies nothing then."""
-    delta = in_range("delta", value, 0.0, 1.0, high_open=True)
-    if delta == 0.0:
+    if number("delta", value) == 0.0:
         raise ParameterError(
             "delta: is 0; shuffled reports have no smaller epsilon than local ones then, give a delta > 0"
         )
-    return delta
+    return in_range("delta", value, 0.0, 1.0, low_open=True, high_open=True)
 
 
 def epsilon_of(field: str, value: Any) -> float:

@@ -194,7 +194,7 @@ BAD = [
     ("users", 1, "users: 1 is not from 2"),
     ("users", 2.5, "users: expected a whole number"),
     ("delta", 0.0, "delta: is 0; shuffled reports have no smaller"),
-    ("delta", 1.0, r"delta: 1 is outside \[0, 1\)"),
+    ("delta", 1.0, r"delta: 1 is outside \(0, 1\)"),
     ("delta", -1e-6, "delta: -1e-06 is outside"),
     ("delta", math.nan, "delta: is NaN"),
     ("honest", 0.0, r"honest: 0 is outside \(0, 1\]"),

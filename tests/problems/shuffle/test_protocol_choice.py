@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -205,3 +206,65 @@ def test_delta_0_is_kept_by_pure_protocols_and_by_what_is_private_by_itself():
 def test_limits_that_are_none_are_refused(make, given, why):
     with pytest.raises(ParameterError, match=why):
         make(**given)
+
+
+@pytest.mark.parametrize(
+    ("problem", "text"),
+    [
+        (
+            md.ShuffleCounting(20, 1.0, 1e-6, protocol="cnt-bn", max_messages=2),
+            "give at least 80 users, or an epsilon of at least 2.994",
+        ),
+        (
+            md.ShuffleHistogram(20, 100, 1.0, 1e-6, protocol="hist-dump", max_messages=2),
+            "give at least 4261 users, or more messages",
+        ),
+        (
+            md.ShuffleHistogram(5, 100, 1.0, 1e-6, protocol="hist-flip", max_messages=2),
+            "give at least 53 users, or an epsilon of at least 2.190, or more messages",
+        ),
+        (
+            md.ShuffleHistogram(5, 100, 1.0, 1e-6, protocol="prhr", max_messages=3),
+            "give at least 78 users, or more messages",
+        ),
+        (
+            md.ShuffleHistogram(20, 4, 1.0, 1e-6, protocol="pucm", max_messages=6),
+            "give at least 551 users, or more messages",
+        ),
+        (
+            md.ShuffleRange(50, 64, 1.0, 1e-6, max_messages=12),
+            "give at least 13972 users, or more messages",
+        ),
+    ],
+    ids=lambda given: getattr(given, "protocol", None),
+)
+def test_what_is_out_of_reach_says_the_least_users_that_would_do(problem, text):
+    found = md.solve(problem)
+    assert found.status == "infeasible"
+    assert found.message.endswith(text)
+    users = int(text.split()[3])
+    assert md.solve(replace(problem, users=users)).status == "optimal"
+    assert md.solve(replace(problem, users=users - 1)).status == "infeasible"
+
+
+@pytest.mark.parametrize("delta", [0.0, 0])
+def test_delta_0_is_asked_for_by_pure(delta):
+    with pytest.raises(ParameterError, match=r"delta: is 0; give a small one, .* asked for by pure = true"):
+        md.ShuffleCounting(100, 1.0, delta)
+
+
+@pytest.mark.parametrize("precision", [None, 1, 3])
+def test_one_private_report_is_a_pure_sum(precision):
+    """With one message and delta 0 what is left of the sums is the response that is private by itself."""
+    given = {"users": 20_000, "epsilon": 0.9, "delta": 1e-6, "pure": True, "max_messages": 1}
+    found = md.solve(md.ShuffleSum(**given, **({} if precision is None else {"precision": precision})))
+    protocol = found.mechanism()
+    assert found.variables["protocol"] == "rsum-kr"
+    assert protocol.least_delta == 0.0
+    assert protocol.own <= math.exp(0.9) * protocol.other * (1 + 2.0**-50)
+    assert protocol.local_epsilon == pytest.approx(0.9, rel=2.0**-40)
+    steps = protocol.precision
+    chance = 1 / (math.exp(0.9) + steps)
+    assert steps <= (precision or 8)
+    if steps == 1:  # a bit with the chance of its being flipped, and rounding at 1/2
+        assert found.value == pytest.approx(math.sqrt(20_000) / 2 / (1 - 2 * chance), rel=2.0**-40)

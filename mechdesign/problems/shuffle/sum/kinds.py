@@ -9,7 +9,7 @@ KINDS = (
     Kind(
         "rsum-kr",
         RSumKR,
-        lambda case: RSumKR.calibrated(case.promise, case.size),
+        lambda case: RSumKR.calibrated(case.promise, case.size, case.local_cap),
         "k-ary randomized response: one rounded number a user",
         local=True,
     ),
@@ -18,7 +18,6 @@ KINDS = (
         RSumKR,
         lambda case: RSumKR.published(case.promise, case.size),
         "k-ary randomized response with the paper's constants",
-        local=True,
     ),
     Kind(
         "rsum-rm",
