@@ -1,11 +1,11 @@
 # Shorthand for run.py, which makes the environment and does the work.
 PYTHON ?= python3
 
-.PHONY: help check test lint docs bench clean
+.PHONY: help check test cover lint docs bench clean
 help:
 	@$(PYTHON) run.py --help
 
-check test lint docs bench:
+check test cover lint docs bench:
 	@$(PYTHON) run.py $@
 
 clean:
