@@ -64,7 +64,9 @@ def test_an_interrupted_watch_says_what_is_kept():
     assert screen.getvalue() == "2 of 5 models are finished and kept; the same command goes on from there\n"
 
 
-def test_a_bar_names_what_runs_and_is_gone_at_the_end():
+def test_a_bar_names_what_runs_and_is_gone_at_the_end(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")  # on a dumb terminal nothing is drawn
+
     class Screen(io.StringIO):
         def isatty(self):
             return True

@@ -40,7 +40,8 @@ def test_a_single_step_needs_no_bar():
     assert screen.getvalue() == ""
 
 
-def test_the_command_line_draws_it_on_a_real_terminal_only(tmp_path):
+def test_the_command_line_draws_it_on_a_real_terminal_only(tmp_path, monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")  # on a dumb terminal nothing is drawn
     command = [sys.executable, "-m", "mechdesign", "sweep", "response/survey_skewed", "--jobs", "1"]
     main, side = pty.openpty()
     child = os.fork()

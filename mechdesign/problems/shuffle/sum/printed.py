@@ -110,7 +110,7 @@ def recursive_rmse(users: int, epsilon: float, delta: float, messages: int = 3) 
     Examples
     --------
     >>> round(recursive_rmse(1_000_000, 0.9, 1e-6), 1)
-    44.4
+    41.3
     """
     part, share = epsilon / messages, math.log(2.0 * messages / delta)
     base = ((3.0**messages - 1.0) * users * epsilon**2 / messages**3) ** (3.0 ** (-messages - 1))
@@ -131,7 +131,7 @@ def unary_rmse(users: int, epsilon: float, delta: float, bits: int = 10) -> floa
     Examples
     --------
     >>> round(unary_rmse(1_000_000, 0.9, 1e-6), 1)
-    97.1
+    101.7
     """
     part, log = epsilon / bits, math.log(4.0 * bits / delta)
     share = 64.0 * log / (users * part**2)
