@@ -53,7 +53,7 @@ MYPY = ("mypy",)
 # Two workers, because that is what a small machine has; --cov takes its settings from pyproject.toml.
 PYTEST = ("pytest", "-n", "2")
 COVERAGE = ("--cov", "--cov-report=term-missing:skip-covered")
-SPHINX = ("sphinx-build", "-W", "--keep-going", "-q", "-b", "html", "docs", "docs/_build/html")
+SPHINX = ("sphinx-build", "-W", "--keep-going", "-q", "-j", "2", "-b", "html", "docs", "docs/_build/html")
 
 TASKS = {
     "check": Task((), (("mechdesign", "check"),)),

@@ -176,6 +176,13 @@ def test_a_flexible_protocol_sends_fewer_messages_within_fewer_bits():
     assert half.quantities["most_messages"] == 3 < free.quantities["most_messages"]
 
 
+def test_a_protocol_of_a_stated_precision_is_refused_at_once_where_its_bits_are_too_many():
+    # Its precision decides how many messages it sends: allowing fewer does not change it.
+    stuck = md.solve(md.ShuffleSum(**COUNTING, precision=100, protocol="rsum-rr", max_bits=8))
+    assert stuck.status == "infeasible"
+    assert "it sends up to 100 bits a user; allow as many" in str(stuck)
+
+
 def test_delta_0_is_kept_by_pure_protocols_and_by_what_is_private_by_itself():
     for name, least in (("counting", "cnt-pure"), ("histogram", "hist-kr")):
         pure = md.solve(PROBLEMS[name](pure=True))
