@@ -19,6 +19,7 @@ from mechdesign.core.errors import ParameterError
 from mechdesign.core.parallel import Task, run_tasks
 from mechdesign.core.solve import methods_of
 from mechdesign.core.watch import Watch
+from tests.support.processes import started
 
 QUICK = ["response/zhou2019_survey", "contract/three_types", "marginals/covering_pairs"]
 
@@ -128,12 +129,12 @@ def test_an_interrupt_of_many_processes_is_clean_and_the_next_run_goes_on(cache,
         f"inputs = 41\noutputs = 41\n[sweep]\nepsilon = {epsilons}\n"
     )
     command = [sys.executable, "-m", "mechdesign.cli", "sweep", str(path), "--jobs", "2"]
-    run = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
-    deadline = time.monotonic() + 60
-    while len(list(cache.glob("*/*"))) < 4 and time.monotonic() < deadline:
-        time.sleep(0.1)
-    os.killpg(run.pid, signal.SIGINT)
-    error = run.communicate(timeout=60)[1]
+    with started(command, stderr=subprocess.PIPE, text=True) as run:
+        deadline = time.monotonic() + 60
+        while len(list(cache.glob("*/*"))) < 4 and time.monotonic() < deadline:
+            time.sleep(0.1)
+        os.killpg(run.pid, signal.SIGINT)
+        error = run.communicate(timeout=60)[1]
     assert run.returncode == 130
     assert "Traceback" not in error, error
     assert re.search(r"\d+ of 60 points are finished and kept; the same command goes on from there", error)

@@ -11,6 +11,7 @@ import time
 import pytest
 
 from mechdesign.cli import main
+from tests.support.processes import started
 
 COMMAND = [sys.executable, "-W", "error", "-m", "mechdesign"]
 
@@ -67,8 +68,8 @@ def test_an_interrupt_is_one_line(place, monkeypatch, capsys):
 
 def test_an_interrupted_process_says_so(tmp_path):
     command = [*COMMAND, "check", "--all"]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    time.sleep(3.0)  # long after its start, long before its end
-    process.send_signal(signal.SIGINT)
-    _, error = process.communicate(timeout=60)
+    with started(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+        time.sleep(3.0)  # long after its start, long before its end
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate(timeout=60)
     assert (process.returncode, error) == (130, b"mechdesign: interrupted\n")
