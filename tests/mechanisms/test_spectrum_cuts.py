@@ -209,3 +209,12 @@ def test_nonsense_options_are_refused():
     for options in ({"gap": -0.1}, {"gap": float("nan")}, {"seconds": -1.0}):
         with pytest.raises(md.MechDesignError):
             md.solve(problem, "cuts", **options)
+
+
+def test_rounds_that_no_longer_help_are_not_waited_for():
+    problem = md.load_model("spectrum/occupied_apart").problem
+    found = md.solve(problem, "cuts")  # its rows mix values of L: the gap stays at a tenth of the value
+    best = md.solve(problem, "piecewise")
+    assert found.notes["rounds"] < 200
+    assert found.bound is not None
+    assert found.value <= best.value <= found.bound

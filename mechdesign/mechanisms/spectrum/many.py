@@ -23,6 +23,10 @@ SHARE = 0.2
 """The part of the time that each of these two may take; the third begins when half as much is over."""
 
 
+PATIENCE, PROGRESS = 20, 0.01
+"""The rounds stop when so many of them together closed less than this part of the gap."""
+
+
 @dataclass(frozen=True)
 class Bounded:
     """An allocation, a bound of every other one, and the work done."""
@@ -73,6 +77,7 @@ def bounded(channel: Channel, gap: float, seconds: float) -> Bounded:
     greedy, best = Greedy(channel), quick(channel, until)
     best = searched(greedy, best, LONGER, started + SHARE * seconds)
     planes = CuttingPlanes(channel, best, gap)
+    gaps: list[float] = []
     rounds, hard = 0, False
     while time.monotonic() < until and planes.tighten(until):
         rounds += 1
@@ -93,5 +98,8 @@ def bounded(channel: Channel, gap: float, seconds: float) -> Bounded:
                 planes.offer(best)
         if planes.bound <= planes.cutoff or not (planes.refine(best, guess) or planes.added):
             break
+        gaps.append(planes.bound - best.value)
+        if len(gaps) > PATIENCE and gaps[-1] > (1.0 - PROGRESS) * gaps[-1 - PATIENCE]:
+            break  # what is left is not in the rows
     bound = max(planes.proven, best.value) + 2.0 * channel.rounding
     return Bounded(best, bound, rounds, len(planes.users), len(planes.rows))
