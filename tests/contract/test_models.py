@@ -145,7 +145,9 @@ class TestModel:
         problem = check.model.problem
         if np.size(getattr(problem, "prior", 0)) > 10_000:
             pytest.skip("a million numbers as JSON text")
-        again = problem_from(type(problem), json.loads(json.dumps(parameters_of(problem), allow_nan=False)))
+        text = json.dumps(parameters_of(problem), allow_nan=False)
+        again = problem_from(type(problem), json.loads(text))
+        assert json.dumps(parameters_of(again)) == text
         if check.model.methods:  # a comparison of some methods: their first is solved again
             method = check.comparison.runs[0].method
             assert md.solve(again, method).value == pytest.approx(

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.catalog.check import check_model
 from mechdesign.core.errors import MechDesignError, MethodError, ParameterError
 from mechdesign.core.simulate import simulate
 from mechdesign.problems.marginals.frequency_oracle.bound import best_size, lower_bound, subset_bits
@@ -315,9 +314,3 @@ def test_every_kind_has_a_method_of_its_name():
     methods = {method.name: method for method in md.methods_of(md.FrequencyOracle)}
     assert {kind.name for kind in KINDS} < set(methods)
     assert methods["thesis-rule"].kind == "published"
-
-
-@pytest.mark.parametrize("slug", md.models("marginals"))
-def test_verdicts_are_as_recorded(slug):
-    check = check_model(md.load_model(slug))
-    assert check.passed, check.problems

@@ -1,22 +1,13 @@
-"""The models of the family: every method, claim and certificate; the example."""
+"""What the models of the family show, and the example."""
 
 import dataclasses
 import runpy
 from pathlib import Path
 
-import pytest
-
 import mechdesign as md
 from mechdesign.catalog.check import check_model
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "30_mean_choice.py"
-
-
-@pytest.mark.parametrize("slug", md.models("mean"))
-def test_methods_agree_and_verdicts_are_as_recorded(slug):
-    check = check_model(md.load_model(slug))
-    assert check.passed, check.problems
-    assert check.claims
 
 
 def test_a_failing_certificate_is_a_problem_unless_the_model_says_that_it_fails():
