@@ -39,7 +39,7 @@ def described_parameters(problem_class: type[Problem]) -> dict[str, Described]:
     found: dict[str, Described] = {}
     for item in reversed(problem_class.__mro__):
         found |= _section(inspect.cleandoc(item.__doc__ or ""))
-    names = [field.name for field in dataclasses.fields(problem_class)]  # type: ignore[arg-type]
+    names = [field.name for field in dataclasses.fields(problem_class)]
     return {name: found[name] for name in names if name in found}
 
 

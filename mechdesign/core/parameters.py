@@ -42,7 +42,7 @@ def problem_from(problem_class: type[Problem], parameters: Mapping[str, Any]) ->
         ...
     mechdesign.core.errors.UnknownNameError: ...: no parameter 'epsilom'; did you mean 'epsilon'?
     """
-    fields = {field.name: field for field in dataclasses.fields(problem_class)}  # type: ignore[arg-type]
+    fields = {field.name: field for field in dataclasses.fields(problem_class)}
     for key in parameters:
         if key not in fields:
             raise UnknownNameError(f"{problem_class.name}: no parameter '{key}'; {suggestion(key, fields)}")
@@ -56,7 +56,7 @@ def problem_from(problem_class: type[Problem], parameters: Mapping[str, Any]) ->
 def parameters_of(problem: Problem) -> dict[str, Any]:
     """Return the parameters of a problem as plain JSON values; those at their default are left out."""
     result = {}
-    for field in dataclasses.fields(problem):  # type: ignore[arg-type]
+    for field in dataclasses.fields(problem):
         value = getattr(problem, field.name)
         if field.default is not dataclasses.MISSING and _same(value, field.default):
             continue
@@ -68,7 +68,7 @@ def replace_parameters(problem: Problem, changes: Mapping[str, Any]) -> Problem:
     """Return the same problem with some parameters changed; the result is validated anew."""
     current = {
         field.name: getattr(problem, field.name)
-        for field in dataclasses.fields(problem)  # type: ignore[arg-type]
+        for field in dataclasses.fields(problem)
     }
     return problem_from(type(problem), {**current, **changes})
 
@@ -84,7 +84,7 @@ def json_schema(problem_class: type[Problem]) -> dict[str, Any]:
     """
     hints = get_type_hints(problem_class)
     generators: Generators = getattr(problem_class, "generators", {})
-    fields = dataclasses.fields(problem_class)  # type: ignore[arg-type]
+    fields = dataclasses.fields(problem_class)
     described = described_parameters(problem_class)
     properties = {}
     for field in fields:

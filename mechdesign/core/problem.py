@@ -54,6 +54,7 @@ class Candidate(Protocol):
         """What the mechanism is built from where the method knows more than the variables say."""
 
 
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class Problem(ABC, Generic[MechanismT_co]):
     """Base class of every design problem.
 
@@ -103,7 +104,7 @@ class Problem(ABC, Generic[MechanismT_co]):
         whole arrays.
         """
         shown = []
-        for field in dataclasses.fields(self):  # type: ignore[arg-type]
+        for field in dataclasses.fields(self):
             value = getattr(self, field.name)
             if isinstance(value, np.ndarray) or value != field.default:
                 shown.append(f"{field.name}={abridged(value)}")

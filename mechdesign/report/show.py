@@ -31,7 +31,7 @@ def problem_text(problem_class: type[Problem], width: int | None = None) -> str:
     described = described_parameters(problem_class)
     generators: Generators = getattr(problem_class, "generators", {})
     rows = []
-    for field in dataclasses.fields(problem_class):  # type: ignore[arg-type]
+    for field in dataclasses.fields(problem_class):
         entry = described.get(field.name, Described("", ""))
         meaning = [entry.meaning]
         for name, function in sorted(generators.get(field.name, {}).items()):

@@ -130,7 +130,7 @@ def tradeoff(
     >>> [row.needed for row in found.rows]
     [(39177,), (9207,)]
     """
-    if "epsilon" not in {field.name for field in dataclasses.fields(problem)}:  # type: ignore[arg-type]
+    if "epsilon" not in {field.name for field in dataclasses.fields(problem)}:
         raise ParameterError(f"{problem.name}: has no epsilon to trade for an error; see its sweep")
     if any(not error > 0 for error in errors):
         raise ParameterError(f"error: {min(errors):g} is not > 0; give a wanted standard error")

@@ -183,7 +183,7 @@ def test_a_problem_says_which_mechanism_it_makes(problem_class):
         return
     bases = getattr(problem_class, "__orig_bases__", ())
     said = [base.__args__[0] for base in bases if get_origin(base) is md.Problem]
-    module = sys.modules[problem_class.__module__]
+    module = sys.modules[problem_class.mechanism.__module__]
     assert said == [get_type_hints(problem_class.mechanism, vars(module))["return"]]
 
 

@@ -141,7 +141,7 @@ def most_bits(protocol: Protocol) -> int:
 
 
 class Choosing:
-    """Mixin of the three problems: which protocol, with which noise.
+    """Mixin of the problems of protocols: which protocol, with which noise.
 
     The concrete class has the fields of the parameters and names its ``kinds``.
     """
@@ -152,7 +152,7 @@ class Choosing:
     protocol: str
 
     def check_common(self, largest_messages: int = 1 << 30) -> None:
-        """Check the parameters that all three problems have, and keep the promise."""
+        """Check the parameters that all of them have, and keep the promise."""
         values = vars(self)
         promise = Promise(values["users"], values["epsilon"], values["delta"], values["honest"])
         for name, value in promise.as_dict().items():
@@ -220,6 +220,10 @@ class Choosing:
             raise ParameterError(f"protocol: {shown(name)} is none of {', '.join(known)}")
         parameters.update(self.setting)
         return known[name](self.case.promise, parameters.pop("calibration"), **parameters)
+
+    def mechanism(self, solution: Candidate) -> Protocol:
+        """Return the protocol that runs, or refuse it where its privacy is not proven."""
+        return self.built(solution.variables).require()
 
     @property
     def setting(self) -> dict[str, Any]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from mechdesign.core.errors import ParameterError
+from mechdesign.core.problem import Sense
 from mechdesign.core.validation import integer
 from mechdesign.mechanisms.labels import Labels
 from mechdesign.mechanisms.shuffle.histograms import MOST_CATEGORIES
@@ -31,3 +34,19 @@ class Categorised(Choosing):
         """Return the categories and their names."""
         values = vars(self)
         return {"categories": values["categories"], "labels": values["labels"]}
+
+
+@dataclass(frozen=True, repr=False)
+class CategoryTask(Categorised):
+    """Fields of the tasks beside histograms: the same for all of them."""
+
+    sense: ClassVar[Sense] = "min"
+
+    users: int
+    categories: int
+    epsilon: float
+    delta: float
+    protocol: str = "best"
+    max_messages: int | None = None
+    honest: float = 1.0
+    labels: Sequence[str] | None = None

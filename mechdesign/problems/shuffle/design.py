@@ -19,6 +19,7 @@ from mechdesign.audit.shuffled import MARGIN, MOST_INPUTS, Randomizer, largest_l
 from mechdesign.core.certificate import Certificate, format_figure
 from mechdesign.core.encoding import encode
 from mechdesign.core.errors import CertificateError, MechDesignError, MethodError, ParameterError
+from mechdesign.core.parameters import replace_parameters
 from mechdesign.core.problem import Problem
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import solve
@@ -198,7 +199,7 @@ def _central(problem: Problem) -> float:
         raise ParameterError(
             f"shuffled: expected a problem, got {type(problem).__name__}; of a model take its .problem"
         )
-    fields = {field.name for field in dataclasses.fields(problem)}  # type: ignore[arg-type]
+    fields = {field.name for field in dataclasses.fields(problem)}
     if "epsilon" not in fields:
         raise ParameterError(f"shuffled: {problem.name} has no epsilon of a user's report to choose")
     if "protocol" in fields:
@@ -222,7 +223,7 @@ def _solved(problem: Problem, method: str | None) -> Solution:
 
 def _passing(problem: Problem, local: float, promise: Promise, method: str | None) -> Passing | None:
     """Return the solution with a local epsilon and its mechanism; None where it does not keep the promise."""
-    solution = _solved(dataclasses.replace(problem, epsilon=local), method)  # type: ignore[type-var]
+    solution = _solved(replace_parameters(problem, {"epsilon": local}), method)
     wanted = dataclasses.replace(promise, delta=promise.delta * (1.0 - MARGIN))
     mechanism = solution.mechanism()
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from mechdesign.core.problem import Candidate, Problem, Sense
+from mechdesign.core.problem import Problem, Sense
 from mechdesign.core.validation import in_range
 from mechdesign.mechanisms.shuffle import Protocol
 from mechdesign.mechanisms.shuffle.counts import CountProtocol
@@ -98,7 +98,3 @@ class ShuffleCounting(Choosing, Problem[Protocol]):
         if self.ones is None or not isinstance(protocol, CountProtocol):
             return protocol.mean_messages
         return protocol.messages_at(self.ones)
-
-    def mechanism(self, solution: Candidate) -> Protocol:
-        """Return the protocol that runs, or refuse it where its privacy is not proven."""
-        return self.built(solution.variables).require()

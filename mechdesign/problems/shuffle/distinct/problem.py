@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from mechdesign.core.problem import Candidate, Problem, Sense
+from mechdesign.core.problem import Problem
 from mechdesign.mechanisms.shuffle import Protocol
-from mechdesign.problems.shuffle.categorised import Categorised
+from mechdesign.problems.shuffle.categorised import CategoryTask
 from mechdesign.problems.shuffle.distinct.kinds import KINDS
 
 
 @dataclass(frozen=True, repr=False)
-class ShuffleDistinct(Categorised, Problem[Protocol]):
+class ShuffleDistinct(CategoryTask, Problem[Protocol]):
     r"""The protocol that counts the categories that anybody holds with the least error, over all data.
 
     ::
@@ -57,25 +56,11 @@ class ShuffleDistinct(Categorised, Problem[Protocol]):
     """
 
     name: ClassVar[str] = "shuffle-distinct"
-    sense: ClassVar[Sense] = "min"
     value_name: ClassVar[str] = "root mean squared error of the number of categories"
     summary: ClassVar[str] = (
         "protocol that counts distinct categories from shuffled messages with the least error"
     )
     kinds = KINDS
 
-    users: int
-    categories: int
-    epsilon: float
-    delta: float
-    protocol: str = "best"
-    max_messages: int | None = None
-    honest: float = 1.0
-    labels: Sequence[str] | None = None
-
     def __post_init__(self) -> None:
         self.check_categories()
-
-    def mechanism(self, solution: Candidate) -> Protocol:
-        """Return the protocol that runs, or refuse it where its privacy is not proven."""
-        return self.built(solution.variables).require()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from mechdesign.core.problem import Candidate, Problem, Sense
+from mechdesign.core.problem import Problem, Sense
 from mechdesign.mechanisms.shuffle import Protocol
 from mechdesign.problems.shuffle.categorised import Categorised
 from mechdesign.problems.shuffle.histogram.kinds import KINDS
@@ -87,7 +87,3 @@ class ShuffleHistogram(Categorised, Problem[Protocol]):
 
     def __post_init__(self) -> None:
         self.check_categories()
-
-    def mechanism(self, solution: Candidate) -> Protocol:
-        """Return the protocol that runs, or refuse it where its privacy is not proven."""
-        return self.built(solution.variables).require()

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from mechdesign.core.problem import Candidate, Problem, Sense
+from mechdesign.core.problem import Problem
 from mechdesign.mechanisms.shuffle import Protocol
 from mechdesign.mechanisms.shuffle.range_tree import MOST_CATEGORIES
-from mechdesign.problems.shuffle.categorised import Categorised
+from mechdesign.problems.shuffle.categorised import CategoryTask
 from mechdesign.problems.shuffle.range.kinds import KINDS
 
 
 @dataclass(frozen=True, repr=False)
-class ShuffleRange(Categorised, Problem[Protocol]):
+class ShuffleRange(CategoryTask, Problem[Protocol]):
     r"""The protocol that counts the users of every range of categories with the least error of the worst one.
 
     ::
@@ -58,25 +57,11 @@ class ShuffleRange(Categorised, Problem[Protocol]):
     """
 
     name: ClassVar[str] = "shuffle-range"
-    sense: ClassVar[Sense] = "min"
     value_name: ClassVar[str] = "root mean squared error of a range"
     summary: ClassVar[str] = (
         "protocol that counts the users of all ranges from shuffled messages with the least error"
     )
     kinds = KINDS
 
-    users: int
-    categories: int
-    epsilon: float
-    delta: float
-    protocol: str = "best"
-    max_messages: int | None = None
-    honest: float = 1.0
-    labels: Sequence[str] | None = None
-
     def __post_init__(self) -> None:
         self.check_categories(MOST_CATEGORIES)
-
-    def mechanism(self, solution: Candidate) -> Protocol:
-        """Return the protocol that runs, or refuse it where its privacy is not proven."""
-        return self.built(solution.variables).require()

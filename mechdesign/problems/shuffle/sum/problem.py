@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from mechdesign.core.problem import Candidate, Problem, Sense
+from mechdesign.core.problem import Problem, Sense
 from mechdesign.core.validation import integer
 from mechdesign.mechanisms.shuffle import Protocol
 from mechdesign.mechanisms.shuffle.sums import MOST_STEPS
@@ -79,7 +79,3 @@ class ShuffleSum(Choosing, Problem[Protocol]):
         if self.precision is not None:
             object.__setattr__(self, "precision", integer("precision", self.precision, 1, MOST_STEPS))
         self.check_common()
-
-    def mechanism(self, solution: Candidate) -> Protocol:
-        """Return the protocol that runs, or refuse it where its privacy is not proven."""
-        return self.built(solution.variables).require()

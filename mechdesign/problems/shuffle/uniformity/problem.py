@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from mechdesign.core.problem import Candidate, Problem, Sense
+from mechdesign.core.problem import Problem
 from mechdesign.core.validation import in_range
 from mechdesign.mechanisms.shuffle import Protocol
 from mechdesign.mechanisms.shuffle.uniformity import ERROR, LEAST_ERROR
-from mechdesign.problems.shuffle.categorised import Categorised
+from mechdesign.problems.shuffle.categorised import CategoryTask
 from mechdesign.problems.shuffle.uniformity.kinds import KINDS
 
 
 @dataclass(frozen=True, repr=False)
-class ShuffleUniformity(Categorised, Problem[Protocol]):
+class ShuffleUniformity(CategoryTask, Problem[Protocol]):
     r"""The protocol that tells uniform categories from those at the least distance, with few wrong answers.
 
     ::
@@ -61,21 +60,12 @@ class ShuffleUniformity(Categorised, Problem[Protocol]):
     """
 
     name: ClassVar[str] = "shuffle-uniformity"
-    sense: ClassVar[Sense] = "min"
     value_name: ClassVar[str] = "least distance from uniform that is surely found"
     summary: ClassVar[str] = (
         "protocol that tests uniform categories from shuffled messages with the least distance"
     )
     kinds = KINDS
 
-    users: int
-    categories: int
-    epsilon: float
-    delta: float
-    protocol: str = "best"
-    max_messages: int | None = None
-    honest: float = 1.0
-    labels: Sequence[str] | None = None
     error: float = ERROR
 
     def __post_init__(self) -> None:
@@ -87,7 +77,3 @@ class ShuffleUniformity(Categorised, Problem[Protocol]):
     def setting(self) -> dict[str, Any]:
         """Return the categories, their names, and the chance of a wrong answer."""
         return {**super().setting, "error": self.error}
-
-    def mechanism(self, solution: Candidate) -> Protocol:
-        """Return the protocol that runs, or refuse it where its privacy is not proven."""
-        return self.built(solution.variables).require()
