@@ -270,7 +270,7 @@ def test_wrong_messages_are_refused(kind):
 
 def test_bounds_of_messages_and_local_privacy_are_kept():
     assert HistDump.calibrated(Promise(100, 1.0, 1e-6), 50, max_messages=60).most_messages <= 60
-    with pytest.raises(OutOfReachError, match="1 dummies of each of 100 users are too few"):
+    with pytest.raises(OutOfReachError, match="dummies are too few, 1 of each of 100 users"):
         HistDump.calibrated(Promise(100, 1.0, 1e-6), 50, max_messages=2)
     with pytest.raises(OutOfReachError, match="at most 8192 categories"):
         PRHR.calibrated(PROMISE, 10_000)

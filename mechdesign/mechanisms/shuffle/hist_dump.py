@@ -162,7 +162,7 @@ def fewest_dummies(
     if trials is None:
         way = remedy(promise, lambda other: made(other, trials=most, dummy=TOTAL).holds)
         raise OutOfReachError(
-            f"{most} dummies of each of {promise.honest_users} users are too few; {way}, or more messages"
+            f"dummies are too few, {most} of each of {promise.honest_users} users; {way}, or more messages"
         )
     dummy = least_passing(lambda weight: made(promise, trials=trials, dummy=weight).holds, 1, TOTAL)
     assert dummy is not None  # the largest weight passed above

@@ -97,7 +97,7 @@ class PRHR(HistogramProtocol):
         made = partial(cls, calibration="exact", categories=categories, labels=labels)
         way = remedy(promise, lambda other: made(other, entries=1, trials=most, dummy=TOTAL).holds)
         raise OutOfReachError(
-            f"{most} dummies of each of {promise.honest_users} users are too few; {way}, or more messages"
+            f"dummies are too few, {most} of each of {promise.honest_users} users; {way}, or more messages"
         )
 
     @classmethod

@@ -178,7 +178,7 @@ def least_noise(
     trials = least_passing(lambda count: enough(promise, count), 1, most, 40)
     if trials is None:
         raise OutOfReachError(
-            f"{most} dummies of each of {promise.honest_users} users in {rows} rows are too few; "
+            f"dummies are too few, {most} of each of {promise.honest_users} users in {rows} rows; "
             f"{remedy(promise, lambda other: enough(other, most))}, or more messages"
         )
     full = most_cell(sizes_for(promise))

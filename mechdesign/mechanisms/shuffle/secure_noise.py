@@ -97,7 +97,7 @@ class SecureNoise:
         if shares is None or (max_messages is not None and shares > max_messages):
             allowed = MOST_SHARES if max_messages is None else max_messages
             raise OutOfReachError(
-                f"{allowed} shares a user mix too little among {promise.honest_users} honest users; "
+                f"a user's shares are too few, {allowed} among {promise.honest_users} honest users; "
                 f"{'give more users' if shares is None else f'allow {shares} messages'}"
             )
         found = cls(promise, sensitivity, largest, ratio, depth, shares, modulus)
