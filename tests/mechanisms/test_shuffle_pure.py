@@ -163,3 +163,10 @@ def test_pure_problems_take_pure_protocols_only():
     assert md.solve(md.ShuffleCounting(60, 1.0, 1e-6)).value < solution.value
     with pytest.raises(ParameterError, match="pure: expected true or false, got 1"):
         md.ShuffleCounting(60, 1.0, 1e-6, pure=1)
+
+
+def test_too_small_an_epsilon_says_which_would_do():
+    with pytest.raises(OutOfReachError, match=r"give at least 3 users, or an epsilon of at least 0\.001$"):
+        CntPURE.calibrated(Promise(2, 2.0**-20, 1e-6))
+    assert CntPURE.calibrated(Promise(3, 2.0**-20, 1e-6)).holds
+    assert CntPURE.calibrated(Promise(2, 0.001, 1e-6)).holds

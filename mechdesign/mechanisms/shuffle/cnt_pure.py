@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import cached_property, lru_cache, partial
 from typing import Any, ClassVar, Self
@@ -21,7 +21,7 @@ from mechdesign.mechanisms.shuffle.base import Messages
 from mechdesign.mechanisms.shuffle.counts import CountProtocol
 from mechdesign.mechanisms.shuffle.draws import checked_weight
 from mechdesign.mechanisms.shuffle.estimates import TotalEstimate
-from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise, least_passing
+from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise, least_passing, remedy
 
 MOST_LENGTH = 255
 """No user sends more messages."""
@@ -83,19 +83,26 @@ class CntPURE(CountProtocol):
         most = MOST_LENGTH if max_messages is None else min(MOST_LENGTH, max_messages)
         if most < 3:
             raise OutOfReachError("it needs 3 messages a user; allow as many")
+        made = cls._made(promise, most)
+        loudest = made(noise=MOST_NOISE)
+        crowd = loudest.crowd
+        noise = least_passing(lambda weight: made(noise=weight).holds, TOTAL // (64 * crowd), MOST_NOISE, 6)
+        if noise is None:
+            way = remedy(promise, lambda other: cls._made(other, most)(noise=MOST_NOISE).holds)
+            raise OutOfReachError(
+                f"{loudest.length} messages of each of {promise.honest_users} users hide nobody "
+                f"with delta 0; {way}{', or more messages' if most < MOST_LENGTH else ''}"
+            )
+        return made(noise=noise)
+
+    @classmethod
+    def _made(cls, promise: Promise, most: int) -> Callable[..., Self]:
+        """Return the one with the usual length, or the most messages; it still wants its noise."""
         users = min(promise.honest_users, 400)
         length = max(3, math.ceil(LENGTHS * math.log(users + 1.0) / promise.epsilon)) | 1
         length = min(length, most if most % 2 else most - 1)
         ratio = max(1, math.ceil(TOTAL / exp_lower(promise.epsilon)))
-        made = partial(cls, promise, "exact", length, ratio=min(ratio, TOTAL))
-        crowd = made(noise=MOST_NOISE).crowd
-        noise = least_passing(lambda weight: made(noise=weight).holds, TOTAL // (64 * crowd), MOST_NOISE, 6)
-        if noise is None:
-            raise OutOfReachError(
-                f"{length} messages of each of {promise.honest_users} users hide nobody with delta 0; give "
-                "a larger epsilon, more users or more messages"
-            )
-        return made(noise=noise)
+        return partial(cls, promise, "exact", length, ratio=min(ratio, TOTAL))
 
     def parameters(self) -> dict[str, Any]:
         """Return the number of messages and the noise."""

@@ -123,8 +123,8 @@ class OutOfReachError(MechDesignError, ValueError):
     """A protocol cannot keep a promise; the text says what would do. Methods turn it into ``infeasible``."""
 
 
-def remedy(promise: Promise, possible: Callable[[Promise], bool]) -> str:
-    """Return which number of users, and which epsilon, would be enough.
+def remedy(promise: Promise, possible: Callable[[Promise], bool], digits: int = 40) -> str:
+    """Return which number of users, and which epsilon, would be enough: the least ones up to 2**-digits.
 
     Parameters
     ----------
@@ -132,6 +132,8 @@ def remedy(promise: Promise, possible: Callable[[Promise], bool]) -> str:
         One that is not possible.
     possible : callable
         Whether a promise is; monotone in users and epsilon.
+    digits : int
+        Fewer are for what takes long to look at.
 
     Examples
     --------
@@ -139,14 +141,14 @@ def remedy(promise: Promise, possible: Callable[[Promise], bool]) -> str:
     'give at least 50 users, or an epsilon of at least 5.000'
     """
     users = least_passing(
-        lambda count: possible(replace(promise, users=count)), promise.users, MOST_USERS, 40
+        lambda count: possible(replace(promise, users=count)), promise.users, MOST_USERS, digits
     )
     scale = 1000
     steps = least_passing(
         lambda count: possible(replace(promise, epsilon=count / scale)),
         max(1, math.floor(promise.epsilon * scale)),
         int(LARGEST_EPSILON * scale),
-        40,
+        digits,
     )
     ways = [] if users is None else [f"at least {users} users"]
     ways += [] if steps is None else [f"an epsilon of at least {steps / scale:.3f}"]

@@ -14,13 +14,16 @@ from numpy.typing import NDArray
 from mechdesign.core.forecast import Forecast
 from mechdesign.core.validation import in_range
 from mechdesign.mechanisms.shuffle.hist_dump import HistDump, fewest_dummies
-from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise
+from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise, remedy
 
 ERROR = 0.05
 """The chance of either wrong answer, where none is given."""
 
 LEAST_ERROR = 1e-9
 """Smaller chances are refused: no number of users that is allowed here would do."""
+
+ROUGHLY = 4
+"""Binary digits of the users and the epsilon that a refusal names: each is a calibration."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -150,12 +153,20 @@ class UniformityDump(HistDump):
         made: Callable[..., Self] = partial(
             cls, calibration="exact", categories=categories, labels=labels, error=error
         )
-        found = made(promise, **fewest_dummies(made, promise, max_messages))
+
+        def fitting(other: Promise) -> dict[str, int]:
+            return fewest_dummies(made, other, max_messages)
+
+        def possible(other: Promise) -> bool:
+            try:
+                return made(other, **fitting(other)).rmse <= 1.0
+            except OutOfReachError:
+                return False
+
+        found = made(promise, **fitting(promise))
         if found.rmse > 1.0:
-            raise OutOfReachError(
-                "no distance from uniform is sure to be found; give more users, a larger epsilon or a larger "
-                "error"
-            )
+            way = remedy(promise, possible, ROUGHLY)
+            raise OutOfReachError(f"no distance from uniform is sure to be found; {way}, or a larger error")
         return found
 
     def setting(self) -> dict[str, Any]:
