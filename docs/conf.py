@@ -4,6 +4,7 @@ import re
 from importlib.metadata import version as version_of
 
 from docutils.nodes import SkipNode
+from sphinx.addnodes import toctree
 from sphinx.util import logging
 
 from mechdesign.report.findings import findings, findings_page
@@ -58,6 +59,13 @@ def without_type(app, what, name, thing, options, lines):
         lines[0] = f": {lines[0]}"
 
 
+def packages_only(app, doctree):
+    """Keep modules inside packages out of the sidebar: their hundreds of lines would be in every page."""
+    if app.env.docname.startswith("generated/") and "." in app.env.docname:
+        for tree in list(doctree.findall(toctree)):
+            tree.parent.remove(tree)
+
+
 def converted(node, display):
     """Return a node's TeX as MathML, which browsers render without a script and without a network."""
     found = mathml(node.astext(), display)
@@ -81,5 +89,6 @@ def visit_math_block(self, node):
 def setup(app):
     """Connect what is made when pages are read and written; Sphinx calls this."""
     app.connect("source-read", add_findings)
+    app.connect("doctree-read", packages_only, priority=400)  # before trees are collected
     app.connect("autodoc-process-docstring", without_type, priority=400)  # before napoleon's own
     app.add_html_math_renderer("mathml", (visit_math, None), (visit_math_block, None))

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from mechdesign.problems import families
+from mechdesign.problems import families, problem_classes
 from tests.support.documents import ROOT
 from tests.support.links import HEADING, LINK, anchors, broken, linked_pages, prose
 
@@ -63,3 +63,9 @@ def test_the_first_page_leads_to_every_page_of_the_documentation():
                 new.append(file)
     wanted = {page for page in linked_pages() if page.is_relative_to(ROOT / "docs")}
     assert wanted <= reached, sorted(str(page.relative_to(ROOT)) for page in wanted - reached)
+
+
+@pytest.mark.parametrize("problem", problem_classes().values(), ids=list(problem_classes()))
+def test_the_reference_names_every_problem(problem):
+    text = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    assert f"`~{problem.__module__}.{problem.__name__}`" in text
