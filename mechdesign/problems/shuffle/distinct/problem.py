@@ -76,6 +76,10 @@ class ShuffleDistinct(Categorised, Problem[Protocol]):
     def __post_init__(self) -> None:
         self.check_categories()
 
+    def planned_error(self, solution: Candidate) -> tuple[float, str, str]:
+        """Return the error as a part of all categories."""
+        return solution.value / self.categories, "root mean squared error", "share of the categories"
+
     def mechanism(self, solution: Candidate) -> Protocol:
         """Return the protocol that runs, or refuse it where its privacy is not proven."""
         return self.built(solution.variables).require()

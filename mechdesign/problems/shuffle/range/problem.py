@@ -64,6 +64,7 @@ class ShuffleRange(Categorised, Problem[Protocol]):
         "protocol that counts the users of all ranges from shuffled messages with the least error"
     )
     kinds = KINDS
+    share: ClassVar[str] = "share of the users in a range"
 
     users: int
     categories: int

@@ -88,6 +88,10 @@ class ShuffleUniformity(Categorised, Problem[Protocol]):
         """Return the categories, their names, and the chance of a wrong answer."""
         return {**super().setting, "error": self.error}
 
+    def planned_error(self, solution: Candidate) -> tuple[float, str, str]:
+        """Return the least distance from uniform, in total variation, that is surely found."""
+        return solution.value, "distance from uniform that is surely found", "total variation"
+
     def mechanism(self, solution: Candidate) -> Protocol:
         """Return the protocol that runs, or refuse it where its privacy is not proven."""
         return self.built(solution.variables).require()
