@@ -192,10 +192,10 @@ def test_what_does_not_apply_or_is_infinite_is_a_gap(tmp_path):
 
 
 def test_what_no_method_changes_is_drawn_once(tmp_path):
-    table = '[[figure]]\nmethods = ["geometric", "lp"]\nonce = "true_epsilon"\nat = {{ delta = 0.0 }}\n{}'
+    table = '[[figure]]\nmethods = ["closed-form", "lp"]\nonce = "true_epsilon"\nat = {{ delta = 0.0 }}\n{}'
     over = model_figures(load_model(written(tmp_path, table.format('x = "epsilon"'))))[0].panels[0]
     assert [mark.label for mark in over.marks if isinstance(mark, marks.Line)] == [
-        "geometric", "lp", "true epsilon",
+        "closed-form", "lp", "true epsilon",
     ]  # fmt: skip
     assert over.marks[-1].y.tolist() == [0.5, 1.0, 2.0]
     side = model_figures(load_model(written(tmp_path, table.format('x = "method"'))))[0].panels[0]
