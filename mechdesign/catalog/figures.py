@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.catalog.axis import Axis, axis_of
+from mechdesign.catalog.axis import Axis, axis_of, by_places
 from mechdesign.catalog.curves import COUNTED, Points
 from mechdesign.catalog.figure_table import METHOD, FigureTable
 from mechdesign.catalog.model import Model
@@ -128,6 +128,8 @@ def _over_sweep(points: Points, table: FigureTable) -> Panel:
     """Return the panel with quantities over a swept parameter."""
     values = points.model.sweep[table.x]
     axis = axis_of(table.x, values, table.x_path)
+    if table.kind == "bars":
+        axis = by_places(axis)
     shown: list[marks.Mark] = []
     taken: dict[tuple[str, str | None, str], int] = {}
     for series, entry, order in _courses(points, table, axis):
@@ -159,7 +161,7 @@ def _over_sweep(points: Points, table: FigureTable) -> Panel:
         shown,
         x_scale="log" if table.x_scale == "log" else "linear",
         y_scale="log" if table.y_scale == "log" else "linear",
-        x_names=axis.names if axis.is_named else (),
+        x_names=tuple(axis.names[place] for place in order) if axis.is_named else (),
     )
 
 
@@ -176,8 +178,8 @@ def _courses(points: Points, table: FigureTable, axis: Axis) -> list[tuple[dict[
 
 
 def _rising(axis: Axis, places: Sequence[int]) -> list[int]:
-    """Return places of values by their numbers; as they are where the values have names."""
-    return list(places) if axis.is_named else sorted(places, key=lambda place: axis.numbers[place])
+    """Return places of values by their numbers."""
+    return sorted(places, key=lambda place: axis.numbers[place])
 
 
 def _first(points: Points, table: FigureTable) -> dict[str, Any]:

@@ -36,6 +36,9 @@ RESOLUTION = 150
 LABEL = 40
 """Letters in a line of the label of a vertical axis."""
 
+LARGE = 1e4
+"""Numbers from here on are written in groups of three digits."""
+
 SIDE_BY_SIDE = 2
 """Panels in a row."""
 
@@ -125,6 +128,8 @@ def _set_axes(axes: Any, panel: Panel) -> None:
     for scale, axis in ((panel.x_scale, axes.xaxis), (panel.y_scale, axes.yaxis)):
         if scale == "log":
             _set_log(axis)
+        elif max(map(abs, axis.get_view_interval())) >= LARGE:
+            axis.set_major_formatter(matplotlib_module("ticker").FuncFormatter(_plain_number))
     if panel.x_names:
         many = sum(map(len, panel.x_names)) > 60
         axes.set_xticks(
@@ -135,6 +140,7 @@ def _set_axes(axes: Any, panel: Panel) -> None:
             rotation_mode="anchor" if many else "default",
         )
         axes.grid(visible=False, axis="x")
+        axes.set_xlim(-0.5, len(panel.x_names) - 0.5)  # all places alike, whatever stands at them
     if panel.y_names:
         axes.set_yticks(range(len(panel.y_names)), panel.y_names)
         axes.grid(visible=False, axis="y")
@@ -159,7 +165,7 @@ def _set_log(axis: Any) -> None:
 
 
 def _plain_number(value: float, _: Any) -> str:
-    if 1e4 <= abs(value) < 1e9:
+    if LARGE <= abs(value) < 1e9:
         return f"{value:,.12g}".replace(",", " ")
     return f"{value:.12g}" if 1e-4 <= abs(value) < 1e4 else f"{value:g}"
 

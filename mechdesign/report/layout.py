@@ -9,7 +9,7 @@ import textwrap
 import numpy as np
 
 from mechdesign.core.figure import Panel
-from mechdesign.core.marks import Bars, Heat, Reference, Surface
+from mechdesign.core.marks import Bars, Heat, Intervals, Reference, Surface
 
 LEGEND = 80
 """Letters in a line of a legend under one panel."""
@@ -34,8 +34,10 @@ def even_lines(text: str, width: int) -> list[str]:
 
 
 def legend_labels(panel: Panel) -> list[str]:
-    """Return the names in the legend of a panel; scales of colours bear their own."""
-    return [mark.label for mark in panel.marks if mark.label and not isinstance(mark, (Heat, Surface))]
+    """Return the names in the legend of a panel, in its order; scales of colours bear their own."""
+    named = [mark for mark in panel.marks if mark.label and not isinstance(mark, (Heat, Surface))]
+    # matplotlib lists bars and intervals last, as they are drawn from several parts
+    return [mark.label for mark in sorted(named, key=lambda mark: isinstance(mark, (Bars, Intervals)))]
 
 
 def legend_columns(panel: Panel) -> int:

@@ -214,8 +214,9 @@ def _mechanism(problem: Problem) -> Any:
 def _forecast(mechanism: Any, users: int) -> _Error | None:
     """Return the error where a forecast is possible for just so many users."""
     found: Forecast | None = mechanism.forecast(users)
-    usable = found is not None and found.possible and found.users == users and found.largest is not None
-    return _Error(found.largest, STANDARD, found.quantity) if usable else None
+    if found is None or found.largest is None or not found.possible or found.users != users:
+        return None
+    return _Error(found.largest, STANDARD, found.quantity)
 
 
 def _needed(errors_of: Callable[[int], _Error | None], wanted: float) -> int | None:

@@ -210,6 +210,21 @@ def test_bars_on_a_logarithmic_axis_begin_below_the_least():
     assert draw.picture(Figure("Bars", [beside])).axes[0].get_ylim()[0] == pytest.approx(0.01)
 
 
+def test_places_with_names_stand_within_the_panel():
+    """A single estimate stood at the left end, on the axis, and a second one beside it at the right end."""
+    ends = [marks.Intervals([0.0], [1.0], [0.5], [1.5]), marks.Intervals([0.0], [1.0], [0.2], [1.8])]
+    axes = draw.picture(Figure("One", [Panel("x", "y", ends, x_names=["all"])])).axes[0]
+    assert axes.get_xlim() == (-0.5, 0.5)
+
+
+def test_large_numbers_have_groups_of_digits_on_every_axis():
+    line = Panel("x", "y", [marks.Line([0, 200_000], [0.0, 2_000_000.0])])
+    axes = draw.picture(Figure("Large", [line])).axes[0]
+    texts = [text.get_text() for text in (*axes.get_xticklabels(), *axes.get_yticklabels())]
+    assert "100 000" in texts
+    assert "1 000 000" in texts
+
+
 @pytest.mark.parametrize(
     ("panel", "text"),
     [
