@@ -258,7 +258,7 @@ def _nearly_needed(errors_of: Callable[[int], _Error | None], wanted: float, sta
             guess = users * (wanted / found.error) ** (1.0 / min(exponent, -0.25))
             guess *= 0.995 if high == users else 1.005
             before = users, found.error
-        if step % 4 == 3:
-            guess = math.sqrt(max(low, 1) * high)
+        if step % 4 == 3:  # errors with steps mislead the guesses
+            guess = math.sqrt(low * high) if low > 0 else high / 2.0
         users = min(max(math.ceil(guess), low + 1), high - 1)
     return None

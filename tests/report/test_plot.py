@@ -258,6 +258,34 @@ def test_shuffled_messages_trade_privacy_for_the_error_of_a_share():
     assert panels[1].marks[0].y.tolist() == [enough]
 
 
+@pytest.mark.parametrize(
+    ("law", "wanted"),
+    [
+        (lambda users: 100.0 / users, 0.003),
+        (lambda users: 7.0 / users**0.5, 0.01),
+        (lambda users: 3.0 / users**0.5 + 40.0 / users, 0.02),
+        (lambda users: 50.0 / max(users - 400, 1), 0.05),
+        (lambda users: 1.0 / (users // 64 + 1), 0.001),
+        (lambda users: 1.0 / (users // 3000 + 1), 0.25),
+    ],
+)
+def test_the_search_for_users_ends_within_one_percent(law, wanted):
+    """For errors that fall like a power, like a sum of powers, and in steps."""
+    from mechdesign.report.tradeoff import _Error, _nearly_needed
+
+    asked: list[int] = []
+
+    def errors_of(users: int) -> _Error | None:
+        asked.append(users)
+        return _Error(law(users), "error", "share") if users > 1 else None
+
+    found = _nearly_needed(errors_of, wanted, start=10_000)
+    assert found is not None
+    assert law(found) <= wanted < law(int(0.99 * found) - 1)
+    assert len(asked) <= 40
+    assert _nearly_needed(errors_of, 1e-12, start=10_000) is None
+
+
 def test_other_tasks_say_which_error_it_is(folder, capsys):
     uniform = md.ShuffleUniformity(users=100_000, categories=10, epsilon=1.0, delta=1e-6)
     assert uniform.planned_error(md.solve(uniform))[0] == md.solve(uniform).value
