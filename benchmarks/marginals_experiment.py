@@ -10,6 +10,7 @@ the curator). "FC+" is FC brought to the nearest tables, "FT literal" asks for w
 from __future__ import annotations
 
 import argparse
+import csv
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 from pathlib import Path
@@ -26,6 +27,18 @@ FEWER = 4
 """Settings with more than 16 attributes, or order 6, have so many times fewer repetitions."""
 
 Errors = dict[str, list[float]]
+
+Row = tuple[str, str, str, float, str, str]
+COLUMNS = ("figure", "setting", "curve", "x", "error", "deviation")
+"""Of the file of results: a point of a curve a line."""
+
+
+def rows_of(figure: str, setting: str, curve: str, x: float, errors: list[float] | None) -> list[Row]:
+    """Return the line of a point; none where nothing was measured."""
+    if errors is None:
+        return []
+    mean, spread = cell(errors).rstrip(")").split(" (")
+    return [(figure, setting, curve, x, mean, spread)]
 
 
 def measure(
@@ -65,8 +78,8 @@ def compare(
     epsilons: Sequence[float],
     repetitions: int,
     rng: np.random.Generator,
-) -> None:
-    """Print a table: one row an answer, one column an epsilon."""
+) -> list[Errors]:
+    """Print a table, one row an answer, one column an epsilon, and return its columns."""
     columns: list[Errors] = []
     refusals: dict[str, str] = {}
     for epsilon in epsilons:
@@ -78,6 +91,7 @@ def compare(
     show(columns, [f"{epsilon:g}" for epsilon in epsilons])
     for reason in refusals.values():
         print(f"  {reason}")
+    return columns
 
 
 def show(columns: Sequence[Errors], header: Sequence[str], what: str = "SSE") -> None:
@@ -106,8 +120,9 @@ def settings(options: argparse.Namespace, every: Sequence[tuple[int, int]]) -> S
     return [tuple(options.setting)] if options.setting else every
 
 
-def figure_4(options: argparse.Namespace, rng: np.random.Generator) -> None:
+def figure_4(options: argparse.Namespace, rng: np.random.Generator) -> list[Row]:
     """Binary data: all methods, d in 8, 16, 32 and k in 3, 6, 8."""
+    rows: list[Row] = []
     for name in options.data or BINARY:
         everybody = read(options.folder, name)
         for attributes, order in settings(options, ((8, 3), (16, 3), (32, 3), (16, 6), (32, 6), (32, 8))):
@@ -119,10 +134,15 @@ def figure_4(options: argparse.Namespace, rng: np.random.Generator) -> None:
             names = ["CALM", "FC", "AM", "FT", "Uni"]
             names += ["FT literal"] if attributes == 8 else []
             names += ["EM"] if order == 3 and attributes <= 16 else []
-            compare(people, order, names, options.epsilons, count, rng)
+            columns = compare(people, order, names, options.epsilons, count, rng)
+            setting = f"d = {attributes}; k = {order}"
+            for curve in dict.fromkeys(name for column in columns for name in column):
+                for epsilon, column in zip(options.epsilons, columns, strict=True):
+                    rows += rows_of("3.4", setting, curve, epsilon, column.get(curve))
+    return rows
 
 
-def figure_5(options: argparse.Namespace, rng: np.random.Generator) -> None:
+def figure_5(options: argparse.Namespace, rng: np.random.Generator) -> list[Row]:
     """Categorical data: all methods and BE."""
     for name in options.data or CATEGORICAL:
         everybody = read(options.folder, name)
@@ -135,6 +155,7 @@ def figure_5(options: argparse.Namespace, rng: np.random.Generator) -> None:
             names += ["BE"] if order == 3 else []  # with six attributes its tables of bits take too long
             names += ["FT literal"] if order == 3 and attributes == 8 else []
             compare(people, order, names, options.epsilons, count, rng)
+    return []
 
 
 def random_views(
@@ -150,40 +171,47 @@ def random_views(
             return chosen
 
 
-def figure_7(options: argparse.Namespace, rng: np.random.Generator) -> None:
+def figure_7(options: argparse.Namespace, rng: np.random.Generator) -> list[Row]:
     """Views of any size and number for d = 8, k = 3; then size against epsilon with 28 views."""
+    rows: list[Row] = []
     for name in options.data or ("retail", "msnbc"):
         people = read(options.folder, name).first(8).sampled(options.users, rng)
         chosen = views_of(people.sizes, 3, options.users, 0.6)
         print(f"\n{name}: d = 8, k = 3, n = {options.users}, epsilon 0.6; algorithm 3.1: ", end="")
         print(f"{len(chosen)} views of {len(chosen[0])}, {options.repetitions} repetitions")
-        counts, rows = (1, 4, 8, 16, 28, 56, 70), []
+        counts, lines = (1, 4, 8, 16, 28, 56, 70), []
         for size in range(1, 9):
-            cells = [grid_cell(people, 0.6, size, count, options.repetitions, rng) for count in counts]
-            rows.append([str(size), *cells])
-        print(table(["l", *(f"m = {count}" for count in counts)], rows), flush=True)
-        rows = []
+            found = [grid_errors(people, 0.6, size, count, options.repetitions, rng) for count in counts]
+            lines.append([str(size), *map(cell, found)])
+            for count, errors in zip(counts, found, strict=True):
+                rows += rows_of("3.7", "views (epsilon = 0.6)", f"l = {size}", count, errors)
+        print(table(["l", *(f"m = {count}" for count in counts)], lines), flush=True)
+        lines = []
         for size in (2, 3, 4, 5):
-            cells = [
-                grid_cell(people, epsilon, size, 28, options.repetitions, rng) for epsilon in options.epsilons
+            found = [
+                grid_errors(people, epsilon, size, 28, options.repetitions, rng)
+                for epsilon in options.epsilons
             ]
-            rows.append([str(size), *cells])
-        rows.append(["3.1", *(sizes_of(people, options.users, epsilon) for epsilon in options.epsilons)])
-        print(table(["l", *(f"epsilon {epsilon:g}" for epsilon in options.epsilons)], rows), flush=True)
+            lines.append([str(size), *map(cell, found)])
+            for epsilon, errors in zip(options.epsilons, found, strict=True):
+                rows += rows_of("3.7", "epsilon (28 views)", f"l = {size}", epsilon, errors)
+        lines.append(["3.1", *(sizes_of(people, options.users, epsilon) for epsilon in options.epsilons)])
+        print(table(["l", *(f"epsilon {epsilon:g}" for epsilon in options.epsilons)], lines), flush=True)
+    return rows
 
 
-def grid_cell(
+def grid_errors(
     people: People, epsilon: float, size: int, count: int, repetitions: int, rng: np.random.Generator
-) -> str:
-    """Return the error with random views of a size and a number, other ones each time."""
+) -> list[float] | None:
+    """Return the errors with random views of a size and a number, other ones each time."""
     errors = []
     for _ in range(repetitions):
         views = random_views(len(people.sizes), size, count, rng)
         if views is None:
-            return "-"
+            return None
         setting = Setting(people.sizes, 3, len(people.codes), epsilon)
         errors += measure(people, 3, [released(setting, views)], 1, rng, "views")["CALM"]
-    return cell(errors)
+    return errors
 
 
 def sizes_of(people: People, users: int, epsilon: float) -> str:
@@ -192,7 +220,7 @@ def sizes_of(people: People, users: int, epsilon: float) -> str:
     return f"{len(views)} of {len(views[0])}"
 
 
-def figure_8(options: argparse.Namespace, rng: np.random.Generator) -> None:
+def figure_8(options: argparse.Namespace, rng: np.random.Generator) -> list[Row]:
     """Views that were chosen for another order k', and the curator, for d = 16."""
     for name in options.data or ("retail",):
         people = read(options.folder, name).first(16).sampled(options.users, rng)
@@ -212,6 +240,7 @@ def figure_8(options: argparse.Namespace, rng: np.random.Generator) -> None:
                     measure(people, order, [*methods, curator], count, rng, f"epsilon {epsilon:g}")
                 )
             show(columns, [f"{epsilon:g}" for epsilon in options.epsilons])
+    return []
 
 
 FIGURES = {"3.4": figure_4, "3.5": figure_5, "3.7": figure_7, "3.8": figure_8}
@@ -228,8 +257,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--epsilons", type=float, nargs="+", default=[0.2, 0.6, 1.0, 1.4, 2.0])
     parser.add_argument("--repetitions", type=int, default=20)
     parser.add_argument("--seed", type=int, default=2019)
+    parser.add_argument("--append", type=Path, help="a CSV file to add the points of 3.4 or 3.7 to")
     options = parser.parse_args(arguments)
-    FIGURES[options.figure](options, np.random.default_rng(options.seed))
+    rows = FIGURES[options.figure](options, np.random.default_rng(options.seed))
+    if options.append:
+        is_new = not options.append.exists()
+        with options.append.open("a", encoding="utf-8", newline="") as stream:
+            writer = csv.writer(stream, lineterminator="\n")
+            writer.writerows([COLUMNS] * is_new + rows)
 
 
 if __name__ == "__main__":

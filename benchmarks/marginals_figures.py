@@ -1,4 +1,4 @@
-"""Figures 3.4 and 3.7 of Zhang (2019) from what was measured on ``retail``: ``results/marginals_retail.csv``.
+"""Figures 3.4 and 3.7 of Zhang (2019) from what was measured: ``results/marginals_*.csv``.
 
     python -m benchmarks.marginals_figures docs/_static
 
@@ -16,17 +16,22 @@ from mechdesign.core.figure import Figure, Panel
 from mechdesign.core.marks import Line
 from mechdesign.report.draw import save
 
-MEASURED = Path(__file__).parent / "results" / "marginals_retail.csv"
+RESULTS = Path(__file__).parent / "results"
+MANY, FEWER, CLICKS = (RESULTS / f"marginals_{name}.csv" for name in ("retail", "retail_2_16", "msnbc"))
+"""Baskets with 2^18 users and with 2^16, visits of pages with 2^18; each has the figures that were run."""
+
 METHODS = ("CALM", "FT", "FC", "AM", "EM", "Uni")
 """The methods of the thesis' figure; those that the page adds are in its tables."""
+
+ERROR = "mean squared error of a marginal (SSE)"
 
 Points = list[tuple[float, float]]
 
 
-def measured(figure: str) -> dict[str, dict[str, Points]]:
+def measured(results: Path, figure: str) -> dict[str, dict[str, Points]]:
     """Return for each setting of a figure its curves: pairs of x and error, by x."""
     found: dict[str, dict[str, Points]] = {}
-    with MEASURED.open(encoding="utf-8", newline="") as stream:
+    with results.open(encoding="utf-8", newline="") as stream:
         for row in csv.DictReader(stream):
             if row["figure"] == figure:
                 curves = found.setdefault(row["setting"], {})
@@ -45,34 +50,24 @@ def lines(curves: dict[str, Points], names: list[str]) -> list[Line]:
     ]
 
 
-def figure_3_4() -> Figure:
+def figure_3_4(results: Path, title: str, caption: str) -> Figure:
     """Return the errors of all methods over epsilon, a panel a setting."""
     panels = [
-        Panel(
-            "epsilon",
-            "mean squared error of a marginal (SSE)",
-            lines(curves, list(METHODS)),
-            setting,
-            y_scale="log",
-        )
-        for setting, curves in measured("3.4").items()
+        Panel("epsilon", ERROR, lines(curves, list(METHODS)), setting, y_scale="log")
+        for setting, curves in measured(results, "3.4").items()
     ]
-    caption = (
-        "Sum of squared errors of random marginals on retail, measured; logarithmic. CALM is lowest in every "
-        "setting; FT, AM and FC lose with d and k and can be worse than Uni, which ignores the reports."
-    )
-    return Figure("CALM and others (figure 3.4, measured on retail)", panels, caption)
+    return Figure(title, panels, caption)
 
 
-def figure_3_7() -> Figure:
+def figure_3_7(results: Path, title: str, caption: str) -> Figure:
     """Return the errors of CALM over the number of views and over epsilon, a curve a size of view."""
-    by_setting = measured("3.7")
+    by_setting = measured(results, "3.7")
     names = sorted({name for curves in by_setting.values() for name in curves})
     labels = {"views (epsilon = 0.6)": "number of views m", "epsilon (28 views)": "epsilon"}
     panels = [
         Panel(
             labels[setting],
-            "mean squared error of a marginal (SSE)",
+            ERROR,
             lines(curves, names),
             setting,
             x_scale="log" if setting.startswith("views") else "linear",
@@ -80,16 +75,41 @@ def figure_3_7() -> Figure:
         )
         for setting, curves in by_setting.items()
     ]
-    caption = (
-        "Sum of squared errors of CALM on retail by size l and number m of random views, d = 8, k = 3, "
-        "measured over 5 repetitions. Views of 2 to 4 attributes hardly differ; large ones are worse."
-    )
-    return Figure("Size and number of views (figure 3.7, measured on retail)", panels, caption)
+    return Figure(title, panels, caption)
+
+
+def figures() -> dict[str, Figure]:
+    """Return all of them by the names of their files."""
+    lowest = "CALM is lowest in every setting; FT, AM and FC lose with d and k and can be worse than Uni, "
+    return {
+        "3_4": figure_3_4(
+            MANY,
+            "CALM and others (figure 3.4, measured on retail, 2^18 users)",
+            f"Sum of squared errors of random marginals on retail, logarithmic. {lowest}which ignores "
+            "the reports.",
+        ),
+        "3_4_fewer": figure_3_4(
+            FEWER,
+            "CALM and others (figure 3.4, measured on retail, 2^16 users)",
+            f"The same with a quarter of the users. {lowest}in more settings than with 2^18.",
+        ),
+        "3_7": figure_3_7(
+            MANY,
+            "Size and number of views (figure 3.7, measured on retail)",
+            "Sum of squared errors of CALM on retail by size l and number m of random views, d = 8, k = 3, "
+            "measured over 5 repetitions. Views of 2 to 4 attributes hardly differ; large ones are worse.",
+        ),
+        "3_7_msnbc": figure_3_7(
+            CLICKS,
+            "Size and number of views (figure 3.7, measured on msnbc)",
+            "The same on msnbc, measured over 5 repetitions.",
+        ),
+    }
 
 
 def main(folder: str) -> None:
     """Draw both into a folder."""
-    for name, figure in (("3_4", figure_3_4()), ("3_7", figure_3_7())):
+    for name, figure in figures().items():
         path = Path(folder) / f"marginals_figure{name}.svg"
         save(figure, path)
         print(path)

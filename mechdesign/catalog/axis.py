@@ -66,6 +66,19 @@ def axis_of(parameter: str, values: Sequence[Any], path: Sequence[Any] = ()) -> 
     return Axis(name, tuple(map(float, range(len(values)))), tuple(texts), True)
 
 
+def by_places(axis: Axis) -> Axis:
+    """Return an axis with a place for each number, in rising order: bars over numbers would overlap.
+
+    Examples
+    --------
+    >>> by_places(axis_of("cost", [4.0, 0.5, 1.0]))
+    Axis(label='cost', numbers=(2.0, 0.0, 1.0), names=('4', '0.5', '1'), is_named=True)
+    """
+    order = sorted(range(len(axis.numbers)), key=lambda place: axis.numbers[place])
+    ranks = {place: float(rank) for rank, place in enumerate(order)}
+    return Axis(axis.label, tuple(ranks[place] for place in range(len(order))), axis.names, True)
+
+
 def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 

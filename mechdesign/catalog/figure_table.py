@@ -34,6 +34,8 @@ class FigureTable:
         swept parameter.
     y : tuple of str
         Quantities as claims name them, and what the simulation measures. By default ``value``.
+    once : tuple of str
+        Quantities that neither methods nor ``series`` change, such as a lower bound: a single curve each.
     methods : tuple of str
         The methods whose solutions are drawn; by default the one that each point is solved by.
     series : str
@@ -48,7 +50,8 @@ class FigureTable:
         Names for the legend: of quantities, of methods and of values of ``series``.
     x_scale, y_scale : {"linear", "log"}
     x_path, series_path : tuple
-        Where the number stands in values that are lists or tables: ``[1, "x"]``.
+        Where the number stands in values that are lists or tables: ``[1, "x"]``. With both, ``x`` and
+        ``series`` may be the same parameter.
     claims : bool
         Whether what the source states at single points is drawn as open markers.
 
@@ -60,6 +63,7 @@ class FigureTable:
 
     x: str = ""
     y: tuple[str, ...] = ("value",)
+    once: tuple[str, ...] = ()
     methods: tuple[str, ...] = ()
     series: str = ""
     at: Mapping[str, Any] = field(default_factory=dict)
@@ -79,7 +83,7 @@ class FigureTable:
         for name in ("x", "series", "kind", "title", "x_label", "y_label", "caption"):
             if not isinstance(getattr(self, name), str):
                 raise ParameterError(f"{name}: {getattr(self, name)!r} is not a text; put quotes around it")
-        for name in ("y", "methods"):
+        for name in ("y", "once", "methods"):
             object.__setattr__(self, name, _texts(name, getattr(self, name)))
         for name in ("x_path", "series_path"):
             object.__setattr__(self, name, _path(name, getattr(self, name)))
@@ -98,6 +102,8 @@ class FigureTable:
             raise ParameterError("y: is empty; name a quantity, for instance value")
         if self.kind == "surface" and not (self.series and len(self.y) == 1):
             raise ParameterError("kind: a surface needs one y over x and series; name both")
+        if self.kind == "surface" and self.once:
+            raise ParameterError("once: a surface shows one quantity; draw a second figure")
 
     def checked(self, sweep: Mapping[str, Sequence[Any]], methods: Sequence[str]) -> FigureTable:
         """Return it with ``x`` filled in, when it fits the sweep and the methods of its model.
@@ -118,11 +124,17 @@ class FigureTable:
         for name, value in self.at.items():
             if value not in sweep[name]:
                 raise ParameterError(f"at: {name}: {value!r} is not among its values in [sweep]; name one")
+        if self.once and self.x and self.x not in (METHOD, *sweep):
+            raise ParameterError(
+                "once: needs a parameter of the sweep or 'method' on the axis; put it into y"
+            )
         x = self.x or next((name for name in sweep if name not in (self.series, *self.at)), "")
         if x == METHOD and not self.methods:
             raise ParameterError("methods: is missing; 'method' on the axis needs those to be compared")
         if not x:
             raise ParameterError("x: is missing; name a quantity with a number for each type, cell or slot")
+        if x == self.series and self.x_path and self.series_path and self.x_path != self.series_path:
+            return dataclasses.replace(self, x=x)  # two numbers of the same values
         if x in (self.series, *self.at):
             raise ParameterError(
                 f"x: '{x}' is also in {'series' if x == self.series else 'at'}; drop one of them"

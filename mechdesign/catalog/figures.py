@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.catalog.axis import Axis, axis_of
+from mechdesign.catalog.axis import Axis, axis_of, by_places
 from mechdesign.catalog.curves import COUNTED, Points
 from mechdesign.catalog.figure_table import METHOD, FigureTable
 from mechdesign.catalog.model import Model
@@ -128,20 +128,29 @@ def _over_sweep(points: Points, table: FigureTable) -> Panel:
     """Return the panel with quantities over a swept parameter."""
     values = points.model.sweep[table.x]
     axis = axis_of(table.x, values, table.x_path)
-    order = list(range(len(values))) if axis.is_named else list(np.argsort(axis.numbers, kind="stable"))
-    x = np.asarray(axis.numbers)[order]
+    if table.kind == "bars":
+        axis = by_places(axis)
     shown: list[marks.Mark] = []
     taken: dict[tuple[str, str | None, str], int] = {}
-    for series, entry in _entries(points, table):
+    for series, entry, order in _courses(points, table, axis):
+        x = np.asarray(axis.numbers)[order]
+        at = [{**points.fixed(table), **series, table.x: values[place]} for place in order]
         for method in table.methods or (None,):
             for name in table.y:
-                at = [{**points.fixed(table), **series, table.x: values[place]} for place in order]
                 y = np.array([points.number(point, method, name) for point in at])
                 label = _label(points, table, name, method, entry)
                 # what was measured has the style of the value that it is a measurement of
                 key = (entry, method, "value" if name in MEASURED else name)
                 style = taken.setdefault(key, len(taken))
                 shown += _curve(points, table, axis, x, y, name, label, at, style)
+    order = _rising(axis, range(len(values)))
+    x = np.asarray(axis.numbers)[order]
+    for name in table.once:
+        at = [{**_first(points, table), table.x: values[place]} for place in order]
+        y = np.array([_number_once(points, table, point, name) for point in at])
+        label = table.labels.get(name, _name(points, name))
+        shown += _curve(points, table, axis, x, y, name, label, at, len(taken))
+        taken[name, None, ""] = len(taken)
     if not shown:
         raise ParameterError("y: has no number anywhere; look at the table of the sweep")
     if table.claims:
@@ -152,8 +161,37 @@ def _over_sweep(points: Points, table: FigureTable) -> Panel:
         shown,
         x_scale="log" if table.x_scale == "log" else "linear",
         y_scale="log" if table.y_scale == "log" else "linear",
-        x_names=axis.names if axis.is_named else (),
+        x_names=tuple(axis.names[place] for place in order) if axis.is_named else (),
     )
+
+
+def _courses(points: Points, table: FigureTable, axis: Axis) -> list[tuple[dict[str, Any], str, list[int]]]:
+    """Return for each entry of the series its parameters, its name, and the places of its values of ``x``."""
+    places = range(len(axis.numbers))
+    if table.series != table.x:
+        return [(series, entry, _rising(axis, places)) for series, entry in _entries(points, table)]
+    entries = [entry for _, entry in _entries(points, table)]
+    return [
+        ({}, entry, _rising(axis, [place for place in places if entries[place] == entry]))
+        for entry in dict.fromkeys(entries)
+    ]
+
+
+def _rising(axis: Axis, places: Sequence[int]) -> list[int]:
+    """Return places of values by their numbers."""
+    return sorted(places, key=lambda place: axis.numbers[place])
+
+
+def _first(points: Points, table: FigureTable) -> dict[str, Any]:
+    """Return the values of the swept parameters but ``x`` where quantities are taken that are drawn once."""
+    series = {table.series: points.model.sweep[table.series][0]} if table.series else {}
+    return {**points.fixed(table), **series}
+
+
+def _number_once(points: Points, table: FigureTable, at: Mapping[str, Any], name: str) -> float:
+    """Return a quantity by the first method that has it."""
+    found = (points.number(at, method, name) for method in table.methods or (None,))
+    return next((number for number in found if math.isfinite(number)), math.nan)
 
 
 def _curve(
@@ -179,7 +217,9 @@ def _curve(
         return [marks.Intervals(x=x[there], y=y[there], low=low, high=high, label=label, series=style)]
     if table.kind == "bars" or (axis.is_named and table.kind != "lines"):
         return [marks.Bars(x=x[there], y=y[there], label=label, series=style)]
-    return [marks.Line(x=x, y=y, gaps=True, dots=True, label=label, series=style)]
+    # what was measured has the markers where both are shown, and the value is the line that it lies on
+    dots = name != "value" or not any(measured in table.y for measured in MEASURED)
+    return [marks.Line(x=x, y=y, gaps=True, dots=dots, label=label, series=style)]
 
 
 def _entries(points: Points, table: FigureTable) -> list[tuple[dict[str, Any], str]]:
@@ -271,6 +311,11 @@ def _over_methods(points: Points, table: FigureTable) -> Panel:
             if there.any():
                 label = _label(points, table, name, None, entry) if len(table.y) > 1 or entry else ""
                 shown.append(marks.Bars(x=np.flatnonzero(there), y=y[there], label=label))
+    for name in table.once:
+        number = _number_once(points, table, _first(points, table), name)
+        if math.isfinite(number):
+            label = table.labels.get(name, _name(points, name))
+            shown.append(marks.Reference(value=number, label=label))
     if not shown:
         raise ParameterError("methods: none of them applies; name others")
     names = tuple(table.labels.get(method, method) for method in table.methods)

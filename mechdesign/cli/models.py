@@ -167,7 +167,7 @@ def _tradeoff(options: argparse.Namespace) -> int:
     if options.json:
         print_json([dict(vars(row)) for row in found.rows])
     else:
-        print(f"{model.slug}: {found.quantity}, largest standard error\n{table(header, lines)}")
+        print(f"{model.slug}: {found.quantity}, largest {found.measure}\n{table(header, lines)}")
     return FINE
 
 

@@ -122,6 +122,14 @@ class Problem(ABC, Generic[MechanismT_co]):
         """How many users it is planned for, for whom forecasts are made; None where no parameter says."""
         return None
 
+    def planned_error(self, solution: Candidate) -> tuple[float, str, str] | None:
+        """Return the error for the users of the problem, what kind of error it is, and of what.
+
+        Only where the mechanism is made for a number of users, a parameter ``users``. Elsewhere mechanisms
+        forecast the error for any number of users, and this is None.
+        """
+        return None
+
     def mechanism(self, solution: Candidate) -> MechanismT_co:
         """Return the mechanism that runs; the default refuses, naming the problem."""
         raise MethodError(f"{self.name}: this problem has no mechanism to run; use the variables instead")

@@ -1,7 +1,7 @@
 """Mechanisms that run: client, mergeable server, exact audit, JSON."""
 
 from mechdesign.mechanisms.base import CollectingMechanism, Mechanism, load_mechanism
-from mechdesign.mechanisms.contract.menu import ContractAverage, ContractMenu
+from mechdesign.mechanisms.contract import ContractAverage, ContractMenu
 from mechdesign.mechanisms.finite import FiniteChannel
 from mechdesign.mechanisms.frequencies import Aggregator, FrequencyEstimate, FrequencyMechanism
 from mechdesign.mechanisms.kary import KaryChannel, KaryResponse

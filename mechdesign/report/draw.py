@@ -11,7 +11,6 @@ import importlib
 import io
 import os
 import re
-import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,7 +20,9 @@ from xml.sax.saxutils import escape
 from mechdesign.core.errors import DataError, MissingPackageError, ParameterError
 from mechdesign.core.figure import Figure, Panel
 from mechdesign.core.files import whole_file
+from mechdesign.core.marks import Bars
 from mechdesign.report.draw_marks import draw_marks
+from mechdesign.report.layout import bar_floor, even_lines, legend_columns, legend_rows
 from mechdesign.report.outputs import remember
 from mechdesign.report.style import INK, PANEL, SETTINGS
 
@@ -34,6 +35,9 @@ RESOLUTION = 150
 
 LABEL = 40
 """Letters in a line of the label of a vertical axis."""
+
+LARGE = 1e4
+"""Numbers from here on are written in groups of three digits."""
 
 SIDE_BY_SIDE = 2
 """Panels in a row."""
@@ -94,35 +98,22 @@ def _built(figure: Figure) -> Picture:
     for part, panel in zip(parts.flat, figure.panels, strict=False):
         _draw_panel(part, panel)
     width = 54 * columns
-    drawn.suptitle("\n".join(textwrap.wrap(figure.title, width)), fontweight="bold")
+    drawn.suptitle("\n".join(even_lines(figure.title, width)), fontweight="bold")
     return drawn
 
 
 def _height(panels: Sequence[Panel]) -> float:
     """Return the inches that a row of panels needs: more where legends are long or there are many cells."""
-    return PANEL[1] + max(0.17 * _legend_rows(panel) for panel in panels)
-
-
-def _labels(panel: Panel) -> list[str]:
-    return [mark.label for mark in panel.marks if mark.label]
-
-
-def _legend_columns(panel: Panel) -> int:
-    longest = max(map(len, _labels(panel)), default=1)
-    return max(1, min(4, 78 // (longest + 9)))
-
-
-def _legend_rows(panel: Panel) -> int:
-    return -(-len(_labels(panel)) // _legend_columns(panel))
+    return PANEL[1] + max(0.17 * legend_rows(panel) for panel in panels)
 
 
 def _draw_panel(part: Any, panel: Panel) -> None:
     """Draw axes and marks of one panel, and under them what the marks are."""
     axes = part.subplots()
-    axes.set_xlabel("\n".join(textwrap.wrap(panel.x_label, 2 * LABEL)))
-    axes.set_ylabel("\n".join(textwrap.wrap(panel.y_label, LABEL)))
+    axes.set_xlabel("\n".join(even_lines(panel.x_label, 2 * LABEL)))
+    axes.set_ylabel("\n".join(even_lines(panel.y_label, LABEL)))
     if panel.title:
-        axes.set_title("\n".join(textwrap.wrap(panel.title, 60)))
+        axes.set_title("\n".join(even_lines(panel.title, 60)))
     for scale, set_scale in ((panel.x_scale, axes.set_xscale), (panel.y_scale, axes.set_yscale)):
         if scale == "log":
             set_scale("log")
@@ -130,13 +121,15 @@ def _draw_panel(part: Any, panel: Panel) -> None:
     _set_axes(axes, panel)
     handles, labels = axes.get_legend_handles_labels()
     if handles:
-        part.legend(handles, labels, loc="outside lower center", ncols=_legend_columns(panel))
+        part.legend(handles, labels, loc="outside lower center", ncols=legend_columns(panel))
 
 
 def _set_axes(axes: Any, panel: Panel) -> None:
     for scale, axis in ((panel.x_scale, axes.xaxis), (panel.y_scale, axes.yaxis)):
         if scale == "log":
             _set_log(axis)
+        elif max(map(abs, axis.get_view_interval())) >= LARGE:
+            axis.set_major_formatter(matplotlib_module("ticker").FuncFormatter(_plain_number))
     if panel.x_names:
         many = sum(map(len, panel.x_names)) > 60
         axes.set_xticks(
@@ -147,6 +140,7 @@ def _set_axes(axes: Any, panel: Panel) -> None:
             rotation_mode="anchor" if many else "default",
         )
         axes.grid(visible=False, axis="x")
+        axes.set_xlim(-0.5, len(panel.x_names) - 0.5)  # all places alike, whatever stands at them
     if panel.y_names:
         axes.set_yticks(range(len(panel.y_names)), panel.y_names)
         axes.grid(visible=False, axis="y")
@@ -154,6 +148,8 @@ def _set_axes(axes: Any, panel: Panel) -> None:
         axes.set_xlim(*panel.x_limits)
     if panel.y_limits is not None:
         axes.set_ylim(*panel.y_limits)
+    elif panel.y_scale == "log" and any(isinstance(mark, Bars) for mark in panel.marks):
+        axes.set_ylim(bottom=bar_floor(panel))
     if panel.equal_aspect:
         axes.set_aspect("equal", adjustable="datalim" if panel.x_limits is None else "box")
 
@@ -169,7 +165,7 @@ def _set_log(axis: Any) -> None:
 
 
 def _plain_number(value: float, _: Any) -> str:
-    if 1e4 <= abs(value) < 1e9:
+    if LARGE <= abs(value) < 1e9:
         return f"{value:,.12g}".replace(",", " ")
     return f"{value:.12g}" if 1e-4 <= abs(value) < 1e4 else f"{value:g}"
 

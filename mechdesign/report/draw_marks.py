@@ -21,7 +21,8 @@ from mechdesign.core.marks import (
     Reference,
     Surface,
 )
-from mechdesign.report.style import INK, Style, style
+from mechdesign.report.covered import covered
+from mechdesign.report.style import INK, Style, beneath, style
 
 BARS = 0.8
 """The part of the distance between two places that bars take together."""
@@ -39,12 +40,15 @@ def draw_marks(part: Any, axes: Any, panel: Panel) -> None:
     """Draw the marks of a panel in their order; ``part`` is what scales of colours are drawn into."""
     slots = bar_slots(panel)
     is_by_places = bool(panel.x_names) or any(isinstance(mark, Bars) for mark in panel.marks)
-    for place, (mark, number) in enumerate(zip(panel.marks, styles(panel), strict=True)):
+    for place, (mark, number, depth) in enumerate(
+        zip(panel.marks, styles(panel), covered(panel), strict=True)
+    ):
+        look = beneath(style(number), depth)
         slot, count = slots.get(place, (0, 1))
         shift = BARS / count * (slot - (count - 1) / 2) if is_by_places else 0.0
         for kind, draw in DRAWN.items():
             if isinstance(mark, kind):
-                draw(part, axes, mark, style(number), (shift, BARS / count))
+                draw(part, axes, mark, look, (shift, BARS / count))
 
 
 Slot = tuple[float, float]
@@ -62,7 +66,9 @@ def _line(part: Any, axes: Any, mark: Line, look: Style, slot: Slot) -> None:
         mark.y,
         color=look.colour,
         linestyle=look.dash,
+        linewidth=look.width,
         marker=look.marker if dots else None,
+        markersize=look.size,
         label=_label(mark),
         zorder=3,
     )
@@ -136,17 +142,38 @@ def _heat(part: Any, axes: Any, mark: Heat, look: Style, slot: Slot) -> None:
 
 
 def _surface(part: Any, axes: Any, mark: Surface, look: Style, slot: Slot) -> None:
-    low, high = float(mark.z.min()), float(mark.z.max())
-    levels: Any = LEVELS if high > low else [low - 0.5, low + 0.5]  # so many or a few more, at round numbers
+    levels, shown = surface_levels(float(mark.z.min()), float(mark.z.max()))
     filled = axes.contourf(mark.x, mark.y, mark.z, levels=levels)
     axes.contour(mark.x, mark.y, mark.z, levels=levels, colors="white", linewidths=0.4, alpha=0.6)
     axes.grid(visible=False)
-    _colour_bar(part, axes, filled, mark.label)
+    _colour_bar(part, axes, filled, mark.label, shown)
 
 
-def _colour_bar(part: Any, axes: Any, coloured: Any, label: str) -> None:
+def surface_levels(low: float, high: float) -> tuple[list[float], list[float]]:
+    """Return the levels of a surface, and which of them its scale of colours names.
+
+    They are round numbers between the ends, which are levels too: a scale for shares must not go on to 1.02.
+
+    Examples
+    --------
+    >>> levels, shown = surface_levels(0.62, 1.0)
+    >>> levels[0], levels[-1], [round(level, 9) for level in shown][-2:]
+    (0.62, 1.0, [0.9, 1.0])
+    """
+    if not high > low:
+        return [low - 0.5, low + 0.5], [low]
+    step = (high - low) / LEVELS
+    size = 10.0 ** np.floor(np.log10(step))
+    step = size * next(factor for factor in (1.0, 2.0, 2.5, 5.0, 10.0) if factor * size >= 0.999 * step)
+    first, last = np.ceil(low / step - 1e-9), np.floor(high / step + 1e-9)
+    rounded = step * np.arange(first, last + 1)
+    inner = rounded[(rounded > low + 0.01 * step) & (rounded < high - 0.01 * step)]
+    return [low, *inner.tolist(), high], rounded[::-2][::-1].tolist()
+
+
+def _colour_bar(part: Any, axes: Any, coloured: Any, label: str, ticks: Any = None) -> None:
     """Draw the scale of colours, as shapes: matplotlib would put pixels into SVG files."""
-    bar = part.colorbar(coloured, ax=axes, label=label, format="%.3g")
+    bar = part.colorbar(coloured, ax=axes, label=label, format="%.3g", ticks=ticks)
     bar.solids.set_rasterized(False)
     bar.solids.set_edgecolor("face")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 INK = "#010203"
@@ -17,6 +17,8 @@ class Style:
     dash: Any
     marker: str
     hatch: str
+    width: float = 1.8
+    size: float = 5.5
 
 
 STYLES = (
@@ -51,8 +53,8 @@ SETTINGS: dict[str, Any] = {
     "grid.alpha": 0.22,
     "grid.linewidth": 0.6,
     "figure.titlesize": 12.0,
-    "lines.linewidth": 1.8,
-    "lines.markersize": 5.5,
+    "lines.linewidth": Style.width,
+    "lines.markersize": Style.size,
     "hatch.linewidth": 0.7,
     "legend.frameon": False,
     "legend.fontsize": 9.0,
@@ -94,3 +96,14 @@ def style(number: int) -> Style:
     count = len(STYLES)
     own, other = STYLES[number % count], STYLES[(number + number // count) % count]
     return Style(own.colour, other.dash, other.marker, other.hatch)
+
+
+def beneath(look: Style, depth: int) -> Style:
+    """Return the style of a curve that so many others lie on: wider, so that its rim is seen around them.
+
+    Examples
+    --------
+    >>> style(0) == beneath(style(0), 0), beneath(style(0), 1).size > style(0).size
+    (True, True)
+    """
+    return replace(look, width=look.width + 2.2 * depth, size=look.size + 4.0 * depth)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any
 
 from mechdesign.core.errors import CertificateError, MethodError, ParameterError
@@ -14,13 +16,25 @@ from mechdesign.core.marks import Line
 from mechdesign.core.parameters import replace_parameters
 from mechdesign.core.problem import Problem
 from mechdesign.core.solve import solve
+from mechdesign.core.text import progress
 
 EPSILONS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
 
+FEWER = (0.25, 0.5, 1.0, 2.0, 4.0)
+"""Where the mechanism is made anew for each number of users, which takes its time."""
+
 ERRORS = (0.05, 0.02, 0.01)
+
+STANDARD = "standard error"
+"""What forecasts say."""
 
 MOST_USERS = 10**12
 """Nobody asks for errors that take more."""
+
+MOST_PLANNED = 10**9
+"""Mechanisms that are made for a number of users are made for so many at most."""
+
+STEPS = 60
 
 
 @dataclass(frozen=True)
@@ -52,6 +66,8 @@ class Tradeoff:
     errors : tuple of float
     quantity : str
         What is estimated.
+    measure : str
+        What its error is.
     rows : tuple of TradeoffRow
     """
 
@@ -59,6 +75,7 @@ class Tradeoff:
     users: int
     errors: tuple[float, ...]
     quantity: str
+    measure: str
     rows: tuple[TradeoffRow, ...]
 
     def __repr__(self) -> str:
@@ -86,7 +103,7 @@ class Tradeoff:
         there = [row for row in self.rows if row.error is not None]
         x = [row.epsilon for row in there]
         error = Line(x=x, y=[row.error for row in there], label=f"{self.users} users", dots=True)
-        panels = [Panel("epsilon", f"standard error at most ({self.quantity})", [error], y_scale="log")]
+        panels = [Panel("epsilon", f"{self.measure}, at most ({self.quantity})", [error], y_scale="log")]
         curves = []
         for place, wanted in enumerate(self.errors):
             found = [(row.epsilon, row.needed[place]) for row in there if row.needed[place]]
@@ -103,19 +120,21 @@ def tradeoff(
     problem: Problem,
     users: int | None = None,
     errors: Sequence[float] = ERRORS,
-    epsilons: Sequence[float] = EPSILONS,
+    epsilons: Sequence[float] | None = None,
 ) -> Tradeoff:
     """Return the standard error over epsilon, and how many users wanted errors take.
 
     Parameters
     ----------
     problem : Problem
-        One with an ``epsilon`` whose mechanism estimates something.
+        One with an ``epsilon`` whose mechanism estimates something. Where the mechanism is made for a number
+        of users, as in the shuffle model, it is made anew for each; its error is then one of a share or a
+        mean, and the users that it takes are found to 1 %.
     users : int, optional
         By default those that the problem plans with, else 10 000.
     errors : sequence of float
         Wanted standard errors, > 0.
-    epsilons : sequence of float
+    epsilons : sequence of float, optional
 
     Raises
     ------
@@ -135,21 +154,53 @@ def tradeoff(
     if any(not error > 0 for error in errors):
         raise ParameterError(f"error: {min(errors):g} is not > 0; give a wanted standard error")
     count = next(number for number in (users, problem.planned_users, USERS) if number is not None)
-    rows, quantity = [], ""
-    for epsilon in epsilons:
-        mechanism = _mechanism(replace_parameters(problem, {"epsilon": float(epsilon)}))
-        forecast = None if mechanism is None else _error(mechanism, count)
-        if forecast is None:
+    rows, quantity, measure = [], "", STANDARD
+    is_planned = type(problem).planned_error is not Problem.planned_error
+    values = (FEWER if is_planned else EPSILONS) if epsilons is None else epsilons
+    for epsilon in progress(values, len(values), "epsilon"):
+        errors_of = _errors_of(replace_parameters(problem, {"epsilon": float(epsilon)}))
+        found = errors_of(count)
+        if found is None:
             rows.append(TradeoffRow(float(epsilon), None, (None,) * len(errors)))
             continue
-        quantity = forecast.quantity
-        needed = tuple(_needed(mechanism, error) for error in errors)
-        rows.append(TradeoffRow(float(epsilon), forecast.largest, needed))
+        search = partial(_nearly_needed, start=count) if is_planned else _needed
+        needed = tuple(search(errors_of, error) for error in errors)
+        rows.append(TradeoffRow(float(epsilon), found.error, needed))
+        quantity, measure = found.quantity, found.measure
     if not quantity:
+        error = "error" if is_planned else STANDARD
         raise ParameterError(
-            f"{problem.name}: has no standard error for {count} users at any of these epsilons; see its sweep"
+            f"{problem.name}: has no {error} for {count} users at any of these epsilons; see its sweep"
         )
-    return Tradeoff(problem, count, tuple(errors), quantity, tuple(rows))
+    return Tradeoff(problem, count, tuple(errors), quantity, measure, tuple(rows))
+
+
+@dataclass(frozen=True)
+class _Error:
+    """The largest error with some users, what kind of error it is, and of what."""
+
+    error: float
+    measure: str
+    quantity: str
+
+
+def _errors_of(problem: Problem) -> Callable[[int], _Error | None]:
+    """Return the error as a function of the number of users; None where nothing can be estimated."""
+    if type(problem).planned_error is Problem.planned_error:
+        mechanism = _mechanism(problem)
+        return lambda users: None if mechanism is None else _forecast(mechanism, users)
+    return cache(lambda users: _planned(problem, users))
+
+
+def _planned(problem: Problem, users: int) -> _Error | None:
+    """Return the error of the mechanism that is made for so many users; None where there is none."""
+    try:
+        changed = replace_parameters(problem, {"users": users})
+        solution = solve(changed)
+    except (MethodError, ParameterError):  # too few or too many users
+        return None
+    found = changed.planned_error(solution) if solution.found else None
+    return None if found is None or not math.isfinite(found[0]) else _Error(*found)
 
 
 def _mechanism(problem: Problem) -> Any:
@@ -160,19 +211,20 @@ def _mechanism(problem: Problem) -> Any:
         return None
 
 
-def _error(mechanism: Any, users: int) -> Forecast | None:
-    """Return the forecast where one is possible for just so many users."""
+def _forecast(mechanism: Any, users: int) -> _Error | None:
+    """Return the error where a forecast is possible for just so many users."""
     found: Forecast | None = mechanism.forecast(users)
-    usable = found is not None and found.possible and found.users == users and found.largest is not None
-    return found if usable else None
+    if found is None or found.largest is None or not found.possible or found.users != users:
+        return None
+    return _Error(found.largest, STANDARD, found.quantity)
 
 
-def _needed(mechanism: Any, wanted: float) -> int | None:
-    """Return the fewest users whose largest standard error is at most this; None where none are enough."""
+def _needed(errors_of: Callable[[int], _Error | None], wanted: float) -> int | None:
+    """Return the fewest users whose largest error is at most this; None where none are enough."""
 
     def enough(users: int) -> bool:
-        found = _error(mechanism, users)
-        return found is not None and found.largest is not None and found.largest <= wanted
+        found = errors_of(users)
+        return found is not None and found.error <= wanted
 
     high = 1
     while not enough(high):
@@ -184,3 +236,29 @@ def _needed(mechanism: Any, wanted: float) -> int | None:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
     return high
+
+
+def _nearly_needed(errors_of: Callable[[int], _Error | None], wanted: float, start: int) -> int | None:
+    """Return a number of users that is enough, where 1 % fewer are not; None where none are enough."""
+    low, high, users = 0, MOST_PLANNED + 1, start
+    exponent, before = -1.0, (0, 0.0)
+    for step in range(STEPS):
+        found = errors_of(users)
+        if found is not None and found.error <= wanted:
+            high = users
+        else:
+            low = users
+        if high - low <= max(1, high // 100):
+            return high if high <= MOST_PLANNED else None
+        guess = 2.0 * users
+        if found is not None and found.error > 0:
+            # errors are nearly powers of the number of users; a little beyond, to have it from both sides
+            if before[0] not in (0, users) and before[1] != found.error:
+                exponent = math.log(found.error / before[1]) / math.log(users / before[0])
+            guess = users * (wanted / found.error) ** (1.0 / min(exponent, -0.25))
+            guess *= 0.995 if high == users else 1.005
+            before = users, found.error
+        if step % 4 == 3:  # errors with steps mislead the guesses
+            guess = math.sqrt(low * high) if low > 0 else high / 2.0
+        users = min(max(math.ceil(guess), low + 1), high - 1)
+    return None

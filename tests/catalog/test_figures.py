@@ -16,6 +16,7 @@ from mechdesign.core.errors import MechDesignError, MethodError, ParameterError,
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import solve
 from mechdesign.report.draw import picture
+from tests.support.clashes import clashes
 
 MODEL = """
 [model]
@@ -54,6 +55,8 @@ SMALLER = {
     "shuffle/sum": {"users": 100},
     "shuffle/counting": {"users": 100},
     "shuffle/counting_honest": {"users": 100},
+    "shuffle/wang2022_figure7a": {"users": 2000},
+    "shuffle/wang2022_figure10": {"users": 2000},
 }
 """Parameters with which a model is solved quickly; what it is asked for does not depend on them."""
 
@@ -83,6 +86,14 @@ def written(folder, figure: str):
         ("[[figure]]\nkind = 'surface'", ParameterError, "kind: a surface needs one y over x and series"),
         ("[[figure]]\nlabels = { value = 3 }", ParameterError, "labels: has a value that is no text"),
         ("[[figure]]\nclaims = 1", ParameterError, "claims: 1 is neither true nor false"),
+        ("[[figure]]\nonce = 3", ParameterError, "once: 3 is no list of names"),
+        ("[[figure]]\nx = 'number'\nonce = 'bound'", ParameterError, "once: needs a parameter of the sweep"),
+        (
+            "[[figure]]\nkind = 'surface'\nseries = 'delta'\nonce = 'bound'",
+            ParameterError,
+            "once: a surface shows one quantity",
+        ),
+        ("[[figure]]\nx = 'delta'\nx_path = [0]\nseries = 'delta'", ParameterError, "'delta' is also in"),
         ("[[figure]]\nx_path = [1.5]", ParameterError, "x_path: [1.5] is no list of numbers and keys"),
     ],
 )  # fmt: skip
@@ -182,6 +193,57 @@ def test_what_does_not_apply_or_is_infinite_is_a_gap(tmp_path):
     assert len(second.panels[0].marks) >= 1
 
 
+def test_what_no_method_changes_is_drawn_once(tmp_path):
+    table = '[[figure]]\nmethods = ["closed-form", "lp"]\nonce = "true_epsilon"\nat = {{ delta = 0.0 }}\n{}'
+    over = model_figures(load_model(written(tmp_path, table.format('x = "epsilon"'))))[0].panels[0]
+    assert [mark.label for mark in over.marks if isinstance(mark, marks.Line)] == [
+        "closed-form", "lp", "true epsilon",
+    ]  # fmt: skip
+    assert [mark for mark in over.marks if isinstance(mark, marks.Line)][-1].y.tolist() == [0.5, 1.0, 2.0]
+    side = model_figures(load_model(written(tmp_path, table.format('x = "method"'))))[0].panels[0]
+    bars, line = side.marks
+    assert isinstance(line, marks.Reference)
+    assert (len(bars.y), line.value, line.label) == (2, 1.0, "true epsilon")
+
+
+def test_two_numbers_of_one_parameter_are_axis_and_series():
+    """Figure 4.2 of the thesis: a curve for each number of users of the lowest type."""
+    model = load_model("contract/three_types")
+    rows = _made_up(model)
+    for row in rows:
+        counts = row.parameters["counts"]
+        row.solution.notes["error_ratio"] = 1000.0 * counts[0] + counts[1]
+    drawn = [mark for mark in model_figures(model, rows)[0].panels[0].marks if isinstance(mark, marks.Line)]
+    assert [curve.label for curve in drawn] == [
+        f"{count} of the lowest type" for count in (0, 50, 100, 150, 200, 250)
+    ]
+    for curve, lowest in zip(drawn, (0, 50, 100, 150, 200, 250), strict=True):
+        assert (np.diff(curve.x) > 0).all()
+        assert curve.x[-1] == 300 - lowest, "nobody is of the highest type there"
+        assert curve.y.tolist() == (1000.0 * lowest + curve.x).tolist()
+
+
+def test_bars_over_numbers_stand_beside_each_other(tmp_path):
+    """At 0.5 and 1.0 they overlapped: their width does not know how near the numbers are."""
+    path = written(
+        tmp_path, '[[figure]]\nx = "epsilon"\nkind = "bars"\nat = { delta = 0.0 }\nclaims = false\n'
+    )
+    panel = model_figures(load_model(path))[0].panels[0]
+    assert panel.x_names == ("0.5", "1", "2")
+    assert panel.marks[0].x.tolist() == [0.0, 1.0, 2.0]
+    assert (np.diff(panel.marks[0].y) > 0).all(), "a larger epsilon has more utility, in this order"
+
+
+def test_what_was_measured_has_the_markers_of_its_line(tmp_path):
+    """Figures 4 and 8 of the first source: both had the same markers at the same places."""
+    model = load_model("response/zhou2019_figure4")
+    drawn = model_figures(model, _made_up(model))[0].panels[0].marks
+    lines = [mark for mark in drawn if isinstance(mark, marks.Line)]
+    assert lines
+    assert not any(line.dots for line in lines)
+    assert len([mark for mark in drawn if isinstance(mark, marks.Intervals)]) == len(lines)
+
+
 @pytest.mark.parametrize(
     ("values", "path", "label", "numbers"),
     [
@@ -204,7 +266,8 @@ def test_other_values_are_named_by_what_differs():
 
 def _made_up(model) -> list[SweepRow]:
     """Return rows as a sweep of the model might give them, without solving anything."""
-    wanted = {name for table in model.figures for name in table.y} - {"value", "bound", "seconds"}
+    named = {name for table in model.figures for name in (*table.y, *table.once)}
+    wanted = named - {"value", "bound", "seconds"}
     vectors = [table for table in model.figures if table.x not in (*model.sweep, METHOD)]
     rows = []
     for number, point in enumerate(sweep_points(model) or [{}]):
@@ -230,14 +293,14 @@ def test_the_figures_of_every_model_are_drawn_without_a_warning(slug, monkeypatc
     for figure in model_figures(model, rows):
         assert figure.caption
         assert len([mark for panel in figure.panels for mark in panel.marks]) <= 24
-        assert picture(figure).axes
+        assert clashes(picture(figure)) == []
 
 
 @pytest.mark.parametrize("slug", [slug for slug in DRAWN if load_model(slug).figures and slug not in SLOW])
 def test_what_models_want_drawn_exists(slug):
     """At the last point of the sweep, with few simulated users."""
     model = load_model(slug, SMALLER.get(slug))
-    wanted = {name for table in model.figures for name in table.y}
+    wanted = {name for table in model.figures for name in (*table.y, *table.once)}
     if wanted <= {"value", "bound", "seconds"}:
         return
     sweep = {name: values[-1:] for name, values in model.sweep.items()}

@@ -9,6 +9,7 @@ import warnings
 from itertools import combinations
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
 import mechdesign as md
@@ -16,8 +17,11 @@ from mechdesign.core import marks
 from mechdesign.core.errors import DataError, MissingPackageError, ParameterError
 from mechdesign.core.figure import Figure, Panel
 from mechdesign.report import draw
-from mechdesign.report.draw_marks import DRAWN
-from mechdesign.report.style import INK, STYLES, style
+from mechdesign.report.covered import covered
+from mechdesign.report.draw_marks import DRAWN, surface_levels
+from mechdesign.report.layout import even_lines, legend_columns
+from mechdesign.report.style import INK, STYLES, Style, style
+from tests.support.clashes import clashes
 
 EVERY = [
     Panel(
@@ -142,6 +146,97 @@ def test_no_window_and_no_pyplot():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def _line(y, **more) -> marks.Line:
+    return marks.Line([1, 2, 3], y, dots=True, **more)
+
+
+def test_a_curve_that_others_lie_on_is_seen_around_them():
+    """Two curves with the same points: without it the picture has one of them only."""
+    same = Panel("x", "y", [_line([1, 2, 3]), _line([1.001, 2, 3]), _line([3, 2, 1])])
+    first, second, third = draw.picture(Figure("Same", [same])).axes[0].lines
+    assert first.get_markersize() >= second.get_markersize() + 3.0
+    assert first.get_linewidth() >= second.get_linewidth() + 1.5
+    assert second.get_markersize() == third.get_markersize() == Style.size
+
+
+def test_curves_lie_on_one_another_by_what_is_seen_of_them():
+    """On a logarithmic axis 0.001 and 0.002 are apart, beside 10; a curve with a gap is another one."""
+    low, high = _line([0.001, 1, 10]), _line([0.002, 1, 10])
+    assert covered(Panel("x", "y", [low, high])) == [1, 0]
+    assert covered(Panel("x", "y", [low, high], y_scale="log")) == [0, 0]
+    gap = _line([0.001, float("nan"), 10], gaps=True)
+    assert covered(Panel("x", "y", [low, gap])) == [0, 0]
+    assert covered(Panel("x", "y", [low, low, low])) == [2, 1, 0]
+
+
+def test_titles_have_even_lines_and_numbers_stay_whole():
+    title = "The front of error against messages for counting 10 000 users"
+    lines = even_lines(title, 54)
+    assert len(lines) == 2
+    assert any("10\N{NO-BREAK SPACE}000 users" in line for line in lines)
+    assert abs(len(lines[0]) - len(lines[1])) < 12
+    assert even_lines("short", 54) == ["short"]
+
+
+def test_columns_of_a_legend_are_as_wide_as_their_own_names():
+    names = ["lower bound for every mechanism", "solved channel", "hybrid", "piecewise", "Duchi", "Laplace"]
+    marked = [marks.Line([1, 2], [1, place], label=name) for place, name in enumerate(names)]
+    assert legend_columns(Panel("x", "y", marked)) == 3, "it was 1, by the longest of all"
+    wide = [marks.Line([1, 2], [1, place], label="m" * 60) for place in range(3)]
+    assert legend_columns(Panel("x", "y", wide)) == 1
+
+
+def test_the_scale_of_a_surface_ends_where_its_numbers_do():
+    """Shares of at most 1 had a scale of colours up to 1.02."""
+    share = Panel("x", "y", [marks.Surface([0, 1], [0, 1], [[0.613, 0.7], [0.9, 1.0]], label="share")])
+    bar = draw.picture(Figure("Share", [share])).axes[1]
+    assert bar.get_ylim() == (0.613, 1.0)
+    assert max(bar.get_yticks()) == 1.0
+    assert min(bar.get_yticks()) >= 0.613
+    for low, high in ((0.0, 1e-9), (-3.0, 1234.5), (0.1, 0.1000001)):
+        levels, shown = surface_levels(low, high)
+        assert (np.diff(levels) > 0).all()
+        assert len(levels) <= 20
+        assert all(low - 1e-9 * abs(low) <= level <= high + 1e-9 * abs(high) for level in shown)
+
+
+def test_bars_on_a_logarithmic_axis_begin_below_the_least():
+    """The least bar had hardly any height, because the axis began just under its end."""
+    bars = Panel("x", "y", [marks.Bars([0, 1, 2], [0.0101, 3.0, 2.5])], y_scale="log")
+    assert draw.picture(Figure("Bars", [bars])).axes[0].get_ylim()[0] == pytest.approx(0.001)
+    beside = Panel("x", "y", [marks.Bars([0], [5.0]), marks.Reference(0.03)], y_scale="log")
+    assert draw.picture(Figure("Bars", [beside])).axes[0].get_ylim()[0] == pytest.approx(0.01)
+
+
+def test_places_with_names_stand_within_the_panel():
+    """A single estimate stood at the left end, on the axis, and a second one beside it at the right end."""
+    ends = [marks.Intervals([0.0], [1.0], [0.5], [1.5]), marks.Intervals([0.0], [1.0], [0.2], [1.8])]
+    axes = draw.picture(Figure("One", [Panel("x", "y", ends, x_names=["all"])])).axes[0]
+    assert axes.get_xlim() == (-0.5, 0.5)
+
+
+def test_large_numbers_have_groups_of_digits_on_every_axis():
+    line = Panel("x", "y", [marks.Line([0, 200_000], [0.0, 2_000_000.0])])
+    axes = draw.picture(Figure("Large", [line])).axes[0]
+    texts = [text.get_text() for text in (*axes.get_xticklabels(), *axes.get_yticklabels())]
+    assert "100 000" in texts
+    assert "1 000 000" in texts
+
+
+@pytest.mark.parametrize(
+    ("panel", "text"),
+    [
+        (Panel("x", "y", [marks.Line([1, 2], [1, 2], label="m" * 100)]), "cut off"),
+        (Panel("x", "y", [marks.Bars(range(9), range(9))], x_names=["numbered", *"abcdefg", "last"]), ""),
+        (Panel("x", "y", [marks.Bars(range(5), range(5))], x_names=["m" * 11] * 5), "overlap"),
+    ],
+)
+def test_texts_that_cannot_be_read_are_found(panel, text):
+    """The check of all pictures of models and mechanisms can fail."""
+    found = clashes(draw.picture(Figure("Title", [panel])))
+    assert found[0].startswith(text) if text else not found
 
 
 def _lightness(colour: str) -> float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -18,6 +20,7 @@ from mechdesign.problems import problem_classes
 from mechdesign.report.draw import picture
 from mechdesign.report.plot import figures_of
 from tests.meta.test_shown import MECHANISMS
+from tests.support.clashes import clashes
 
 SURVEY = md.RandomizedResponse([0.5, 0.3, 0.2], 2.0, labels=["no", "once", "often"])
 
@@ -44,12 +47,49 @@ def folder(tmp_path, monkeypatch):
 def test_every_type_of_mechanism_is_drawn(kind):
     figures = figures_of(MECHANISMS[kind][0]())
     for figure in figures[:1]:  # the second of channels is the errors' one of the others
-        assert picture(figure).axes
+        assert clashes(picture(figure)) == []
 
 
 def test_a_protocol_is_not_drawn_for_users_that_it_was_not_made_for():
     figure = figures_of(MECHANISMS["cnt-2m"][0]())[0]
     assert figure.panels[0].x_names == ("cnt-2m", "Laplace noise of a trusted curator")
+
+
+def test_protocols_stand_beside_what_is_measured_alike():
+    """A distance is no count, one category more or less is not two, and Laplace noise tests nothing."""
+    tested = figures_of(MECHANISMS["uniformity-dump"][0]())[0].panels[0]
+    assert tested.y_label == "distance from uniform that is found"
+    assert tested.marks[0].y[0] > tested.marks[0].y[1] > 0, "dummies cost distance"
+    distinct = figures_of(MECHANISMS["distinct-parity"][0]())[0].panels[0]
+    assert distinct.marks[0].y[1] == pytest.approx(np.sqrt(2.0))  # epsilon is 1
+    assert figures_of(MECHANISMS["hist-kr"][0]())[0].panels[0].marks[0].y[1] == pytest.approx(
+        2 * np.sqrt(2.0)
+    )
+
+
+def test_the_average_that_a_budget_bought_is_drawn_with_both_errors():
+    menu = md.solve(md.PrivacyContract(types=[1, 2, 3], counts=[100, 100, 100], budget=1000)).mechanism()
+    chosen = menu.choose([1.0, 2.0, 3.0] * 100)
+    average = menu.estimate(menu.randomize(np.full(300, 0.4), chosen, rng=1), chosen)
+    one, sure = figures_of(average)[0].panels[0].marks
+    assert one.y.tolist() == sure.y.tolist() == [average.value]
+    assert one.high[0] - average.value == pytest.approx(average.standard_error)
+    assert sure.high[0] - average.value == pytest.approx(menu.alpha())
+    assert clashes(picture(figures_of(average)[0])) == []
+
+
+def test_ranges_and_tests_of_shuffled_messages_are_drawn():
+    tree = MECHANISMS["range-tree"][0]()
+    people = np.random.default_rng(1).integers(0, tree.labels.size, tree.promise.users)
+    ranges = tree.analyze(tree.shuffle(tree.encode(people, rng=1), rng=1))
+    drawn = figures_of(ranges)[0].panels[0].marks[0]
+    assert drawn.y.tolist() == ranges.cumulative()[0].tolist()
+    test = MECHANISMS["uniformity-dump"][0]()
+    people = np.zeros(test.promise.users, dtype=np.int64)
+    verdict = test.analyze(test.shuffle(test.encode(people, rng=1), rng=1))
+    bars, line = figures_of(verdict)[0].panels[0].marks
+    assert bars.y.tolist() == [verdict.collisions, verdict.expected]
+    assert line.value == verdict.threshold
 
 
 def test_an_estimate_stands_beside_the_reports_as_they_came():
@@ -142,6 +182,11 @@ def test_sweep_draws_and_does_not_overwrite(folder, capsys):
         ),
         (["tradeoff", "contract/monotone"], "privacy-contract: has no epsilon to trade for an error"),
         (["tradeoff", "small.toml", "--error", "0"], "error: 0 is not > 0"),
+        (
+            ["tradeoff", "shuffle/certified_any"],
+            "shuffle-amplification: has no epsilon to trade for an error",
+        ),
+        (["tradeoff", "shuffle/distinct", "--users", "1"], "no error for 1 users at any of these epsilons"),
     ],
 )
 def test_bad_requests_end_in_one_line_and_write_nothing(folder, capsys, words, text):
@@ -190,6 +235,68 @@ def test_users_for_an_error_are_the_fewest(folder, capsys):
     assert (folder / "t.svg").exists()
 
 
+COUNTING = md.ShuffleCounting(users=1000, epsilon=1.0, delta=1e-6, protocol="cnt-sgm")
+
+
+def test_shuffled_messages_trade_privacy_for_the_error_of_a_share():
+    """A protocol is made for its users: the error of others is that of another protocol."""
+    from mechdesign.report.tradeoff import tradeoff
+
+    found = tradeoff(COUNTING, errors=[0.01, 1e-12], epsilons=[1.0])
+    row = found.rows[0]
+    assert found.users == 1000
+    assert row.error == md.solve(COUNTING).value / 1000
+
+    def error(users: int) -> float:
+        return md.solve(dataclasses.replace(COUNTING, users=users)).value / users
+
+    enough, beyond = row.needed
+    assert beyond is None, "a thousand millions are not enough"
+    assert error(enough) <= 0.01 < error(int(0.985 * enough))
+    panels = found.figures()[0].panels
+    assert panels[0].y_label == "root mean squared error, at most (share of the users who hold 1)"
+    assert panels[1].marks[0].y.tolist() == [enough]
+
+
+@pytest.mark.parametrize(
+    ("law", "wanted"),
+    [
+        (lambda users: 100.0 / users, 0.003),
+        (lambda users: 7.0 / users**0.5, 0.01),
+        (lambda users: 3.0 / users**0.5 + 40.0 / users, 0.02),
+        (lambda users: 50.0 / max(users - 400, 1), 0.05),
+        (lambda users: 1.0 / (users // 64 + 1), 0.001),
+        (lambda users: 1.0 / (users // 3000 + 1), 0.25),
+    ],
+)
+def test_the_search_for_users_ends_within_one_percent(law, wanted):
+    """For errors that fall like a power, like a sum of powers, and in steps."""
+    from mechdesign.report.tradeoff import _Error, _nearly_needed
+
+    asked: list[int] = []
+
+    def errors_of(users: int) -> _Error | None:
+        asked.append(users)
+        return _Error(law(users), "error", "share") if users > 1 else None
+
+    found = _nearly_needed(errors_of, wanted, start=10_000)
+    assert found is not None
+    assert law(found) <= wanted < law(int(0.99 * found) - 1)
+    assert len(asked) <= 40
+    assert _nearly_needed(errors_of, 1e-12, start=10_000) is None
+
+
+def test_other_tasks_say_which_error_it_is(folder, capsys):
+    uniform = md.ShuffleUniformity(users=100_000, categories=10, epsilon=1.0, delta=1e-6)
+    assert uniform.planned_error(md.solve(uniform))[0] == md.solve(uniform).value
+    distinct = md.ShuffleDistinct(users=1000, categories=50, epsilon=1.0, delta=1e-6)
+    assert distinct.planned_error(md.solve(distinct))[0] == md.solve(distinct).value / 50
+    words = ["tradeoff", "shuffle/distinct", "--error", "0.5", "--figure", "t.svg"]
+    assert main(words) == 0
+    assert "share of the categories, largest root mean squared error" in capsys.readouterr().out
+    assert (folder / "t.svg").exists()
+
+
 DESIGNS = {
     "auction-horizon": ("auction/not_knowing", {}),
     "auction-slot": ("auction/setting_one_slot", {}),
@@ -220,7 +327,7 @@ def test_designs_of_every_problem_are_drawn(problem):
     figures = design_figures(model.problem, solution)
     assert figures
     for figure in figures:
-        assert picture(figure).axes
+        assert clashes(picture(figure)) == []
 
 
 def test_winners_are_paid_at_least_what_they_ask_for():

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.figure import Figure, Panel
-from mechdesign.core.marks import Line, Mark, Points
+from mechdesign.core.marks import Intervals, Line, Mark, Points
 
 Array = NDArray[np.float64]
 
@@ -61,3 +61,28 @@ def _choices(types: Array, epsilon: Array, payment: Array) -> list[Panel]:
         Panel(name, "epsilon bought", bought, title="What the types choose"),
         Panel(name, "money", money, title="What they get for it"),
     ]
+
+
+def average_figures(
+    value: float, standard_error: float, alpha: float, confidence: float, users: int
+) -> list[Figure]:
+    """Return the average of the buyers with both of its errors, side by side.
+
+    Parameters
+    ----------
+    value, standard_error : float
+    alpha, confidence : float
+        The truth is within alpha with at least this probability.
+    users : int
+        How many bought.
+    """
+    marks = [
+        Intervals(x=[0.0], y=[value], low=[value - error], high=[value + error], label=label)
+        for error, label in (
+            (standard_error, "one standard error, at most"),
+            (alpha, f"where the truth is with probability {confidence:g} at least"),
+        )
+    ]
+    caption = "Of the noise alone, at its worst; the second is by Chebyshev's inequality, eq. (4.1)."
+    title = f"Average of {users} buyers"
+    return [Figure(title, [Panel("buyers", "average", marks, x_names=["all"])], caption)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -23,6 +22,7 @@ from mechdesign.core.forecast import Forecast
 from mechdesign.core.randomness import Rng
 from mechdesign.core.validation import finite_array, in_range, integer, user_count
 from mechdesign.mechanisms.base import Mechanism
+from mechdesign.mechanisms.contract.average import ContractAverage
 from mechdesign.mechanisms.contract.figures import menu_figures
 from mechdesign.mechanisms.contract.tables import menu_operations
 from mechdesign.mechanisms.contract.terms import TERMS, Terms
@@ -40,27 +40,6 @@ NOT_BUYING = -1
 
 OPTIMALITY = 1e-6
 """A menu is certified optimal when its proven gap is below this part of its value."""
-
-
-@dataclass(frozen=True)
-class ContractAverage:
-    """The average of the buyers' reports.
-
-    Attributes
-    ----------
-    value : float
-    standard_error : float
-        From the noise of the bought epsilons, at its worst value; the users are not a sample here.
-    alpha, confidence : float
-        The true average of the buyers is within alpha with at least this probability (Chebyshev).
-    users : int
-    """
-
-    value: float
-    standard_error: float
-    alpha: float
-    confidence: float
-    users: int
 
 
 class ContractMenu(Mechanism):

@@ -152,7 +152,12 @@ class LocationMechanism(Mechanism):
             Circles(x=[0.0], y=[0.0], radius=[self.mean_distance], label="mean distance", filled=False),
             Circles(x=[0.0], y=[0.0], radius=[self.radius], label=f"{1 - self.beta:.4g} of the reports"),
         ]
-        panel = Panel("east of the place", "north of the place", marks, equal_aspect=True)
+        panel = Panel(
+            "east of the place (units of distance)",
+            "north of the place (units of distance)",
+            marks,
+            equal_aspect=True,
+        )
         return [Figure(f"Where reports are, epsilon = {self.epsilon:g} per unit of distance", [panel])]
 
     def _figures(self) -> str:

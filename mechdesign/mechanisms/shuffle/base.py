@@ -244,6 +244,9 @@ class Protocol(Mechanism):
     sensitivity: ClassVar[float] = 1.0
     """By how much one user changes what is counted, all numbers added."""
 
+    curator: ClassVar[str] = "Laplace noise of a trusted curator"
+    """Whose error stands beside its own in pictures."""
+
     is_pure: ClassVar[bool] = False
     """Whether the promise is kept with delta 0."""
 
@@ -281,12 +284,20 @@ class Protocol(Mechanism):
 
     def figures(self) -> list[Figure]:
         """Return its error beside that of a curator who sees all data and adds Laplace noise."""
-        ideal = math.sqrt(2.0) * self.sensitivity / self.promise.epsilon
+        return self._beside(f"root mean squared error ({self.quantity})", self.curator, self._curator_error)
+
+    @property
+    def _curator_error(self) -> float:
+        return math.sqrt(2.0) * self.sensitivity / self.promise.epsilon
+
+    def _beside(self, y_label: str, other: str, error: float) -> list[Figure]:
+        """Return the picture of two bars: the error, and what others reach."""
+        promise = self.promise
         panel = Panel(
-            f"{self.promise.users} users, epsilon = {self.promise.epsilon:g}, delta = {self.promise.delta:g}",
-            f"root mean squared error ({self.quantity})",
-            [Bars(x=[0, 1], y=[self.rmse, ideal])],
-            x_names=(self.type, "Laplace noise of a trusted curator"),
+            f"{promise.users} users, epsilon = {promise.epsilon:g}, delta = {promise.delta:g}",
+            y_label,
+            [Bars(x=[0, 1], y=[self.rmse, error])],
+            x_names=(self.type, other),
         )
         return [Figure("What it costs to trust nobody but the shuffler", [panel])]
 

@@ -69,6 +69,7 @@ class DistinctParity(HistogramProtocol):
 
     type: ClassVar[str] = "distinct-parity"
     quantity: ClassVar[str] = "number of distinct categories"
+    sensitivity: ClassVar[float] = 1.0  # who changes leaves one category empty at most, and fills one at most
     witness: ClassVar[Mapping[str, Any]] = {
         "neighbours": "one user alone holds one category or another",
         "event": "an odd parity of the one, an even parity of the other",

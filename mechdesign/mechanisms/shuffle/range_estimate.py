@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.figure import Figure
 from mechdesign.core.text import table
 from mechdesign.core.validation import integer
+from mechdesign.mechanisms.figures import interval_figures
 from mechdesign.mechanisms.intervals import NormalLimits, tail_of
 
 Array = NDArray[np.float64]
@@ -71,6 +73,14 @@ class RangeEstimate:
         value, error = self.cumulative()
         down, up = NormalLimits(error).distances(tail_of(level))
         return value - down, value + up
+
+    def figures(self) -> list[Figure]:
+        """Return the cumulative counts with their intervals."""
+        title = f"Estimated cumulative counts of {self.users} users"
+        value, _ = self.cumulative()
+        return interval_figures(
+            title, self.names, value, self.interval(), "category, with all before it", "users"
+        )
 
     def __repr__(self) -> str:
         sizes = f"{len(self.names)} categories, {self.users} users"

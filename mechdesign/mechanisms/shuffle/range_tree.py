@@ -55,6 +55,8 @@ class RangeTree(RowsProtocol):
 
     type: ClassVar[str] = "range-tree"
     quantity: ClassVar[str] = "counts of ranges"
+    sensitivity: ClassVar[float] = 1.0
+    curator: ClassVar[str] = "Laplace noise of a curator, one range"
     value_text: ClassVar[str] = "a category, in their order"
 
     def __init__(

@@ -11,7 +11,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.figure import Figure, Panel
 from mechdesign.core.forecast import Forecast
+from mechdesign.core.marks import Bars, Mark, Reference
 from mechdesign.core.validation import in_range
 from mechdesign.mechanisms.shuffle.hist_dump import HistDump, fewest_dummies
 from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise, remedy
@@ -78,6 +80,16 @@ class UniformityVerdict:
             f"{self.threshold:.10g}; chance at most {self.significance:.3g} if uniform\n"
             f"{found}; {self.users} users, {self.messages} messages"
         )
+
+    def figures(self) -> list[Figure]:
+        """Return the collisions beside those of uniform categories, and above how many these are rejected."""
+        marks: list[Mark] = [
+            Bars(x=[0, 1], y=[self.collisions, self.expected]),
+            Reference(value=self.threshold, label="rejected above"),
+        ]
+        names = ("the messages", "uniform, on average")
+        panel = Panel("categories", "pairs of messages with the same category", marks, x_names=names)
+        return [Figure(f"Are the categories of {self.users} users uniform?", [panel])]
 
     def as_json(self) -> dict[str, Any]:
         """Return the verdict as plain values."""
@@ -189,6 +201,11 @@ class UniformityDump(HistDump):
         """Return the distance that is found, or that there is none."""
         reason = "even a single category for all may be missed; give more users, or a larger epsilon"
         return DistanceForecast(self.quantity, self.promise.users, self.rmse <= 1.0, self.rmse, reason=reason)
+
+    def figures(self) -> list[Figure]:
+        """Return the distance that is found beside the one without dummies, which nobody could hide among."""
+        bare = found_distance(self.promise.users, self.labels.size, 0, self.error)
+        return self._beside("distance from uniform that is found", "the same without dummies", min(bare, 1.0))
 
     def estimate_of(self, sums: NDArray[np.int64], messages: int) -> Any:
         """Return the verdict: whether there are too many collisions."""

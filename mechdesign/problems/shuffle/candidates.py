@@ -148,6 +148,8 @@ class Choosing:
 
     kinds: ClassVar[tuple[Kind, ...]]
     name: ClassVar[str]
+    share: ClassVar[str]
+    """What the error is one of when it is divided by the number of users."""
     promise: Promise
     protocol: str
 
@@ -233,6 +235,15 @@ class Choosing:
     def error_of(self, protocol: Protocol) -> float:
         """Return the error that is minimised; by default the protocol's at its worst."""
         return protocol.rmse
+
+    @property
+    def planned_users(self) -> int:
+        """The users that a protocol is made for."""
+        return int(vars(self)["users"])
+
+    def planned_error(self, solution: Candidate) -> tuple[float, str, str]:
+        """Return the error as a part of the users, whose number is public."""
+        return solution.value / self.planned_users, "root mean squared error", self.share
 
     def messages_of(self, protocol: Protocol) -> float:
         """Return the expected messages of a user, by default at their largest over the values."""

@@ -369,3 +369,14 @@ def test_no_menu_of_a_grid_beats_the_optimum_of_any_noise(noise, information):
         loss = problem.noise_model.loss
         errors = counts[0] * loss(first[allowed]) + counts[1] * loss(second[allowed])
         assert md.solve(problem).value <= errors.min() * (1 + 2.0**-40)
+
+
+def test_each_type_keeps_most_with_its_own_item():
+    """Figure 4.5: by the local constraint a type is indifferent to the next item, to no other."""
+    found = md.solve(md.load_model("contract/monotone").problem).quantities
+    for name, place in (("lowest", 0), ("middle", 10), ("highest", 19)):
+        kept = found[f"kept_by_{name}"]
+        assert len(kept) == 20
+        assert int(np.argmax(kept)) in (place, place + 1)
+        assert (np.diff(kept[: place + 1]) > 0).all()
+        assert (np.diff(kept[place + 1 :]) < 0).all()

@@ -19,9 +19,7 @@ def figures(problem: AuctionHorizon, solution: Candidate) -> list[Figure]:
     policies = ["online", "static", *(["forced"] if problem.participation > 0 else [])]
     played = {policy: play(problem, policy, PATIENCE, paying=False) for policy in policies}
     slots = np.arange(1, problem.slots + 1)
-    cost = [
-        Line(x=slots, y=np.cumsum(one.costs) / slots, label=NAMES[policy]) for policy, one in played.items()
-    ]
+    cost = [Line(x=slots, y=np.cumsum(one.costs), label=NAMES[policy]) for policy, one in played.items()]
     there = [Line(x=slots, y=one.left, label=NAMES[policy]) for policy, one in played.items()]
     bound = problem.tradeoff * problem.reserve + problem.participation
     queues = [
@@ -29,7 +27,7 @@ def figures(problem: AuctionHorizon, solution: Candidate) -> list[Figure]:
         Reference(value=bound, label="proven bound", series=3),
     ]
     panels = [
-        Panel("slot", "cost per slot so far", cost, title="Cost"),
+        Panel("slot", "cost of all slots so far", cost, title="Cost"),
         Panel(
             "slot", "users who are still there", there, title=f"Who loses {PATIENCE} slots in a row leaves"
         ),

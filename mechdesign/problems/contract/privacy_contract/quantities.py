@@ -17,7 +17,8 @@ def quantities(problem: PrivacyContract, solution: Candidate) -> dict[str, Any]:
 
     ``surplus_of_highest`` is what a user of the highest type keeps, ``surplus_spread`` by how much what one
     user keeps differs between types, and ``next_item_gap`` the largest distance from indifference to the
-    next item, eq. (4.18).
+    next item, eq. (4.18). ``kept_by_lowest``, ``kept_by_middle`` and ``kept_by_highest`` are what a user of
+    one of these types would keep with the item of each type (figure 4.5); 0 for types that do not buy.
     """
     epsilon = np.asarray(solution.variables["epsilon"])
     payment = np.asarray(solution.variables["payment"])
@@ -36,6 +37,9 @@ def quantities(problem: PrivacyContract, solution: Candidate) -> dict[str, Any]:
         "surplus_spread": float(np.ptp(surplus)),
         "next_item_gap": float(gaps.max(initial=0.0)),
     }
+    for name, place in (("lowest", 0), ("middle", len(people.types) // 2), ("highest", -1)):
+        kept = payment - people.types[place] * epsilon - people.cost[place]
+        found[f"kept_by_{name}"] = np.where(buys, kept, 0.0)
     if problem.budget is not None and buys.all():
         found["error_ratio"] = math.sqrt(error / complete_error(problem, problem.budget))
     return found

@@ -70,6 +70,7 @@ class ShuffleCounting(Choosing, Problem[Protocol]):
     value_name: ClassVar[str] = "root mean squared error of the count"
     summary: ClassVar[str] = "protocol that counts ones from shuffled messages with the least error"
     kinds = KINDS
+    share: ClassVar[str] = "share of the users who hold 1"
 
     users: int
     epsilon: float

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from mechdesign.core.problem import Problem
+from mechdesign.core.problem import Candidate, Problem
 from mechdesign.mechanisms.shuffle import Protocol
 from mechdesign.problems.shuffle.categorised import CategoryTask
 from mechdesign.problems.shuffle.distinct.kinds import KINDS
@@ -64,3 +64,7 @@ class ShuffleDistinct(CategoryTask, Problem[Protocol]):
 
     def __post_init__(self) -> None:
         self.check_categories()
+
+    def planned_error(self, solution: Candidate) -> tuple[float, str, str]:
+        """Return the error as a part of all categories."""
+        return solution.value / self.categories, "root mean squared error", "share of the categories"

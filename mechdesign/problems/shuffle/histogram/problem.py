@@ -72,6 +72,7 @@ class ShuffleHistogram(Categorised, Problem[Protocol]):
     value_name: ClassVar[str] = "root mean squared error of a count"
     summary: ClassVar[str] = "protocol that counts categories from shuffled messages with the least error"
     kinds = KINDS
+    share: ClassVar[str] = "share of a category"
 
     users: int
     categories: int

@@ -62,6 +62,7 @@ class ShuffleRange(CategoryTask, Problem[Protocol]):
         "protocol that counts the users of all ranges from shuffled messages with the least error"
     )
     kinds = KINDS
+    share: ClassVar[str] = "share of the users in a range"
 
     def __post_init__(self) -> None:
         self.check_categories(MOST_CATEGORIES)

@@ -64,6 +64,7 @@ class ShuffleSum(Choosing, Problem[Protocol]):
     value_name: ClassVar[str] = "root mean squared error of the sum"
     summary: ClassVar[str] = "protocol that adds up numbers from shuffled messages with the least error"
     kinds = KINDS
+    share: ClassVar[str] = "mean of the numbers in [0, 1]"
 
     users: int
     epsilon: float

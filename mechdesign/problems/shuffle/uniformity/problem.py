@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from mechdesign.core.problem import Problem
+from mechdesign.core.problem import Candidate, Problem
 from mechdesign.core.validation import in_range
 from mechdesign.mechanisms.shuffle import Protocol
 from mechdesign.mechanisms.shuffle.uniformity import ERROR, LEAST_ERROR
@@ -77,3 +77,7 @@ class ShuffleUniformity(CategoryTask, Problem[Protocol]):
     def setting(self) -> dict[str, Any]:
         """Return the categories, their names, and the chance of a wrong answer."""
         return {**super().setting, "error": self.error}
+
+    def planned_error(self, solution: Candidate) -> tuple[float, str, str]:
+        """Return the least distance from uniform, in total variation, that is surely found."""
+        return solution.value, "distance from uniform that is surely found", "total variation"

@@ -18,7 +18,7 @@ def figures(problem: SpectrumSecondary, solution: Candidate) -> list[Figure]:
         Line(x=levels, y=[problem.utility(float(level)) for level in levels], label="utility"),
         Points(x=[best], y=[problem.utility(best)], label="best level"),
     ]
-    panel = Panel("level of location privacy (radius of uncertainty)", "user's utility", marks)
+    panel = Panel("location privacy: radius of uncertainty (units of distance)", "user's utility", marks)
     return [
         Figure("How much location privacy a user takes", [panel], "Too little reveals, too much costs rent.")
     ]

@@ -1,0 +1,64 @@
+"""How texts and legends are laid out in a picture: lines of titles, columns of legends, where bars begin."""
+
+from __future__ import annotations
+
+import math
+import re
+import textwrap
+
+import numpy as np
+
+from mechdesign.core.figure import Panel
+from mechdesign.core.marks import Bars, Heat, Intervals, Reference, Surface
+
+LEGEND = 80
+"""Letters in a line of a legend under one panel."""
+
+SAMPLE = 9
+"""Letters in whose place the sample of a line stands, with the space around it."""
+
+
+def even_lines(text: str, width: int) -> list[str]:
+    """Return a text in as few lines as the width allows, which are about as long as one another.
+
+    Examples
+    --------
+    >>> even_lines("Order times noise error by the size of a view (figure 3.3)", 54)
+    ['Order times noise error by the', 'size of a view (figure 3.3)']
+    """
+    whole = re.sub(r"(?<=\d) (?=\d{3}\b)", "\N{NO-BREAK SPACE}", text)  # 10 000 is one word
+    lines = textwrap.wrap(whole, width)
+    while width > 1 and len(narrower := textwrap.wrap(whole, width - 1)) == len(lines):
+        lines, width = narrower, width - 1
+    return lines
+
+
+def legend_labels(panel: Panel) -> list[str]:
+    """Return the names in the legend of a panel, in its order; scales of colours bear their own."""
+    named = [mark for mark in panel.marks if mark.label and not isinstance(mark, (Heat, Surface))]
+    # matplotlib lists bars and intervals last, as they are drawn from several parts
+    return [mark.label for mark in sorted(named, key=lambda mark: isinstance(mark, (Bars, Intervals)))]
+
+
+def legend_columns(panel: Panel) -> int:
+    """Return how many columns fit under a panel; each is as wide as its own longest name."""
+    labels = legend_labels(panel)
+    for count in range(min(4, len(labels)), 1, -1):
+        columns = (max(map(len, column)) + SAMPLE for column in np.array_split(labels, count))
+        if sum(columns) <= LEGEND:
+            return count
+    return 1
+
+
+def legend_rows(panel: Panel) -> int:
+    """Return how many lines the legend has."""
+    return -(-len(legend_labels(panel)) // legend_columns(panel))
+
+
+def bar_floor(panel: Panel) -> float:
+    """Return where bars on a logarithmic axis begin: a power of ten below the least."""
+    tops = [float(mark.y.min()) for mark in panel.marks if isinstance(mark, Bars)]
+    least = min(
+        tops + [mark.value for mark in panel.marks if isinstance(mark, Reference) and mark.axis == "y"]
+    )
+    return float(10.0 ** math.floor(math.log10(least / 2.0)))
