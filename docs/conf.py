@@ -1,6 +1,5 @@
 """Sphinx configuration; `python3 run.py docs` builds the pages, a warning is an error."""
 
-import re
 from importlib.metadata import version as version_of
 
 from docutils.nodes import SkipNode
@@ -27,7 +26,6 @@ html_title = "mechdesign"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_math_renderer = "mathml"
-PRIME = re.compile("<mi>(&#x0203[23];)</mi>")
 
 myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
@@ -63,7 +61,7 @@ def converted(node, display):
     found = mathml(node.astext(), display)
     if not found.startswith("<math"):
         logging.getLogger(__name__).warning("TeX that cannot be converted: %s", node.astext(), location=node)
-    return PRIME.sub(r'<mi class="prime">\1</mi>', found)
+    return found
 
 
 def visit_math(self, node):

@@ -13,6 +13,8 @@ PIECE = re.compile(r"\$\$(.+?)\$\$|\$(.+?)\$|`([^`\n]+)`", re.DOTALL)
 
 BRACE = re.compile(r">\\([{}])<")
 """How the converter leaves large braces."""
+PRIME = re.compile("<mi>(&#x0203[23];)</mi>")
+"""How it leaves a prime, which a page's style makes large enough to be seen."""
 LINKS = re.compile(r'\s(?:href|style|class|id|on\w+)="[^"]*"')
 """What TeX from a file may not bring into a page."""
 
@@ -62,6 +64,7 @@ def mathml(tex: str, display: bool = False) -> str:
     except Exception:  # the converter has no error of its own for TeX that it does not know
         return f'<code class="tex">{escape(tex)}</code>'
     found = BRACE.sub(r">\1<", LINKS.sub("", found))
+    found = PRIME.sub(r'<mi class="prime">\1</mi>', found)
     text: str = found.replace("<math ", f'<math title="{escape(" ".join(tex.split()))}" ', 1)
     return text
 
