@@ -218,13 +218,26 @@ def test_the_mathematics_of_every_statement_is_rendered(slug):
         assert "\\" not in said, f"a command that the converter does not know: {said}"
 
 
-def test_a_prime_can_be_made_large_enough():
-    assert '<mi class="prime">' in mathml("x'")
-    assert 'class="prime"' not in mathml(r"\class{prime}{x}")
+def test_a_prime_stands_beside_its_letter_and_is_not_raised_twice():
+    assert "<msup>" not in mathml("x'")
+    assert "<mrow><mi>i</mi><mi>&#x02032;</mi></mrow><mi>j</mi>" in mathml("p_{i'j}")
+    assert "<msup>" in mathml("x'^2"), "with a power it is one"
+
+
+def test_names_of_functions_have_space_around_them():
+    assert '<mi>n</mi><mo lspace="0.17em" rspace="0.17em">log</mo><mi>n</mi>' in mathml(r"n \log n")
+    element = ElementTree.fromstring(mathml(r"\frac{\log_2 n}{\ln^2 m}"))
+    assert [len(list(part)) for part in element.iter() if part.tag.endswith(("msub", "msup", "mfrac"))] == [
+        2,
+        2,
+        2,
+    ]
 
 
 def test_mathematics_that_cannot_be_converted_is_shown_as_it_is():
     assert mathml(r"\left( x <") == r'<code class="tex">\left( x &lt;</code>'
+    assert mathml(r"\begin{aligned} a &= b \end{aligned}").startswith('<code class="tex">')
+    assert mathml(r"\begin{cases} a & b \\ c & d \end{cases}").startswith("<math")
 
 
 @pytest.mark.parametrize("type_", sorted(mechanism_types()))

@@ -13,8 +13,10 @@ PIECE = re.compile(r"\$\$(.+?)\$\$|\$(.+?)\$|`([^`\n]+)`", re.DOTALL)
 
 BRACE = re.compile(r">\\([{}])<")
 """How the converter leaves large braces."""
-PRIME = re.compile("<mi>(&#x0203[23];)</mi>")
-"""How it leaves a prime, which a page's style makes large enough to be seen."""
+PRIME = re.compile("<msup>(<mi>[^<]*</mi>)(<mi>&#x0203[23];</mi>)</msup>")
+"""How it leaves a prime: raised, although the sign is; without a mathematical font it flies away."""
+FUNCTION = re.compile("<mi>(cos|exp|lg|ln|log|sin)</mi>")
+"""Names that need space around them."""
 LINKS = re.compile(r'\s(?:href|style|class|id|on\w+)="[^"]*"')
 """What TeX from a file may not bring into a page."""
 
@@ -63,8 +65,11 @@ def mathml(tex: str, display: bool = False) -> str:
         raise
     except Exception:  # the converter has no error of its own for TeX that it does not know
         return f'<code class="tex">{escape(tex)}</code>'
+    if "<mi>&</mi>" in found:  # an alignment of which it made nothing
+        return f'<code class="tex">{escape(tex)}</code>'
     found = BRACE.sub(r">\1<", LINKS.sub("", found))
-    found = PRIME.sub(r'<mi class="prime">\1</mi>', found)
+    found = PRIME.sub(r"<mrow>\1\2</mrow>", found)
+    found = FUNCTION.sub(r'<mo lspace="0.17em" rspace="0.17em">\1</mo>', found)
     text: str = found.replace("<math ", f'<math title="{escape(" ".join(tex.split()))}" ', 1)
     return text
 

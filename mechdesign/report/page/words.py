@@ -100,7 +100,7 @@ def wanted_errors(mechanism: Mechanism) -> list[dict[str, str]]:
     --------
     >>> from mechdesign.mechanisms.mean import Duchi
     >>> wanted_errors(Duchi(1.0))[0]
-    {'error': '0.1', 'users': '469'}
+    {'error': '0.2', 'users': '118'}
     """
     forecast = mechanism.forecast()
     if forecast is None or not forecast.possible or not forecast.largest or _is_shuffled(mechanism):
