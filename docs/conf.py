@@ -1,8 +1,9 @@
 """Sphinx configuration; `python3 run.py docs` builds the pages, a warning is an error."""
 
+import re
 from importlib.metadata import version as version_of
 
-from docutils.nodes import SkipNode
+from docutils.nodes import SkipNode, entry
 from sphinx.util import logging
 
 from mechdesign.report.findings import findings, findings_page
@@ -30,6 +31,11 @@ html_math_renderer = "mathml"
 myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 
+LONG = 40
+"""Letters in a cell of a table that is not to be squeezed to the width of a word."""
+SEVERAL = re.compile(r":(ivar|vartype) (\w+(?:, \w+)+):(.*)")
+"""Attributes that share a line of a docstring, as napoleon leaves them."""
+
 # The reference: one page a module, written by autosummary from the docstrings and from nothing else.
 autosummary_generate = True
 autodoc_member_order = "bysource"
@@ -56,6 +62,29 @@ def without_type(app, what, name, thing, options, lines):
         lines[0] = f": {lines[0]}"
 
 
+def one_each(app, what, name, thing, options, lines):
+    """Describe attributes that share a line one by one; else the first name would be taken for a type."""
+    fields = []  # each one line, or the same lines for every name
+    for line in lines:
+        several = SEVERAL.match(line)
+        if several:
+            kind, names, text = several.groups()
+            fields.append([[f":{kind} {each}:{text}"] for each in names.split(", ")])
+        elif fields and line.startswith(" "):
+            for field in fields[-1]:
+                field.append(line)
+        else:
+            fields.append([[line]])
+    lines[:] = [line for same in fields for field in same for line in field]
+
+
+def mark_long_cells(app, doctree):
+    """Let the style know which cells of tables hold sentences."""
+    for cell in doctree.findall(entry):
+        if len(cell.astext()) > LONG:
+            cell["classes"].append("long")
+
+
 def converted(node, display):
     """Return a node's TeX as MathML, which browsers render without a script and without a network."""
     found = mathml(node.astext(), display)
@@ -80,4 +109,6 @@ def setup(app):
     """Connect what is made when pages are read and written; Sphinx calls this."""
     app.connect("source-read", add_findings)
     app.connect("autodoc-process-docstring", without_type, priority=400)  # before napoleon's own
+    app.connect("autodoc-process-docstring", one_each, priority=600)  # after it
+    app.connect("doctree-read", mark_long_cells)
     app.add_html_math_renderer("mathml", (visit_math, None), (visit_math_block, None))

@@ -222,6 +222,9 @@ def test_a_prime_stands_beside_its_letter_and_is_not_raised_twice():
     assert "<msup>" not in mathml("x'")
     assert "<mrow><mi>i</mi><mi>&#x02032;</mi></mrow><mi>j</mi>" in mathml("p_{i'j}")
     assert "<msup>" in mathml("x'^2"), "with a power it is one"
+    with_index = "<msub><mrow><mi>p</mi><mi>&#x02032;</mi></mrow><mi>i</mi></msub>"
+    assert with_index in mathml("p_i'")
+    assert with_index in mathml("p_j^2 + p_i'"), "another index and power stay what they are"
 
 
 def test_names_of_functions_have_space_around_them():

@@ -15,7 +15,11 @@ BRACE = re.compile(r">\\([{}])<")
 """How the converter leaves large braces."""
 PRIME = re.compile("<msup>(<mi>[^<]*</mi>)(<mi>&#x0203[23];</mi>)</msup>")
 """How it leaves a prime: raised, although the sign is; without a mathematical font it flies away."""
-FUNCTION = re.compile("<mi>(cos|exp|lg|ln|log|sin)</mi>")
+PRIME_AND_INDEX = re.compile(
+    "<msubsup>(<mi>[^<]*</mi>)((?:(?!</?msubsup>).)*?)(<mi>&#x0203[23];</mi>)</msubsup>"
+)
+"""The same where there is an index, too."""
+FUNCTION = re.compile("<mi>(cosh?|coth|exp|lg|ln|log|sinh?|tanh?)</mi>")
 """Names that need space around them."""
 LINKS = re.compile(r'\s(?:href|style|class|id|on\w+)="[^"]*"')
 """What TeX from a file may not bring into a page."""
@@ -69,6 +73,7 @@ def mathml(tex: str, display: bool = False) -> str:
         return f'<code class="tex">{escape(tex)}</code>'
     found = BRACE.sub(r">\1<", LINKS.sub("", found))
     found = PRIME.sub(r"<mrow>\1\2</mrow>", found)
+    found = PRIME_AND_INDEX.sub(r"<msub><mrow>\1\3</mrow>\2</msub>", found)
     found = FUNCTION.sub(r'<mo lspace="0.17em" rspace="0.17em">\1</mo>', found)
     text: str = found.replace("<math ", f'<math title="{escape(" ".join(tex.split()))}" ', 1)
     return text
