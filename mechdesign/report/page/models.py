@@ -105,6 +105,12 @@ def models_page(results: Sequence[ModelResult], version: str, settings: Sequence
             "refuted": sum(claim.verdict == "refuted" for claim in claims),
             "certificates": len(certificates),
             "failing": sum(not certificate.holds for certificate in certificates),
+            "unexpected": sum(
+                not certificate.holds and certificate.property not in result.check.recorded_failures(run)
+                for result in results
+                for run in result.check.comparison.runs
+                for certificate in run.certificates
+            ),
             "problems": sum(len(result.check.problems) for result in results),
         },
     )
@@ -161,7 +167,8 @@ def _entry(result: ModelResult, settings: Sequence[str]) -> dict[str, Any]:
 def best_run(comparison: Comparison) -> Solution | None:
     """Return the run whose design is to be taken; None where methods disagree, or none has a design.
 
-    That is the first that claims an optimum, or else the one of the best value; no published formula.
+    That is the first that claims an optimum, or else the one of the best value, among those whose privacy is
+    proven for the very numbers that run if there are any. No published formula, and none that fails.
 
     Examples
     --------
@@ -169,18 +176,23 @@ def best_run(comparison: Comparison) -> Solution | None:
     >>> best_run(md.compare(md.RandomizedResponse(prior=[0.5, 0.5], epsilon=1.0))).method
     'closed-form'
     """
-    found = [run for run in comparison.judged if run.found] if comparison.agree else []
+    found = [
+        run
+        for run in (comparison.judged if comparison.agree else ())
+        if run.found and all(certificate.holds for certificate in run.certificates)
+    ]
     optimal = next((run for run in found if run.claims_optimality), None)
     if optimal is not None or not found:
         return optimal
-    return (max if comparison.problem.sense == "max" else min)(found, key=lambda run: run.value)
+    exact = [run for run in found if any(c.property == "privacy" and c.exact for c in run.certificates)]
+    return (max if comparison.problem.sense == "max" else min)(exact or found, key=lambda run: run.value)
 
 
 def _praise(comparison: Comparison, run: Solution) -> str:
     """Return in a sentence how good the best run is proven to be."""
     value, gap = _number(run.value), comparison.gap_to_best_bound(run)
     if gap is None:
-        return f"Best found: {value}, by {run.method}. No bound is proven."
+        return f"Best of these: {value}, by {run.method}. No bound is proven."
     if gap <= 0.0:
         return f"Best: {value}, by {run.method}, which meets the proven bound."
     return f"Best: {value}, by {run.method}. Nothing is better by more than {gap:.2g}, which is proven."
