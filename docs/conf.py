@@ -31,8 +31,8 @@ html_math_renderer = "mathml"
 myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 
-LONG = 40
-"""Letters in a cell of a table that is not to be squeezed to the width of a word."""
+LONG, VERY_LONG = 40, 120
+"""Letters in cells of tables that are not to be squeezed to the width of a word, or of a few."""
 SEVERAL = re.compile(r":(ivar|vartype) (\w+(?:, \w+)+):(.*)")
 """Attributes that share a line of a docstring, as napoleon leaves them."""
 
@@ -81,8 +81,9 @@ def one_each(app, what, name, thing, options, lines):
 def mark_long_cells(app, doctree):
     """Let the style know which cells of tables hold sentences."""
     for cell in doctree.findall(entry):
-        if len(cell.astext()) > LONG:
-            cell["classes"].append("long")
+        length = len(cell.astext())
+        if length > LONG:
+            cell["classes"].append("long" if length <= VERY_LONG else "very-long")
 
 
 def converted(node, display):

@@ -47,8 +47,10 @@ def test_cells_with_sentences_are_marked_for_the_style(conf):
     from docutils.utils import new_document
 
     page = new_document("page")
-    for text in ("0.5", "the owner's revenue equals the cost of the user, whatever the distance"):
+    sentence = "the owner's revenue equals the cost of the user, whatever the distance"
+    for text in ("0.5", sentence, f"{sentence}; and {sentence}"):
         page += nodes.entry("", nodes.paragraph(text, text))
     conf["mark_long_cells"](None, page)
-    assert [cell["classes"] for cell in page.findall(nodes.entry)] == [[], ["long"]]
-    assert "td.long" in (CONF.parent / "_static" / "site.css").read_text(encoding="utf-8")
+    assert [cell["classes"] for cell in page.findall(nodes.entry)] == [[], ["long"], ["very-long"]]
+    style = (CONF.parent / "_static" / "site.css").read_text(encoding="utf-8")
+    assert all(name in style for name in ("td.long", "td.very-long"))

@@ -237,6 +237,9 @@ def test_a_prime_stands_beside_its_letter_and_is_not_raised_twice():
     with_index = "<msub><mrow><mi>p</mi><mi>&#x02032;</mi></mrow><mi>i</mi></msub>"
     assert with_index in mathml("p_i'")
     assert with_index in mathml("p_j^2 + p_i'"), "another index and power stay what they are"
+    for tex in ("U_s''", "U''_s", "U_{s}''"):
+        assert "<mrow><mi>U</mi><mi>&#x02033;</mi></mrow>" in mathml(tex)
+    assert "<msup>" not in mathml(r"\bar v' + g'''")
 
 
 def test_names_of_functions_have_space_around_them():

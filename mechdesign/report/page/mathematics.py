@@ -13,12 +13,13 @@ PIECE = re.compile(r"\$\$(.+?)\$\$|\$(.+?)\$|`([^`\n]+)`", re.DOTALL)
 
 BRACE = re.compile(r">\\([{}])<")
 """How the converter leaves large braces."""
-PRIME = re.compile("<msup>(<mi>[^<]*</mi>)(<mi>&#x0203[23];</mi>)</msup>")
+LETTER = "<mi>[^<]*</mi>|<mover[^>]*>(?:(?!</?mover).)*</mover>"
+PRIME = re.compile(f"<msup>({LETTER})(<mi>&#x0203[2-4];</mi>)</msup>")
 """How it leaves a prime: raised, although the sign is; without a mathematical font it flies away."""
-PRIME_AND_INDEX = re.compile(
-    "<msubsup>(<mi>[^<]*</mi>)((?:(?!</?msubsup>).)*?)(<mi>&#x0203[23];</mi>)</msubsup>"
-)
+PRIME_AND_INDEX = re.compile(f"<msubsup>({LETTER})((?:(?!</?msubsup>).)*?)(<mi>&#x0203[2-4];</mi>)</msubsup>")
 """The same where there is an index, too."""
+PRIMES_LAST = re.compile(r"(_(?:\{[^{}]*\}|\\[A-Za-z]+|\w))('+)")
+"""Primes behind an index in TeX, of which the converter takes one for all."""
 FUNCTION = re.compile("<mi>(cosh?|coth|exp|lg|ln|log|sinh?|tanh?)</mi>")
 """Names that need space around them."""
 LINKS = re.compile(r'\s(?:href|style|class|id|on\w+)="[^"]*"')
@@ -64,7 +65,8 @@ def mathml(tex: str, display: bool = False) -> str:
     True
     """
     try:
-        found = _converter().convert(tex.strip(), display="block" if display else "inline")
+        written = PRIMES_LAST.sub(r"\2\1", tex.strip())
+        found = _converter().convert(written, display="block" if display else "inline")
     except MissingPackageError:
         raise
     except Exception:  # the converter has no error of its own for TeX that it does not know
