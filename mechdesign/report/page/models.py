@@ -59,7 +59,7 @@ def model_results(
 ) -> list[ModelResult]:
     """Return the results of models, several at a time, those of earlier runs kept; see ``check_models``."""
     tasks = [Task(model.slug, key_of("report", model), model_result, (model,)) for model in models]
-    return run_kept(tasks, jobs, fresh, watcher)
+    return run_kept(tasks, jobs, fresh, watcher, alone=0.0)
 
 
 def models_page(results: Sequence[ModelResult], version: str, settings: Sequence[str] = ()) -> str:
