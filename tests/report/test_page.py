@@ -380,6 +380,13 @@ def test_what_cannot_be_reported_is_one_line_and_nothing_is_written(arguments, s
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_family_is_reported_with_one_word(tmp_path, capsys):
+    place = tmp_path / "page.html"
+    assert main(["report", "location", "location/planar_laplace", "-o", str(place)]) == 0
+    assert "2 models" in capsys.readouterr().out
+    assert 'id="location-soho-grid"' in place.read_text()
+
+
 def test_a_page_has_the_name_of_a_page(tmp_path, capsys):
     assert main(["report", SLUGS[0], "-o", str(tmp_path / "page.pdf")]) == 2
     assert "end it in .html" in capsys.readouterr().err
