@@ -3,7 +3,7 @@
 import re
 from importlib.metadata import version as version_of
 
-from docutils.nodes import SkipNode
+from docutils.nodes import SkipNode, entry
 from sphinx.addnodes import toctree
 from sphinx.util import logging
 
@@ -28,10 +28,14 @@ html_title = "mechdesign"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_math_renderer = "mathml"
-PRIME = re.compile("<mi>(&#x0203[23];)</mi>")
 
 myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
+
+LONG, VERY_LONG = 40, 120
+"""Letters in cells of tables that are not to be squeezed to the width of a word, or of a few."""
+SEVERAL = re.compile(r":(ivar|vartype) (\w+(?:, \w+)+):(.*)")
+"""Attributes that share a line of a docstring, as napoleon leaves them."""
 
 # The reference: one page a module, written by autosummary from the docstrings and from nothing else.
 autosummary_generate = True
@@ -66,12 +70,36 @@ def packages_only(app, doctree):
             tree.parent.remove(tree)
 
 
+def one_each(app, what, name, thing, options, lines):
+    """Describe attributes that share a line one by one; else the first name would be taken for a type."""
+    fields = []  # each one line, or the same lines for every name
+    for line in lines:
+        several = SEVERAL.match(line)
+        if several:
+            kind, names, text = several.groups()
+            fields.append([[f":{kind} {each}:{text}"] for each in names.split(", ")])
+        elif fields and line.startswith(" "):
+            for field in fields[-1]:
+                field.append(line)
+        else:
+            fields.append([[line]])
+    lines[:] = [line for same in fields for field in same for line in field]
+
+
+def mark_long_cells(app, doctree):
+    """Let the style know which cells of tables hold sentences."""
+    for cell in doctree.findall(entry):
+        length = len(cell.astext())
+        if length > LONG:
+            cell["classes"].append("long" if length <= VERY_LONG else "very-long")
+
+
 def converted(node, display):
     """Return a node's TeX as MathML, which browsers render without a script and without a network."""
     found = mathml(node.astext(), display)
     if not found.startswith("<math"):
         logging.getLogger(__name__).warning("TeX that cannot be converted: %s", node.astext(), location=node)
-    return PRIME.sub(r'<mi class="prime">\1</mi>', found)
+    return found
 
 
 def visit_math(self, node):
@@ -91,4 +119,6 @@ def setup(app):
     app.connect("source-read", add_findings)
     app.connect("doctree-read", packages_only, priority=400)  # before trees are collected
     app.connect("autodoc-process-docstring", without_type, priority=400)  # before napoleon's own
+    app.connect("autodoc-process-docstring", one_each, priority=600)  # after it
+    app.connect("doctree-read", mark_long_cells)
     app.add_html_math_renderer("mathml", (visit_math, None), (visit_math_block, None))

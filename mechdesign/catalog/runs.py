@@ -13,7 +13,7 @@ from mechdesign.catalog.model import Model
 from mechdesign.catalog.sweep import SweepRow, solve_point, sweep_points, sweep_problem
 from mechdesign.core.cache import Cache, default_cache, key_of
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.parallel import Task, Watcher, run_tasks
+from mechdesign.core.parallel import ALONE, Task, Watcher, run_tasks
 from mechdesign.core.text import abridged
 
 
@@ -50,7 +50,7 @@ def check_models(
     """
     loaded = [load_model(model) if isinstance(model, str) else model for model in models]
     tasks = [Task(model.slug, key_of("check", model), _checked, (model,)) for model in loaded]
-    return run_kept(tasks, jobs, fresh, watcher)
+    return run_kept(tasks, jobs, fresh, watcher, alone=0.0)
 
 
 def sweep(
@@ -95,12 +95,14 @@ def sweep(
     return run_kept(tasks, jobs, fresh, watcher)
 
 
-def run_kept(tasks: list[Task], jobs: int | None, fresh: bool, watcher: Watcher | None) -> list[Any]:
-    """Run tasks with the user's cache; ``fresh`` keeps results and takes none."""
+def run_kept(
+    tasks: list[Task], jobs: int | None, fresh: bool, watcher: Watcher | None, alone: float = ALONE
+) -> list[Any]:
+    """Run tasks with the user's cache; ``fresh`` keeps results and takes none; see ``run_tasks``."""
     cache = default_cache()
     if fresh and cache is not None:
         cache = _WriteOnly(cache.root)
-    return run_tasks(tasks, jobs, cache, watcher)
+    return run_tasks(tasks, jobs, cache, watcher, alone)
 
 
 class _WriteOnly(Cache):

@@ -16,6 +16,7 @@ from mechdesign.cli.options import (
     model_options,
     overrides_of,
     print_json,
+    without_families,
 )
 from mechdesign.core.errors import ParameterError
 
@@ -176,7 +177,7 @@ def _checks(options: argparse.Namespace, is_all: bool) -> list[Any]:
 
     if options.all and options.model:
         raise ParameterError(f"model: '{options.model[0]}' is named beside --all; drop one of them")
-    slugs = models() if is_all else options.model
+    slugs = models() if is_all else without_families(options.model)
     if not slugs:
         raise ParameterError("model: none named; name models, or use --all")
     overrides = overrides_of(options.set)
@@ -228,6 +229,8 @@ def _sweep(options: argparse.Namespace) -> int:
         output.write(model_figures(model, rows), model.slug)
     if options.json:
         print_json(sweep_json(rows))
-    elif not options.output:
+    elif options.output:
+        print(f"{options.output}: {len(rows)} points of {model.slug}")
+    else:
         print(f"{model.slug}: {model.title}\n{table(header, lines)}")
     return FINE

@@ -39,6 +39,7 @@ class AddCommand(Protocol):
 def model_options(added: argparse.ArgumentParser, several: bool = False) -> None:
     """Add the model's name, ``--set`` and ``--json``."""
     text = "a slug such as response/zhou2019_survey, or a path ending in .toml"
+    text += "; a family such as response stands for its models" if several else ""
     added.add_argument("model", nargs="*" if several else None, metavar="MODEL", help=text)
     added.add_argument(
         "--set", action="append", default=[], metavar="NAME=VALUE", help="override a parameter"
@@ -111,6 +112,16 @@ def model_of(options: argparse.Namespace) -> Any:
     from mechdesign.catalog import load_model
 
     return load_model(options.model, overrides_of(options.set))
+
+
+def without_families(names: Sequence[str]) -> list[str]:
+    """Return the models that are named, each once; a family's name stands for all its shipped models."""
+    from mechdesign.catalog import models
+
+    shipped, found = models(), []
+    for name in names:
+        found += [slug for slug in shipped if slug.startswith(f"{name}/")] or [name]
+    return list(dict.fromkeys(found))
 
 
 def overrides_of(settings: Sequence[str]) -> dict[str, Any]:

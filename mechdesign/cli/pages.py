@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from mechdesign.cli.long_runs import run_many, run_options
-from mechdesign.cli.options import FINE, MISMATCH, AddCommand, overrides_of
+from mechdesign.cli.options import FINE, MISMATCH, AddCommand, overrides_of, without_families
 from mechdesign.core.errors import ParameterError
 
 
@@ -17,7 +17,7 @@ def add_commands(command: AddCommand) -> None:
         "subject",
         nargs="*",
         metavar="MODEL|FILE.json",
-        help="slugs or paths of models, or one file that build has written",
+        help="slugs or paths of models, families, or one file that build has written",
     )
     report.add_argument("--all", action="store_true", help="all shipped models")
     report.add_argument(
@@ -38,7 +38,7 @@ def _report(options: argparse.Namespace) -> int:
         raise ParameterError(f"-o {options.output}: is no name of a page; end it in .html")
     if options.all and options.subject:
         raise ParameterError(f"report: '{options.subject[0]}' is named beside --all; drop one of them")
-    subjects = models() if options.all else options.subject
+    subjects = models() if options.all else without_families(options.subject)
     if not subjects:
         raise ParameterError("report: nothing is named; name models or a mechanism file, or use --all")
     digest = command_digest(["report", str(options.all), *options.set], subjects)
@@ -79,4 +79,4 @@ def _of_models(loaded: list[Any], options: argparse.Namespace) -> tuple[str, str
     refuted = sum(claim.verdict == "refuted" for claim in claims)
     plural = "s" * (len(results) != 1)
     what = f"{len(results)} model{plural}, {len(claims)} claims ({refuted} refuted)"
-    return models_page(results, installed_version()), what, code
+    return models_page(results, installed_version(), options.set), what, code

@@ -63,6 +63,7 @@ def run_tasks(
     jobs: int | None = None,
     cache: Cache | None = None,
     watcher: Watcher | None = None,
+    alone: float = ALONE,
 ) -> list[Any]:
     """Return the results in the order of the tasks.
 
@@ -76,6 +77,9 @@ def run_tasks(
         Results in it are not computed again; new ones are kept as they come, so that nothing is lost when
         the work is interrupted.
     watcher : Watcher, optional
+    alone : float
+        For how many seconds pieces are begun in this process before others are started. The first may take
+        its time, while the other cores wait: 0 is right where a piece can be long.
 
     Raises
     ------
@@ -99,7 +103,7 @@ def run_tasks(
     missing = [number for number in range(len(tasks)) if number not in results]
     chosen = _backend_is_chosen()
     start = time.monotonic()
-    while missing and not chosen and (workers == 1 or len(missing) == 1 or time.monotonic() - start < ALONE):
+    while missing and not chosen and (workers == 1 or len(missing) == 1 or time.monotonic() - start < alone):
         number = missing.pop(0)
         watcher.started(tasks[number].label)
         results[number] = _finish(tasks[number], _run(tasks[number]), cache, watcher)

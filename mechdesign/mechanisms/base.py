@@ -7,6 +7,7 @@ import importlib
 import json
 import os
 import pkgutil
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
@@ -38,6 +39,9 @@ from mechdesign.mechanisms.operations import Operation
 GROUP = "mechdesign.mechanisms"
 FORMAT = "mechdesign-mechanism"
 VERSION = 1
+
+MARKUP = re.compile(r"(?::\w+:)?`+~?([^`]+)`+")
+"""Code and references in a docstring, which people read as plain words."""
 
 LARGEST_FILE = 1 << 27
 """A mechanism file with more bytes is neither written nor read."""
@@ -93,7 +97,8 @@ class Mechanism(ABC):
         >>> channel.explained()[-1]
         'Of 1000 people whose answer is 1, about 250 report 0 and about 750 report 1.'
         """
-        return (" ".join((type(self).__doc__ or self.type).split("\n\n")[0].split()),)
+        purpose = " ".join((type(self).__doc__ or self.type).split("\n\n")[0].split())
+        return (MARKUP.sub(r"\1", purpose),)
 
     def operations(self) -> tuple[Operation, ...]:
         """Return what the mechanism does with tables: the columns each operation takes and gives."""

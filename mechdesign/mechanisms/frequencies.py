@@ -163,6 +163,12 @@ def _of_thousand(share: float) -> str:
     return "none" if share == 0.0 else "fewer than 1" if number == 0 else f"about {number}"
 
 
+def _quoted(labels: Labels) -> list[str]:
+    """Return what categories are called within a sentence."""
+    shown = labels.shown()
+    return shown if labels.names is None else [f'"{name}"' for name in shown]
+
+
 def _joined(parts: Sequence[str]) -> str:
     return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
@@ -193,7 +199,7 @@ class FrequencyMechanism(CategoryMechanism):
             return (
                 f"One of {count} goes in, one of {self.report_labels.size} reports comes out, at random.",
             )
-        answers, reports = self.labels.shown(), self.report_labels.shown()
+        answers, reports = _quoted(self.labels), _quoted(self.report_labels)
         lines = ["An answer goes in, a report comes out, drawn at random; the answer itself is not kept."]
         for answer, row in zip(answers, self.channel, strict=True):
             parts = [

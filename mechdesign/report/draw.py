@@ -13,6 +13,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape
@@ -20,7 +21,7 @@ from xml.sax.saxutils import escape
 from mechdesign.core.errors import DataError, MissingPackageError, ParameterError
 from mechdesign.core.figure import Figure, Panel
 from mechdesign.core.files import whole_file
-from mechdesign.core.marks import Bars
+from mechdesign.core.marks import Bars, Heat
 from mechdesign.report.draw_marks import draw_marks
 from mechdesign.report.layout import bar_floor, even_lines, legend_columns, legend_rows
 from mechdesign.report.outputs import remember
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 SUFFIXES = (".png", ".svg")
 RESOLUTION = 150
 """Dots per inch of PNG files."""
+
+NAMES, NAMES_BESIDE_BAR = 66, 46
+"""Letters for which a horizontal axis has room; beside the bar of a heat map."""
 
 LABEL = 40
 """Letters in a line of the label of a vertical axis."""
@@ -131,7 +135,7 @@ def _set_axes(axes: Any, panel: Panel) -> None:
         elif max(map(abs, axis.get_view_interval())) >= LARGE:
             axis.set_major_formatter(matplotlib_module("ticker").FuncFormatter(_plain_number))
     if panel.x_names:
-        many = sum(map(len, panel.x_names)) > 60
+        many = _crowded(panel)
         axes.set_xticks(
             range(len(panel.x_names)),
             panel.x_names,
@@ -152,6 +156,15 @@ def _set_axes(axes: Any, panel: Panel) -> None:
         axes.set_ylim(bottom=bar_floor(panel))
     if panel.equal_aspect:
         axes.set_aspect("equal", adjustable="datalim" if panel.x_limits is None else "box")
+
+
+def _crowded(panel: Panel) -> bool:
+    """Whether names beside each other would run into one another, were they not turned."""
+    room = NAMES_BESIDE_BAR if any(isinstance(mark, Heat) for mark in panel.marks) else NAMES
+    lengths = [len(name) for name in panel.x_names]
+    return any(
+        (here + there) / 2 + 1 > room / len(lengths) for here, there in pairwise([*lengths, lengths[-1]])
+    )
 
 
 def _set_log(axis: Any) -> None:

@@ -136,6 +136,15 @@ def test_check_without_a_name_checks_every_model(capsys, monkeypatch):
     assert len(parsed(capsys, "check", "contract/irregular")) == 1
 
 
+def test_a_family_stands_for_its_models(capsys, monkeypatch):
+    shipped = ["contract/irregular", "contract/limits", "contracts/other", "response/zhou2019_survey"]
+    monkeypatch.setattr("mechdesign.catalog.models", lambda family=None: shipped)
+    found = [entry["model"] for entry in parsed(capsys, "check", "contract", "contract/limits")]
+    assert found == ["contract/irregular", "contract/limits"]
+    assert main(["check", "contrac"]) == 2
+    assert "no 'contrac'" in capsys.readouterr().err
+
+
 def test_check_of_one_model_and_with_a_changed_parameter(capsys):
     text = output(capsys, "check", "response/zhou2019_survey")
     assert re.search(
@@ -190,7 +199,10 @@ def test_sweep_prints_writes_and_encodes(tmp_path, capsys):
     values = [row["value"] for row in rows]
     assert values == sorted(values), "a larger epsilon never costs utility"
     for name in ("s.csv", "s.parquet"):
-        assert output(capsys, "sweep", "response/survey_skewed", "-o", str(tmp_path / name)) == ""
+        place = str(tmp_path / name)
+        text = output(capsys, "sweep", "response/survey_skewed", "-o", place)
+        assert text == f"{place}: 7 points of response/survey_skewed\n"
+    assert len(parsed(capsys, "sweep", "response/survey_skewed", "-o", place, "--json")) == 7
     lines = (tmp_path / "s.csv").read_text().splitlines()
     assert lines[0].startswith("epsilon,status,value,gap")
     assert len(lines) == 8

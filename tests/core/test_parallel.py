@@ -8,10 +8,12 @@ import time
 
 import pytest
 
+from mechdesign.catalog import load_model, runs
 from mechdesign.core.cache import Cache, code_digest, default_cache, key_of
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.parallel import Task, run_tasks
 from mechdesign.core.watch import Watch
+from mechdesign.report.page import model_results
 
 
 def square(number: int) -> int:
@@ -40,6 +42,17 @@ def test_results_come_in_the_order_of_the_tasks_from_other_processes_too():
     assert os.getpid() in found[:3], "the first second of work is done in this process"
     assert len(set(found)) > 1, "then others help"
     assert run_tasks(tasks(square, [(3,), (1,), (2,)]), jobs=2) == [9, 1, 4]
+
+
+def test_a_long_first_model_does_not_keep_the_other_cores_waiting(monkeypatch):
+    pieces = [Task(text, text, os.getpid, ()) for text in "abc"]
+    assert os.getpid() not in run_tasks(pieces, jobs=2, alone=0.0)
+    assert os.getpid() in run_tasks(pieces, jobs=2), "small pieces are begun here"
+    seen = []
+    monkeypatch.setattr(runs, "run_tasks", lambda *arguments: seen.append(arguments[-1]) or [])
+    runs.check_models(["response/zhou2019_survey", "contract/three_types"])
+    model_results([load_model("response/zhou2019_survey")])
+    assert seen == [0.0, 0.0]
 
 
 def test_what_was_finished_before_an_interrupt_is_not_done_again(tmp_path):

@@ -140,6 +140,41 @@ def test_a_phone_is_wide_enough(browser, pages, name):
     assert width <= 360
 
 
+NARROW = """
+const cells = [...document.querySelectorAll("td")].filter((cell) => cell.checkVisibility());
+const texts = cells.filter((cell) => cell.closest(".cards") && cell.textContent.trim().length > 30);
+return [texts.length, Math.min(...texts.map((cell) => cell.getBoundingClientRect().width))];
+"""
+
+
+@pytest.mark.parametrize("name", ["models.html", "survey.html"])
+def test_text_on_a_phone_has_the_width_of_the_phone(browser, pages, name):
+    size = {"width": 360, "height": 740, "deviceScaleFactor": 2, "mobile": True}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    browser.get((pages / name).as_uri())
+    for button in browser.find_elements("id", "all"):
+        button.click()
+    count, narrowest = browser.execute_script(NARROW)
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    assert count > 0
+    assert narrowest > 250
+
+
+def test_a_refuted_claim_is_one_key_away(browser, pages):
+    from selenium.webdriver.common.keys import Keys
+
+    browser.set_window_size(1200, 900)
+    browser.get((pages / "models.html").as_uri() + "#contract-three-types")
+    link = browser.find_element("css selector", "#contract-three-types a")
+    place = link.get_attribute("href").partition("#")[2]
+    link.send_keys(Keys.ENTER)
+    row = browser.find_element("id", place)
+    assert "refuted" in row.text
+    top = browser.execute_script("return arguments[0].getBoundingClientRect().top", row)
+    bar = browser.find_element("css selector", "form.filter").rect["height"]
+    assert bar - 1 <= top <= 900, "it is not hidden behind the bar of the filter"
+
+
 CONTRAST = """
 const part = (text) => text.match(/[\\d.]+/g).slice(0, 3).map(Number);
 const linear = (x) => x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4;

@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 import warnings
-from itertools import combinations
+from itertools import combinations, pairwise
 from xml.etree import ElementTree
 
 import numpy as np
@@ -263,3 +263,37 @@ def test_colours_can_be_seen_on_white_and_on_black(look):
     light = _lightness(look.colour)
     assert 1.05 / (light + 0.05) >= 2.0
     assert (light + 0.05) / (_lightness("#121212") + 0.05) >= 3.0
+
+
+NAMES = [
+    ["no", "yes"],
+    ["never", "yearly", "monthly", "weekly", "daily"],
+    ["never", "tried it once, long a...", "monthly", "now and then"],
+    ["dissatisfied with it", "satisfied with it"],
+    [str(number) for number in range(20)],
+    ["Duchi", "piecewise", "hybrid", "square wave", "Laplace"],
+]
+
+
+@pytest.mark.parametrize("names", NAMES)
+@pytest.mark.parametrize("kind", ["heat", "bars"])
+def test_names_at_an_axis_do_not_run_into_one_another(names, kind):
+    size = len(names)
+    if kind == "heat":
+        mark, beside = marks.Heat([[0.5] * size] * size, label="p"), names
+    else:
+        mark, beside = marks.Bars(range(size), [1.0] * size), ()
+    axes = draw.picture(Figure("A", [Panel("report", "answer", [mark], x_names=names, y_names=beside)])).axes[
+        0
+    ]
+    labels = axes.get_xticklabels()
+    assert [label.get_text() for label in labels] == names
+    if labels[0].get_rotation() == 0:
+        boxes = [label.get_window_extent() for label in labels]
+        assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
+
+
+def test_a_few_short_names_are_not_turned():
+    for names in NAMES[:2]:
+        panel = Panel("report", "answer", [marks.Heat([[0.5] * len(names)] * 2, label="p")], x_names=names)
+        assert draw.picture(Figure("A", [panel])).axes[0].get_xticklabels()[0].get_rotation() == 0

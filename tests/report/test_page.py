@@ -4,25 +4,33 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import html
 import math
 import re
+import shlex
+from argparse import Namespace
+from dataclasses import replace
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
 import pytest
 
+import mechdesign as md
 from mechdesign.catalog import load_model, models
 from mechdesign.cli import main
+from mechdesign.cli.operations import parse_operation
 from mechdesign.mechanisms import FiniteChannel
 from mechdesign.mechanisms.base import mechanism_types
 from mechdesign.mechanisms.finite import PrivacyTarget
 from mechdesign.mechanisms.mean import Duchi, Laplace
 from mechdesign.report.page import mechanism_page, model_result, models_page
 from mechdesign.report.page.mathematics import PIECE, marked_up, mathml
+from mechdesign.report.page.models import best_run
 from mechdesign.report.page.words import limits_in_words, privacy_in_words, users_for, wanted_errors
 from tests.meta.test_shown import MECHANISMS
 
 SLUGS = ["response/zhou2019_survey", "contract/three_types"]
+EVEN = md.RandomizedResponse(prior=[0.25] * 4, epsilon=2.5)
 VOID = {"meta", "link", "input", "br", "hr", "img"}
 
 
@@ -102,6 +110,72 @@ def test_everything_about_a_model_is_there(page):
     assert "5 refuted" in text
 
 
+def test_the_best_method_is_named_and_refuted_claims_are_one_step_away(page):
+    text, outline = Outline(page).text, Outline(page)
+    for slug in SLUGS:
+        check = model_result(load_model(slug)).check
+        best = best_run(check.comparison)
+        assert best.kind != "published"
+        assert f"Best: {best.value:.8g}, by {best.method}" in text
+        assert text.count(f"{best.method} best") == len(SLUGS)
+        for number, claim in enumerate(check.claims, 1):
+            place = f"{slug.replace('/', '-').replace('_', '-')}-claim-{number}"
+            assert place in outline.ids
+            assert (f'href="#{place}"' in page) == (claim.verdict == "refuted")
+            subject = claim.subject.replace("_", " ").replace("certificate.", "certificate of ")
+            assert f"{number}. {subject}" in text
+
+
+def test_without_agreement_or_a_proof_nothing_is_called_proven():
+    comparison = model_result(load_model(SLUGS[1])).check.comparison
+    assert best_run(replace(comparison, disagreements=("a: 1, b: 2",))) is None
+    feasible = tuple(replace(run, status="feasible") for run in comparison.runs)
+    assert best_run(replace(comparison, runs=feasible)).value == min(run.value for run in feasible[:3])
+    assert best_run(replace(comparison, runs=())) is None
+    places = model_result(load_model("location/planar_laplace")).check.comparison
+    assert best_run(places).method == "lattice", "planar noise has a smaller value, and leaks low bits"
+
+
+def test_certificates_that_fail_as_recorded_are_no_alarm():
+    result = model_result(load_model("contract/irregular"))
+    assert re.search(r"certificates, \d+ fail, as recorded", Outline(models_page([result], "1")).text)
+    comparison, model = result.check.comparison, replace(result.check.model, claims=())
+    runs = tuple(replace(run, kind="heuristic") for run in comparison.runs)
+    check = replace(result.check, model=model, comparison=replace(comparison, runs=runs))
+    broken = replace(result, check=check)
+    assert not re.search(r"fail, as recorded", Outline(models_page([broken], "1")).text.split("Statement")[0])
+
+
+def copied(page):
+    """The commands that the buttons copy, as a shell splits them."""
+    return [shlex.split(html.unescape(text)) for text in re.findall(r'data-copy="([^"]*)"', page)]
+
+
+def test_commands_of_a_model_give_the_same_result_again(tmp_path, capsys):
+    folder = tmp_path / "a folder"
+    folder.mkdir()
+    path, place = str(folder / "it's mine.toml"), tmp_path / "page.html"
+    head = '[model]\ntitle = "A"\nproblem = "randomized-response"\n'
+    (folder / "it's mine.toml").write_text(head + "[parameters]\nprior = [0.5, 0.5]\nepsilon = 1.0\n")
+    setting = "prior=[0.4, 0.6]"
+    assert main(["report", path, "--set", setting, "-o", str(place)]) == 0
+    for command, word in zip(copied(place.read_text()), ("check", "solve"), strict=True):
+        assert command == ["mechdesign", word, path, "--set", setting]
+
+
+@pytest.mark.parametrize("type_", sorted(mechanism_types()))
+def test_the_commands_of_a_mechanism_are_such_as_the_shell_takes(type_):
+    mechanism = MECHANISMS[type_][0]()
+    names = {operation.name: operation for operation in mechanism.operations()}
+    for _, name, *rest in copied(mechanism_page(mechanism, "m.json", "1"))[1:]:
+        assert rest.pop(0) == "m.json"
+        operation = rest.pop(0) if name == "run" else name
+        given = Namespace(operation=operation, mechanism="m.json", rest=rest)
+        parsed, options = parse_operation(given, mechanism)
+        if "state" in options and names[operation].gives:
+            assert parsed.state
+
+
 def test_what_stands_in_a_model_file_is_text_and_never_markup(tmp_path):
     path = tmp_path / "evil.toml"
     nasty = "<script>alert(1)</script><img src=x onerror=alert(1)>"
@@ -156,8 +230,32 @@ def test_the_mathematics_of_every_statement_is_rendered(slug):
         assert "\\" not in said, f"a command that the converter does not know: {said}"
 
 
+def test_a_prime_stands_beside_its_letter_and_is_not_raised_twice():
+    assert "<msup>" not in mathml("x'")
+    assert "<mrow><mi>i</mi><mi>&#x02032;</mi></mrow><mi>j</mi>" in mathml("p_{i'j}")
+    assert "<msup>" in mathml("x'^2"), "with a power it is one"
+    with_index = "<msub><mrow><mi>p</mi><mi>&#x02032;</mi></mrow><mi>i</mi></msub>"
+    assert with_index in mathml("p_i'")
+    assert with_index in mathml("p_j^2 + p_i'"), "another index and power stay what they are"
+    for tex in ("U_s''", "U''_s", "U_{s}''"):
+        assert "<mrow><mi>U</mi><mi>&#x02033;</mi></mrow>" in mathml(tex)
+    assert "<msup>" not in mathml(r"\bar v' + g'''")
+
+
+def test_names_of_functions_have_space_around_them():
+    assert '<mi>n</mi><mo lspace="0.17em" rspace="0.17em">log</mo><mi>n</mi>' in mathml(r"n \log n")
+    element = ElementTree.fromstring(mathml(r"\frac{\log_2 n}{\ln^2 m}"))
+    assert [len(list(part)) for part in element.iter() if part.tag.endswith(("msub", "msup", "mfrac"))] == [
+        2,
+        2,
+        2,
+    ]
+
+
 def test_mathematics_that_cannot_be_converted_is_shown_as_it_is():
     assert mathml(r"\left( x <") == r'<code class="tex">\left( x &lt;</code>'
+    assert mathml(r"\begin{aligned} a &= b \end{aligned}").startswith('<code class="tex">')
+    assert mathml(r"\begin{cases} a & b \\ c & d \end{cases}").startswith("<math")
 
 
 @pytest.mark.parametrize("type_", sorted(mechanism_types()))
@@ -169,6 +267,7 @@ def test_every_mechanism_has_a_page(type_):
     for operation in mechanism.operations():
         assert operation.summary in outline.text
     assert len(mechanism.explained()[0]) > 20
+    assert not any("`" in text for text in mechanism.explained()), "people read it, not Sphinx"
     for text in privacy_in_words(mechanism, mechanism.certificates()):
         assert text in outline.text
         assert "nan" not in text
@@ -200,6 +299,9 @@ def test_words_are_never_better_than_the_certificate():
     words = " ".join(privacy_in_words(channel, channel.certificates()))
     assert "plus 0.1 (delta)" in words
     assert "one person in 10" in words
+    assert "Here that happens: some reports are possible with one answer and not" in words
+    both = FiniteChannel.from_floats([[0.1, 0.9], [0.2, 0.8]], PrivacyTarget(0.5, 0.1))
+    assert "Here that happens" not in " ".join(privacy_in_words(both, both.certificates()))
     assert "sure of one of them" not in words, "delta is not covered by odds"
 
 
@@ -210,6 +312,36 @@ def test_the_users_for_an_error_give_that_error():
         assert duchi.forecast(users).largest <= error
         assert duchi.forecast(int(0.99 * users)).largest > error
     assert users_for(duchi, 1e-9) is None
+
+
+def test_the_first_error_is_one_that_a_small_survey_can_have():
+    for mechanism in (
+        Duchi(1.0),
+        Duchi(3.0, 0.0, 70.0),
+        md.solve(EVEN).mechanism(),
+        MECHANISMS["subset-selection"][0](),
+    ):
+        rows = wanted_errors(mechanism)
+        users = [int(row["users"].replace(",", "")) for row in rows]
+        assert len(rows) == 7
+        assert 100 <= users[0] <= 700
+    release = MECHANISMS["marginal-release"][0]()
+    assert all(float(row["error"]) <= 0.2 for row in wanted_errors(release)), "a share is at most 1"
+
+
+def test_answers_are_told_from_the_words_around_them():
+    survey = md.RandomizedResponse(prior=[0.5, 0.5], epsilon=1.0, labels=["no", "yes, about once"])
+    first = md.solve(survey).mechanism().explained()[1]
+    assert first.startswith('Of 1000 people whose answer is "no", about 731 report "no" and')
+    assert first.endswith('about 269 report "yes, about once".')
+
+
+def test_several_reports_and_the_single_one_are_told_apart():
+    joint = md.JointCollection(attributes=[2, 2], epsilon=4.0, reports=5, report_epsilon=2.0)
+    mechanism = md.solve(joint).mechanism()
+    words = " ".join(privacy_in_words(mechanism, mechanism.certificates()))
+    assert "all of 5 reports of the same person together" in words
+    assert "one report alone changes these odds by a factor of at most 7.39" in words
 
 
 def test_a_shuffled_protocol_says_whom_to_trust():
@@ -246,6 +378,13 @@ def test_what_cannot_be_reported_is_one_line_and_nothing_is_written(arguments, s
     assert (output, error.count("\n")) == ("", 1)
     assert said in error
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_family_is_reported_with_one_word(tmp_path, capsys):
+    place = tmp_path / "page.html"
+    assert main(["report", "location", "location/planar_laplace", "-o", str(place)]) == 0
+    assert "2 models" in capsys.readouterr().out
+    assert 'id="location-soho-grid"' in place.read_text()
 
 
 def test_a_page_has_the_name_of_a_page(tmp_path, capsys):

@@ -24,7 +24,7 @@ from mechdesign.core.validation import finite_array, in_range, integer, user_cou
 from mechdesign.mechanisms.base import Mechanism
 from mechdesign.mechanisms.contract.average import ContractAverage
 from mechdesign.mechanisms.contract.figures import menu_figures
-from mechdesign.mechanisms.contract.tables import menu_operations
+from mechdesign.mechanisms.contract.tables import items_in_words, menu_operations
 from mechdesign.mechanisms.contract.terms import TERMS, Terms
 from mechdesign.mechanisms.mean import MeanMechanism
 from mechdesign.mechanisms.noise import noise_of, randomizer
@@ -81,6 +81,10 @@ class ContractMenu(Mechanism):
         for certificate in self._incentives:
             if not certificate.holds and certificate.property != "monotonicity":
                 raise CertificateError(f"contract menu: {certificate}")
+
+    def explained(self) -> tuple[str, ...]:
+        """Return its items in sentences."""
+        return *super().explained(), *items_in_words(self.items)
 
     # The items
 

@@ -16,6 +16,9 @@ from mechdesign.mechanisms.operations import COLUMN, Column, Operation, Option, 
 
 ITEM, EPSILON, PAYMENT = "item", "epsilon", "payment"
 
+MOST_EXPLAINED = 8
+"""Items of a menu that are put into sentences."""
+
 
 KEEP = Option("keep", "texts", "a column to copy beside the results, such as who it is; once for each")
 
@@ -29,6 +32,20 @@ class Menu(Owner, Protocol):
 
     def choose(self, theta: Any) -> NDArray[np.int64]:
         """Return the number of the best item for each theta, -1 for those who stay out."""
+
+
+def items_in_words(items: NDArray[np.float64]) -> list[str]:
+    """Return each item (epsilon, payment) in a sentence; of a long menu the first few.
+
+    >>> print(items_in_words(np.array([[1.5, 3.25]]))[0])
+    Who takes item 0 sends a report with epsilon 1.5 and is paid 3.25.
+    """
+    said = [
+        f"Who takes item {number} sends a report with epsilon {epsilon:.6g} and is paid {payment:.6g}."
+        for number, (epsilon, payment) in enumerate(items[:MOST_EXPLAINED].tolist())
+    ]
+    rest = len(items) - len(said)
+    return [*said, *([f"{rest} more items follow, with less epsilon and less pay."] if rest else [])]
 
 
 def menu_operations(menu: Menu) -> tuple[Operation, ...]:

@@ -219,6 +219,18 @@ class MeanMechanism(CollectingMechanism):
         result = self.unit_variance(self.domain.to_unit(flat)) * self.domain.width**2
         return float(result[0]) if values.ndim == 0 else result.reshape(values.shape)
 
+    def explained(self) -> tuple[str, ...]:
+        """Return what goes in and comes out, what is done in between, and how little one report says."""
+        low, high = f"{self.domain.low:g}", f"{self.domain.high:g}"
+        error = math.sqrt(self.worst_variance())
+        return (
+            f"A number from {low} to {high} goes in, a report comes out, drawn at random; the number itself "
+            "is not kept.",
+            *super().explained(),
+            f"A single report, taken for the number, would be off by up to {error:.3g} (root mean square); "
+            "it is the mean of many that is of use.",
+        )
+
     def worst_variance(self) -> float:
         """Return the largest variance of the estimate from one report, over all values."""
         return float(self.unit_variance(np.array([self.worst_unit()]))[0]) * self.domain.width**2

@@ -13,6 +13,15 @@ PIECE = re.compile(r"\$\$(.+?)\$\$|\$(.+?)\$|`([^`\n]+)`", re.DOTALL)
 
 BRACE = re.compile(r">\\([{}])<")
 """How the converter leaves large braces."""
+LETTER = "<mi>[^<]*</mi>|<mover[^>]*>(?:(?!</?mover).)*</mover>"
+PRIME = re.compile(f"<msup>({LETTER})(<mi>&#x0203[2-4];</mi>)</msup>")
+"""How it leaves a prime: raised, although the sign is; without a mathematical font it flies away."""
+PRIME_AND_INDEX = re.compile(f"<msubsup>({LETTER})((?:(?!</?msubsup>).)*?)(<mi>&#x0203[2-4];</mi>)</msubsup>")
+"""The same where there is an index, too."""
+PRIMES_LAST = re.compile(r"(_(?:\{[^{}]*\}|\\[A-Za-z]+|\w))('+)")
+"""Primes behind an index in TeX, of which the converter takes one for all."""
+FUNCTION = re.compile("<mi>(cosh?|coth|exp|lg|ln|log|sinh?|tanh?)</mi>")
+"""Names that need space around them."""
 LINKS = re.compile(r'\s(?:href|style|class|id|on\w+)="[^"]*"')
 """What TeX from a file may not bring into a page."""
 
@@ -56,12 +65,18 @@ def mathml(tex: str, display: bool = False) -> str:
     True
     """
     try:
-        found = _converter().convert(tex.strip(), display="block" if display else "inline")
+        written = PRIMES_LAST.sub(r"\2\1", tex.strip())
+        found = _converter().convert(written, display="block" if display else "inline")
     except MissingPackageError:
         raise
     except Exception:  # the converter has no error of its own for TeX that it does not know
         return f'<code class="tex">{escape(tex)}</code>'
+    if "<mi>&</mi>" in found:  # an alignment of which it made nothing
+        return f'<code class="tex">{escape(tex)}</code>'
     found = BRACE.sub(r">\1<", LINKS.sub("", found))
+    found = PRIME.sub(r"<mrow>\1\2</mrow>", found)
+    found = PRIME_AND_INDEX.sub(r"<msub><mrow>\1\3</mrow>\2</msub>", found)
+    found = FUNCTION.sub(r'<mo lspace="0.17em" rspace="0.17em">\1</mo>', found)
     text: str = found.replace("<math ", f'<math title="{escape(" ".join(tex.split()))}" ', 1)
     return text
 

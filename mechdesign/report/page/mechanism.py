@@ -79,5 +79,8 @@ def _command(operation: Operation, name: str) -> dict[str, str]:
     start = f"mechdesign {operation.name} {shlex.quote(name)}"
     if operation.name not in own:
         start = f"mechdesign run {shlex.quote(name)} {operation.name}"
-    ending = "" if operation.name == "estimate" else " -o OUTPUT.csv"
-    return {"text": f"{start} INPUT.csv{ending}", "summary": operation.summary}
+    words = [start]
+    words += ["INPUT.csv"] if operation.takes else []
+    words += ["--state STATE.json"] if any(option.name == "state" for option in operation.options) else []
+    words += ["-o OUTPUT.csv"] if operation.gives else []
+    return {"text": " ".join(words), "summary": operation.summary}

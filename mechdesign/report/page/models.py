@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,7 @@ from mechdesign.catalog.runs import run_kept
 from mechdesign.catalog.sweep import run_sweep
 from mechdesign.core.cache import key_of
 from mechdesign.core.certificate import Certificate, format_figure
+from mechdesign.core.compare import Comparison
 from mechdesign.core.figure import Figure, design_figures
 from mechdesign.core.parallel import Task, Watcher
 from mechdesign.core.parameters import parameters_of
@@ -57,11 +59,19 @@ def model_results(
 ) -> list[ModelResult]:
     """Return the results of models, several at a time, those of earlier runs kept; see ``check_models``."""
     tasks = [Task(model.slug, key_of("report", model), model_result, (model,)) for model in models]
-    return run_kept(tasks, jobs, fresh, watcher)
+    return run_kept(tasks, jobs, fresh, watcher, alone=0.0)
 
 
-def models_page(results: Sequence[ModelResult], version: str) -> str:
+def models_page(results: Sequence[ModelResult], version: str, settings: Sequence[str] = ()) -> str:
     """Return the page as HTML text.
+
+    Parameters
+    ----------
+    results : sequence of ModelResult
+    version : str
+        Of the toolkit.
+    settings : sequence of str
+        Parameters that were set otherwise than in the files, ``NAME=VALUE``: the commands set them too.
 
     Raises
     ------
@@ -75,7 +85,7 @@ def models_page(results: Sequence[ModelResult], version: str) -> str:
     >>> page.startswith("<!doctype html>"), "<math" in page, "<svg" in page
     (True, True, True)
     """
-    entries = [_entry(result) for result in results]
+    entries = [_entry(result, settings) for result in results]
     claims = [claim for result in results for claim in result.check.claims]
     certificates = [
         certificate
@@ -95,12 +105,18 @@ def models_page(results: Sequence[ModelResult], version: str) -> str:
             "refuted": sum(claim.verdict == "refuted" for claim in claims),
             "certificates": len(certificates),
             "failing": sum(not certificate.holds for certificate in certificates),
+            "unexpected": sum(
+                not certificate.holds and certificate.property not in result.check.recorded_failures(run)
+                for result in results
+                for run in result.check.comparison.runs
+                for certificate in run.certificates
+            ),
             "problems": sum(len(result.check.problems) for result in results),
         },
     )
 
 
-def _entry(result: ModelResult) -> dict[str, Any]:
+def _entry(result: ModelResult, settings: Sequence[str]) -> dict[str, Any]:
     check, model = result.check, result.check.model
     verdicts = [claim.verdict for claim in check.claims]
     refuted, holding = verdicts.count("refuted"), verdicts.count("holds")
@@ -111,12 +127,11 @@ def _entry(result: ModelResult) -> dict[str, Any]:
         source_text(model),
         *(c.remark for c in check.claims),
     ]
-    commands = [f"mechdesign check {model.slug}", f"mechdesign solve {model.slug}"]
-    if model.sweep:
-        commands.append(f"mechdesign sweep {model.slug}")
+    name = "".join(letter if letter.isalnum() else "-" for letter in model.slug)
+    best = best_run(check.comparison)
     return {
         "slug": model.slug,
-        "id": "".join(letter if letter.isalnum() else "-" for letter in model.slug),
+        "id": name,
         "family": model.family or "own",
         "title": model.title,
         "problem": model.problem.name,
@@ -125,10 +140,11 @@ def _entry(result: ModelResult) -> dict[str, Any]:
         "source": source_text(model) if model.source else "",
         "statement": markup(marked_up(model.statement.strip())),
         "parameters": [(name, abridged(value)) for name, value in parameters_of(model.problem).items()],
-        "runs": [_run(check, run) for run in check.comparison.runs],
+        "best": "" if best is None else _praise(check.comparison, best),
+        "runs": [_run(check, run, run is best) for run in check.comparison.runs],
         "skipped": [(name, printable(reason)) for name, reason in check.comparison.skipped.items()],
         "agreement": check.comparison.agreement,
-        "claims": [_claim(claim) for claim in check.claims],
+        "claims": [_claim(claim, number, name) for number, claim in enumerate(check.claims, 1)],
         "holding": holding,
         "refuted": refuted,
         "verdicts": " ".join(
@@ -143,20 +159,62 @@ def _entry(result: ModelResult) -> dict[str, Any]:
         ),
         "problems": [printable(text) for text in check.problems],
         "figures": [_drawn(figure) for figure in result.figures],
-        "commands": commands,
+        "commands": _commands(model, settings),
         "words": " ".join(words).lower(),
     }
+
+
+def best_run(comparison: Comparison) -> Solution | None:
+    """Return the run whose design is to be taken; None where methods disagree, or none has a design.
+
+    That is the first that claims an optimum, or else the one of the best value, among those whose privacy is
+    proven for the very numbers that run if there are any. No published formula, and none that fails.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> best_run(md.compare(md.RandomizedResponse(prior=[0.5, 0.5], epsilon=1.0))).method
+    'closed-form'
+    """
+    found = [
+        run
+        for run in (comparison.judged if comparison.agree else ())
+        if run.found and all(certificate.holds for certificate in run.certificates)
+    ]
+    optimal = next((run for run in found if run.claims_optimality), None)
+    if optimal is not None or not found:
+        return optimal
+    exact = [run for run in found if any(c.property == "privacy" and c.exact for c in run.certificates)]
+    return (max if comparison.problem.sense == "max" else min)(exact or found, key=lambda run: run.value)
+
+
+def _praise(comparison: Comparison, run: Solution) -> str:
+    """Return in a sentence how good the best run is proven to be."""
+    value, gap = _number(run.value), comparison.gap_to_best_bound(run)
+    if gap is None:
+        return f"Best of these: {value}, by {run.method}. No bound is proven."
+    if gap <= 0.0:
+        return f"Best: {value}, by {run.method}, which meets the proven bound."
+    return f"Best: {value}, by {run.method}. Nothing is better by more than {gap:.2g}, which is proven."
+
+
+def _commands(model: Model, settings: Sequence[str]) -> list[str]:
+    """Return the commands that show the model again, as a shell takes them."""
+    words = ["check", "solve", *(["sweep"] if model.sweep else [])]
+    ending = "".join(f" --set {shlex.quote(setting)}" for setting in settings)
+    return [f"mechdesign {word} {shlex.quote(model.slug)}{ending}" for word in words]
 
 
 def _drawn(figure: Figure) -> dict[str, Any]:
     return {"picture": markup(svg(figure)), "title": figure.title, "caption": figure.caption}
 
 
-def _run(check: ModelCheck, run: Solution) -> dict[str, Any]:
+def _run(check: ModelCheck, run: Solution, best: bool) -> dict[str, Any]:
     recorded = check.recorded_failures(run)
     beyond = None if run.claims_optimality else check.comparison.gap_to_best_bound(run)
     return {
         "method": run.method,
+        "best": best,
         "kind": run.kind,
         "status": run.status,
         "value": _number(run.value) if run.found else "",
@@ -199,10 +257,12 @@ def _shortened(value: Any) -> str:
     )
 
 
-def _claim(result: ClaimResult) -> dict[str, Any]:
+def _claim(result: ClaimResult, number: int, model: str) -> dict[str, Any]:
     claim = result.claim
     return {
-        "subject": printable(result.subject.replace("_", " ")),
+        "number": number,
+        "id": f"{model}-claim-{number}",
+        "subject": printable(result.subject.replace("_", " ").replace("certificate.", "certificate of ")),
         "stated": printable(result.stated),
         "where": printable(claim.where),
         "origin": claim.origin,

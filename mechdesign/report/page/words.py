@@ -15,6 +15,9 @@ from mechdesign.mechanisms.base import CollectingMechanism, Mechanism
 MOST_USERS = 10**12
 """So many people do not live; an error that needs more is not to be had."""
 
+LARGEST_OF_SHARE = 0.2
+"""An error of a share, which lies between 0 and 1, that nobody would want."""
+
 
 def privacy_in_words(mechanism: Mechanism, certificates: Sequence[Certificate]) -> list[str]:
     """Return what the certificate of privacy promises to a person, in sentences; empty where there is none.
@@ -43,9 +46,13 @@ def privacy_in_words(mechanism: Mechanism, certificates: Sequence[Certificate]) 
             f"other answer, plus {delta:.3g} (delta)."
         )
         sentences.append(
-            "So nobody learns much from what is likely; what delta allows may happen to one person in "
-            f"{_one_in(delta)}."
+            "Delta is the chance that this protection is lacking: for one person in "
+            f"{_one_in(delta)} a report may even give the answer away."
         )
+        if math.isinf(float(figures.get("true_epsilon", 0.0))):
+            sentences.append(
+                "Here that happens: some reports are possible with one answer and not with another."
+            )
     elif "per unit of distance" in privacy.note:
         sentences.append(
             "Near answers are protected well, far ones less: the odds between two answers at distance d "
@@ -60,6 +67,11 @@ def privacy_in_words(mechanism: Mechanism, certificates: Sequence[Certificate]) 
         sentences.append(
             f"In general a report changes the odds between any two answers by a factor of at most "
             f"{_factor(epsilon)} (e to the power epsilon = {epsilon:.6g}), whatever else an observer knows."
+        )
+    if figures.get("reports", 1) != 1 and "report_epsilon" in figures:
+        sentences.append(
+            f"That holds for all of {figures['reports']} reports of the same person together; one report "
+            f"alone changes these odds by a factor of at most {_factor(float(figures['report_epsilon']))}."
         )
     sentences.append(_how(privacy))
     return sentences
@@ -88,19 +100,32 @@ def wanted_errors(mechanism: Mechanism) -> list[dict[str, str]]:
     --------
     >>> from mechdesign.mechanisms.mean import Duchi
     >>> wanted_errors(Duchi(1.0))[0]
-    {'error': '0.1', 'users': '469'}
+    {'error': '0.2', 'users': '118'}
     """
     forecast = mechanism.forecast()
     if forecast is None or not forecast.possible or not forecast.largest or _is_shuffled(mechanism):
         return []
     rough = forecast.largest * math.sqrt(forecast.users)  # errors fall with the root of the users
-    scale = 10.0 ** math.floor(math.log10(rough / 10.0))
     rows = []
-    for error in (scale, scale / 2, scale / 5, scale / 10, scale / 20, scale / 50, scale / 100):
+    largest = rough / 10.0  # the first takes a hundred users or more
+    if forecast.quantity in ("frequencies", "marginals"):
+        largest = min(largest, LARGEST_OF_SHARE)
+    for error in _round_errors(largest):
         users = users_for(mechanism, error)
         if users is not None:
             rows.append({"error": f"{error:.3g}", "users": f"{users:,}"})
     return rows
+
+
+def _round_errors(largest: float) -> list[float]:
+    """Return seven errors of one digit, 5, 2 or 1, from the first that is not above this one.
+
+    >>> _round_errors(0.07)
+    [0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005]
+    """
+    power = math.floor(math.log10(largest))
+    errors = [float(f"{digit}e{power - step}") for step in range(4) for digit in (5, 2, 1)]
+    return [error for error in errors if error <= largest][:7]
 
 
 def users_for(mechanism: Mechanism, error: float) -> int | None:

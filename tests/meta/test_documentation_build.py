@@ -1,0 +1,56 @@
+"""What docs/conf.py does on the way from docstrings and pages to the site."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+import pytest
+
+CONF = Path(__file__).resolve().parents[2] / "docs" / "conf.py"
+
+DOCSTRING = """Probabilities in a window.
+
+Attributes
+----------
+first : int
+below, above : float
+    Upper bounds of what lies below
+    and above the window.
+error : float
+"""
+
+
+@pytest.fixture(scope="module")
+def conf():
+    pytest.importorskip("sphinx")
+    return runpy.run_path(str(CONF))
+
+
+def test_attributes_that_share_a_line_are_described_one_by_one(conf):
+    from sphinx.ext.napoleon import Config, NumpyDocstring
+
+    settings = Config(napoleon_use_ivar=conf["napoleon_use_ivar"])
+    lines = NumpyDocstring(DOCSTRING, settings, what="class").lines()
+    conf["one_each"](None, "class", "Window", None, None, lines)
+    text = " ".join(" ".join(lines).split())
+    for name in ("below", "above"):
+        assert f":ivar {name}: Upper bounds of what lies below and above the window. " in text
+        assert f":vartype {name}: float" in text
+    for name in ("first", "error"):
+        assert text.count(f":ivar {name}:") == 1
+    assert "below, above" not in text
+
+
+def test_cells_with_sentences_are_marked_for_the_style(conf):
+    from docutils import nodes
+    from docutils.utils import new_document
+
+    page = new_document("page")
+    sentence = "the owner's revenue equals the cost of the user, whatever the distance"
+    for text in ("0.5", sentence, f"{sentence}; and {sentence}"):
+        page += nodes.entry("", nodes.paragraph(text, text))
+    conf["mark_long_cells"](None, page)
+    assert [cell["classes"] for cell in page.findall(nodes.entry)] == [[], ["long"], ["very-long"]]
+    style = (CONF.parent / "_static" / "site.css").read_text(encoding="utf-8")
+    assert all(name in style for name in ("td.long", "td.very-long"))
