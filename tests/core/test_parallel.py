@@ -125,7 +125,7 @@ def test_a_place_that_cannot_be_written_keeps_nothing(tmp_path):
 
 
 def test_entries_of_other_versions_go_after_a_month(tmp_path):
-    old, recent = tmp_path / "old", tmp_path / "recent"
+    old, recent = tmp_path / ("0" * 16), tmp_path / ("1" * 16)
     for folder in (old, recent):
         folder.mkdir(mode=0o700)
     os.utime(old, (0, time.time() - 40 * 86400))

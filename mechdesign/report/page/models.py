@@ -9,7 +9,7 @@ from typing import Any
 from mechdesign.catalog.check import ClaimResult, ModelCheck, check_model
 from mechdesign.catalog.figures import model_figures
 from mechdesign.catalog.model import Model
-from mechdesign.catalog.runs import run_kept
+from mechdesign.catalog.runs import is_settled, run_kept
 from mechdesign.catalog.sweep import run_sweep
 from mechdesign.core.cache import key_of
 from mechdesign.core.certificate import Certificate, format_figure
@@ -56,8 +56,12 @@ def model_results(
     models: Sequence[Model], jobs: int | None = None, fresh: bool = False, watcher: Watcher | None = None
 ) -> list[ModelResult]:
     """Return the results of models, several at a time, those of earlier runs kept; see ``check_models``."""
-    tasks = [Task(model.slug, key_of("report", model), model_result, (model,)) for model in models]
+    tasks = [Task(model.slug, key_of("report", model), model_result, (model,), _is_final) for model in models]
     return run_kept(tasks, jobs, fresh, watcher)
+
+
+def _is_final(result: ModelResult) -> bool:
+    return is_settled(result.check)
 
 
 def models_page(results: Sequence[ModelResult], version: str) -> str:
