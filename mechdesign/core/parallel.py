@@ -122,8 +122,8 @@ def run_tasks(
                 raise
             running = [tasks[number].label for number in missing if number not in results]
             raise MethodError(
-                f"a process that did one of {listed(running[:workers])} ended without a result, perhaps for want "
-                "of memory; run it again with fewer --jobs"
+                f"a process that did one of {listed(running[:workers])} ended without a result, perhaps for "
+                "want of memory; run it again with fewer --jobs"
             ) from error
     return [results[number] for number in range(len(tasks))]
 
