@@ -16,10 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.exponential import exp_lower, float_down
-from mechdesign.audit.two_counts import UNIT, sorted_excess
+from mechdesign.audit.two_counts import sorted_excess
 from mechdesign.core.errors import ParameterError
 
 Array = NDArray[np.float64]
+
+UNIT = 2.0**-53
+"""The relative error of one rounding."""
 
 CUT = 83.0
 """Tails below e^-CUT are left out of the sums and added to what is proven."""

@@ -79,4 +79,4 @@ def _of_models(loaded: list[Any], options: argparse.Namespace) -> tuple[str, str
     refuted = sum(claim.verdict == "refuted" for claim in claims)
     plural = "s" * (len(results) != 1)
     what = f"{len(results)} model{plural}, {len(claims)} claims ({refuted} refuted)"
-    return models_page(results, installed_version()), what, code
+    return models_page(results, installed_version(), options.set), what, code

@@ -1,9 +1,9 @@
 """A cache of finished work in the user's own folder, so that what was interrupted goes on where it stopped.
 
 An entry is found by what it was computed from: the arguments, a digest of the package's own source and of
-the versions of the libraries that it computes with, and one of the source of every other package whose classes
-and functions the arguments hold. Nothing that was computed by other code is ever given back. Entries are
-pickled, which is fit for a private folder only: one that others could have written to is not read.
+the versions of the libraries that it computes with, and one of the source of every other package whose
+classes and functions the arguments hold. Nothing that was computed by other code is ever given back. Entries
+are pickled, which is fit for a private folder only: one that others could have written to is not read.
 """
 
 from __future__ import annotations

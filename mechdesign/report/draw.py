@@ -12,6 +12,7 @@ import io
 import os
 import re
 import textwrap
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,11 +33,18 @@ SUFFIXES = (".png", ".svg")
 RESOLUTION = 150
 """Dots per inch of PNG files."""
 
-LABEL = 40
-"""Letters in a line of the label of a vertical axis."""
+LABEL, TITLE = 40, 60
+"""Letters in a line of the label of a vertical axis, and of the title of a panel."""
+
+LINES, LEGEND, NAME, MOST_NAMES, MOST_ENTRIES = 4, 70, 40, 40, 40
+"""Lines of a title or a label, letters of an entry of the legend and of a place on an axis, how many of each:
+what is longer would leave no room for the picture. Screen readers are told all of the title."""
 
 SIDE_BY_SIDE = 2
 """Panels in a row."""
+
+TAG, NAMED = re.compile(r"<[^>]*>"), re.compile(r'(\bid="|xlink:href="#|url\(#)')
+"""Names are in tags; what looks like one in a label is a text."""
 
 NO_METADATA = {"Creator": None, "Date": None, "Format": None, "Type": None}
 """The same figure gives the same file, and SVG has no block that names addresses."""
@@ -75,7 +83,9 @@ def picture(figure: Figure) -> Picture:
 def _settings() -> Iterator[None]:
     """Have the style of all pictures, whatever a program has set."""
     module = matplotlib_module("")
-    with module.rc_context():
+    with module.rc_context(), warnings.catch_warnings():
+        # Letters of other scripts: SVG has them as text, in PNG a box stands for what the font lacks.
+        warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
         module.rcdefaults()
         module.rcParams.update(SETTINGS)
         yield
@@ -94,17 +104,34 @@ def _built(figure: Figure) -> Picture:
     for part, panel in zip(parts.flat, figure.panels, strict=False):
         _draw_panel(part, panel)
     width = 54 * columns
-    drawn.suptitle("\n".join(textwrap.wrap(figure.title, width)), fontweight="bold")
+    drawn.suptitle(_wrapped(figure.title, width), fontweight="bold")
     return drawn
+
+
+def _wrapped(text: str, width: int) -> str:
+    """Return a text in a few lines, without what does not fit into them."""
+    return "\n".join(textwrap.wrap(text[: 2 * LINES * width], width, max_lines=LINES, placeholder=" ..."))
+
+
+def _short(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def _height(panels: Sequence[Panel]) -> float:
     """Return the inches that a row of panels needs: more where legends are long or there are many cells."""
-    return PANEL[1] + max(0.17 * _legend_rows(panel) for panel in panels)
+    return PANEL[1] + max(
+        0.17 * rows + 0.04 * max(0, rows - 10) + 0.2 * _extra_lines(panel)
+        for panel, rows in ((panel, _legend_rows(panel)) for panel in panels)
+    )
+
+
+def _extra_lines(panel: Panel) -> int:
+    """Return how many lines title and label of the horizontal axis have beyond the first."""
+    return _wrapped(panel.title, TITLE).count("\n") + _wrapped(panel.x_label, 2 * LABEL).count("\n")
 
 
 def _labels(panel: Panel) -> list[str]:
-    return [mark.label for mark in panel.marks if mark.label]
+    return [_short(mark.label, LEGEND) for mark in panel.marks if mark.label][:MOST_ENTRIES]
 
 
 def _legend_columns(panel: Panel) -> int:
@@ -119,10 +146,10 @@ def _legend_rows(panel: Panel) -> int:
 def _draw_panel(part: Any, panel: Panel) -> None:
     """Draw axes and marks of one panel, and under them what the marks are."""
     axes = part.subplots()
-    axes.set_xlabel("\n".join(textwrap.wrap(panel.x_label, 2 * LABEL)))
-    axes.set_ylabel("\n".join(textwrap.wrap(panel.y_label, LABEL)))
+    axes.set_xlabel(_wrapped(panel.x_label, 2 * LABEL))
+    axes.set_ylabel(_wrapped(panel.y_label, LABEL))
     if panel.title:
-        axes.set_title("\n".join(textwrap.wrap(panel.title, 60)))
+        axes.set_title(_wrapped(panel.title, TITLE))
     for scale, set_scale in ((panel.x_scale, axes.set_xscale), (panel.y_scale, axes.set_yscale)):
         if scale == "log":
             set_scale("log")
@@ -130,6 +157,9 @@ def _draw_panel(part: Any, panel: Panel) -> None:
     _set_axes(axes, panel)
     handles, labels = axes.get_legend_handles_labels()
     if handles:
+        if len(handles) > MOST_ENTRIES:
+            labels[MOST_ENTRIES - 1] = f"... {len(handles)} in all"
+        handles, labels = handles[:MOST_ENTRIES], [_short(label, LEGEND) for label in labels[:MOST_ENTRIES]]
         part.legend(handles, labels, loc="outside lower center", ncols=_legend_columns(panel))
 
 
@@ -138,17 +168,18 @@ def _set_axes(axes: Any, panel: Panel) -> None:
         if scale == "log":
             _set_log(axis)
     if panel.x_names:
-        many = sum(map(len, panel.x_names)) > 60
+        places, names = _names(panel.x_names)
+        many = sum(map(len, names)) > 60
         axes.set_xticks(
-            range(len(panel.x_names)),
-            panel.x_names,
+            places,
+            names,
             rotation=35 if many else 0,
             ha="right" if many else "center",
             rotation_mode="anchor" if many else "default",
         )
         axes.grid(visible=False, axis="x")
     if panel.y_names:
-        axes.set_yticks(range(len(panel.y_names)), panel.y_names)
+        axes.set_yticks(*_names(panel.y_names))
         axes.grid(visible=False, axis="y")
     if panel.x_limits is not None:
         axes.set_xlim(*panel.x_limits)
@@ -156,6 +187,12 @@ def _set_axes(axes: Any, panel: Panel) -> None:
         axes.set_ylim(*panel.y_limits)
     if panel.equal_aspect:
         axes.set_aspect("equal", adjustable="datalim" if panel.x_limits is None else "box")
+
+
+def _names(names: Sequence[str]) -> tuple[list[int], list[str]]:
+    """Return which places are named and how: all of them, or some at even distances."""
+    places = list(range(0, len(names), -(-len(names) // MOST_NAMES)))
+    return places, [_short(names[place], NAME) for place in places]
 
 
 def _set_log(axis: Any) -> None:
@@ -200,8 +237,7 @@ def _own(text: str, figure: Figure) -> str:
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
     text = re.sub(r"<defs>\s*<style[^>]*>.*?</style>\s*</defs>\s*", "", text, count=1, flags=re.DOTALL)
-    text = re.sub(r'(\bid="|xlink:href="#|url\(#)', rf"\g<1>{mark}-", text)
-    text = text.replace(INK, "currentColor")
+    text = TAG.sub(lambda found: NAMED.sub(rf"\g<1>{mark}-", found[0]).replace(INK, "currentColor"), text)
     head, body = text.split(">", 1)
     head += f' role="img" aria-labelledby="{mark}-title {mark}-desc"'
     head += ' stroke-linejoin="round" stroke-linecap="butt"'

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from mechdesign.catalog.check import ClaimResult, ModelCheck, check_model
 from mechdesign.catalog.figures import model_figures
+from mechdesign.catalog.load import models
 from mechdesign.catalog.model import Model
 from mechdesign.catalog.runs import is_settled, run_kept
 from mechdesign.catalog.sweep import run_sweep
@@ -64,8 +66,16 @@ def _is_final(result: ModelResult) -> bool:
     return is_settled(result.check)
 
 
-def models_page(results: Sequence[ModelResult], version: str) -> str:
+def models_page(results: Sequence[ModelResult], version: str, settings: Sequence[str] = ()) -> str:
     """Return the page as HTML text.
+
+    Parameters
+    ----------
+    results : sequence of ModelResult
+    version : str
+        Of the toolkit.
+    settings : sequence of str
+        What ``--set`` changed in the models; the commands on the page say so too.
 
     Raises
     ------
@@ -79,7 +89,7 @@ def models_page(results: Sequence[ModelResult], version: str) -> str:
     >>> page.startswith("<!doctype html>"), "<math" in page, "<svg" in page
     (True, True, True)
     """
-    entries = [_entry(result) for result in results]
+    entries = [_entry(result, number, settings) for number, result in enumerate(results, 1)]
     claims = [claim for result in results for claim in result.check.claims]
     certificates = [
         certificate
@@ -104,24 +114,25 @@ def models_page(results: Sequence[ModelResult], version: str) -> str:
     )
 
 
-def _entry(result: ModelResult) -> dict[str, Any]:
+def _entry(result: ModelResult, number: int, settings: Sequence[str]) -> dict[str, Any]:
     check, model = result.check, result.check.model
     verdicts = [claim.verdict for claim in check.claims]
     refuted, holding = verdicts.count("refuted"), verdicts.count("holds")
-    words = [
+    said = [
         model.slug,
         model.title,
         model.problem.name,
         source_text(model),
         *(c.remark for c in check.claims),
     ]
-    commands = [f"mechdesign check {model.slug}", f"mechdesign solve {model.slug}"]
-    if model.sweep:
-        commands.append(f"mechdesign sweep {model.slug}")
+    verbs = ["check", "solve", *(["sweep"] if model.sweep else [])]
+    words = [model.slug, *(word for setting in settings for word in ("--set", setting))]
+    place = "".join(letter if letter.isalnum() else "-" for letter in model.slug)
     return {
-        "slug": model.slug,
-        "id": "".join(letter if letter.isalnum() else "-" for letter in model.slug),
-        "family": model.family or "own",
+        "slug": printable(model.slug),
+        # Files of one's own may differ in other letters only, or be named twice.
+        "id": place if model.slug in models() else f"{place}-{number}",
+        "family": printable(model.family) or "own",
         "title": model.title,
         "problem": model.problem.name,
         "summary": model.problem.summary,
@@ -147,8 +158,8 @@ def _entry(result: ModelResult) -> dict[str, Any]:
         ),
         "problems": [printable(text) for text in check.problems],
         "figures": [_drawn(figure) for figure in result.figures],
-        "commands": commands,
-        "words": " ".join(words).lower(),
+        "commands": [printable(shlex.join(["mechdesign", verb, *words])) for verb in verbs],
+        "words": " ".join(said).lower(),
     }
 
 

@@ -17,7 +17,6 @@ from mechdesign.problems.marginals.frequency_oracle.oracles import (
     KINDS,
     NAMES,
     deployed_value,
-    deployed_value,
 )
 from mechdesign.problems.marginals.frequency_oracle.staircase import staircase_columns
 from mechdesign.problems.marginals.frequency_oracle.variances import subset_selection
