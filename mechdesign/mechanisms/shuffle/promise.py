@@ -151,9 +151,18 @@ def remedy(promise: Promise, possible: Callable[[Promise], bool]) -> str:
     >>> remedy(Promise(10, 1.0, 1e-6), lambda other: other.users * other.epsilon >= 50.0)
     'give at least 50 users, or an epsilon of at least 5.000'
     """
-    start = time.process_time()
+    start, unknown = time.process_time(), False
+
+    def known_possible(other: Promise) -> bool:
+        nonlocal unknown
+        try:
+            return possible(other)
+        except ParameterError:  # too large to be looked at
+            unknown = True
+            return False
+
     users = least_passing(
-        lambda count: possible(replace(promise, users=count)),
+        lambda count: known_possible(replace(promise, users=count)),
         promise.users,
         MOST_USERS,
         40,
@@ -161,7 +170,7 @@ def remedy(promise: Promise, possible: Callable[[Promise], bool]) -> str:
     )
     scale = 1000
     steps = least_passing(
-        lambda count: possible(replace(promise, epsilon=count / scale)),
+        lambda count: known_possible(replace(promise, epsilon=count / scale)),
         max(1, math.floor(promise.epsilon * scale)),
         int(LARGEST_EPSILON * scale),
         40,
@@ -171,6 +180,6 @@ def remedy(promise: Promise, possible: Callable[[Promise], bool]) -> str:
     ways += [] if steps is None else [f"an epsilon of at least {steps / scale:.3f}"]
     if ways:
         return f"give {', or '.join(ways)}"
-    if time.process_time() - start > PATIENCE:
+    if unknown or time.process_time() - start > PATIENCE:
         return "give many more users, or a much larger epsilon"
     return "no number of users and no epsilon would do"

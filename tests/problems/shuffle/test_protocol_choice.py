@@ -291,3 +291,10 @@ def test_few_users_wait_for_no_remedy(problem):
     solution = md.solve(problem)
     assert solution.found or "give" in solution.message
     assert time.process_time() - start < 20.0, "looking for the least remedy takes more than a minute"
+
+
+def test_a_remedy_that_is_too_large_to_be_looked_at_does_not_hide_the_reason():
+    histogram = md.ShuffleHistogram(1000, 100, 2.0**-20, 1e-12, protocol="hist-mm")
+    message = md.solve(histogram).message
+    assert "too little noise" in message
+    assert "give" in message
