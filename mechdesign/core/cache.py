@@ -29,6 +29,8 @@ VARIABLE = "MECHDESIGN_CACHE"
 """The environment variable that names the folder; ``off`` keeps nothing."""
 KEPT_DAYS = 30
 """Entries of other versions that were not used for so long are removed."""
+SEAL = 32
+"""Bytes of the digest that an entry begins with."""
 FOLDER, ENTRY = re.compile(r"[0-9a-f]{16}"), re.compile(r"[0-9a-f]{64}|\.[0-9a-f]{64}\..*\.part")
 """The names of the folders of versions and of the files in them: nothing else is ever removed."""
 
@@ -107,7 +109,10 @@ class Cache:
             return None
         # A damaged entry can raise nearly anything; it counts as missing and is written anew.
         with suppress(Exception):
-            return (pickle.loads(path.read_bytes()),)
+            content = path.read_bytes()
+            seal, text = content[:SEAL], content[SEAL:]
+            if seal == _seal(key, text):
+                return (pickle.loads(text),)
         return None
 
     def put(self, key: str, value: Any) -> None:
@@ -119,7 +124,7 @@ class Cache:
             text = pickle.dumps(value, protocol=5)
             self._make()
             with whole_file(self.folder / key, ParameterError, private=True) as temporary:
-                temporary.write_bytes(text)
+                temporary.write_bytes(_seal(key, text) + text)
 
     def _make(self) -> None:
         if self.folder.is_dir():
@@ -129,6 +134,11 @@ class Cache:
             if _is_of_entries(other) and time.time() - other.stat().st_mtime > KEPT_DAYS * 86400:
                 shutil.rmtree(other, ignore_errors=True)
         self.folder.mkdir(mode=0o700, exist_ok=True)
+
+
+def _seal(key: str, text: bytes) -> bytes:
+    """Return the digest that an entry begins with: a flipped bit, or the entry of another key, is noticed."""
+    return hashlib.sha256(key.encode() + text).digest()
 
 
 def _is_of_entries(path: Path) -> bool:

@@ -144,3 +144,22 @@ def test_a_killed_process_is_one_line_that_names_the_work(tmp_path):
     with pytest.raises(MethodError, match=r"piece 3.*fewer --jobs"):
         run_tasks(work, jobs=2, cache=cache)
     assert cache.get(key_of(0)) == (0,)
+
+
+@pytest.mark.parametrize("content", ["flipped", "of another key", "unsealed"])
+def test_an_entry_with_another_content_counts_as_missing(tmp_path, content):
+    cache, key, other = Cache(tmp_path / "kept"), key_of("a"), key_of("b")
+    cache.put(key, 0.5)
+    cache.put(other, 2.5)
+    place = cache.folder / key
+    whole = bytearray(place.read_bytes())
+    whole[-8] ^= 1  # in the middle of the number: still a pickle
+    changed = {
+        "flipped": bytes(whole),
+        "of another key": (cache.folder / other).read_bytes(),
+        "unsealed": pickle.dumps(2.5),
+    }
+    place.write_bytes(changed[content])
+    assert cache.get(key) is None
+    cache.put(key, 0.5)
+    assert cache.get(key) == (0.5,)
