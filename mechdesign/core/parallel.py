@@ -191,9 +191,9 @@ def _workers(jobs: int | None) -> int:
         return available_cores()
     try:
         workers = int(text)
-    except ValueError:
+    except (TypeError, ValueError, OverflowError):
         workers = 0
-    if workers < 1:
+    if workers < 1 or (jobs is not None and workers != jobs):
         where = "jobs" if jobs is not None else VARIABLE
         raise ParameterError(f"{where}: {text} is no whole number >= 1; give how many processes to use")
     return workers

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import os
 import time
 
@@ -143,7 +144,10 @@ def test_the_environment_names_the_cache(tmp_path, monkeypatch):
     assert default_cache().root == tmp_path / "usual" / "mechdesign"
 
 
-@pytest.mark.parametrize(("jobs", "variable"), [(0, ""), (-1, ""), (None, "0"), (None, "many")])
+@pytest.mark.parametrize(
+    ("jobs", "variable"),
+    [(0, ""), (-1, ""), (1.5, ""), (math.inf, ""), (math.nan, ""), ("2", ""), (None, "0"), (None, "many")],
+)
 def test_an_impossible_number_of_processes_is_refused(jobs, variable, monkeypatch):
     monkeypatch.setenv("MECHDESIGN_JOBS", variable)
     with pytest.raises(ParameterError, match="is no whole number >= 1"):
