@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 TINY = 1e-290
-"""Smaller chances are moved to this or to 0, to the safe side, so that no quotient leaves its range."""
+"""Smaller chances are moved to this or to 0, to the safe side, so that no quotient leaves its range;
+and the sum grows by it, for what is less than the least double."""
 
 MARGIN = 2.0**-50
 """Eight roundings: more than the quotient of two chances and what it is compared with have."""
@@ -48,4 +49,4 @@ def sorted_excess(top: Array, bottom: Array, top2: Array, bottom2: Array, factor
     losses = np.concatenate([[wide(0)], np.cumsum(bottom2[order], dtype=wide)])[counted]
     slack = 4.0 * MARGIN + 2.0 * (len(top) + len(top2) + 8) * float(np.finfo(wide).eps)
     excess = top * gains * (1.0 + slack) - factor * bottom * losses * (1.0 - slack)
-    return float(np.sum(excess)) * (1.0 + MARGIN)
+    return float(np.sum(excess)) * (1.0 + MARGIN) + TINY
