@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.exponential import exp_lower, float_down
+from mechdesign.audit.two_counts import sorted_excess
 from mechdesign.core.errors import ParameterError
 
 Array = NDArray[np.float64]
@@ -33,7 +34,10 @@ WIDEST = 1 << 24
 """Windows of more numbers are refused: they would not fit into memory."""
 
 MOST_CELLS = 1 << 31
-"""Products of two laws with more entries are refused: they would take minutes."""
+"""Products of two laws with more entries are refused."""
+
+FEW_CELLS = 1 << 22
+"""Products of two laws with more entries are not looked at entry by entry."""
 
 UNDERFLOW = 1e-280
 """More than all terms together that are too small for doubles to be right in their relative error."""
@@ -244,6 +248,9 @@ def pair_divergence(first: tuple[Mass, Mass], second: tuple[Mass, Mass], epsilon
     if len(top) * len(top2) > MOST_CELLS:
         raise ParameterError(f"noise: two counts of {len(top)} and {len(top2)} values are too many; use less")
     exponential = float_down(exp_lower(epsilon))
+    tails = (first[0].tail + first[1].tail) * (1.0 + 4.0 * UNIT)
+    if len(top) * len(top2) > FEW_CELLS:
+        return min(1.0, sorted_excess(top, bottom, top2, bottom2, exponential) + tails)
     rows, total = max(1, CELLS // len(top2)), 0.0
     for start in range(0, len(top), rows):
         part = slice(start, start + rows)
@@ -251,4 +258,4 @@ def pair_divergence(first: tuple[Mass, Mass], second: tuple[Mass, Mass], epsilon
         beyond -= np.multiply.outer(bottom[part], bottom2) * (exponential * (1.0 - SLACK))
         total += positive_sum(beyond)
     blocks = len(top) // rows + 2
-    return min(1.0, total * (1.0 + blocks * UNIT) + (first[0].tail + first[1].tail) * (1.0 + 4.0 * UNIT))
+    return min(1.0, total * (1.0 + blocks * UNIT) + tails)

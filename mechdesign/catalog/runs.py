@@ -49,7 +49,7 @@ def check_models(
     [True]
     """
     loaded = [load_model(model) if isinstance(model, str) else model for model in models]
-    tasks = [Task(model.slug, key_of("check", model), _checked, (model,)) for model in loaded]
+    tasks = [Task(model.slug, key_of("check", model), _checked, (model,), is_settled) for model in loaded]
     return run_kept(tasks, jobs, fresh, watcher, alone=0.0)
 
 
@@ -91,7 +91,8 @@ def sweep(
     for number, (point, seed) in enumerate(zip(points, seeds, strict=True)):
         problem = sweep_problem(loaded, point)
         key = key_of("sweep", loaded.slug, problem, point, method, loaded.simulation, number)
-        tasks.append(Task(_named(point), key, _solved, (problem, point, method, loaded.simulation, seed)))
+        arguments = (problem, point, method, loaded.simulation, seed)
+        tasks.append(Task(_named(point), key, _solved, arguments, _is_solved))
     return run_kept(tasks, jobs, fresh, watcher)
 
 
@@ -103,6 +104,15 @@ def run_kept(
     if fresh and cache is not None:
         cache = _WriteOnly(cache.root)
     return run_tasks(tasks, jobs, cache, watcher, alone)
+
+
+def is_settled(check: ModelCheck) -> bool:
+    """Whether no method failed: what failed for want of memory, say, may do better the next time."""
+    return all(run.status != "failed" for run in check.comparison.runs)
+
+
+def _is_solved(row: SweepRow) -> bool:
+    return row.solution.status != "failed"
 
 
 class _WriteOnly(Cache):

@@ -9,8 +9,14 @@ Exit codes: 0 fine, 1 mismatch, failed certificate or infeasible, 2 bad input (o
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import time
 from collections.abc import Sequence
+from typing import Any
+
+OBEYING = 3.0
+"""Seconds after an interrupt in which further ones change nothing: processes are being ended."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -21,11 +27,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     >>> main(["solve", "response/zhou2019_survey", "--set", "epsilon=-1"])
     2
     """
+    if arguments is None and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _Interrupt())
     try:
         return _main(arguments)
     except KeyboardInterrupt:
+        if isinstance(signal.getsignal(signal.SIGINT), _Interrupt):  # Python forgets it before its own end
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
         print("mechdesign: interrupted", file=sys.stderr)
         return 130
+
+
+class _Interrupt:
+    """Handles the interrupts of this process: who is impatient does not disturb the end of the work."""
+
+    def __init__(self) -> None:
+        self.last = -OBEYING
+
+    def __call__(self, number: int, frame: Any) -> None:
+        now = time.monotonic()
+        if now - self.last >= OBEYING:
+            self.last = now
+            raise KeyboardInterrupt
 
 
 def _main(arguments: Sequence[str] | None) -> int:

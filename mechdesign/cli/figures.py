@@ -25,16 +25,27 @@ class FigureOutput:
         With ``figure`` and ``force``.
     words, inputs : sequences of str
         What the command is, and what it reads.
+    table : str, optional
+        Where the command writes something else.
     """
 
-    def __init__(self, options: argparse.Namespace, words: Sequence[str], inputs: Sequence[str]) -> None:
+    def __init__(
+        self,
+        options: argparse.Namespace,
+        words: Sequence[str],
+        inputs: Sequence[str],
+        table: str | None = None,
+    ) -> None:
         self.path: str | None = options.figure
         self.force: bool = options.force
         self.words, self.inputs = words, inputs
         if self.path is not None:
             from mechdesign.report.draw import matplotlib_module, require_suffix
+            from mechdesign.report.outputs import same_file
 
             require_suffix(self.path)
+            if table and same_file(self.path, table):
+                raise ParameterError(f"--figure {self.path}: is where -o writes to; name another place")
             self._require(self.path)
             matplotlib_module("")
 
@@ -43,9 +54,9 @@ class FigureOutput:
         """Whether pictures are wanted."""
         return self.path is not None
 
-    def write(self, figures: Sequence[Any], what: str) -> list[str]:
-        """Write the pictures and return their names; none of them when one of them may not be written."""
-        from mechdesign.report.draw import numbered, save
+    def places(self, figures: Sequence[Any], what: str) -> list[str]:
+        """Return the names of the pictures, when there are some and all of them may be written."""
+        from mechdesign.report.draw import numbered
 
         if self.path is None:
             return []
@@ -54,6 +65,13 @@ class FigureOutput:
         places = numbered(self.path, len(figures))
         for place in places:
             self._require(place)
+        return places
+
+    def write(self, figures: Sequence[Any], what: str) -> list[str]:
+        """Write the pictures and return their names; none of them when one of them may not be written."""
+        from mechdesign.report.draw import save
+
+        places = self.places(figures, what)
         for figure, place in zip(figures, places, strict=True):
             save(figure, place, self._digest())
         return places

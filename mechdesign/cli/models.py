@@ -219,14 +219,17 @@ def _sweep(options: argparse.Namespace) -> int:
     digest = command_digest(["sweep", str(options.method), *options.set], [model.slug])
     if options.output:
         require_output(options.output, [model.slug], options.force, lambda: is_from(options.output, digest))
-    output = FigureOutput(options, ["sweep", str(options.method), *options.set], [model.slug])
+    words = ["sweep", str(options.method), *options.set]
+    output = FigureOutput(options, words, [model.slug], options.output)
     rows = run_many("points", options, sweep, model, options.method)
     header, lines = sweep_table(rows)
+    figures = model_figures(model, rows) if output.wanted else []
+    output.places(figures, model.slug)  # before anything is written
     if options.output:
         write_columns(options.output, dict(zip(header, zip(*lines, strict=True), strict=True)))
         remember(options.output, digest)
     if output.wanted:
-        output.write(model_figures(model, rows), model.slug)
+        output.write(figures, model.slug)
     if options.json:
         print_json(sweep_json(rows))
     elif options.output:

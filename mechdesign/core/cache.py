@@ -1,9 +1,9 @@
 """A cache of finished work in the user's own folder, so that what was interrupted goes on where it stopped.
 
-An entry is found by what it was computed from: the arguments, and a digest of the package's own source and of
-the versions of the libraries that it computes with. Nothing that was computed by other code is ever given
-back. Entries are pickled, which is fit for a private folder only: one that others could have written to is
-not read.
+An entry is found by what it was computed from: the arguments, a digest of the package's own source and of
+the versions of the libraries that it computes with, and one of the source of every other package whose
+classes and functions the arguments hold. Nothing that was computed by other code is ever given back. Entries
+are pickled, which is fit for a private folder only: one that others could have written to is not read.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import os
 import pickle
+import re
 import shutil
 import sys
 import time
@@ -22,12 +23,16 @@ from typing import Any
 
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.files import whole_file
+from mechdesign.core.foreign import MEASURED, pickled_with_owners, source_digest
 
 VARIABLE = "MECHDESIGN_CACHE"
 """The environment variable that names the folder; ``off`` keeps nothing."""
-LIBRARIES = ("numpy", "scipy", "cvxpy", "pulp", "clarabel", "highspy", "networkx")
 KEPT_DAYS = 30
 """Entries of other versions that were not used for so long are removed."""
+SEAL = 32
+"""Bytes of the digest that an entry begins with."""
+FOLDER, ENTRY = re.compile(r"[0-9a-f]{16}"), re.compile(r"[0-9a-f]{64}|\.[0-9a-f]{64}\..*\.part")
+"""The names of the folders of versions and of the files in them: nothing else is ever removed."""
 
 
 @cache
@@ -44,21 +49,36 @@ def code_digest() -> str:
     for path in sorted(package.rglob("*.py")):
         digest.update(path.relative_to(package).as_posix().encode())
         digest.update(path.read_bytes())
-    for name in LIBRARIES:
+    for name in MEASURED:
         with suppress(PackageNotFoundError):
             digest.update(f"{name} {version(name)}".encode())
     return digest.hexdigest()[:16]
 
 
 def key_of(*parts: Any) -> str:
-    """Return the key of work: a digest of everything that it depends on besides the code.
+    """Return the key of work: a digest of everything that it depends on besides the code of this package.
+
+    Where the parts hold classes or functions of others, their source is a part as well. The key is empty, and
+    nothing is kept, when that cannot be told: for what cannot be pickled, or was written in a notebook.
 
     Examples
     --------
     >>> key_of("check", 1) == key_of("check", 1), key_of("check", 1) == key_of("check", 2)
     (True, False)
+    >>> key_of("check", lambda value: value)
+    ''
     """
-    return hashlib.sha256(pickle.dumps(parts, protocol=5)).hexdigest()
+    try:
+        text, owners = pickled_with_owners(parts)
+    except (pickle.PicklingError, TypeError, AttributeError, ValueError, RecursionError):
+        return ""
+    digest = hashlib.sha256(text)
+    for owner in owners:
+        source = source_digest(owner)
+        if source is None:
+            return ""
+        digest.update(f"{owner} {source}".encode())
+    return digest.hexdigest()
 
 
 class Cache:
@@ -85,29 +105,47 @@ class Cache:
     def get(self, key: str) -> tuple[Any] | None:
         """Return the result in a tuple; None when there is none that can be read and trusted."""
         path = self.folder / key
-        if not (_is_private(self.root) and _is_private(self.folder) and _is_private(path)):
+        if not key or not (_is_private(self.root) and _is_private(self.folder) and _is_private(path)):
             return None
         # A damaged entry can raise nearly anything; it counts as missing and is written anew.
         with suppress(Exception):
-            return (pickle.loads(path.read_bytes()),)
+            content = path.read_bytes()
+            seal, text = content[:SEAL], content[SEAL:]
+            if seal == _seal(key, text):
+                return (pickle.loads(text),)
         return None
 
     def put(self, key: str, value: Any) -> None:
         """Keep a result; a folder that cannot be written keeps nothing, and that is no error."""
-        with suppress(OSError, ParameterError, pickle.PicklingError, TypeError, AttributeError):
+        if not key:
+            return
+        # What cannot be pickled can raise nearly anything as well.
+        with suppress(Exception):
             text = pickle.dumps(value, protocol=5)
             self._make()
-            with whole_file(self.folder / key, ParameterError) as temporary:
-                temporary.write_bytes(text)
+            with whole_file(self.folder / key, ParameterError, private=True) as temporary:
+                temporary.write_bytes(_seal(key, text) + text)
 
     def _make(self) -> None:
         if self.folder.is_dir():
             return
         self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
         for other in self.root.iterdir():
-            if other.is_dir() and time.time() - other.stat().st_mtime > KEPT_DAYS * 86400:
+            if _is_of_entries(other) and time.time() - other.stat().st_mtime > KEPT_DAYS * 86400:
                 shutil.rmtree(other, ignore_errors=True)
         self.folder.mkdir(mode=0o700, exist_ok=True)
+
+
+def _seal(key: str, text: bytes) -> bytes:
+    """Return the digest that an entry begins with: a flipped bit, or the entry of another key, is noticed."""
+    return hashlib.sha256(key.encode() + text).digest()
+
+
+def _is_of_entries(path: Path) -> bool:
+    """Whether this is the folder of a version: the root may be a place that holds other things too."""
+    if path.is_symlink() or not path.is_dir() or not FOLDER.fullmatch(path.name):
+        return False
+    return all(ENTRY.fullmatch(found.name) for found in path.iterdir())
 
 
 def _is_private(path: Path) -> bool:
@@ -130,6 +168,6 @@ def default_cache() -> Cache | None:
     if given.lower() == "off":
         return None
     if given:
-        return Cache(given)
+        return Cache(os.path.expanduser(given))
     usual = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     return Cache(os.path.join(usual, "mechdesign"))

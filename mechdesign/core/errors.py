@@ -58,6 +58,10 @@ class RowError(DataError):
         super().__init__(f"{what}: row {row + 1}{text}")
         self.what, self.row, self.text = what, row, text
 
+    def __reduce__(self) -> tuple[type[RowError], tuple[str, int, str]]:
+        """Travel from one process to another."""
+        return type(self), (self.what, self.row, self.text)
+
 
 class CertificateError(MechDesignError, ValueError):
     """A certificate that must hold does not: the mechanism is refused."""

@@ -14,22 +14,29 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from mechdesign.core.cache import Cache
-from mechdesign.core.errors import ParameterError
+from mechdesign.core.errors import MethodError, ParameterError
+from mechdesign.core.text import listed
 
 VARIABLE = "MECHDESIGN_JOBS"
 """The environment variable with the number of processes, where none is asked for."""
+LOST = ("KilledWorker", "CommClosedError", "FutureCancelledError")
+"""What distributed calls it; it is not imported here, it may not be installed."""
 ALONE = 1.0
 """Seconds for which work is done in this process before others are started: they cost about as much."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """A piece of work: a function of the top level of a module, its arguments, a label and a key."""
+    """A piece of work: a function of the top level of a module, its arguments, a label and a key.
+
+    A result is kept under the key, unless ``is_final`` says that another run may find another one.
+    """
 
     label: str
     key: str
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
+    is_final: Callable[[Any], bool] = lambda result: True
 
 
 class Watcher(Protocol):
@@ -85,6 +92,8 @@ def run_tasks(
     ------
     ParameterError
         For a number of processes below 1.
+    MethodError
+        When a process was killed; those that were at work are named.
     Exception
         Whatever a piece of work raises; those finished before are kept.
 
@@ -109,8 +118,17 @@ def run_tasks(
         results[number] = _finish(tasks[number], _run(tasks[number]), cache, watcher)
     if missing:
         handed_out = _handed_out(tasks, missing, watcher)
-        for number, value in _elsewhere(handed_out, None if chosen else min(workers, len(missing))):
-            results[number] = _finish(tasks[number], value, cache, watcher)
+        try:
+            for number, value in _elsewhere(handed_out, None if chosen else min(workers, len(missing))):
+                results[number] = _finish(tasks[number], value, cache, watcher)
+        except Exception as error:
+            if not _is_lost(error):
+                raise
+            running = [tasks[number].label for number in missing if number not in results]
+            raise MethodError(
+                f"a process that did one of {listed(running[:workers])} ended without a result, perhaps for "
+                "want of memory; run it again with fewer --jobs"
+            ) from error
     return [results[number] for number in range(len(tasks))]
 
 
@@ -118,12 +136,12 @@ def _run(task: Task) -> Any:
     return task.function(*task.arguments)
 
 
-def _numbered(number: int, task: Task) -> tuple[int, Any]:
-    return number, _run(task)
+def _numbered(number: int, function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[int, Any]:
+    return number, function(*arguments)
 
 
 def _finish(task: Task, value: Any, cache: Cache | None, watcher: Watcher) -> Any:
-    if cache is not None:
+    if cache is not None and task.is_final(value):
         cache.put(task.key, value)
     watcher.finished(task.label)
     return value
@@ -149,7 +167,16 @@ def _elsewhere(tasks: Iterator[tuple[int, Task]], workers: int | None) -> Iterat
         batch_size=1,
         max_nbytes=None,
     )
-    yield from parallel(joblib.delayed(_numbered)(number, task) for number, task in tasks)
+    yield from parallel(
+        joblib.delayed(_numbered)(number, task.function, task.arguments) for number, task in tasks
+    )
+
+
+def _is_lost(error: Exception) -> bool:
+    """Whether a process or a worker of a cluster has died, rather than the work raised an error."""
+    from concurrent.futures import BrokenExecutor
+
+    return isinstance(error, BrokenExecutor) or type(error).__name__ in LOST
 
 
 def _backend_is_chosen() -> bool:
@@ -168,9 +195,9 @@ def _workers(jobs: int | None) -> int:
         return available_cores()
     try:
         workers = int(text)
-    except ValueError:
+    except (TypeError, ValueError, OverflowError):
         workers = 0
-    if workers < 1:
+    if workers < 1 or (jobs is not None and workers != jobs):
         where = "jobs" if jobs is not None else VARIABLE
         raise ParameterError(f"{where}: {text} is no whole number >= 1; give how many processes to use")
     return workers

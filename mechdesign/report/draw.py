@@ -11,6 +11,7 @@ import importlib
 import io
 import os
 import re
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
@@ -23,7 +24,14 @@ from mechdesign.core.figure import Figure, Panel
 from mechdesign.core.files import whole_file
 from mechdesign.core.marks import Bars, Heat
 from mechdesign.report.draw_marks import draw_marks
-from mechdesign.report.layout import bar_floor, even_lines, legend_columns, legend_rows
+from mechdesign.report.layout import (
+    bar_floor,
+    entries,
+    even_lines,
+    legend_columns,
+    legend_rows,
+    named_places,
+)
 from mechdesign.report.outputs import remember
 from mechdesign.report.style import INK, PANEL, SETTINGS
 
@@ -37,14 +45,17 @@ RESOLUTION = 150
 NAMES, NAMES_BESIDE_BAR = 66, 46
 """Letters for which a horizontal axis has room; beside the bar of a heat map."""
 
-LABEL = 40
-"""Letters in a line of the label of a vertical axis."""
+LABEL, TITLE = 40, 60
+"""Letters in a line of the label of a vertical axis, and of the title of a panel."""
 
 LARGE = 1e4
 """Numbers from here on are written in groups of three digits."""
 
 SIDE_BY_SIDE = 2
 """Panels in a row."""
+
+TAG, NAMED = re.compile(r"<[^>]*>"), re.compile(r'(\bid="|xlink:href="#|url\(#)')
+"""Names are in tags; what looks like one in a label is a text."""
 
 NO_METADATA = {"Creator": None, "Date": None, "Format": None, "Type": None}
 """The same figure gives the same file, and SVG has no block that names addresses."""
@@ -83,7 +94,9 @@ def picture(figure: Figure) -> Picture:
 def _settings() -> Iterator[None]:
     """Have the style of all pictures, whatever a program has set."""
     module = matplotlib_module("")
-    with module.rc_context():
+    with module.rc_context(), warnings.catch_warnings():
+        # Letters of other scripts: SVG has them as text, in PNG a box stands for what the font lacks.
+        warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
         module.rcdefaults()
         module.rcParams.update(SETTINGS)
         yield
@@ -108,7 +121,16 @@ def _built(figure: Figure) -> Picture:
 
 def _height(panels: Sequence[Panel]) -> float:
     """Return the inches that a row of panels needs: more where legends are long or there are many cells."""
-    return PANEL[1] + max(0.17 * legend_rows(panel) for panel in panels)
+    return PANEL[1] + max(
+        0.17 * rows + 0.04 * max(0, rows - 10) + 0.2 * _extra_lines(panel)
+        for panel, rows in ((panel, legend_rows(panel)) for panel in panels)
+    )
+
+
+def _extra_lines(panel: Panel) -> int:
+    """Return how many lines title and label of the horizontal axis have beyond the first two."""
+    lines = len(even_lines(panel.title, TITLE)), len(even_lines(panel.x_label, 2 * LABEL))
+    return sum(max(0, count - 2) for count in lines)
 
 
 def _draw_panel(part: Any, panel: Panel) -> None:
@@ -117,7 +139,7 @@ def _draw_panel(part: Any, panel: Panel) -> None:
     axes.set_xlabel("\n".join(even_lines(panel.x_label, 2 * LABEL)))
     axes.set_ylabel("\n".join(even_lines(panel.y_label, LABEL)))
     if panel.title:
-        axes.set_title("\n".join(even_lines(panel.title, 60)))
+        axes.set_title("\n".join(even_lines(panel.title, TITLE)))
     for scale, set_scale in ((panel.x_scale, axes.set_xscale), (panel.y_scale, axes.set_yscale)):
         if scale == "log":
             set_scale("log")
@@ -125,7 +147,8 @@ def _draw_panel(part: Any, panel: Panel) -> None:
     _set_axes(axes, panel)
     handles, labels = axes.get_legend_handles_labels()
     if handles:
-        part.legend(handles, labels, loc="outside lower center", ncols=legend_columns(panel))
+        said = entries(labels)
+        part.legend(handles[: len(said)], said, loc="outside lower center", ncols=legend_columns(panel))
 
 
 def _set_axes(axes: Any, panel: Panel) -> None:
@@ -135,10 +158,11 @@ def _set_axes(axes: Any, panel: Panel) -> None:
         elif max(map(abs, axis.get_view_interval())) >= LARGE:
             axis.set_major_formatter(matplotlib_module("ticker").FuncFormatter(_plain_number))
     if panel.x_names:
-        many = _crowded(panel)
+        places, names = named_places(panel.x_names)
+        many = _crowded(panel, names)
         axes.set_xticks(
-            range(len(panel.x_names)),
-            panel.x_names,
+            places,
+            names,
             rotation=35 if many else 0,
             ha="right" if many else "center",
             rotation_mode="anchor" if many else "default",
@@ -146,7 +170,7 @@ def _set_axes(axes: Any, panel: Panel) -> None:
         axes.grid(visible=False, axis="x")
         axes.set_xlim(-0.5, len(panel.x_names) - 0.5)  # all places alike, whatever stands at them
     if panel.y_names:
-        axes.set_yticks(range(len(panel.y_names)), panel.y_names)
+        axes.set_yticks(*named_places(panel.y_names))
         axes.grid(visible=False, axis="y")
     if panel.x_limits is not None:
         axes.set_xlim(*panel.x_limits)
@@ -158,10 +182,10 @@ def _set_axes(axes: Any, panel: Panel) -> None:
         axes.set_aspect("equal", adjustable="datalim" if panel.x_limits is None else "box")
 
 
-def _crowded(panel: Panel) -> bool:
+def _crowded(panel: Panel, names: Sequence[str]) -> bool:
     """Whether names beside each other would run into one another, were they not turned."""
     room = NAMES_BESIDE_BAR if any(isinstance(mark, Heat) for mark in panel.marks) else NAMES
-    lengths = [len(name) for name in panel.x_names]
+    lengths = [len(name) for name in names]
     return any(
         (here + there) / 2 + 1 > room / len(lengths) for here, there in pairwise([*lengths, lengths[-1]])
     )
@@ -209,8 +233,7 @@ def _own(text: str, figure: Figure) -> str:
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
     text = re.sub(r"<defs>\s*<style[^>]*>.*?</style>\s*</defs>\s*", "", text, count=1, flags=re.DOTALL)
-    text = re.sub(r'(\bid="|xlink:href="#|url\(#)', rf"\g<1>{mark}-", text)
-    text = text.replace(INK, "currentColor")
+    text = TAG.sub(lambda found: NAMED.sub(rf"\g<1>{mark}-", found[0]).replace(INK, "currentColor"), text)
     head, body = text.split(">", 1)
     head += f' role="img" aria-labelledby="{mark}-title {mark}-desc"'
     head += ' stroke-linejoin="round" stroke-linecap="butt"'

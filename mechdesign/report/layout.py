@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import textwrap
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -17,9 +18,15 @@ LEGEND = 80
 SAMPLE = 9
 """Letters in whose place the sample of a line stands, with the space around it."""
 
+LINES, ENTRY, NAME, MOST_NAMES, MOST_ENTRIES = 4, 70, 40, 40, 40
+"""Lines of a title or a label, letters of an entry of the legend and of a place on an axis, how many of each:
+what is longer would leave no room for the picture. Screen readers are told all of the title."""
+
 
 def even_lines(text: str, width: int) -> list[str]:
     """Return a text in as few lines as the width allows, which are about as long as one another.
+
+    Beyond a few lines the rest is left out.
 
     Examples
     --------
@@ -27,7 +34,9 @@ def even_lines(text: str, width: int) -> list[str]:
     ['Order times noise error by the', 'size of a view (figure 3.3)']
     """
     whole = re.sub(r"(?<=\d) (?=\d{3}\b)", "\N{NO-BREAK SPACE}", text)  # 10 000 is one word
-    lines = textwrap.wrap(whole, width)
+    lines = textwrap.wrap(whole[: 2 * LINES * width], width)
+    if len(lines) > LINES:
+        return textwrap.wrap(whole[: 2 * LINES * width], width, max_lines=LINES, placeholder=" ...")
     while width > 1 and len(narrower := textwrap.wrap(whole, width - 1)) == len(lines):
         lines, width = narrower, width - 1
     return lines
@@ -37,7 +46,43 @@ def legend_labels(panel: Panel) -> list[str]:
     """Return the names in the legend of a panel, in its order; scales of colours bear their own."""
     named = [mark for mark in panel.marks if mark.label and not isinstance(mark, (Heat, Surface))]
     # matplotlib lists bars and intervals last, as they are drawn from several parts
-    return [mark.label for mark in sorted(named, key=lambda mark: isinstance(mark, (Bars, Intervals)))]
+    ordered = sorted(named, key=lambda mark: isinstance(mark, (Bars, Intervals)))
+    return entries([mark.label for mark in ordered])
+
+
+def entries(labels: Sequence[str]) -> list[str]:
+    """Return what a legend says for these labels: each shortened, and of very many the first.
+
+    Examples
+    --------
+    >>> entries(["optimum", "bound"]), entries(["a"] * 41)[-1]
+    (['optimum', 'bound'], '... 41 in all')
+    """
+    said = [shortened(label, ENTRY) for label in labels[:MOST_ENTRIES]]
+    return said if len(labels) <= MOST_ENTRIES else [*said[:-1], f"... {len(labels)} in all"]
+
+
+def shortened(text: str, most: int) -> str:
+    """Return a text of so many letters at most.
+
+    Examples
+    --------
+    >>> shortened("randomized", 8)
+    'rando...'
+    """
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def named_places(names: Sequence[str]) -> tuple[list[int], list[str]]:
+    """Return which places of an axis are named and how: all of them, or some at even distances.
+
+    Examples
+    --------
+    >>> named_places(["no", "yes"]), named_places(["x"] * 80)[0][:3]
+    (([0, 1], ['no', 'yes']), [0, 2, 4])
+    """
+    places = list(range(0, len(names), -(-len(names) // MOST_NAMES)))
+    return places, [shortened(names[place], NAME) for place in places]
 
 
 def legend_columns(panel: Panel) -> int:

@@ -180,7 +180,11 @@ def solve_mixed(program: MixedProgram, gap: float = 0.0, seconds: float = 40.0) 
         for row, limit in zip(program.rows, program.limits, strict=True):
             model += pulp.LpAffineExpression([(variables[place], value) for place, value in row]) <= limit
         solver = _mixed_solver(gap, seconds)
-        model.solve(solver)
+        try:
+            model.solve(solver)
+        except IndexError:  # pulp looks for the values of rows that HiGHS has refused for their size
+            text = f"{solver.name} refuses a row: its numbers are too far apart"
+            return MixedResult("failed", np.zeros(0), None, str(solver.name), text)
     return _mixed_result(model, variables, str(solver.name))
 
 

@@ -19,6 +19,7 @@ from mechdesign.audit.mass import (
     pair_divergence,
     shift_divergence,
 )
+from mechdesign.audit.two_counts import sorted_excess
 from mechdesign.core.errors import ParameterError
 
 CASES = [
@@ -167,6 +168,38 @@ def test_two_counts_together():
     moved = law.shifted(1)
     found = pair_divergence((moved, law), (law, moved), epsilon)
     assert wanted <= Fraction(found) <= wanted + Fraction(1, 10**12)
+
+
+def laws(rng, size):
+    """Return two rows of chances with zeros, equal quotients and chances too small for their quotients."""
+    rows = rng.random((2, size)) * rng.choice([0.0, 1.0, 1.0, 1e-12, 1e-150, 1e-299], size=(2, size))
+    rows[1, ::3] = rows[0, ::3] / 2.0
+    return rows
+
+
+@pytest.mark.parametrize("seed", [*range(40), 1393, 1567])
+def test_sorted_quotients_bound_every_pair_from_above_and_closely(seed):
+    rng = np.random.default_rng(seed)
+    top, bottom = laws(rng, int(rng.integers(1, 12)))
+    top2, bottom2 = laws(rng, int(rng.integers(1, 12)))
+    factor = float(rng.choice([1.0, 4.0, 1.0 + 2.0**-50, 700.0]))
+    exact = sum(
+        max(Fraction(0), Fraction(a) * Fraction(c) - Fraction(factor) * Fraction(b) * Fraction(d))
+        for a, b in zip(top, bottom, strict=True)
+        for c, d in zip(top2, bottom2, strict=True)
+    )
+    scale = Fraction(top.sum()) * Fraction(top2.sum())
+    found = Fraction(sorted_excess(top, bottom, top2, bottom2, factor))
+    assert exact <= found <= exact + scale * Fraction(1, 10**13) + Fraction(1, 10**250)
+
+
+def test_both_ways_of_looking_at_pairs_agree(monkeypatch):
+    law = binomial(20_000, Fraction(1, 2))
+    moved = law.shifted(1)
+    found = pair_divergence((moved, law), (law, moved), 0.1)
+    monkeypatch.setattr("mechdesign.audit.mass.FEW_CELLS", 0)
+    assert found <= pair_divergence((moved, law), (law, moved), 0.1) * (1 + 1e-9)
+    assert pair_divergence((moved, law), (law, moved), 0.1) <= found * (1 + 1e-9)
 
 
 def test_sums_and_mixtures_keep_their_bounds():

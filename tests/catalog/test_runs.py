@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 
 import pytest
 
@@ -142,6 +143,29 @@ def test_an_interrupt_of_many_processes_is_clean_and_the_next_run_goes_on(cache,
     with pytest.raises(StopIteration):
         sweep(load_model(path), jobs=1, watcher=watch)
     assert 4 <= watch.kept < 60
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of process groups are of Unix")
+def test_impatience_is_no_traceback(cache, tmp_path):
+    path = tmp_path / "slow.toml"
+    epsilons = [round(0.5 + 0.01 * number, 2) for number in range(60)]
+    path.write_text(
+        '[model]\ntitle = "t"\nproblem = "mean-channel"\n[parameters]\nepsilon = 1.0\n'
+        f"inputs = 41\noutputs = 41\n[sweep]\nepsilon = {epsilons}\n"
+    )
+    command = [sys.executable, "-m", "mechdesign.cli", "sweep", str(path), "--jobs", "2"]
+    with started(command, stderr=subprocess.PIPE, text=True) as run:
+        deadline = time.monotonic() + 60
+        while len(list(cache.glob("*/*"))) < 2 and time.monotonic() < deadline:
+            time.sleep(0.1)
+        for _ in range(12):  # the key is held down
+            with suppress(ProcessLookupError):
+                os.killpg(run.pid, signal.SIGINT)
+            time.sleep(0.04)
+        error = run.communicate(timeout=60)[1]
+    assert run.returncode == 130, error
+    assert "Traceback" not in error, error
+    assert error.endswith("mechdesign: interrupted\n")
 
 
 class Looking(Watch):

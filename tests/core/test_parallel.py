@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import os
 import time
 
@@ -138,7 +139,7 @@ def test_a_place_that_cannot_be_written_keeps_nothing(tmp_path):
 
 
 def test_entries_of_other_versions_go_after_a_month(tmp_path):
-    old, recent = tmp_path / "old", tmp_path / "recent"
+    old, recent = tmp_path / ("0" * 16), tmp_path / ("1" * 16)
     for folder in (old, recent):
         folder.mkdir(mode=0o700)
     os.utime(old, (0, time.time() - 40 * 86400))
@@ -156,7 +157,10 @@ def test_the_environment_names_the_cache(tmp_path, monkeypatch):
     assert default_cache().root == tmp_path / "usual" / "mechdesign"
 
 
-@pytest.mark.parametrize(("jobs", "variable"), [(0, ""), (-1, ""), (None, "0"), (None, "many")])
+@pytest.mark.parametrize(
+    ("jobs", "variable"),
+    [(0, ""), (-1, ""), (1.5, ""), (math.inf, ""), (math.nan, ""), ("2", ""), (None, "0"), (None, "many")],
+)
 def test_an_impossible_number_of_processes_is_refused(jobs, variable, monkeypatch):
     monkeypatch.setenv("MECHDESIGN_JOBS", variable)
     with pytest.raises(ParameterError, match="is no whole number >= 1"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 
 import pytest
@@ -124,6 +125,51 @@ def test_a_button_opens_all_and_one_copies_the_command(models):
 def test_an_address_with_a_model_opens_it(browser, pages):
     browser.get((pages / "models.html").as_uri() + "#contract-three-types")
     assert browser.find_element("css selector", "#contract-three-types h3").is_displayed()
+
+
+NASTY = (
+    "<script>window.ran=1</script><img src=x onerror='window.ran=1'><meta http-equiv=refresh content=0>]]>"
+)
+
+
+def test_nothing_that_a_file_brings_runs_or_becomes_an_element(browser, tmp_path):
+    tex = rf"$\text{{{NASTY}}}$ $\href{{javascript:window.ran=1}}{{x}}$ $\color{{red' onx='1}}x$"
+    path = tmp_path / "evil.toml"
+    q = json.dumps
+    path.write_text(
+        f"""[model]
+title = {q(NASTY)}
+problem = "randomized-response"
+source = {{ cite = "javascript:window.ran=1", where = {q(NASTY)} }}
+statement = {q(NASTY + tex)}
+[parameters]
+prior = [0.2, 0.8]
+epsilon = 0.1
+labels = [{q(NASTY)}, "b"]
+[sweep]
+epsilon = [0.1, 0.2]
+[[figure]]
+title = {q(NASTY)}
+caption = {q(NASTY)}
+y_label = {q(NASTY)}
+labels = {{ value = {q(NASTY)} }}
+[[claim]]
+quantity = "value"
+value = 0.5
+where = {q(NASTY)}
+verdict = "refuted"
+reason = {q(NASTY + tex)}
+"""
+    )
+    page = tmp_path / "evil.html"
+    page.write_text(models_page([model_result(load_model(path))], "1", [NASTY]), encoding="utf-8")
+    browser.get(page.as_uri() + "#%E0%A4%A")
+    assert browser.get_log("browser") == []
+    brought = 'script, img, iframe, main a:not([href^="#"]), meta[http-equiv]'
+    count = f"return document.querySelectorAll('{brought}').length"
+    assert browser.execute_script(count) == 2, "the page's own script and policy"
+    assert browser.execute_script("return window.ran") is None
+    assert browser.find_elements("css selector", "main math")
 
 
 @pytest.mark.parametrize("name", ["models.html", "survey.html"])

@@ -297,3 +297,30 @@ def test_a_few_short_names_are_not_turned():
     for names in NAMES[:2]:
         panel = Panel("report", "answer", [marks.Heat([[0.5] * len(names)] * 2, label="p")], x_names=names)
         assert draw.picture(Figure("A", [panel])).axes[0].get_xticklabels()[0].get_rotation() == 0
+
+
+def test_labels_that_look_like_names_of_svg_stay_as_they_are():
+    label = f'id="z" url(#q) xlink:href="#a" {INK}'
+    text = draw.svg(Figure("f", [Panel("x", label, [marks.Line([1, 2], [1, 2])])]))
+    assert label in "".join(ElementTree.fromstring(text).itertext())
+
+
+@pytest.mark.parametrize("word", ["x" * 50_000, "a word and another " * 3000], ids=["one word", "many words"])
+def test_texts_of_any_length_leave_room_for_the_picture(word):
+    lines = [marks.Line([1, 2], [1, 2 + place], label=f"{place} {word}") for place in range(200)]
+    panel = Panel(word, word, lines, title=word)
+    named = Panel("x", "y", [marks.Bars(range(300), range(300))], x_names=[word] * 300)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        drawn = draw.picture(Figure(word, [panel, named]))
+    assert all(axes.get_position().height > 0.1 for axes in drawn.axes)
+    entries = [text.get_text() for text in drawn.subfigs[0].legends[0].get_texts()]
+    assert entries[-1] == "... 200 in all"
+    assert len(drawn.axes[1].get_xticklabels()) <= 40
+
+
+def test_letters_that_the_font_lacks_are_no_warning():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        text = draw.svg(Figure("\u4e2d", [Panel("x", "\u4e2d", [marks.Line([1, 2], [1, 2])])]))
+    assert text.count("\u4e2d") >= 2

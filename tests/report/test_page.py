@@ -205,6 +205,51 @@ reason = "{nasty}"
     assert outline.loads == []
 
 
+NASTY = "<script>alert(1)</script><img src=x onerror=alert(1)>"
+
+
+@pytest.mark.parametrize(
+    "tex",
+    [
+        rf"\text{{{NASTY}}}",
+        rf"\operatorname{{{NASTY}}}",
+        rf"\mbox{{ {NASTY} }}",
+        r"\text{</math><meta http-equiv=refresh content=0>}",
+        r"\text{<![CDATA[<script>alert(1)</script>]]>}",
+        r"\text{<!--<script>-->}",
+        r"\href{javascript:alert(1)}{a}",
+        r"\class{x onload=alert(1)}{y} \style{background:url(http://a)}{z}",
+        r'\color{red" onmouseover="alert(1)}x',
+        r'\rule{1em" onload="alert(1)}{2em}',
+    ],
+)
+def test_tex_brings_no_html_into_a_page(tex):
+    made = marked_up(f"${tex}$")
+    elements = re.findall(r"<(\w+)", made)
+    assert set(elements) <= {"math", "mrow", "mtext", "mi", "mo", "mn", "mstyle", "mspace", "code"}
+    assert not re.search(r"<[^>\"]*(\"[^\"]*\"[^>\"]*)*\s(on\w+|href|style|src)\s*=", made)
+
+
+def test_plain_letters_in_tex_may_be_signs_of_markup():
+    element = ElementTree.fromstring(mathml(r"\text{if } a < b \text{ & c > d}"))
+    assert "".join(element.itertext()).replace("\xa0", " ") == "if a<b & c > d"
+
+
+def test_letters_that_cannot_be_seen_are_shown_by_their_codes():
+    assert marked_up("a\u202eb\x00 `c\u2066`") == r"a\u202eb\x00 <code>c\u2066</code>"
+
+
+def test_commands_on_a_page_name_the_file_and_what_was_set(tmp_path):
+    path = tmp_path / "my model; rm -rf x.toml"
+    path.write_text('[model]\ntitle = "t"\nproblem = "mean-interval"\n[parameters]\nepsilon = 1.0\n')
+    result = model_result(load_model(path))
+    made = models_page([result, result], "1", ["epsilon=2.0"])
+    commands = [html.unescape(found) for found in re.findall(r'data-copy="([^"]*)"', made)]
+    assert shlex.split(commands[0]) == ["mechdesign", "check", str(path), "--set", "epsilon=2.0"]
+    names = re.findall(r'<article id="([^"]*)"', made)
+    assert len(set(names)) == len(names) == 2
+
+
 def test_what_stands_in_a_mechanism_is_text_and_never_markup():
     channel = FiniteChannel.from_floats(
         [[0.7, 0.3], [0.3, 0.7]], PrivacyTarget(1.0), ["<script>alert(1)</script>", "b"]
@@ -232,13 +277,13 @@ def test_the_mathematics_of_every_statement_is_rendered(slug):
 
 def test_a_prime_stands_beside_its_letter_and_is_not_raised_twice():
     assert "<msup>" not in mathml("x'")
-    assert "<mrow><mi>i</mi><mi>&#x02032;</mi></mrow><mi>j</mi>" in mathml("p_{i'j}")
+    assert "<mrow><mi>i</mi><mi>′</mi></mrow><mi>j</mi>" in mathml("p_{i'j}")
     assert "<msup>" in mathml("x'^2"), "with a power it is one"
-    with_index = "<msub><mrow><mi>p</mi><mi>&#x02032;</mi></mrow><mi>i</mi></msub>"
+    with_index = "<msub><mrow><mi>p</mi><mi>′</mi></mrow><mi>i</mi></msub>"
     assert with_index in mathml("p_i'")
     assert with_index in mathml("p_j^2 + p_i'"), "another index and power stay what they are"
     for tex in ("U_s''", "U''_s", "U_{s}''"):
-        assert "<mrow><mi>U</mi><mi>&#x02033;</mi></mrow>" in mathml(tex)
+        assert "<mrow><mi>U</mi><mi>″</mi></mrow>" in mathml(tex)
     assert "<msup>" not in mathml(r"\bar v' + g'''")
 
 

@@ -346,3 +346,17 @@ def test_the_best_channel_for_a_number_has_its_value_as_largest_variance():
     variance = design_figures(problem, solution)[0].panels[0].marks[0]
     assert variance.y.max() <= solution.value + solution.gap
     assert variance.y.max() >= solution.value * (1 - 1e-3), "a parabola a segment, drawn at 50 points of each"
+
+
+def test_table_and_picture_need_two_places_and_appear_together_or_not(tmp_path, capsys):
+    path = tmp_path / "m.toml"
+    head = '[model]\ntitle = "t"\nproblem = "mean-interval"\n'
+    text = head + "[parameters]\nepsilon = 1.0\n[sweep]\nepsilon = [1.0, 2.0]\n"
+    path.write_text(text)
+    both = str(tmp_path / "both.svg")
+    assert main(["sweep", str(path), "-o", both, "--figure", both]) == 2
+    assert "is where -o writes to" in capsys.readouterr().err
+    path.write_text(text + '[[figure]]\ny = "valu"\n')
+    assert main(["sweep", str(path), "-o", str(tmp_path / "t.csv"), "--figure", both]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == [path]

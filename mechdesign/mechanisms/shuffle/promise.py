@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -19,6 +20,9 @@ LEAST_DELTA = 1e-30
 
 LEAST_EPSILON = 2.0**-20
 LARGEST_EPSILON = 40.0
+
+PATIENCE = 2.0
+"""Seconds of this process for which a remedy is looked for: it is a courtesy beside the answer."""
 
 CALIBRATIONS = ("exact", "published")
 """Noise by the protocol's own divergence, or by the constants of its paper."""
@@ -84,7 +88,12 @@ def calibration_name(value: Any) -> str:
 
 
 def least_passing(
-    passes: Callable[[int], bool], low: int, high: int, digits: int = 12, end: int | None = None
+    passes: Callable[[int], bool],
+    low: int,
+    high: int,
+    digits: int = 12,
+    end: int | None = None,
+    patience: float = math.inf,
 ) -> int | None:
     """Return about the least whole number that passes; None when the largest one does not.
 
@@ -99,18 +108,22 @@ def least_passing(
         The search stops when the bracket is below 2**-digits of the number,
     end : int, optional
         and of its distance from this one, at which the error would be infinite.
+    patience : float, optional
+        Seconds of this process after which the search ends with what has passed by then, or None.
 
     Examples
     --------
     >>> least_passing(lambda number: number >= 77, 1, 1 << 62)
     77
     """
-    fails, holds = low - 1, low
+    fails, holds, deadline = low - 1, low, time.process_time() + patience
     while not passes(holds):  # in steps from below: what passes by far may take far longer to look at
-        if holds >= high:
+        if holds >= high or time.process_time() > deadline:
             return None
         fails, holds = holds, min(high, 4 * holds + 1)
     while holds - fails > max(1, min(holds, (end or 2 * holds) - holds) >> digits):
+        if time.process_time() > deadline:
+            break
         middle = (fails + holds) // 2
         if passes(middle):
             holds = middle
@@ -124,7 +137,7 @@ class OutOfReachError(MechDesignError, ValueError):
 
 
 def remedy(promise: Promise, possible: Callable[[Promise], bool], digits: int = 40) -> str:
-    """Return which number of users, and which epsilon, would be enough: the least ones up to 2**-digits.
+    """Return which number of users, and which epsilon, would be enough; the least, where that is soon found.
 
     Parameters
     ----------
@@ -140,16 +153,35 @@ def remedy(promise: Promise, possible: Callable[[Promise], bool], digits: int = 
     >>> remedy(Promise(10, 1.0, 1e-6), lambda other: other.users * other.epsilon >= 50.0)
     'give at least 50 users, or an epsilon of at least 5.000'
     """
+    start, unknown = time.process_time(), False
+
+    def known_possible(other: Promise) -> bool:
+        nonlocal unknown
+        try:
+            return possible(other)
+        except ParameterError:  # too large to be looked at
+            unknown = True
+            return False
+
     users = least_passing(
-        lambda count: possible(replace(promise, users=count)), promise.users, MOST_USERS, digits
+        lambda count: known_possible(replace(promise, users=count)),
+        promise.users,
+        MOST_USERS,
+        digits,
+        patience=PATIENCE,
     )
     scale = 1000
     steps = least_passing(
-        lambda count: possible(replace(promise, epsilon=count / scale)),
+        lambda count: known_possible(replace(promise, epsilon=count / scale)),
         max(1, math.floor(promise.epsilon * scale)),
         int(LARGEST_EPSILON * scale),
         digits,
+        patience=PATIENCE,
     )
     ways = [] if users is None else [f"at least {users} users"]
     ways += [] if steps is None else [f"an epsilon of at least {steps / scale:.3f}"]
-    return f"give {', or '.join(ways)}" if ways else "no number of users and no epsilon would do"
+    if ways:
+        return f"give {', or '.join(ways)}"
+    if unknown or time.process_time() - start > PATIENCE:
+        return "give many more users, or a much larger epsilon"
+    return "no number of users and no epsilon would do"

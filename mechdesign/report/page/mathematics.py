@@ -6,12 +6,14 @@ import re
 from functools import cache
 from html import escape
 from typing import Any
+from xml.etree import ElementTree
 
 from mechdesign.core.errors import MissingPackageError
+from mechdesign.core.printable import printable
 
 PIECE = re.compile(r"\$\$(.+?)\$\$|\$(.+?)\$|`([^`\n]+)`", re.DOTALL)
 
-BRACE = re.compile(r">\\([{}])<")
+BRACE = re.compile(r"\\[{}]")
 """How the converter leaves large braces."""
 LETTER = "<mi>[^<]*</mi>|<mover[^>]*>(?:(?!</?mover).)*</mover>"
 PRIME = re.compile(f"<msup>({LETTER})(<mi>&#x0203[2-4];</mi>)</msup>")
@@ -22,13 +24,25 @@ PRIMES_LAST = re.compile(r"(_(?:\{[^{}]*\}|\\[A-Za-z]+|\w))('+)")
 """Primes behind an index in TeX, of which the converter takes one for all."""
 FUNCTION = re.compile("<mi>(cosh?|coth|exp|lg|ln|log|sinh?|tanh?)</mi>")
 """Names that need space around them."""
-LINKS = re.compile(r'\s(?:href|style|class|id|on\w+)="[^"]*"')
-"""What TeX from a file may not bring into a page."""
+ELEMENTS = re.compile(
+    "math|menclose|mfrac|mi|mmultiscripts|mn|mo|mover|mpadded|mphantom|mprescripts|mroot|mrow|ms|mspace|msqrt"
+    "|mstyle|msub|msubsup|msup|mtable|mtd|mtext|mtr|munder|munderover|none"
+)
+ATTRIBUTES = re.compile(
+    "accent|accentunder|columnalign|columnlines|columnspacing|depth|display|displaystyle|fence|form|height"
+    "|largeop|linebreak|linethickness|lspace|mathbackground|mathcolor|mathsize|mathvariant|maxsize|minsize"
+    "|movablelimits|notation|rowlines|rowspacing|rspace|scriptlevel|separator|stretchy|symmetric|voffset|width"
+)
+"""What may stand in a page: TeX of a file brings no link, no style and no element of HTML."""
+PLAIN = re.compile(r"\\(?:text|textrm|textit|textbf|texttt|textsf|mbox|hbox|operatorname)\*?\s*\{[^{}]*\}")
+"""Where TeX has letters, which the converter hands on without escaping them."""
+MARKUP = {"<": "\ue000", ">": "\ue001", "&": "\ue002"}
 
 
 def marked_up(text: str) -> str:
     """Return a text with its mathematics as HTML, everything else escaped.
 
+    Letters that cannot be seen, such as those that turn the direction of writing, are shown by their codes.
     ``$...$`` stands in the line, ``$$...$$`` on its own, and what is between backticks is code. TeX that
     cannot be converted is shown as it is written.
 
@@ -44,6 +58,7 @@ def marked_up(text: str) -> str:
     """
     parts: list[str] = []
     place = 0
+    text = "\n".join(printable(line) for line in text.expandtabs().splitlines())
     for found in PIECE.finditer(text):
         parts.append(escape(text[place : found.start()]))
         display, line, code = found.groups()
@@ -65,20 +80,52 @@ def mathml(tex: str, display: bool = False) -> str:
     True
     """
     try:
-        written = PRIMES_LAST.sub(r"\2\1", tex.strip())
+        written = PRIMES_LAST.sub(r"\2\1", PLAIN.sub(_hidden, tex.strip()))
         found = _converter().convert(written, display="block" if display else "inline")
+        element = _checked(_set(found))
     except MissingPackageError:
         raise
     except Exception:  # the converter has no error of its own for TeX that it does not know
-        return f'<code class="tex">{escape(tex)}</code>'
-    if "<mi>&</mi>" in found:  # an alignment of which it made nothing
-        return f'<code class="tex">{escape(tex)}</code>'
-    found = BRACE.sub(r">\1<", LINKS.sub("", found))
-    found = PRIME.sub(r"<mrow>\1\2</mrow>", found)
-    found = PRIME_AND_INDEX.sub(r"<msub><mrow>\1\3</mrow>\2</msub>", found)
-    found = FUNCTION.sub(r'<mo lspace="0.17em" rspace="0.17em">\1</mo>', found)
-    text: str = found.replace("<math ", f'<math title="{escape(" ".join(tex.split()))}" ', 1)
+        return f'<code class="tex">{escape(printable(tex))}</code>'
+    title = escape(printable(" ".join(tex.split())))
+    start = f'<math title="{title}" xmlns="http://www.w3.org/1998/Math/MathML" '
+    text = ElementTree.tostring(element, encoding="unicode").replace("<math ", start, 1)
+    for letter, hidden in MARKUP.items():
+        text = text.replace(hidden, escape(letter))
     return text
+
+
+def _set(text: str) -> str:
+    """Return what the converter made with primes and names of functions set as they are elsewhere."""
+    text = PRIME.sub(r"<mrow>\1\2</mrow>", text)
+    text = PRIME_AND_INDEX.sub(r"<msub><mrow>\1\3</mrow>\2</msub>", text)
+    return FUNCTION.sub(r'<mo lspace="0.17em" rspace="0.17em">\1</mo>', text)
+
+
+def _hidden(found: re.Match[str]) -> str:
+    """Return plain letters with those replaced that would be taken for markup."""
+    text = found[0]
+    for letter, hidden in MARKUP.items():
+        text = text.replace(letter, hidden)
+    return text
+
+
+def _checked(text: str) -> ElementTree.Element:
+    """Return what the converter made as elements, without attributes that are not needed.
+
+    Raises
+    ------
+    ParseError, ValueError
+        When there is anything that is not mathematics.
+    """
+    root = ElementTree.fromstring(re.sub(r'\sxmlns="[^"]*"', "", text, count=1))
+    for element in root.iter():
+        if not ELEMENTS.fullmatch(element.tag):
+            raise ValueError(f"{element.tag} is no element of mathematics")
+        element.attrib = {name: value for name, value in element.attrib.items() if ATTRIBUTES.fullmatch(name)}
+        if element.text and BRACE.fullmatch(element.text):
+            element.text = element.text[1]
+    return root
 
 
 def _converter() -> Any:

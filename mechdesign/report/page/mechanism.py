@@ -38,7 +38,7 @@ def mechanism_page(mechanism: Mechanism, name: str, version: str) -> str:
     forecast = mechanism.forecast()
     return rendered(
         "mechanism.html",
-        name=os.path.basename(name),
+        name=printable(os.path.basename(name)),
         type=mechanism.type.replace("-", " "),
         shown=printable(repr(mechanism)),
         explained=[printable(text) for text in mechanism.explained()],

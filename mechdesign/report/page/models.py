@@ -9,8 +9,9 @@ from typing import Any
 
 from mechdesign.catalog.check import ClaimResult, ModelCheck, check_model
 from mechdesign.catalog.figures import model_figures
+from mechdesign.catalog.load import models
 from mechdesign.catalog.model import Model
-from mechdesign.catalog.runs import run_kept
+from mechdesign.catalog.runs import is_settled, run_kept
 from mechdesign.catalog.sweep import run_sweep
 from mechdesign.core.cache import key_of
 from mechdesign.core.certificate import Certificate, format_figure
@@ -58,8 +59,12 @@ def model_results(
     models: Sequence[Model], jobs: int | None = None, fresh: bool = False, watcher: Watcher | None = None
 ) -> list[ModelResult]:
     """Return the results of models, several at a time, those of earlier runs kept; see ``check_models``."""
-    tasks = [Task(model.slug, key_of("report", model), model_result, (model,)) for model in models]
+    tasks = [Task(model.slug, key_of("report", model), model_result, (model,), _is_final) for model in models]
     return run_kept(tasks, jobs, fresh, watcher, alone=0.0)
+
+
+def _is_final(result: ModelResult) -> bool:
+    return is_settled(result.check)
 
 
 def models_page(results: Sequence[ModelResult], version: str, settings: Sequence[str] = ()) -> str:
@@ -85,7 +90,7 @@ def models_page(results: Sequence[ModelResult], version: str, settings: Sequence
     >>> page.startswith("<!doctype html>"), "<math" in page, "<svg" in page
     (True, True, True)
     """
-    entries = [_entry(result, settings) for result in results]
+    entries = [_entry(result, number, settings) for number, result in enumerate(results, 1)]
     claims = [claim for result in results for claim in result.check.claims]
     certificates = [
         certificate
@@ -116,23 +121,25 @@ def models_page(results: Sequence[ModelResult], version: str, settings: Sequence
     )
 
 
-def _entry(result: ModelResult, settings: Sequence[str]) -> dict[str, Any]:
+def _entry(result: ModelResult, number: int, settings: Sequence[str]) -> dict[str, Any]:
     check, model = result.check, result.check.model
     verdicts = [claim.verdict for claim in check.claims]
     refuted, holding = verdicts.count("refuted"), verdicts.count("holds")
-    words = [
+    said = [
         model.slug,
         model.title,
         model.problem.name,
         source_text(model),
         *(c.remark for c in check.claims),
     ]
-    name = "".join(letter if letter.isalnum() else "-" for letter in model.slug)
+    place = "".join(letter if letter.isalnum() else "-" for letter in model.slug)
+    # Files of one's own may differ in other letters only, or be named twice.
+    name = place if model.slug in models() else f"{place}-{number}"
     best = best_run(check.comparison)
     return {
-        "slug": model.slug,
+        "slug": printable(model.slug),
         "id": name,
-        "family": model.family or "own",
+        "family": printable(model.family) or "own",
         "title": model.title,
         "problem": model.problem.name,
         "summary": model.problem.summary,
@@ -160,7 +167,7 @@ def _entry(result: ModelResult, settings: Sequence[str]) -> dict[str, Any]:
         "problems": [printable(text) for text in check.problems],
         "figures": [_drawn(figure) for figure in result.figures],
         "commands": _commands(model, settings),
-        "words": " ".join(words).lower(),
+        "words": " ".join(said).lower(),
     }
 
 
@@ -202,7 +209,7 @@ def _commands(model: Model, settings: Sequence[str]) -> list[str]:
     """Return the commands that show the model again, as a shell takes them."""
     words = ["check", "solve", *(["sweep"] if model.sweep else [])]
     ending = "".join(f" --set {shlex.quote(setting)}" for setting in settings)
-    return [f"mechdesign {word} {shlex.quote(model.slug)}{ending}" for word in words]
+    return [printable(f"mechdesign {word} {shlex.quote(model.slug)}{ending}") for word in words]
 
 
 def _drawn(figure: Figure) -> dict[str, Any]:

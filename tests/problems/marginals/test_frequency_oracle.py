@@ -12,7 +12,11 @@ import mechdesign as md
 from mechdesign.core.errors import MechDesignError, MethodError, ParameterError
 from mechdesign.core.simulate import simulate
 from mechdesign.problems.marginals.frequency_oracle.bound import best_size, lower_bound, subset_bits
-from mechdesign.problems.marginals.frequency_oracle.oracles import KINDS, NAMES, deployed_value
+from mechdesign.problems.marginals.frequency_oracle.oracles import (
+    KINDS,
+    NAMES,
+    deployed_value,
+)
 from mechdesign.problems.marginals.frequency_oracle.staircase import staircase_columns
 from mechdesign.problems.marginals.frequency_oracle.variances import subset_selection
 from tests.support.oracles import small_oracles, whole_channel
@@ -314,3 +318,10 @@ def test_every_kind_has_a_method_of_its_name():
     methods = {method.name: method for method in md.methods_of(md.FrequencyOracle)}
     assert {kind.name for kind in KINDS} < set(methods)
     assert methods["thesis-rule"].kind == "published"
+
+
+def test_answers_that_62_bits_do_not_tell_apart_have_an_infinite_variance():
+    solution = md.solve(md.FrequencyOracle(2**20, 1e-9, max_report_bits=20))
+    assert deployed_value(solution.mechanism()) == math.inf
+    assert all(certificate.holds for certificate in solution.certificates)
+    assert not solution.forecast().possible

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import replace
 
 import pytest
@@ -275,3 +276,25 @@ def test_one_private_report_is_a_pure_sum(precision):
     assert steps <= (precision or 8)
     if steps == 1:  # a bit with the chance of its being flipped, and rounding at 1/2
         assert found.value == pytest.approx(math.sqrt(20_000) / 2 / (1 - 2 * chance), rel=2.0**-40)
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        md.ShuffleHistogram(3, 100, 0.01, 1e-12, max_messages=3, pure=True),
+        md.ShuffleRange(3, 3, 2.0**-20, 1e-6),
+    ],
+    ids=["histogram", "range"],
+)
+def test_few_users_wait_for_no_remedy(problem):
+    start = time.process_time()
+    solution = md.solve(problem)
+    assert solution.found or "give" in solution.message
+    assert time.process_time() - start < 20.0, "looking for the least remedy takes more than a minute"
+
+
+def test_a_remedy_that_is_too_large_to_be_looked_at_does_not_hide_the_reason():
+    histogram = md.ShuffleHistogram(1000, 100, 2.0**-20, 1e-12, protocol="hist-mm")
+    message = md.solve(histogram).message
+    assert "too little noise" in message
+    assert "give" in message

@@ -155,3 +155,26 @@ def test_other_bad_input_is_refused():
     with pytest.raises(ParameterError, match="'protection' is missing"):
         md.SpectrumChannel(0.1, 2.0, PAIR, {"x": 0, "y": 0})
     assert md.SpectrumChannel(0.1, 2.0, [{**PAIR[0], "distance": 3.0}], OWNER).size == 1
+
+
+def test_few_users_do_not_take_the_time_of_many():
+    hard = [
+        {"x": -4.56, "y": 4.97, "radius": 10.0, "privacy": 1e-06},
+        {"x": -3.67, "y": 0.0, "radius": 3.0, "privacy": 0.1},
+    ]
+    problem = md.SpectrumChannel(1e-6, 1.0, hard, {"x": 5.81, "y": 0.0, "protection": 1.0})
+    found = md.solve(problem, method="cuts")
+    assert found.seconds < 15.0, "it stops of itself after 29 s; two users have 4 s"
+    assert found.bound >= found.value
+
+
+def test_rows_that_the_solver_refuses_leave_the_search_and_its_bound():
+    users = [
+        {"x": -2.99, "y": -3.3, "radius": 1e-06, "privacy": 50.0},
+        {"x": 3.39, "y": -0.3, "radius": 0.5, "privacy": 0.5},
+        {"x": -1.15, "y": -3.3, "radius": 1.0, "privacy": 0.5},
+    ]
+    problem = md.SpectrumChannel(1e6, 0.1, users, {"x": 4.36, "y": 0.0, "protection": 1.0})
+    comparison = md.compare(problem, ["milp", "enumeration"])
+    assert not comparison.failures, comparison.failures
+    assert comparison.agree

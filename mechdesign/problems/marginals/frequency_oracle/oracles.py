@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -258,6 +259,8 @@ def kind_of(name: Any) -> Kind:
 def deployed_value(mechanism: Runs) -> float:
     """Return users times the variance for the integers that a mechanism draws by.
 
+    Infinite where the integers of all answers are the same: 62 bits do not tell apart what differs less.
+
     Examples
     --------
     >>> round(deployed_value(HadamardResponse.of(6, 1.0986122886681098)), 12)
@@ -267,4 +270,6 @@ def deployed_value(mechanism: Runs) -> float:
         return mechanism.variance(0.0)
     weights = mechanism.weights
     own, other = Fraction(weights.own + weights.high, TOTAL), Fraction(weights.low, TOTAL)
+    if own == other:
+        return math.inf
     return float(other * (1 - other) / (own - other) ** 2)

@@ -9,11 +9,11 @@ from mechdesign.problems.spectrum.channel.problem import SpectrumChannel, nobody
 
 MOST_USERS = 500
 
-GAP, SECONDS = 0.005, 60.0
-"""The gap that is enough, as a part of the revenue, and the most time."""
+GAP, SECONDS, SECONDS_A_USER = 0.005, 60.0, 2.0
+"""The gap that is enough, as a part of the revenue, and the most time: in all, and for each user."""
 
 
-def run(problem: SpectrumChannel, gap: float = GAP, seconds: float = SECONDS) -> Outcome:
+def run(problem: SpectrumChannel, gap: float = GAP, seconds: float | None = None) -> Outcome:
     """Improve an allocation and its bound.
 
     Parameters
@@ -21,13 +21,14 @@ def run(problem: SpectrumChannel, gap: float = GAP, seconds: float = SECONDS) ->
     problem : SpectrumChannel
     gap : float
         The gap that is enough, as a part of the revenue.
-    seconds : float
-        After this time the best allocation and the bound so far are returned.
+    seconds : float, optional
+        After this time the best allocation and the bound so far are returned: a minute, less for few users.
     """
     covered = nobody(problem, "cuts")
     if covered is not None:
         return covered
     in_range("gap", gap, 0.0, 1.0)
+    seconds = min(SECONDS, SECONDS_A_USER * problem.size) if seconds is None else seconds
     in_range("seconds", seconds, 0.0, 1e6)
     channel = problem.channel
     found = bounded(channel, gap, seconds)

@@ -47,7 +47,9 @@
     for (const entry of entries) entry.querySelector("details").open = open;
   });
   const follow = () => {
-    const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    let name = location.hash.slice(1);
+    try { name = decodeURIComponent(name); } catch { /* an address that somebody has cut off */ }
+    const target = name && document.getElementById(name);
     if (target && target.matches("article")) target.querySelector("details").open = true;
   };
   addEventListener("hashchange", follow);

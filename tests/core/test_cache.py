@@ -1,0 +1,165 @@
+"""What the cache is asked for, what it must not touch, and what it must not remember."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pickle
+import sys
+import time
+import types
+
+import pytest
+
+from mechdesign.catalog import check_models, load_model
+from mechdesign.catalog.runs import is_settled
+from mechdesign.core import foreign
+from mechdesign.core.cache import Cache, default_cache, key_of
+from mechdesign.core.errors import MethodError, RowError
+from mechdesign.core.parallel import Task, run_tasks
+
+FOREIGN = """
+from dataclasses import dataclass
+
+@dataclass
+class Setting:
+    size: int
+
+def weight(setting):
+    return {factor} * setting.size
+"""
+
+
+@pytest.fixture
+def foreign_module(tmp_path, monkeypatch):
+    """Give a function that writes a module of somebody else's and imports it, as a new process would."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def write(factor):
+        (tmp_path / "somebody.py").write_text(FOREIGN.format(factor=factor))
+        sys.modules.pop("somebody", None)
+        importlib.invalidate_caches()
+        foreign.source_digest.cache_clear()
+        return importlib.import_module("somebody")
+
+    yield write
+    sys.modules.pop("somebody", None)
+    foreign.source_digest.cache_clear()
+
+
+def test_only_entries_are_ever_removed(tmp_path):
+    kept = [tmp_path / "Documents", tmp_path / "0123456789abcdef", tmp_path / "link"]
+    for folder in kept[:2]:
+        folder.mkdir()
+        (folder / "thesis.txt").write_text("years of work")
+    old = tmp_path / ("a" * 16)
+    old.mkdir()
+    (old / ("b" * 64)).write_bytes(b"")
+    kept[2].symlink_to(kept[0], target_is_directory=True)
+    for folder in (*kept[:2], old):
+        os.utime(folder, (0, time.time() - 90 * 86400))
+    Cache(tmp_path).put(key_of("a"), 1)
+    assert all((folder / "thesis.txt").exists() for folder in kept[:2])
+    assert kept[2].is_symlink()
+    assert not old.exists()
+
+
+def test_a_group_that_may_write_by_default_does_not_spoil_the_cache(tmp_path):
+    mask = os.umask(0o002)
+    try:
+        cache = Cache(tmp_path / "kept")
+        cache.put(key_of("a"), 1)
+    finally:
+        os.umask(mask)
+    assert cache.get(key_of("a")) == (1,)
+    assert (cache.folder / key_of("a")).stat().st_mode & 0o077 == 0 or sys.platform == "win32"
+
+
+def test_the_source_of_other_packages_counts(foreign_module):
+    first = foreign_module(1)
+    keys = [key_of("work", first.weight, first.Setting(3)), key_of("work", first.Setting(3))]
+    again = foreign_module(1)
+    assert [key_of("work", again.weight, again.Setting(3)), key_of("work", again.Setting(3))] == keys
+    changed = foreign_module(2)
+    assert key_of("work", changed.weight, changed.Setting(3)) != keys[0]
+    assert key_of("work", changed.Setting(3)) != keys[1]
+
+
+def test_what_cannot_be_told_from_its_successor_is_not_kept(tmp_path, monkeypatch):
+    class Local:
+        pass
+
+    assert key_of(lambda value: value) == key_of(Local()) == ""
+    notebook = types.ModuleType("notebook_cell")  # without a file
+    exec("class Cell:\n    pass", vars(notebook))
+    monkeypatch.setitem(sys.modules, "notebook_cell", notebook)
+    assert key_of(notebook.Cell()) == ""
+    cache = Cache(tmp_path / "kept")
+    assert run_tasks([Task("a", "", len, ("abc",))], jobs=1, cache=cache) == [3]
+    assert not (tmp_path / "kept").exists()
+
+
+def test_a_model_that_cannot_be_pickled_is_checked_all_the_same(tmp_path, monkeypatch):
+    monkeypatch.setenv("MECHDESIGN_CACHE", str(tmp_path / "kept"))
+    model = load_model("response/zhou2019_survey")
+    object.__setattr__(model, "source", {"read": lambda: None})
+    assert check_models([model], jobs=1)[0].passed
+
+
+def test_what_failed_is_tried_again(tmp_path, monkeypatch):
+    monkeypatch.setenv("MECHDESIGN_CACHE", str(tmp_path / "kept"))
+
+    def out_of_memory(*_):
+        raise MemoryError
+
+    module = importlib.import_module("mechdesign.core.compare")
+    with monkeypatch.context() as patched:
+        patched.setattr(module, "solve", out_of_memory)
+        assert not is_settled(check_models(["contract/three_types"], jobs=1)[0])
+    assert check_models(["contract/three_types"], jobs=1)[0].passed
+
+
+def test_the_variable_may_name_the_home(monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("MECHDESIGN_CACHE", "~/kept")
+    assert default_cache().root == tmp_path / "kept"
+
+
+def test_an_error_about_a_row_travels_to_other_processes():
+    again = pickle.loads(pickle.dumps(RowError("answers", 4, ": 'x' is no category")))
+    assert (str(again), again.row) == ("answers: row 5: 'x' is no category", 4)
+
+
+def killed(number):
+    time.sleep(0.6)
+    if number == 3:
+        os.kill(os.getpid(), 9)
+    return number
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are of Unix")
+def test_a_killed_process_is_one_line_that_names_the_work(tmp_path):
+    cache = Cache(tmp_path / "kept")
+    work = [Task(f"piece {number}", key_of(number), killed, (number,)) for number in range(4)]
+    with pytest.raises(MethodError, match=r"piece 3.*fewer --jobs"):
+        run_tasks(work, jobs=2, cache=cache)
+    assert cache.get(key_of(0)) == (0,)
+
+
+@pytest.mark.parametrize("content", ["flipped", "of another key", "unsealed"])
+def test_an_entry_with_another_content_counts_as_missing(tmp_path, content):
+    cache, key, other = Cache(tmp_path / "kept"), key_of("a"), key_of("b")
+    cache.put(key, 0.5)
+    cache.put(other, 2.5)
+    place = cache.folder / key
+    whole = bytearray(place.read_bytes())
+    whole[-8] ^= 1  # in the middle of the number: still a pickle
+    changed = {
+        "flipped": bytes(whole),
+        "of another key": (cache.folder / other).read_bytes(),
+        "unsealed": pickle.dumps(2.5),
+    }
+    place.write_bytes(changed[content])
+    assert cache.get(key) is None
+    cache.put(key, 0.5)
+    assert cache.get(key) == (0.5,)
