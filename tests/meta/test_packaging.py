@@ -1,4 +1,4 @@
-"""The built wheel, installed outside the checkout: every model is there, one a problem is checked, offline."""
+"""The built wheel, installed outside the checkout: every model is there, one a problem is checked."""
 
 from __future__ import annotations
 
