@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mechdesign.catalog.axis import Axis, axis_of, by_places
 from mechdesign.catalog.curves import COUNTED, Points
@@ -16,7 +17,7 @@ from mechdesign.catalog.model import Model
 from mechdesign.catalog.stated import stated_points
 from mechdesign.catalog.sweep import SweepRow, run_sweep
 from mechdesign.core import marks
-from mechdesign.core.errors import MechDesignError, ParameterError
+from mechdesign.core.errors import MechDesignError, ParameterError, UnknownNameError, suggestion
 from mechdesign.core.figure import Figure, Panel
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import solve
@@ -328,6 +329,17 @@ def _over_methods(points: Points, table: FigureTable) -> Panel:
     )
 
 
+def _places(points: Points, solution: Solution, name: str) -> NDArray[np.float64]:
+    """Return the list that others are drawn over."""
+    try:
+        return points.vector(solution, name)
+    except UnknownNameError:
+        known = suggestion(name, [*points.model.sweep, COUNTED])
+        raise UnknownNameError(
+            f"x: '{name}' is neither a parameter of the sweep nor a list of numbers; {known}"
+        ) from None
+
+
 def _over_entries(points: Points, table: FigureTable) -> Panel:
     """Return the panel with quantities that are lists over another one, or over their number."""
     shown: list[marks.Mark] = []
@@ -337,8 +349,9 @@ def _over_entries(points: Points, table: FigureTable) -> Panel:
             if solution is None:
                 continue
             for name in table.y:
+                places = None if table.x == COUNTED else _places(points, solution, table.x)
                 y = points.vector(solution, name)
-                x = np.arange(len(y)) if table.x == COUNTED else points.vector(solution, table.x)
+                x = np.arange(len(y)) if places is None else places
                 if len(x) != len(y):
                     raise ParameterError(f"y: '{name}' has {len(y)} numbers, and '{table.x}' {len(x)}")
                 label = _label(points, table, name, method, entry)

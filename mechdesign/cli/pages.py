@@ -33,6 +33,7 @@ def _report(options: argparse.Namespace) -> int:
     from mechdesign.core.errors import DataError
     from mechdesign.core.files import whole_file
     from mechdesign.report.outputs import command_digest, is_from, remember, require_output
+    from mechdesign.report.page.render import require_packages
 
     if not options.output.endswith((".html", ".htm")):
         raise ParameterError(f"-o {options.output}: is no name of a page; end it in .html")
@@ -43,6 +44,7 @@ def _report(options: argparse.Namespace) -> int:
         raise ParameterError("report: nothing is named; name models or a mechanism file, or use --all")
     digest = command_digest(["report", str(options.all), *options.set], subjects)
     require_output(options.output, subjects, options.force, lambda: is_from(options.output, digest))
+    require_packages()
     if any(subject.endswith(".json") for subject in subjects):
         page, what, code = _of_mechanism(subjects, options)
     else:

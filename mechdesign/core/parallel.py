@@ -121,7 +121,7 @@ def run_tasks(
         try:
             for number, value in _elsewhere(handed_out, None if chosen else min(workers, len(missing))):
                 results[number] = _finish(tasks[number], value, cache, watcher)
-        except Exception as error:
+        except Exception as error:  # what a cluster raises cannot be named here: LOST has its names
             if not _is_lost(error):
                 raise
             running = [tasks[number].label for number in missing if number not in results]

@@ -111,6 +111,10 @@ def test_mistakes_in_a_figure_name_file_figure_and_key(tmp_path, figure, error, 
         ("y = 'valeu'", "[figure 1] y: no quantity 'valeu'; did you mean 'value'?"),
         ("y = 'channel'", "[figure 1] y: 'channel' is no single number"),
         ("x = 'number'\ny = 'value'", "[figure 1] y: 'value' is no list of numbers"),
+        (
+            "x = 'epsilom'",
+            "[figure 1] x: 'epsilom' is neither a parameter of the sweep nor a list of numbers; did you mean 'eps",
+        ),
         ("x_path = [1]", "[figure 1] epsilon: has nothing at 1 of the path [1]"),
     ],
 )

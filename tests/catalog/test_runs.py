@@ -121,14 +121,20 @@ def test_what_cannot_run_is_one_line(option, value, capsys):
     assert (output, error.count("\n")) == ("", 1)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals of process groups are of Unix")
-def test_an_interrupt_of_many_processes_is_clean_and_the_next_run_goes_on(cache, tmp_path):
-    path = tmp_path / "slow.toml"
+def slow_model(folder):
+    """Write a model whose sweep takes long enough to be interrupted; return its path."""
+    path = folder / "slow.toml"
     epsilons = [round(0.5 + 0.01 * number, 2) for number in range(60)]
     path.write_text(
         '[model]\ntitle = "t"\nproblem = "mean-channel"\n[parameters]\nepsilon = 1.0\n'
         f"inputs = 41\noutputs = 41\n[sweep]\nepsilon = {epsilons}\n"
     )
+    return path
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of process groups are of Unix")
+def test_an_interrupt_of_many_processes_is_clean_and_the_next_run_goes_on(cache, tmp_path):
+    path = slow_model(tmp_path)
     command = [sys.executable, "-m", "mechdesign.cli", "sweep", str(path), "--jobs", "2"]
     with started(command, stderr=subprocess.PIPE, text=True) as run:
         deadline = time.monotonic() + 60
@@ -147,12 +153,7 @@ def test_an_interrupt_of_many_processes_is_clean_and_the_next_run_goes_on(cache,
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of process groups are of Unix")
 def test_impatience_is_no_traceback(cache, tmp_path):
-    path = tmp_path / "slow.toml"
-    epsilons = [round(0.5 + 0.01 * number, 2) for number in range(60)]
-    path.write_text(
-        '[model]\ntitle = "t"\nproblem = "mean-channel"\n[parameters]\nepsilon = 1.0\n'
-        f"inputs = 41\noutputs = 41\n[sweep]\nepsilon = {epsilons}\n"
-    )
+    path = slow_model(tmp_path)
     command = [sys.executable, "-m", "mechdesign.cli", "sweep", str(path), "--jobs", "2"]
     with started(command, stderr=subprocess.PIPE, text=True) as run:
         deadline = time.monotonic() + 60

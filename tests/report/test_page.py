@@ -8,6 +8,7 @@ import html
 import math
 import re
 import shlex
+import sys
 from argparse import Namespace
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -361,3 +362,12 @@ def test_a_family_is_reported_with_one_word(tmp_path, capsys):
 def test_a_page_has_the_name_of_a_page(tmp_path, capsys):
     assert main(["report", SLUGS[0], "-o", str(tmp_path / "page.pdf")]) == 2
     assert "end it in .html" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["jinja2", "latex2mathml", "matplotlib"])
+def test_what_a_page_needs_is_said_before_anything_is_solved(name, tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setattr("mechdesign.cli.pages._of_models", lambda *given: pytest.fail("it was solved"))
+    assert main(["report", SLUGS[0], "-o", str(tmp_path / "a.html")]) == 2
+    assert capsys.readouterr().err == f"mechdesign: report: needs {name}; install mechdesign[report]\n"
+    assert list(tmp_path.iterdir()) == []

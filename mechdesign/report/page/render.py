@@ -5,9 +5,19 @@ from __future__ import annotations
 import base64
 import hashlib
 from importlib.resources import files
+from importlib.util import find_spec
 from typing import Any
 
 from mechdesign.core.errors import MissingPackageError
+
+PACKAGES = ("jinja2", "latex2mathml", "matplotlib")
+
+
+def require_packages() -> None:
+    """Raise MissingPackageError where no page could be written, before minutes are spent on one."""
+    missing = [name for name in PACKAGES if find_spec(name) is None]
+    if missing:
+        raise MissingPackageError(f"report: needs {', '.join(missing)}; install mechdesign[report]")
 
 
 def rendered(template: str, **values: Any) -> str:
