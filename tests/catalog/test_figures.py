@@ -113,7 +113,7 @@ def test_mistakes_in_a_figure_name_file_figure_and_key(tmp_path, figure, error, 
         ("x = 'number'\ny = 'value'", "[figure 1] y: 'value' is no list of numbers"),
         (
             "x = 'epsilom'",
-            "[figure 1] x: 'epsilom' is neither a parameter of the sweep nor a list of numbers; did you mean 'eps",
+            "x: 'epsilom' is neither a parameter of the sweep nor a list of numbers; did you mean 'epsilon'?",
         ),
         ("x_path = [1]", "[figure 1] epsilon: has nothing at 1 of the path [1]"),
     ],
