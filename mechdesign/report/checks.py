@@ -105,11 +105,8 @@ def summary(checks: Sequence[ModelCheck], width: int | None = None) -> str:
     """
     runs = [run for check in checks for run in check.comparison.runs]
     claims = [result for check in checks for result in check.claims]
-    apart = [f"{sum(result.verdict == 'refuted' for result in claims)} refuted"]
-    if undecided := sum(result.verdict == UNDECIDED for result in claims):
-        apart.append(f"{undecided} {VERDICT_WORDS[UNDECIDED]}")
     wrong = [f"{check.model.slug}: {text}" for check in checks for text in check.problems]
-    head = f"{_count(checks, 'model')}, {_count(runs, 'run')}, {_count(claims, 'claim')} ({', '.join(apart)})"
+    head = f"{_count(checks, 'model')}, {_count(runs, 'run')}, {claims_counted(claims)}"
     parts = [f"{head}: {f'{len(wrong)} problem(s)' if wrong else 'no problem'}"]
     parts += [*_agreements(checks), *_certificates(checks)]
     if all(result.as_expected for result in claims):
@@ -118,6 +115,20 @@ def summary(checks: Sequence[ModelCheck], width: int | None = None) -> str:
     if width is not None:
         lines = [textwrap.fill(line, width, subsequent_indent="  ") for line in lines]
     return "\n".join([*lines, *[_filled(text, width) for text in wrong]])
+
+
+def claims_counted(claims: Sequence[ClaimResult]) -> str:
+    """Return how many claims there are, how many of them are refuted, and how many not decidable here, if any.
+
+    Examples
+    --------
+    >>> claims_counted([])
+    '0 claims (0 refuted)'
+    """
+    apart = [f"{sum(result.verdict == 'refuted' for result in claims)} refuted"]
+    if undecided := sum(result.verdict == UNDECIDED for result in claims):
+        apart.append(f"{undecided} {VERDICT_WORDS[UNDECIDED]}")
+    return f"{_count(claims, 'claim')} ({', '.join(apart)})"
 
 
 def _count(things: Sequence[object], word: str) -> str:
