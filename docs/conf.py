@@ -7,7 +7,8 @@ from docutils.nodes import SkipNode, entry
 from sphinx.addnodes import toctree
 from sphinx.util import logging
 
-from mechdesign.report.findings import findings, findings_page
+from mechdesign.catalog.claim import UNDECIDED
+from mechdesign.report.findings import counted, findings, findings_page, undecided_page
 from mechdesign.report.page.mathematics import mathml
 
 project = "mechdesign"
@@ -52,9 +53,15 @@ suppress_warnings = ["ref.python"]
 
 
 def add_findings(app, docname, source):
-    """Put the refuted claims of the models in the place that their page has for them."""
+    """Put the refuted and the undecided claims of the models in the places that their page has for them."""
     if docname == "findings":
-        source[0] = source[0].replace("<!-- findings -->", findings_page(findings()))
+        refuted, undecided = findings(), findings(verdict=UNDECIDED)
+        for place, text in (
+            ("counts", f"{counted(refuted, undecided)}."),
+            ("findings", findings_page(refuted)),
+            ("undecided", undecided_page(undecided)),
+        ):
+            source[0] = source[0].replace(f"<!-- {place} -->", text)
 
 
 def without_type(app, what, name, thing, options, lines):

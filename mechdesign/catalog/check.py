@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.catalog.claim import Claim
+from mechdesign.catalog.claim import UNDECIDED, VERDICT_WORDS, Claim
 from mechdesign.catalog.found import NotFound, Solver, series, single
 from mechdesign.catalog.judge import Series, judge
 from mechdesign.catalog.model import Model
@@ -23,21 +23,35 @@ from mechdesign.core.solution import Solution
 
 @dataclass(frozen=True)
 class ClaimResult:
-    """What was found for a claim; the verdict is ``holds``, ``refuted`` or, unsolved, ``unsettled``.
+    """What was found for a claim.
 
-    ``figures`` is what a witness of the claim can name: ``found``, the entries of its certificate, the
-    quantities of its solution.
+    Attributes
+    ----------
+    claim : Claim
+    found : object
+    outcome : str
+        What the comparison of the stated with the found gives: ``holds``, ``refuted`` or, unsolved,
+        ``unsettled``.
+    figures : mapping
+        What a witness of the claim can name: ``found``, the entries of its certificate, the quantities of its
+        solution.
     """
 
     claim: Claim
     found: Any
-    verdict: str
+    outcome: str
     figures: Figures = field(default_factory=dict)
+
+    @property
+    def verdict(self) -> str:
+        """The outcome; of a claim that cannot be decided ``not-decidable``, whatever the comparison gives."""
+        return UNDECIDED if self.claim.verdict == UNDECIDED and self.outcome != "unsettled" else self.outcome
 
     @property
     def lost(self) -> str:
         """What of the recorded witness was not found again; empty when all is well."""
-        return lost(self.claim, self.figures) if self.verdict == self.claim.verdict == "refuted" else ""
+        is_recorded = self.outcome == self.claim.expected and self.claim.verdict != "holds"
+        return lost(self.claim, self.figures) if is_recorded else ""
 
     @property
     def lacks_witness(self) -> bool:
@@ -46,8 +60,8 @@ class ClaimResult:
 
     @property
     def as_expected(self) -> bool:
-        """Whether the verdict is the recorded one, and the recorded witness was found again."""
-        return self.verdict == self.claim.verdict and not self.lost
+        """Whether the outcome is the recorded one, and the recorded witness was found again."""
+        return self.outcome == self.claim.expected and not self.lost
 
     def as_dict(self) -> dict[str, Any]:
         """Return the JSON object of a claim in ``compare --json``."""
@@ -62,13 +76,17 @@ class ClaimResult:
             "over": self.found.over if isinstance(self.found, Series) else claim.over,
             "found": encode(self.found),
             "verdict": self.verdict,
+            "outcome": self.outcome,
             "as_expected": self.as_expected,
             "origin": claim.origin,
             "at": encode(dict(claim.at)),
             "method": claim.method,
             "reason": claim.reason,
+            "decided_by": claim.decided_by,
+            "readings": list(claim.readings),
             "witness": encode(dict(claim.witness)),
             "instead": claim.instead,
+            "statement": claim.statement,
             **wanted,
         }
 
@@ -88,20 +106,31 @@ class ClaimResult:
         return _short(self.found)
 
     @property
+    def verdict_words(self) -> str:
+        """The verdict in words: ``holds``, ``refuted``, ``not decidable here``."""
+        return VERDICT_WORDS.get(self.verdict, self.verdict)
+
+    @property
     def remark(self) -> str:
-        """Why a claim recorded as wrong is wrong, with its witness where no number shows it; or empty."""
-        if self.verdict != "refuted" or not self.as_expected:
+        """Why a claim is wrong, with its witness where no number shows it, or undecided; or empty."""
+        if self.verdict not in ("refuted", UNDECIDED) or not self.as_expected:
             return ""
         shown = dict(self.claim.witness) if isinstance(self.found, (bool, str, np.bool_)) else {}
-        return f"{self.claim.reason}; witness {witness_text(shown)}" if shown else self.claim.reason
+        witness = f"; witness {witness_text(shown)}" if shown else ""
+        if self.verdict == UNDECIDED:
+            return f"{self.claim.reason}{witness}; as read here: {self.outcome}; {decided_text(self.claim)}"
+        return f"{self.claim.reason}{witness}"
 
     def __str__(self) -> str:
-        mark = "" if self.verdict == self.claim.verdict else f"  <-- recorded as {self.claim.verdict}"
+        mark = "" if self.outcome == self.claim.expected else f"  <-- recorded as {self.claim.expected}"
         mark = f"  <-- {self.lost}" if self.lost else mark
         where = f" ({self.claim.where})" if self.claim.where else ""
         reason = f"; {self.remark}" if self.remark else ""
         text = f"{self.subject}: {self.claim.origin} states {self.stated}{where}"
-        return f"{text}, found {self.shown}: {self.verdict}{reason}{mark}"
+        verdict = self.verdict_words
+        if mark and self.verdict == UNDECIDED:
+            verdict = f"{verdict}, as read here: {self.outcome}"
+        return f"{text}, found {self.shown}: {verdict}{reason}{mark}"
 
 
 @dataclass(frozen=True)
@@ -141,7 +170,7 @@ class ModelCheck:
         stated = {
             claim.quantity
             for claim in self.model.claims
-            if claim.value is (claim.verdict == "refuted")
+            if claim.value is (claim.expected == "refuted")
             and not claim.at
             and claim.method in (None, run.method)
         }
@@ -238,9 +267,22 @@ def claim_line(claim: Claim) -> str:
     if claim.relative_tolerance:
         slack = f" +- {100 * claim.relative_tolerance:g} %"
     where = f", {claim.where}" if claim.where else ""
-    reason = f": {claim.reason}" if claim.verdict == "refuted" else ""
+    reason = f": {claim.reason}" if claim.verdict != "holds" else ""
+    if claim.verdict == UNDECIDED:
+        reason += f"; {decided_text(claim)}"
     text = f"{subject(claim)} is {stated(claim)}{slack}"
-    return f"{text} ({claim.origin}{where}; {claim.verdict}{reason})"
+    return f"{text} ({claim.origin}{where}; {VERDICT_WORDS.get(claim.verdict, claim.verdict)}{reason})"
+
+
+def decided_text(claim: Claim) -> str:
+    """Return what would decide a claim, as half a sentence.
+
+    Examples
+    --------
+    >>> decided_text(Claim("value", 0.5, verdict="not-decidable", outcome="holds", reason="lost", decided_by="(6)"))
+    'would be decided by (6)'
+    """
+    return f"would be decided by {claim.decided_by}"
 
 
 def _settings(values: Mapping[str, Any]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
@@ -15,7 +15,13 @@ from mechdesign.core.errors import ParameterError, suggestion
 from mechdesign.core.method import Status
 
 ORIGINS = ("paper", "derived", "computed")
-VERDICTS = ("holds", "refuted")
+OUTCOMES = ("holds", "refuted")
+"""What the comparison of a stated with a found number can give."""
+
+UNDECIDED = "not-decidable"
+VERDICTS = (*OUTCOMES, UNDECIDED)
+VERDICT_WORDS = {UNDECIDED: "not decidable here"}
+"""How a verdict is printed where its key is not a word."""
 
 COMPARISONS = ("=", "<=", ">=")
 """Relations of the found number to the stated one: ``<=`` says that the found one is not the larger."""
@@ -30,6 +36,12 @@ KINDS = ("number", "text", "truth value")
 """What a claim can state, alone or as a list of one kind."""
 
 INFINITIES = ("inf", "-inf")
+
+TEXTS = (
+    *("quantity", "relation", "outcome", "reason", "decided_by", "instead", "statement", "where", "cite"),
+    *("method", "over"),
+)
+"""Keys whose value is a text."""
 
 
 @dataclass(frozen=True)
@@ -52,14 +64,26 @@ class Claim:
         Numbers no further apart than this count as equal.
     relative_tolerance : float
         The same as a part of the stated number, or of the largest number of a trend; one of the two only.
-    verdict : {"holds", "refuted"}
-        What is expected of the check.
+    verdict : {"holds", "refuted", "not-decidable"}
+        What is expected of the check. ``not-decidable``: the claim rests on what cannot be had here, such as a
+        display that the copy of the source lost, a parameter that is not printed, or other data.
+    outcome : str
+        What the comparison gives under the reading that is checked, ``holds`` or ``refuted``, for a claim that
+        is not decidable; for other claims that is the verdict itself, and this is empty.
     reason : str
-        Why a refuted claim is wrong.
+        Why a refuted claim is wrong, or why a claim cannot be decided.
+    decided_by : str
+        What would decide a claim that is not decidable.
+    readings : sequence of str
+        The readings of the source that were tried, the most charitable one among them, a sentence each.
     witness : mapping
-        The figures that refute it, which ``check`` has to find again: see ``mechdesign.catalog.witness``.
+        The figures that refute it, which ``check`` has to find again: see ``mechdesign.catalog.witness``. Of a
+        claim that is not decidable: those found under the reading that is checked.
     instead : str
         What holds in place of a refuted claim.
+    statement : str
+        The statement of the source that this claim is a part of, in a few words: claims of one source with
+        the same words here count as one finding. Empty: the claim is a statement of its own.
     method : str or None
         Whose solution is looked at; by default the preferred method's.
     over : str or None
@@ -93,9 +117,13 @@ class Claim:
     tolerance: float = 0.0
     relative_tolerance: float = 0.0
     verdict: str = "holds"
+    outcome: str = ""
     reason: str = ""
+    decided_by: str = ""
+    readings: Sequence[str] = ()
     witness: Mapping[str, Any] = field(default_factory=dict)
     instead: str = ""
+    statement: str = ""
     method: str | None = None
     over: str | None = None
     at: Mapping[str, Any] = field(default_factory=dict)
@@ -103,17 +131,23 @@ class Claim:
     cite: str = ""
 
     def __post_init__(self) -> None:
-        for key in ("quantity", "relation", "reason", "instead", "where", "cite", "method", "over"):
+        for key in TEXTS:
             _check_text(key, getattr(self, key), key in ("method", "over"))
         _check_choices(self)
         _check_tolerances(self)
         if not isinstance(self.at, Mapping):
             raise ParameterError("at: is not a table; write it as { epsilon = 2.0 }")
+        _check_readings(self)
         _check_refutation(self)
         if self.is_trend:
             _check_trend(self)
         else:
             _check_value(self)
+
+    @property
+    def expected(self) -> str:
+        """What the comparison of the stated with the found has to give: ``holds`` or ``refuted``."""
+        return self.outcome or self.verdict
 
     @property
     def is_trend(self) -> bool:
@@ -200,9 +234,23 @@ def _check_choices(claim: Claim) -> None:
             raise ParameterError(f"{key}: '{value}' is not a choice; {suggestion(str(value), known)}")
 
 
+def _check_readings(claim: Claim) -> None:
+    """Readings are sentences; a list of none is fine."""
+    given = claim.readings
+    if not isinstance(given, (list, tuple)) or not all(isinstance(each, str) and each.strip() for each in given):
+        raise ParameterError('readings: is not a list of sentences; write it as ["as printed: 0.71"]')
+
+
 def _check_refutation(claim: Claim) -> None:
+    """Check the keys that belong to one verdict: those it needs are there, those of others are not."""
     if not isinstance(claim.witness, Mapping):
         raise ParameterError("witness: is not a table; write it as { found = 0.71 }")
+    if claim.verdict == UNDECIDED:
+        _check_undecided(claim)
+        return
+    for key in ("outcome", "decided_by"):
+        if getattr(claim, key):
+            raise ParameterError(f"{key}: is for claims of verdict '{UNDECIDED}'; drop it")
     if claim.verdict == "refuted":
         if not claim.reason.strip():
             raise ParameterError("reason: a refuted claim needs one; say why it is wrong")
@@ -210,6 +258,19 @@ def _check_refutation(claim: Claim) -> None:
     for key in ("witness", "instead"):
         if getattr(claim, key):
             raise ParameterError(f"{key}: is for refuted claims, and this one is said to hold; drop it")
+
+
+def _check_undecided(claim: Claim) -> None:
+    for key, what in (("reason", "why it cannot be decided"), ("decided_by", "what would decide it")):
+        if not getattr(claim, key).strip():
+            raise ParameterError(f"{key}: a claim that is not decidable needs one; say {what}")
+    if claim.outcome not in OUTCOMES:
+        raise ParameterError(
+            f"outcome: '{claim.outcome}' is not a choice; say what the reading that is checked gives, "
+            "holds or refuted"
+        )
+    if claim.instead:
+        raise ParameterError("instead: is for refuted claims, and this one is not decidable; drop it")
 
 
 def _check_tolerances(claim: Claim) -> None:

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from mechdesign.catalog.axis import Axis
-from mechdesign.catalog.claim import Claim, kind_of
+from mechdesign.catalog.claim import UNDECIDED, VERDICT_WORDS, Claim, kind_of
 from mechdesign.catalog.curves import own_value
 from mechdesign.catalog.figure_table import FigureTable
 from mechdesign.catalog.model import Model
 from mechdesign.core.marks import Points
 
-STYLES = {"holds": 3, "refuted": 6}
+STYLES = {"holds": 3, "refuted": 6, UNDECIDED: 4}
 """Markers that curves of the first styles do not have."""
 
 
@@ -24,14 +24,16 @@ def stated_points(model: Model, table: FigureTable, axis: Axis, fixed: Mapping[s
     They are those that are printed, with ``=``, about a quantity and a method that are drawn, and with all
     other parameters as in the figure.
     """
-    found: dict[str, list[tuple[float, float]]] = {"holds": [], "refuted": []}
+    found: dict[str, list[tuple[float, float]]] = {verdict: [] for verdict in STYLES}
     for claim in model.claims:
         place = _place(model, table, axis, fixed, claim)
         if place is not None and _is_drawn(table, claim):
             number = float(claim.value)
             if np.isfinite(number) and (table.y_scale == "linear" or number > 0):
                 found[claim.verdict].append((place, number))
-    labels = {"holds": "stated in the source", "refuted": "stated in the source, refuted"}
+    others = {verdict: VERDICT_WORDS.get(verdict, verdict) for verdict in STYLES if verdict != "holds"}
+    labels = {verdict: f"stated in the source, {words}" for verdict, words in others.items()}
+    labels["holds"] = "stated in the source"
     return [
         Points(
             x=[place for place, _ in points],

@@ -5,6 +5,9 @@ A witness is a table. For a number that is stated, ``found`` is the number that 
 entries of the certificate: the user who gains and how much, the pair of inputs, the items out of order. For
 any other truth value or text, and beside all of these, it names quantities of the solution that show it.
 
+A claim that is not decidable may have the same table: what was found under the reading that is checked, which
+has to give the outcome that is recorded.
+
 A recorded number stands for all that round to its digits: 5.07 for those from 5.065 to 5.075. A whole number
 and a text are exact.
 """
@@ -86,14 +89,19 @@ def lost(claim: Claim, figures: Figures) -> str:
             return f"its witness names '{key}', which is not there; name one of {', '.join(figures)}"
         if not agrees(recorded, figures[key]):
             return f"its witness says {key} = {recorded}; found again {encode(figures[key])}"
-    if witness and not refutes(claim):
-        return f"its witness does not refute it; write {suggested(claim, figures)}"
-    return ""
+    return _wrong(claim, figures) if witness else ""
+
+
+def _wrong(claim: Claim, figures: Figures) -> str:
+    """Say of a witness that has to refute that it does not; of others the digits are enough."""
+    if claim.expected != "refuted" or refutes(claim):
+        return ""
+    return f"its witness does not refute it; write {suggested(claim, figures)}"
 
 
 def _lost_trend(claim: Claim, found: Series) -> str:
-    if not refutes(claim):
-        return f"its witness does not refute it; write {suggested(claim, {FOUND: found})}"
+    if wrong := _wrong(claim, {FOUND: found}):
+        return wrong
     for point, recorded in zip(claim.witness[POINTS], claim.witness[FOUND], strict=True):
         place = _place(point, found.points)
         if place is None:

@@ -48,7 +48,7 @@ def add_commands(command: AddCommand) -> None:
         )
         if name == "compare":
             add_users(added)
-    found = command("findings", _findings, "list what is refuted: every claim that failed, and its witness")
+    found = command("findings", _findings, "list what is refuted, with its witness, and what is not decidable here")
     found.add_argument("family", nargs="?", help="only this family")
     found.add_argument("--json", action="store_true", help="print JSON")
     sweep = command("sweep", _sweep, "solve a model over its sweep, with its simulation")
@@ -95,16 +95,17 @@ def _list(options: argparse.Namespace) -> int:
 
 def _findings(options: argparse.Namespace) -> int:
     from mechdesign.catalog import models
+    from mechdesign.catalog.claim import UNDECIDED
     from mechdesign.core.text import terminal_width
     from mechdesign.report.findings import findings, findings_text
 
     if not models(options.family):
         raise ParameterError(f"findings: no models in family '{options.family}'; mechdesign list shows all")
-    found = findings(options.family)
+    found, undecided = findings(options.family), findings(options.family, UNDECIDED)
     if options.json:
-        print_json([finding.as_dict() for finding in found])
+        print_json([finding.as_dict() for finding in [*found, *undecided]])
     else:
-        print(findings_text(found, terminal_width()))
+        print(findings_text(found, terminal_width(), undecided))
     return FINE
 
 

@@ -73,12 +73,12 @@ def _of_mechanism(subjects: list[str], options: argparse.Namespace) -> tuple[str
 
 def _of_models(loaded: list[Any], options: argparse.Namespace) -> tuple[str, str, int]:
     from mechdesign.core.version import installed_version
+    from mechdesign.report.checks import claims_counted
     from mechdesign.report.page import model_results, models_page
 
     results = run_many("models", options, model_results, loaded)
     code = FINE if all(result.check.passed for result in results) else MISMATCH
     claims = [claim for result in results for claim in result.check.claims]
-    refuted = sum(claim.verdict == "refuted" for claim in claims)
     plural = "s" * (len(results) != 1)
-    what = f"{len(results)} model{plural}, {len(claims)} claims ({refuted} refuted)"
+    what = f"{len(results)} model{plural}, {claims_counted(claims)}"
     return models_page(results, installed_version(), options.set), what, code

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from mechdesign.catalog.check import ClaimResult, ModelCheck
+from mechdesign.catalog.claim import UNDECIDED, VERDICT_WORDS
 from mechdesign.core.certificate import format_figure
 from mechdesign.core.compare import verdict_on_certificates
 from mechdesign.core.solution import Solution
@@ -60,7 +61,7 @@ def _run(check: ModelCheck, run: Solution) -> list[str]:
 
 
 def claims_table(checks: Sequence[ModelCheck], width: int | None = None) -> str:
-    """Return a line for each claim under its model, then why the refuted ones are wrong."""
+    """Return a line for each claim under its model, then why some are refuted or not decidable here."""
     rows: list[list[str] | str] = []
     reasons = []
     for check in checks:
@@ -69,21 +70,25 @@ def claims_table(checks: Sequence[ModelCheck], width: int | None = None) -> str:
         for result in check.claims:
             rows += _claim(result)
             if result.remark:
-                reasons.append(f"refuted, {check.model.slug}, {result.subject}: {result.remark}")
+                place = f"{check.model.slug}, {result.subject}"
+                reasons.append(f"{result.verdict_words}, {place}: {result.remark}")
     if not rows:
         return "no claims"
     return "\n".join([table(CLAIM_COLUMNS, rows, width), *[_filled(text, width) for text in reasons]])
 
 
 def _claim(result: ClaimResult) -> list[list[str]]:
-    verdict = result.verdict if result.as_expected else f"{result.verdict} (EXPECTED: {_expected(result)})"
+    verdict = result.verdict_words
+    if not result.as_expected:
+        verdict = f"{verdict}, here {result.outcome}" if result.verdict == UNDECIDED else verdict
+        verdict = f"{verdict} (EXPECTED: {_expected(result)})"
     subject = textwrap.wrap(result.subject, LONGEST_NAME)
     first = ["  " + subject[0], result.claim.origin, result.stated, result.shown, verdict]
     return [first, *[["    " + line, "", "", "", ""] for line in subject[1:]]]
 
 
 def _expected(result: ClaimResult) -> str:
-    return "its witness" if result.lost else result.claim.verdict
+    return "its witness" if result.lost else result.claim.expected
 
 
 def _filled(text: str, width: int | None) -> str:
@@ -100,9 +105,8 @@ def summary(checks: Sequence[ModelCheck], width: int | None = None) -> str:
     """
     runs = [run for check in checks for run in check.comparison.runs]
     claims = [result for check in checks for result in check.claims]
-    refuted = sum(result.verdict == "refuted" for result in claims)
     wrong = [f"{check.model.slug}: {text}" for check in checks for text in check.problems]
-    head = f"{_count(checks, 'model')}, {_count(runs, 'run')}, {_count(claims, 'claim')} ({refuted} refuted)"
+    head = f"{_count(checks, 'model')}, {_count(runs, 'run')}, {claims_counted(claims)}"
     parts = [f"{head}: {f'{len(wrong)} problem(s)' if wrong else 'no problem'}"]
     parts += [*_agreements(checks), *_certificates(checks)]
     if all(result.as_expected for result in claims):
@@ -111,6 +115,20 @@ def summary(checks: Sequence[ModelCheck], width: int | None = None) -> str:
     if width is not None:
         lines = [textwrap.fill(line, width, subsequent_indent="  ") for line in lines]
     return "\n".join([*lines, *[_filled(text, width) for text in wrong]])
+
+
+def claims_counted(claims: Sequence[ClaimResult]) -> str:
+    """Return how many claims there are, how many of them are refuted, and how many not decidable here, if any.
+
+    Examples
+    --------
+    >>> claims_counted([])
+    '0 claims (0 refuted)'
+    """
+    apart = [f"{sum(result.verdict == 'refuted' for result in claims)} refuted"]
+    if undecided := sum(result.verdict == UNDECIDED for result in claims):
+        apart.append(f"{undecided} {VERDICT_WORDS[UNDECIDED]}")
+    return f"{_count(claims, 'claim')} ({', '.join(apart)})"
 
 
 def _count(things: Sequence[object], word: str) -> str:

@@ -17,6 +17,8 @@ from mechdesign.report.checks import claims_table, methods_table, summary
 
 SURVEY = load_model("response/zhou2019_survey")
 
+UNDECIDED = {"verdict": "not-decidable", "reason": "the display is lost", "decided_by": "display (6)"}
+
 
 def checked(**claim):
     return check_model(replace(SURVEY, claims=(Claim(**claim),)))
@@ -156,6 +158,8 @@ def test_reasons_are_printed_for_what_is_wrong_as_recorded_only():
         ({"value": False, "verdict": "refuted", "reason": "nobody says so"}, False),
         ({"value": False, "at": {"epsilon": 2.0}}, False),
         ({"value": False, "method": "published"}, False),
+        ({"value": True, "outcome": "refuted", **UNDECIDED}, True),
+        ({"value": True, "outcome": "holds", **UNDECIDED}, False),
     ],
 )
 def test_which_claims_record_that_a_certificate_fails(claim, recorded):
@@ -164,6 +168,49 @@ def test_which_claims_record_that_a_certificate_fails(claim, recorded):
     run = check.comparison.runs[0]
     assert check.recorded_failures(run) == ({"privacy"} if recorded else set())
     assert any("certificate of closed-form: privacy" in text for text in check.problems) is not recorded
+
+
+@pytest.mark.parametrize(("value", "outcome"), [(0.9, "refuted"), (0.83, "holds")])
+def test_what_is_not_decidable_is_shown_and_counted_apart(value, outcome):
+    check = checked(quantity="value", value=value, tolerance=1e-9, outcome=outcome, **UNDECIDED)
+    (result,) = check.claims
+    assert check.passed
+    assert (result.verdict, result.outcome, result.as_expected) == ("not-decidable", outcome, True)
+    plain = result.as_dict()
+    assert (plain["verdict"], plain["outcome"], plain["decided_by"]) == (
+        "not-decidable", outcome, "display (6)",
+    )  # fmt: skip
+    assert "1 claim (0 refuted, 1 not decidable here): no problem" in summary([check])
+    assert "every verdict as recorded" in summary([check])
+    reason = f"the display is lost; as read here: {outcome}; would be decided by display (6)"
+    assert f"not decidable here, response/zhou2019_survey, value: {reason}" in claims_table([check])
+    assert f"found 0.83: not decidable here; {reason}" in str(check)
+
+
+@pytest.mark.parametrize(("value", "outcome", "found"), [(0.83, "refuted", "holds"), (0.9, "holds", "refuted")])
+def test_what_is_not_decidable_fails_when_the_computation_gives_another_outcome(value, outcome, found):
+    check = checked(quantity="value", value=value, tolerance=1e-9, outcome=outcome, **UNDECIDED)
+    assert not check.passed
+    assert f"not decidable here, as read here: {found}  <-- recorded as {outcome}" in check.problems[0]
+    assert f"not decidable here, here {found} (EXPECTED: {outcome})" in claims_table([check])
+    assert "every verdict as recorded" not in summary([check])
+    assert check.claims[0].remark == ""
+
+
+def test_figures_of_what_is_not_decidable_are_found_again():
+    claim = {"quantity": "value", "value": 0.9, "outcome": "refuted", **UNDECIDED}
+    assert checked(**claim, witness={"found": 0.83}).passed
+    assert "its witness says found = 0.84" in checked(**claim, witness={"found": 0.84}).problems[0]
+    holding = {**claim, "value": 0.83, "tolerance": 1e-9, "outcome": "holds"}
+    assert checked(**holding, witness={"found": 0.83}).passed
+    assert "its witness says found = 0.9" in checked(**holding, witness={"found": 0.9}).problems[0]
+
+
+def test_where_nothing_is_found_a_claim_is_unsettled_and_not_undecided():
+    model = load_model("contract/limits")
+    claim = Claim("value", relation="decreasing", over="budget", outcome="holds", **UNDECIDED)
+    (result,) = check_model(replace(model, sweep={"budget": (100.0, 250.0)}, claims=(claim,))).claims
+    assert (result.verdict, result.as_expected) == ("unsettled", False)
 
 
 def test_the_summary_counts_what_fails_by_kind():

@@ -153,6 +153,21 @@ def test_printed_claims_are_open_markers_where_they_belong(tmp_path):
         assert not [mark for mark in again.marks if isinstance(mark, marks.Points)]
 
 
+def test_a_printed_claim_that_is_not_decidable_has_markers_of_its_own(tmp_path):
+    path = written(tmp_path, "[[figure]]\nat = { delta = 0.0 }")
+    path.write_text(
+        path.read_text().replace(
+            'verdict = "refuted"',
+            'verdict = "not-decidable"\noutcome = "refuted"\ndecided_by = "the printed page"',
+        )
+    )
+    panel = model_figures(load_model(path))[0].panels[0]
+    stated, undecided = (mark for mark in panel.marks if isinstance(mark, marks.Points))
+    assert (undecided.x.tolist(), undecided.y.tolist()) == ([2.0], [0.9])
+    assert undecided.label == "stated in the source, not decidable here"
+    assert undecided.series != stated.series
+
+
 def test_a_sweep_without_a_table_is_drawn_as_it_is(tmp_path):
     model = load_model(written(tmp_path, ""))
     panel = model_figures(model)[0].panels[0]

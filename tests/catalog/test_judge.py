@@ -16,6 +16,8 @@ from mechdesign.core.errors import ParameterError
 from tests.support import claims
 from tests.support.claims import assert_can_fail
 
+UNDECIDED = {"verdict": "not-decidable", "reason": "lost", "decided_by": "(6)", "outcome": "holds"}
+
 
 @pytest.mark.parametrize(
     ("stated", "found", "options", "holds"),
@@ -171,6 +173,15 @@ def test_a_value_that_does_not_fit_is_a_mistake_not_a_refutation(stated, found, 
         ({"value": 1, "verdict": "refuted"}, "reason: a refuted claim needs one"),
         ({"value": 1, "verdict": "refuted", "reason": "  "}, "reason: a refuted claim needs one"),
         ({"value": 1, "reason": 3}, "reason: 3 is not a text"),
+        ({"value": 1, "readings": "as printed"}, "readings: is not a list of sentences"),
+        ({"value": 1, "readings": ["as printed", " "]}, "readings: is not a list of sentences"),
+        ({"value": 1, "outcome": "holds"}, "outcome: is for claims of verdict 'not-decidable'"),
+        ({"value": 1, "verdict": "refuted", "reason": "no", "decided_by": "(6)"}, "decided_by: is for claims"),
+        ({"value": 1, **UNDECIDED, "reason": ""}, "reason: a claim that is not decidable needs one"),
+        ({"value": 1, **UNDECIDED, "decided_by": " "}, "decided_by: a claim that is not decidable needs one"),
+        ({"value": 1, **UNDECIDED, "outcome": ""}, "outcome: '' is not a choice"),
+        ({"value": 1, **UNDECIDED, "outcome": "unsettled"}, "outcome: 'unsettled' is not a choice"),
+        ({"value": 1, **UNDECIDED, "instead": "2"}, "instead: is for refuted claims"),
         ({"quantity": "status", "value": "optimall"}, "value: no status 'optimall'; did you mean 'optimal'"),
     ],
 )

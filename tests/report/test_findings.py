@@ -1,4 +1,4 @@
-"""Findings: every refuted claim once, with its witness, for the documentation, the terminal and programs."""
+"""Findings: every refuted and every undecided claim once, for the documentation, the terminal and programs."""
 
 from __future__ import annotations
 
@@ -13,20 +13,31 @@ import pytest
 from mechdesign.catalog import Claim, load_model, models
 from mechdesign.catalog.bibliography import bibliography
 from mechdesign.cli import main
-from mechdesign.report.findings import Finding, escaped, findings, findings_page, findings_text
+from mechdesign.catalog.claim import UNDECIDED
+from mechdesign.report.findings import (
+    Finding,
+    counted,
+    escaped,
+    findings,
+    findings_page,
+    findings_text,
+    statements,
+    undecided_page,
+)
 
 DOCS = Path(__file__).parents[2] / "docs"
+REFUTED = {"verdict": "refuted", "reason": "no"}
 ENTRY = re.compile(r"^- \*\*(\S+), claim (\d+)\*\*", re.MULTILINE)
 
 
 @cache
-def refuted() -> list[tuple[str, int, Claim]]:
-    """Return model, number and claim of all refuted claims, read without the report."""
+def refuted(verdict: str = "refuted") -> list[tuple[str, int, Claim]]:
+    """Return model, number and claim of all claims of a verdict, read without the report."""
     return [
         (slug, number, claim)
         for slug in models()
         for number, claim in enumerate(load_model(slug).claims, 1)
-        if claim.verdict == "refuted"
+        if claim.verdict == verdict
     ]
 
 
@@ -35,11 +46,56 @@ def page_of_all() -> str:
     return findings_page(findings())
 
 
-def test_the_page_has_every_refuted_claim_exactly_once():
-    page = page_of_all()
-    listed = [(slug.replace("\\", ""), int(number)) for slug, number in ENTRY.findall(page)]
-    assert len(refuted()) > 100
-    assert sorted(listed) == sorted((slug, number) for slug, number, _ in refuted())
+@cache
+def page_of_undecided() -> str:
+    return undecided_page(findings(verdict=UNDECIDED))
+
+
+@pytest.mark.parametrize(
+    ("page", "verdict", "least"), [(page_of_all, "refuted", 70), (page_of_undecided, UNDECIDED, 50)]
+)
+def test_the_page_has_every_claim_of_a_verdict_exactly_once(page, verdict, least):
+    listed = [(slug.replace("\\", ""), int(number)) for slug, number in ENTRY.findall(page())]
+    assert len(refuted(verdict)) > least
+    assert sorted(listed) == sorted((slug, number) for slug, number, _ in refuted(verdict))
+
+
+def test_every_undecided_entry_says_why_what_would_decide_it_and_what_was_tried():
+    entries = dict(zip(ENTRY.findall(page_of_undecided()), _entries(page_of_undecided()), strict=True))
+    for slug, number, claim in refuted(UNDECIDED):
+        text = entries[escaped(slug), str(number)]
+        assert f"*Why it cannot be decided:* {escaped(claim.reason)}." in text
+        assert f"*Decided by:* {escaped(claim.decided_by)}." in text
+        assert f"*As read here:* {claim.outcome}" in text
+        assert all(escaped(reading) in text for reading in claim.readings)
+        assert "*Witness:*" not in text
+
+
+@pytest.mark.parametrize("slug", models())
+def test_the_most_charitable_readings_are_recorded(slug):
+    """Of every printed claim that is refuted and of every one that is undecided: a sentence at least."""
+    for number, claim in enumerate(load_model(slug).claims, 1):
+        if claim.verdict == UNDECIDED or (claim.verdict == "refuted" and claim.origin == "paper"):
+            assert claim.readings, f"{slug}, claim {number}"
+            assert all(len(reading) > 15 for reading in claim.readings), f"{slug}, claim {number}"
+            assert len(set(claim.readings)) == len(claim.readings), f"{slug}, claim {number}"
+
+
+def test_claims_that_refute_one_statement_count_once():
+    def of(number, **given):
+        return Finding(load_model("response/zhou2019_survey"), number, Claim("value", 0.9, **REFUTED, **given))
+
+    rule, other = {"statement": "the rule"}, {"statement": "another"}
+    assert statements([of(1), of(2)]) == 2
+    assert statements([of(1, **rule), of(2, **rule), of(3, **other)]) == 2
+    assert statements([of(1, **rule), of(2, cite="duchi2018", **rule)]) == 2, "of two sources"
+    assert counted([of(1, **rule), of(2, **rule), of(3, origin="derived")], [of(4)]) == (
+        "1 statement of the sources is refuted, and 1 that was tried here only, by 3 claims of 1 model; "
+        "1 statement is not decidable here (1 claim)"
+    )
+    one_rule = [found for found in findings("contract") if found.claim.statement.startswith("theorem 4.3.12")]
+    assert len({found.model.slug for found in one_rule}) > 1
+    assert statements(one_rule) == 1
 
 
 def test_every_entry_says_where_what_witness_and_why():
@@ -49,6 +105,7 @@ def test_every_entry_says_where_what_witness_and_why():
         assert escaped(claim.reason) in text
         assert escaped(claim.where) in text
         assert escaped(claim.instead) in text
+        assert all(escaped(reading) in text for reading in claim.readings)
         assert "*Witness:*" in text
         assert "none recorded" not in text
 
@@ -82,17 +139,19 @@ def test_a_claim_of_another_source_stands_there():
 
 
 def test_the_page_of_the_documentation_has_a_place_for_them_and_is_linked():
-    assert (DOCS / "findings.md").read_text(encoding="utf-8").count("<!-- findings -->") == 1
+    text = (DOCS / "findings.md").read_text(encoding="utf-8")
+    assert [text.count(f"<!-- {place} -->") for place in ("counts", "findings", "undecided")] == [1, 1, 1]
     assert "(findings.md)" in (DOCS / "index.md").read_text(encoding="utf-8")
     assert "(docs/findings.md)" in (DOCS.parent / "README.md").read_text(encoding="utf-8")
 
 
 def test_the_build_puts_them_in_their_page_and_in_no_other():
     put = runpy.run_path(str(DOCS / "conf.py"))["add_findings"]
-    page, other = ["before <!-- findings --> after"], ["<!-- findings -->"]
+    page, other = ["<!-- counts -->, <!-- findings -->, <!-- undecided -->"], ["<!-- findings -->"]
     put(None, "findings", page)
     put(None, "index", other)
-    assert page == [f"before {page_of_all()} after"]
+    numbers = counted(findings(), findings(verdict=UNDECIDED))
+    assert page == [f"{numbers}., {page_of_all()}, {page_of_undecided()}"]
     assert other == ["<!-- findings -->"]
 
 
@@ -103,21 +162,31 @@ def test_texts_are_shown_as_they_are():
 def test_in_the_terminal(capsys):
     assert main(["findings", "contract"]) == 0
     text = capsys.readouterr().out
-    number = sum(slug.startswith("contract/") for slug, _, _ in refuted())
-    assert text.count("    claim ") == number
-    assert f"{number} refuted claims of" in text
+    number, left = (
+        sum(slug.startswith("contract/") for slug, _, _ in refuted(verdict))
+        for verdict in ("refuted", UNDECIDED)
+    )
+    assert left > 0
+    above, below = text.split("Not decidable here:")
+    assert (above.count("    claim "), below.count("    claim ")) == (number, left)
+    assert f"by {number} claims of" in " ".join(below.split())
+    assert f"not decidable here ({left} claim{'s' * (left > 1)})" in " ".join(below.split())
     assert "theta = 1, own_item = 0, better_item = 2, gain = 1.9061" in " ".join(text.split())
     assert max(map(len, text.splitlines())) <= 100
-    assert findings_text([]).endswith("0 refuted claims of 0 models; mechdesign check MODEL finds them again")
+    assert findings_text([]).endswith("by 0 claims of 0 models; mechdesign check MODEL finds them again")
 
 
 def test_for_programs(capsys):
     assert main(["findings", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
+    both = [*findings(), *findings(verdict=UNDECIDED)]
     assert [(row["model"], row["claim"]) for row in rows] == [
-        (finding.model.slug, finding.number) for finding in findings()
+        (finding.model.slug, finding.number) for finding in both
     ]
-    assert all(row["witness"] and row["reason"] and row["command"].endswith(row["model"]) for row in rows)
+    assert all(row["reason"] and row["command"].endswith(row["model"]) for row in rows)
+    assert all(row["witness"] for row in rows if row["verdict"] == "refuted")
+    assert all(row["decided_by"] and row["outcome"] for row in rows if row["verdict"] == UNDECIDED)
+    assert {row["verdict"] for row in rows} == {"refuted", UNDECIDED}
 
 
 def test_an_unknown_family_is_one_line(capsys):

@@ -126,6 +126,22 @@ def test_the_best_method_is_named_and_refuted_claims_are_one_step_away(page):
             assert f"{number}. {subject}" in text
 
 
+def test_claims_that_are_not_decidable_are_counted_apart_and_one_step_away():
+    page = models_page([model_result(load_model("response/zhou2019_model1"))], "1")
+    text = " ".join(Outline(page).text.split())
+    claims = load_model("response/zhou2019_model1").claims
+    assert f"{len(claims)} claims, 0 refuted, 1 not decidable here" in text
+    assert "? 1 not decidable here" in text
+    assert "? not decidable here" in text
+    assert "refuted-claim" not in page.split("<body")[1]
+    assert 'data-verdicts="undecided' in page, "the filter finds it, and not among those where all holds"
+    (claim,) = (claim for claim in claims if claim.verdict == "not-decidable")
+    number = claims.index(claim) + 1
+    assert f'href="#response-zhou2019-model1-claim-{number}"' in page
+    assert "would be decided by the printed page" in text
+    assert "Readings tried:" in text
+
+
 def test_without_agreement_or_a_proof_nothing_is_called_proven():
     comparison = model_result(load_model(SLUGS[1])).check.comparison
     assert best_run(replace(comparison, disagreements=("a: 1, b: 2",))) is None

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mechdesign.catalog.check import ClaimResult, ModelCheck, check_model
+from mechdesign.catalog.claim import UNDECIDED
 from mechdesign.catalog.figures import model_figures
 from mechdesign.catalog.load import models
 from mechdesign.catalog.model import Model
@@ -108,6 +109,7 @@ def models_page(results: Sequence[ModelResult], version: str, settings: Sequence
             "runs": sum(len(result.check.comparison.runs) for result in results),
             "claims": len(claims),
             "refuted": sum(claim.verdict == "refuted" for claim in claims),
+            "undecided": sum(claim.verdict == UNDECIDED for claim in claims),
             "certificates": len(certificates),
             "failing": sum(not certificate.holds for certificate in certificates),
             "unexpected": sum(
@@ -124,7 +126,7 @@ def models_page(results: Sequence[ModelResult], version: str, settings: Sequence
 def _entry(result: ModelResult, number: int, settings: Sequence[str]) -> dict[str, Any]:
     check, model = result.check, result.check.model
     verdicts = [claim.verdict for claim in check.claims]
-    refuted, holding = verdicts.count("refuted"), verdicts.count("holds")
+    refuted, holding, undecided = (verdicts.count(word) for word in ("refuted", "holds", UNDECIDED))
     said = [
         model.slug,
         model.title,
@@ -154,11 +156,13 @@ def _entry(result: ModelResult, number: int, settings: Sequence[str]) -> dict[st
         "claims": [_claim(claim, number, name) for number, claim in enumerate(check.claims, 1)],
         "holding": holding,
         "refuted": refuted,
+        "undecided": undecided,
         "verdicts": " ".join(
             word
             for word, there in (
                 ("refuted", refuted > 0),
-                ("holds", refuted == 0 and holding > 0),
+                ("undecided", undecided > 0),
+                ("holds", refuted == undecided == 0 and holding > 0),
                 ("failing", any(not c.holds for run in check.comparison.runs for c in run.certificates)),
                 ("problem", not check.passed),
             )
@@ -274,9 +278,11 @@ def _claim(result: ClaimResult, number: int, model: str) -> dict[str, Any]:
         "where": printable(claim.where),
         "origin": claim.origin,
         "found": printable(result.shown),
-        "verdict": result.verdict,
+        "verdict": "undecided" if result.verdict == UNDECIDED else result.verdict,
+        "words": result.verdict_words,
         "expected": result.as_expected,
         "reason": markup(marked_up(result.remark)) if result.remark else "",
+        "readings": [printable(text) for text in claim.readings],
     }
 
 

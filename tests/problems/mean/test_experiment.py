@@ -77,6 +77,46 @@ def test_ends_of_table_8_against_users_drawn_at_random():
     assert max(found) > 0.999 * high
 
 
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0])
+def test_ends_of_the_piecewise_mechanism_by_algorithm_6(epsilon):
+    """m times the report on [0, 1] is added up: by integrating the density of the reports, over a grid of values."""
+    m, root = 36, math.exp(epsilon / 2)
+    far = (root + 1) / (root - 1)
+    near = (root - 1) / 2 * root / (root + 1)  # density inside, exp(epsilon) times that outside
+    found = []
+    for t in np.linspace(-1, 1, 401):
+        left = (far + 1) / 2 * t - (far - 1) / 2
+        cuts = np.array([-far, left, left + far - 1, far])
+        thirds = np.diff(((cuts + 1) / 2) ** 3) * 2 / 3  # integral of ((y + 1)/2)^2
+        square = near * (thirds[1] + (thirds[0] + thirds[2]) * math.exp(-epsilon))
+        found.append(m * square - ((t + 1) / 2) ** 2)
+    low, high = printed_errors.accumulated_piecewise_ends(epsilon, m)
+    assert min(found) == pytest.approx(low, rel=1e-3)
+    assert min(found) >= low * (1 - 1e-12)
+    assert max(found) == pytest.approx(high, rel=1e-12)
+
+
+def test_both_ways_to_add_up_reports_and_what_they_leave_possible():
+    """With algorithm 6 Duchi's bits are those of the baseline; what is possible centred is possible so, too."""
+    cells = {
+        reading: [
+            (epsilon, name)
+            for epsilon in printed_errors.PRINTED_ERRORS
+            for name, error in printed_errors.errors_outside(epsilon, reading).items()
+            if abs(error) <= 3.3
+        ]
+        for reading in printed_errors.READINGS
+    }
+    assert {reading: len(found) for reading, found in cells.items()} == {"centred": 16, "algorithm_6": 39}
+    assert set(cells["centred"]) <= set(cells["algorithm_6"])
+    missing = {(0.1, "opt"), (0.1, "duchi"), (0.1, "harmony"), (0.2, "opt"), (0.2, "baseline"), (0.2, "piecewise")}
+    possible = set(cells["algorithm_6"])
+    assert {cell for cell in missing if cell in possible} == set()
+    assert printed_errors.possible_errors("duchi", 1.0, "algorithm_6") == printed_errors.possible_errors(
+        "baseline", 1.0
+    )
+
+
 def test_measured_errors_are_those_of_the_formulas():
     problem = MeanInterval(epsilon=1.0, mean=0.5, attributes=4)
     users, rng = 20_000, np.random.default_rng(6)

@@ -77,5 +77,9 @@ def _tables(epsilon: float) -> dict[str, Any]:
         found["friedman_of_ranks"] = printed.statistic_of(sums, data_sets)
     if len(fitting) == 1:
         found["repaired_rank"] = fitting[0][1]
-    outside = printed_errors.errors_outside(epsilon)
-    return found | {f"table_8_{name}": abs(number) for name, number in outside.items()}
+    for reading in printed_errors.READINGS:
+        ending = "" if reading == printed_errors.CENTRED else f"_{reading}"
+        outside = printed_errors.errors_outside(epsilon, reading)
+        found |= {f"table_8_{name}{ending}": abs(number) for name, number in outside.items()}
+        found[f"table_8_possible{ending}"] = printed_errors.possible_cells(reading)
+    return found

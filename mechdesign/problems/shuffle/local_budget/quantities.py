@@ -7,14 +7,15 @@ from typing import Any
 from mechdesign.core.problem import Candidate
 from mechdesign.problems.shuffle.judge import attacked
 from mechdesign.problems.shuffle.local_budget.problem import ShuffleLocalBudget
-from mechdesign.problems.shuffle.theorems import THEOREM_3, THEOREM_4, Case
+from mechdesign.problems.shuffle.theorems import RELAXED_3, THEOREM_3, THEOREM_4, Case
 from mechdesign.problems.shuffle.verdicts import proven_delta
 
 
 def quantities(problem: ShuffleLocalBudget, solution: Candidate) -> dict[str, Any]:
     """Return numbers about a solution.
 
-    ``theorem_4_minus_theorem_3`` compares the local epsilons of two theorems for binary randomized response;
+    ``theorem_4_minus_theorem_3`` compares the local epsilons of two theorems for binary randomized response,
+    ``theorem_4_minus_theorem_3_relaxed`` with eq. (7) in place of eq. (6);
     ``theorem_4_loss_to_binary`` compares that of theorem 4 for two values with that for the problem's. A
     theorem that does not apply counts as 0. ``relative_gap`` is the part that the attack leaves open.
     """
@@ -31,6 +32,8 @@ def quantities(problem: ShuffleLocalBudget, solution: Candidate) -> dict[str, An
         "relative_gap": solution.gap / solution.value,
         "theorem_4_minus_theorem_3": number(THEOREM_4.local(binary, central))
         - number(THEOREM_3.local(binary, central)),
+        "theorem_4_minus_theorem_3_relaxed": number(THEOREM_4.local(binary, central))
+        - number(RELAXED_3.local(binary, central)),
         "honest_users": setting.users,
     }
     if case.size >= 2:
