@@ -12,6 +12,7 @@ from mechdesign.audit.exponential import exp_lower
 from mechdesign.mechanisms import shuffle
 
 PROTOCOLS = {
+    "aut": (lambda promise: shuffle.AUT.calibrated(promise, 5), "AUT"),
     "cnt-rr": (shuffle.CntRR.calibrated, "CntRR"),
     "cnt-2m": (shuffle.Cnt2M.calibrated, "Cnt2M"),
     "cnt-bn": (shuffle.CntBN.calibrated, "CntBN"),
@@ -25,6 +26,7 @@ PROTOCOLS = {
     "murs": (lambda promise: shuffle.MURS.calibrated(promise, 5), "MURS"),
     "prhr": (lambda promise: shuffle.PRHR.calibrated(promise, 5), "PRHR"),
     "pucm": (lambda promise: shuffle.PUCM.calibrated(promise, 5), "PUCM"),
+    "put": (lambda promise: shuffle.PUT.calibrated(promise, 5), "PUT"),
     "range-tree": (lambda promise: shuffle.RangeTree.calibrated(promise, 5), "RangeTree"),
     "rsum-dsg": (lambda promise: shuffle.RSumDSG.calibrated(promise), "RSumDSG"),
     "rsum-kr": (lambda promise: shuffle.RSumKR.calibrated(promise), "RSumKR"),

@@ -1,5 +1,6 @@
 """Protocols of the shuffle model: clients, a shuffler, an analyzer."""
 
+from mechdesign.mechanisms.shuffle.aut import AUT
 from mechdesign.mechanisms.shuffle.base import Protocol
 from mechdesign.mechanisms.shuffle.cnt_2m import Cnt2M
 from mechdesign.mechanisms.shuffle.cnt_bn import CntBN
@@ -15,6 +16,7 @@ from mechdesign.mechanisms.shuffle.murs import MURS
 from mechdesign.mechanisms.shuffle.prhr import PRHR
 from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise
 from mechdesign.mechanisms.shuffle.pucm import PUCM
+from mechdesign.mechanisms.shuffle.put import PUT
 from mechdesign.mechanisms.shuffle.range_tree import RangeTree
 from mechdesign.mechanisms.shuffle.rsum_dsg import RSumDSG
 from mechdesign.mechanisms.shuffle.rsum_kr import RSumKR
@@ -25,9 +27,11 @@ from mechdesign.mechanisms.shuffle.solh import SOLH
 from mechdesign.mechanisms.shuffle.uniformity import UniformityDump
 
 __all__ = [
+    "AUT",
     "MURS",
     "PRHR",
     "PUCM",
+    "PUT",
     "SOLH",
     "Cnt2M",
     "CntBN",

@@ -257,11 +257,32 @@ def found_distance(users: int, categories: int, dummies: int, error: float) -> f
     d, n, m = float(categories), float(users), float(dummies)
     _, variance = collision_moments(users + dummies, categories)
     allowed = math.sqrt(variance * (1.0 / error - 1.0))
+    return least_distance(
+        users, categories, allowed, error, lambda e: n * m / d + m * n * n * e / d + m * m / (2.0 * d)
+    )
+
+
+def least_distance(
+    users: int, categories: int, allowed: float, error: float, extra: Callable[[float], float]
+) -> float:
+    """Return the least distance at which the expected excess of collisions is found despite its spread.
+
+    Parameters
+    ----------
+    users, categories : int
+    allowed : float
+        By how much the collisions may exceed their mean before uniformity is rejected.
+    error : float
+        Half of it is the largest chance to miss the distance; the other half is for what ``extra`` assumes.
+    extra : callable
+        From the excess e = sum p^2 - 1/d to a bound of the variance that noise adds to that of the users'
+        own collisions, which is at most n^2 (1/d + e) / 2 + n^3 (e/d + e^(3/2)).
+    """
+    d, n = float(categories), float(users)
 
     def found(distance: float) -> bool:
         e = 4.0 * distance**2 / d
-        true = n * n * (1.0 / d + e) / 2.0 + n**3 * (e / d + e**1.5)
-        spread = true + n * m / d + m * n * n * e / d + m * m / (2.0 * d)
+        spread = n * n * (1.0 / d + e) / 2.0 + n**3 * (e / d + e**1.5) + extra(e)
         gap = n * (n - 1.0) / 2.0 * e - allowed
         return gap > 0.0 and gap * gap >= spread * (2.0 / error - 1.0)
 

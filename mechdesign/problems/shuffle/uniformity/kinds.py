@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mechdesign.mechanisms.shuffle import UniformityDump
+from mechdesign.mechanisms.shuffle import AUT, PUT, UniformityDump
 from mechdesign.problems.shuffle.candidates import Kind
 
 KINDS = (
@@ -14,5 +14,18 @@ KINDS = (
         ),
         "collisions among true categories and uniform dummies",
         flexible=True,
+    ),
+    Kind(
+        "aut",
+        AUT,
+        lambda case: AUT.calibrated(case.promise, case.size, case.max_messages, case.labels, case.error),
+        "a bit for each category, among fair coins",
+        flexible=True,
+    ),
+    Kind(
+        "put",
+        PUT,
+        lambda case: PUT.calibrated(case.promise, case.size, case.max_messages, case.labels, case.error),
+        "a bit for each category with discrete Laplace noise, in shares",
     ),
 )

@@ -35,7 +35,7 @@ class ShuffleUniformity(CategoryTask, Problem[Protocol]):
     delta : float
         From 1e-30 to below 1.
     protocol : str
-        ``"best"`` or ``"uniformity-dump"``.
+        ``"best"``, ``"uniformity-dump"``, ``"aut"`` or ``"put"``.
     max_messages : int, optional
         The most messages that a user may send.
     honest : float
