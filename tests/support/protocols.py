@@ -23,6 +23,7 @@ PROTOCOLS = {
     "hist-flip": (lambda promise: shuffle.HistFlip.calibrated(promise, 5), "HistFlip"),
     "hist-kr": (lambda promise: shuffle.HistKR.calibrated(promise, 5), "HistKR"),
     "hist-mm": (lambda promise: shuffle.HistMM.calibrated(promise, 5), "HistMM"),
+    "hist-rr": (lambda promise: shuffle.HistRR.calibrated(promise, 5), "HistRR"),
     "murs": (lambda promise: shuffle.MURS.calibrated(promise, 5), "MURS"),
     "prhr": (lambda promise: shuffle.PRHR.calibrated(promise, 5), "PRHR"),
     "pucm": (lambda promise: shuffle.PUCM.calibrated(promise, 5), "PUCM"),

@@ -12,6 +12,7 @@ from mechdesign.mechanisms.shuffle.hist_dump import HistDump
 from mechdesign.mechanisms.shuffle.hist_flip import HistFlip
 from mechdesign.mechanisms.shuffle.hist_kr import HistKR
 from mechdesign.mechanisms.shuffle.hist_mm import HistMM
+from mechdesign.mechanisms.shuffle.hist_rr import HistRR
 from mechdesign.mechanisms.shuffle.murs import MURS
 from mechdesign.mechanisms.shuffle.prhr import PRHR
 from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise
@@ -43,6 +44,7 @@ __all__ = [
     "HistFlip",
     "HistKR",
     "HistMM",
+    "HistRR",
     "OutOfReachError",
     "Promise",
     "Protocol",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property, partial
@@ -90,6 +91,38 @@ class MURS(SOLH):
                 break
             buckets = wanted
         return min(found, key=lambda protocol: protocol.rmse)
+
+    @classmethod
+    def published(
+        cls,
+        promise: Promise,
+        categories: int,
+        local_cap: float | None = None,
+        labels: Sequence[str] | None = None,
+    ) -> Self:
+        """Return the one with the constant of the paper: (n - 1)/s + fakes/d' = 14 ln(2/delta) / epsilon^2.
+
+        s = e^local + d' - 1 for d' buckets, of least error for a rare category.
+        """
+        if promise.epsilon > 1.0:
+            raise OutOfReachError("its theorem is for epsilon up to 1; give a smaller one")
+        fakes, most = -(-promise.users // SHARE), min(prime_from(categories), MOST_BUCKETS)
+        wanted = 14.0 * math.log(2.0 / promise.delta) / promise.epsilon**2
+        buckets = np.arange(2, most + 1, dtype=np.float64)
+        lacking = np.maximum(wanted - fakes / buckets, 1e-12 * wanted)
+        inverse = lacking / max(1, promise.honest_users - 1)
+        gap = 1.0 - buckets * inverse  # p - 1/d', up to its factor 1 - 1/d'
+        error = np.where(gap > 0.0, 1.0 / (buckets - 1.0) / np.where(gap > 0.0, gap, 1.0) ** 2, np.inf)
+        best = int(error.argmin())
+        if not math.isfinite(error[best]):
+            raise OutOfReachError(
+                f"its theorem wants more than {promise.honest_users} honest users; give more users"
+            )
+        size = int(buckets[best])
+        other = max(math.ceil(inverse[best] * TOTAL), least_other(local_cap, size))
+        if other > most_other(size):
+            raise OutOfReachError("no response is as private as that; give a larger local_cap")
+        return cls(promise, "published", categories, labels, buckets=size, other=other, fakes=fakes)
 
     def parameters(self) -> dict[str, Any]:
         """Return the number of buckets, the weight of another bucket and the number of fakes."""

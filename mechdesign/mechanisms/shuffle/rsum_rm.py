@@ -1,11 +1,11 @@
-"""Sum by digits: a number as a coarse and a fine digit, each by k-ary randomized response of its own."""
+"""Sum by digits: a number as coarse and fine digits, each by k-ary randomized response of its own."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -32,6 +32,9 @@ PARTS = 64
 
 MOST_LEVELS = 8
 
+USUAL_LEVELS = 3
+"""No more levels are tried where the messages are not limited."""
+
 
 class RSumRM(SumProtocol):
     """Every user sends one message a digit: the level, and a randomized response to the digit.
@@ -57,7 +60,7 @@ class RSumRM(SumProtocol):
     --------
     >>> protocol = RSumRM.calibrated(Promise(1_000_000, 0.9, 1e-6))
     >>> protocol.levels, protocol.parts, round(protocol.rmse, 1)
-    ([6, 14], [44, 20], 15.6)
+    ([4, 5, 8], [38, 18, 8], 13.6)
     """
 
     type: ClassVar[str] = "rsum-rm"
@@ -91,21 +94,60 @@ class RSumRM(SumProtocol):
             raise CertificateError(f"parts: are more than {PARTS}, or one is none; build it anew")
 
     @classmethod
-    def calibrated(cls, promise: Promise, precision: int = 0, max_messages: int | None = None) -> Self:
-        """Return the one with two levels, about the best ones and the best parts of epsilon for them.
+    def calibrated(
+        cls, promise: Promise, precision: int = 0, max_messages: int | None = None, digits: int = 0
+    ) -> Self:
+        """Return the one with about the best levels and the best parts of epsilon for them.
 
         The chance of another value that is needed goes nearly with the inverse square of epsilon, and hardly
         depends on how many there are: so one calibration tells what to try.
+
+        Parameters
+        ----------
+        promise : Promise
+        precision : int
+            Has to be 0: it chooses the levels itself.
+        max_messages : int, optional
+            The most levels; by default 3, for further ones hardly help.
+        digits : int
+            How many levels; by default the better number of those that are allowed.
         """
         if precision:
             raise OutOfReachError("it chooses the levels itself; leave out the precision")
-        if max_messages is not None and max_messages < 2:
+        most = digits or min(MOST_LEVELS, USUAL_LEVELS if max_messages is None else max_messages)
+        if most < 2:
             raise OutOfReachError("it needs 2 messages a user; allow as many")
-        half = _least_other(promise, 2, PARTS // 2)
-        levels, parts = _best_levels(half / TOTAL)
-        sizes = (levels[0], levels[1] + 1)
-        others = [_least_other(promise, size, part) for size, part in zip(sizes, parts, strict=True)]
+        half = _least_other(promise, 2, PARTS // 2, 2) / TOTAL
+        _, levels, parts = min(best_levels(half, most)[(digits or 2) - 2 :])
+        sizes = [*levels[:-1], levels[-1] + 1]
+        others = [
+            _least_other(promise, size, part, len(levels)) for size, part in zip(sizes, parts, strict=True)
+        ]
         return cls(promise, "exact", math.prod(levels), levels=levels, others=others, parts=parts)
+
+    @classmethod
+    def published(cls, promise: Promise, precision: int = 0, max_messages: int | None = None) -> Self:
+        """Return the one of three levels with the paper's constants, a third of epsilon and delta each.
+
+        With m levels level j has min(ceil(a^(3^j)), most) values, a = ((3^m - 1) n epsilon^2 / m^3)^b with
+        b = 3^(-m - 1), and each other one has the chance max(14 ln(2 m/delta) / e^2, 27 / e) / (n - 1), e =
+        epsilon/m.
+        """
+        m = 3
+        if precision:
+            raise OutOfReachError("its levels follow from its constants; leave out the precision")
+        if max_messages is not None and max_messages < m:
+            raise OutOfReachError(f"it needs {m} messages a user; allow as many")
+        n, each = promise.honest_users, promise.epsilon / m
+        chance = max(14.0 * math.log(2.0 * m / promise.delta) / each, 27.0) / each / (n - 1)
+        base = ((3.0**m - 1.0) * n * promise.epsilon**2 / m**3) ** (3.0 ** (-m - 1))
+        most = math.floor(1.0 / chance) - 1
+        if most < 2:
+            raise OutOfReachError(f"its theorem wants more than {n} honest users; give more users")
+        levels = [min(most, max(2, math.ceil(base ** (3.0**level)))) for level in range(1, m + 1)]
+        others = [math.ceil(chance * TOTAL)] * m
+        parts = [PARTS - (m - 1) * (PARTS // m), *[PARTS // m] * (m - 1)]
+        return cls(promise, "published", math.prod(levels), levels=levels, others=others, parts=parts)
 
     @property
     def sizes(self) -> list[int]:
@@ -216,9 +258,9 @@ def _level_delta(promise: Promise, size: int, other: int, part: int) -> float:
     return blanket_divergence(promise.honest_users - 1, 2 * chance, own, chance, epsilon)
 
 
-def _least_other(promise: Promise, size: int, part: int) -> int:
-    """Return the least weight that is private at a part of epsilon and half of delta."""
-    allowed = promise.delta / 2.0 * (1.0 - 2.0**-40)
+def _least_other(promise: Promise, size: int, part: int, levels: int) -> int:
+    """Return the least weight that is private at a part of epsilon and a level's part of delta."""
+    allowed = promise.delta / levels * (1.0 - 2.0**-40)
     found = least_passing(
         lambda weight: _level_delta(promise, size, weight, part) <= allowed,
         1,
@@ -244,18 +286,55 @@ def digit_variance(size: int, other: float) -> float:
     return float((gain * digits**2 + square - (gain * digits + mean) ** 2).max()) / gain**2
 
 
-def _best_levels(half: float) -> tuple[list[int], list[int]]:
-    """Return the best two levels and parts of epsilon where half of epsilon needs this chance."""
-    best, found = math.inf, ([2, 2], [PARTS // 2, PARTS // 2])
-    for part in range(PARTS // 2, PARTS - 4, 2):
-        coarse, fine = (half * (PARTS / 2 / share) ** 2 for share in (part, PARTS - part))
-        for first in range(2, min(64, int(0.5 / coarse)) + 1):
-            variance = digit_variance(first, coarse) / first**2
-            for second in _tried(int(0.5 / fine) - 1):
-                error = variance + worst_variance(second, fine) / first**2
-                if error < best:
-                    best, found = error, ([first, second], [part, PARTS - part])
-    return found
+Levels = tuple[float, list[int], list[int]]
+"""An error, the levels and their parts of epsilon."""
+
+
+def best_levels(half: float, most: int) -> list[Levels]:
+    """Return for two levels, three and so on about the best ones, where half of epsilon needs this chance.
+
+    The error of some levels is that of the first digit and, divided by the square of its values, that of the
+    rest with what is left of epsilon: so the best rest is found once for each part.
+
+    Examples
+    --------
+    >>> [levels for _, levels, _ in best_levels(1e-4, 3)]
+    [[7, 16], [4, 5, 10]]
+    """
+
+    def chance(part: int) -> float:
+        return half * (PARTS / 2 / part) ** 2
+
+    def alone(part: int) -> Levels:
+        error, size = min((worst_variance(size, chance(part)), size) for size in _tried(most_values(part) - 1))
+        return error, [size], [part]
+
+    def most_values(part: int) -> int:
+        return min(64, int(0.5 / chance(part)))  # with more, every other answer is noise
+
+    @cache
+    def spread(size: int, part: int) -> float:
+        return digit_variance(size, chance(part))
+
+    best = {part: alone(part) for part in range(4, PARTS + 1, 2) if most_values(part) > 2}
+    found = []
+    for _ in range(most - 1):
+        longer: dict[int, Levels] = {}
+        for whole in range(8, PARTS + 1, 2):
+            options = [
+                ((spread(size, part) + rest) / size**2, [size, *sizes], [part, *parts])
+                for part in range(4, whole - 3, 2)
+                if whole - part in best
+                for rest, sizes, parts in [best[whole - part]]
+                for size in range(2, most_values(part) + 1)
+            ]
+            if options:
+                longer[whole] = min(options)
+        if PARTS not in longer:
+            break
+        best = longer
+        found.append(best[PARTS])
+    return found or [(math.inf, [2, 2], [PARTS // 2, PARTS // 2])]
 
 
 def _tried(most: int) -> list[int]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property, partial
 from typing import Any, ClassVar, Self
@@ -11,9 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.blanket import group_divergence
+from mechdesign.core.errors import ParameterError
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.mechanisms.count_limits import Group
 from mechdesign.mechanisms.shuffle.base import Messages
+from mechdesign.mechanisms.shuffle.cnt_rr import CntRR
 from mechdesign.mechanisms.shuffle.draws import checked_weight, flags
 from mechdesign.mechanisms.shuffle.estimates import TotalEstimate
 from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise, least_passing
@@ -61,6 +65,26 @@ class RSumRR(SumProtocol):
         if flip is None:
             raise OutOfReachError("epsilon is too small for weights of 62 digits; give a larger one")
         return made(flip=flip)
+
+    @classmethod
+    def published(cls, promise: Promise, precision: int = 0, max_messages: int | None = None) -> Self:
+        """Return the one with the paper's constants for each bit; with precision 0 of epsilon sqrt(n) steps.
+
+        Each of r bits has epsilon/r and delta/r by basic composition, or epsilon/sqrt(8 r ln(2/delta)) and
+        delta/(2 r) by advanced composition, whichever flips less.
+        """
+        steps = precision or max(1, math.ceil(promise.epsilon * math.sqrt(promise.users)))
+        if not precision:
+            steps = min(steps, MOST_BITS, max_messages or steps)
+        advanced = promise.epsilon / math.sqrt(8.0 * steps * math.log(2.0 / promise.delta))
+        flips = []
+        for epsilon, part in ((promise.epsilon / steps, steps), (advanced, 2 * steps)):
+            with suppress(ParameterError):  # a part that is too small for a promise of its own
+                bit = replace(promise, epsilon=min(epsilon, promise.epsilon), delta=promise.delta / part)
+                flips.append(CntRR.published(bit).flip)
+        if not flips:
+            raise OutOfReachError(f"epsilon is too small for {steps} bits; give a smaller precision")
+        return cls(promise, "published", steps, flip=min(flips))
 
     def parameters(self) -> dict[str, Any]:
         """Return the weight of a flip."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mechdesign.mechanisms.shuffle import MURS, PRHR, PUCM, SOLH, HistDump, HistFlip, HistKR, HistMM
+from mechdesign.mechanisms.shuffle import MURS, PRHR, PUCM, SOLH, HistDump, HistFlip, HistKR, HistMM, HistRR
 from mechdesign.problems.shuffle.candidates import Kind
 
 KINDS = (
@@ -43,6 +43,14 @@ KINDS = (
         by_name="its shufflers have to add messages, not only to mix",
     ),
     Kind(
+        "murs-published",
+        MURS,
+        lambda case: MURS.published(case.promise, case.size, case.local_cap, case.labels),
+        "hashing and fake messages with the paper's constant",
+        local=True,
+        by_name="its shufflers have to add messages, not only to mix",
+    ),
+    Kind(
         "hist-dump",
         HistDump,
         lambda case: HistDump.calibrated(case.promise, case.size, case.max_messages, case.labels),
@@ -67,6 +75,18 @@ KINDS = (
         HistMM,
         lambda case: HistMM.published(case.promise, case.size, case.labels),
         "presence in every category with the paper's constants",
+    ),
+    Kind(
+        "hist-rr",
+        HistRR,
+        lambda case: HistRR.calibrated(case.promise, case.size, case.max_messages, case.labels),
+        "attribute fragments: a flipped bit for each category, each shuffled by itself",
+    ),
+    Kind(
+        "hist-rr-published",
+        HistRR,
+        lambda case: HistRR.published(case.promise, case.size, case.max_messages, case.labels),
+        "attribute fragments with the constants of cnt-rr for half of epsilon",
     ),
     Kind(
         "hist-flip",

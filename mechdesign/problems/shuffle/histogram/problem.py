@@ -40,7 +40,7 @@ class ShuffleHistogram(Categorised, Problem[Protocol]):
     protocol : str
         ``"best"``, ``"hist-kr"``, ``"solh"``, ``"murs"`` (only by name: its shufflers add messages),
         ``"hist-dump"``,
-        ``"hist-mm"``, ``"hist-flip"``, ``"prhr"`` or ``"pucm"``.
+        ``"hist-mm"``, ``"hist-rr"``, ``"hist-flip"``, ``"prhr"`` or ``"pucm"``.
     max_messages : int, optional
         The most messages that a user may send.
     honest : float

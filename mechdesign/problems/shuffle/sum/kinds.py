@@ -23,14 +23,27 @@ KINDS = (
         "rsum-rm",
         RSumRM,
         lambda case: RSumRM.calibrated(case.promise, case.size, case.max_messages),
-        "two digits, each a k-ary randomized response",
+        "two or more digits, each a k-ary randomized response",
         flexible=True,
+    ),
+    Kind(
+        "rsum-rm-published",
+        RSumRM,
+        lambda case: RSumRM.published(case.promise, case.size, case.max_messages),
+        "three digits with the paper's constants",
     ),
     Kind(
         "rsum-rr",
         RSumRR,
         lambda case: RSumRR.calibrated(case.promise, case.size, case.max_messages),
         "unary bits, each a randomized response",
+        flexible=True,
+    ),
+    Kind(
+        "rsum-rr-published",
+        RSumRR,
+        lambda case: RSumRR.published(case.promise, case.size, case.max_messages),
+        "unary bits with the paper's constants",
         flexible=True,
     ),
     Kind(
