@@ -279,7 +279,8 @@ def decided_text(claim: Claim) -> str:
 
     Examples
     --------
-    >>> decided_text(Claim("value", 0.5, verdict="not-decidable", outcome="holds", reason="lost", decided_by="(6)"))
+    >>> lost = {"verdict": "not-decidable", "outcome": "holds", "reason": "lost", "decided_by": "(6)"}
+    >>> decided_text(Claim("value", 0.5, **lost))
     'would be decided by (6)'
     """
     return f"would be decided by {claim.decided_by}"

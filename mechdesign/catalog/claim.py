@@ -65,11 +65,11 @@ class Claim:
     relative_tolerance : float
         The same as a part of the stated number, or of the largest number of a trend; one of the two only.
     verdict : {"holds", "refuted", "not-decidable"}
-        What is expected of the check. ``not-decidable``: the claim rests on what cannot be had here, such as a
-        display that the copy of the source lost, a parameter that is not printed, or other data.
+        What is expected of the check. ``not-decidable``: the claim rests on what cannot be had here, such as
+        a display that the copy of the source lost, a parameter that is not printed, or other data.
     outcome : str
-        What the comparison gives under the reading that is checked, ``holds`` or ``refuted``, for a claim that
-        is not decidable; for other claims that is the verdict itself, and this is empty.
+        What the comparison gives under the reading that is checked, ``holds`` or ``refuted``, for a claim
+        that is not decidable; for other claims that is the verdict itself, and this is empty.
     reason : str
         Why a refuted claim is wrong, or why a claim cannot be decided.
     decided_by : str
@@ -77,8 +77,8 @@ class Claim:
     readings : sequence of str
         The readings of the source that were tried, the most charitable one among them, a sentence each.
     witness : mapping
-        The figures that refute it, which ``check`` has to find again: see ``mechdesign.catalog.witness``. Of a
-        claim that is not decidable: those found under the reading that is checked.
+        The figures that refute it, which ``check`` has to find again: see ``mechdesign.catalog.witness``. Of
+        a claim that is not decidable: those found under the reading that is checked.
     instead : str
         What holds in place of a refuted claim.
     statement : str
@@ -235,9 +235,11 @@ def _check_choices(claim: Claim) -> None:
 
 
 def _check_readings(claim: Claim) -> None:
-    """Readings are sentences; a list of none is fine."""
+    """Refuse readings that are not a list of sentences; a list of none is fine."""
     given = claim.readings
-    if not isinstance(given, (list, tuple)) or not all(isinstance(each, str) and each.strip() for each in given):
+    if not isinstance(given, (list, tuple)) or not all(
+        isinstance(each, str) and each.strip() for each in given
+    ):
         raise ParameterError('readings: is not a list of sentences; write it as ["as printed: 0.71"]')
 
 

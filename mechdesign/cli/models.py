@@ -48,7 +48,7 @@ def add_commands(command: AddCommand) -> None:
         )
         if name == "compare":
             add_users(added)
-    found = command("findings", _findings, "list what is refuted, with its witness, and what is not decidable here")
+    found = command("findings", _findings, "list what is refuted, and what is not decidable here")
     found.add_argument("family", nargs="?", help="only this family")
     found.add_argument("--json", action="store_true", help="print JSON")
     sweep = command("sweep", _sweep, "solve a model over its sweep, with its simulation")
