@@ -118,7 +118,8 @@ def test_compare_prints_a_list_with_claims(capsys):
     assert entry["agree"] is True
     assert all(set(run) >= RUN_KEYS for run in entry["runs"])
     assert {"quantity", "stated", "found", "verdict", "as_expected"} <= set(entry["claims"][0])
-    assert {"holds", "refuted"} == {claim["verdict"] for claim in entry["claims"]}
+    assert {"holds", "not-decidable"} == {claim["verdict"] for claim in entry["claims"]}
+    assert {"holds", "refuted"} == {claim["outcome"] for claim in entry["claims"]}
     assert all(claim["as_expected"] for claim in entry["claims"])
     text = output(capsys, "compare", "response/zhou2019_survey", "response/nary")
     assert text.count("closed-form") >= 2
