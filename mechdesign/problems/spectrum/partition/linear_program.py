@@ -17,7 +17,13 @@ from numpy.typing import NDArray
 from mechdesign.core.method import Method, Outcome
 from mechdesign.problems.spectrum.judging import rounded_down
 from mechdesign.problems.spectrum.partition.duality import repaired
-from mechdesign.problems.spectrum.partition.problem import SpectrumPartition, among, impossible, released
+from mechdesign.problems.spectrum.partition.problem import (
+    SpectrumPartition,
+    among,
+    completed,
+    impossible,
+    released,
+)
 from mechdesign.solvers.linear import LinearProgram, LinearResult, solve_linear
 
 if TYPE_CHECKING:
@@ -65,9 +71,7 @@ def _cloak(problem: SpectrumPartition) -> Outcome:
     if result.status != "optimal":
         return _refused(result)
     exact = repaired(problem, -result.equal_multipliers)
-    weights = np.where(result.variables > NEGLIGIBLE, result.variables, 0.0)
-    near = np.abs(weights - np.rint(weights)) <= NEGLIGIBLE
-    weights = np.where(near, np.rint(weights), weights)
+    weights = completed(problem.family, result.variables, NEGLIGIBLE)
     return Outcome(
         status="optimal",
         variables=released(problem.family, problem.family.T * weights),
