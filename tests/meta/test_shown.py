@@ -36,7 +36,7 @@ from mechdesign.mechanisms.oracles import (
 )
 from mechdesign.mechanisms.shuffle import Promise
 from mechdesign.mechanisms.shuffled import Shuffled
-from mechdesign.mechanisms.spectrum import SpectrumDatabase
+from mechdesign.mechanisms.spectrum import SpectrumCloak, SpectrumDatabase
 from mechdesign.problems import exported_names
 from tests.support.protocols import PROTOCOLS
 
@@ -107,6 +107,10 @@ MECHANISMS = {
     "hybrid": (lambda: Hybrid(1.0), "Hybrid([-1, 1], epsilon=1)"),
     "laplace": (lambda: Laplace(1.0), "Laplace([-1, 1], epsilon=1)"),
     "piecewise": (lambda: Piecewise(1.0), "Piecewise([-1, 1], epsilon=1)"),
+    "spectrum-cloak": (
+        lambda: SpectrumCloak(2.0, [1.0, 2.0]),
+        "SpectrumCloak(cell 2, area 10.39, protection 1, 2)",
+    ),
     "spectrum-database": (
         lambda: SpectrumDatabase([{"name": "tv", "x": 0, "y": 0, "protection": 1}, {"name": "free"}], 0.1, 2),
         "SpectrumDatabase(2 channels, 1 idle, budget 1 a user)",
