@@ -9,21 +9,24 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import ParameterError
+from mechdesign.core.errors import MethodError, ParameterError
 from mechdesign.core.method import Outcome
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
-from mechdesign.core.validation import choice, in_range
-from mechdesign.mechanisms import Mechanism
-from mechdesign.mechanisms.spectrum.channel import positive
+from mechdesign.core.validation import choice, finite_array, in_range
+from mechdesign.mechanisms.spectrum.channel import coordinate, positive
+from mechdesign.mechanisms.spectrum.cloak import SpectrumCloak
 from mechdesign.problems.spectrum.cloak.shapes import SHAPES, Shape
 from mechdesign.problems.spectrum.judging import optimality, rounded_down
+
+ROUNDING = 2.0**-40
+"""What evaluating a ratio of two losses in doubles may lose, with room to spare."""
 
 LARGEST_AREA = 1e100
 """Larger areas have sums beyond double precision."""
 
 
 @dataclass(frozen=True, repr=False)
-class SpectrumCloakDesign(Problem[Mechanism]):
+class SpectrumCloakDesign(Problem[SpectrumCloak]):
     """The best area A of the cloak of a channel's owner: the region that its database answers from.
 
     ::
@@ -54,8 +57,10 @@ class SpectrumCloakDesign(Problem[Mechanism]):
         Of the cloak. Hexagons and squares are tiles of a public map; a disc is drawn once around the owner.
     least_area : number >= 0
         The cloak is at least this large.
-    region : [width, height], optional
-        The map on which the owner may be: one whole cloak fits into it. Without it the plane.
+    region : [x_low, y_low, x_high, y_high], optional
+        The map on which the owner may be, for hexagons. One whole hexagon has to fit into it; those that are cut
+        by its edge to less than half are merged with a neighbor, so a hexagon has at least twice the least area.
+        Without it the plane.
 
     Raises
     ------
@@ -77,7 +82,7 @@ class SpectrumCloakDesign(Problem[Mechanism]):
     ... )
     >>> solution = md.solve(problem)
     >>> print(round(solution.variables["area"], 4), round(solution.quantities["mean_error"], 4))
-    4.6823 0.8162
+    4.7289 0.8203
     """
 
     name: ClassVar[str] = "spectrum-cloak"
@@ -101,7 +106,9 @@ class SpectrumCloakDesign(Problem[Mechanism]):
         object.__setattr__(self, "shape", choice("shape", self.shape, tuple(SHAPES)))
         object.__setattr__(self, "least_area", in_range("least_area", self.least_area, 0.0, LARGEST_AREA))
         if self.region is not None:
-            object.__setattr__(self, "region", _sides(self.region))
+            if self.shape != "hexagon":
+                raise ParameterError(f"region: is for hexagons; leave it out for the shape '{self.shape}'")
+            object.__setattr__(self, "region", _corners(self.region))
 
     @cached_property
     def figure(self) -> Shape:
@@ -149,16 +156,19 @@ class SpectrumCloakDesign(Problem[Mechanism]):
     def limits(self) -> tuple[float, float]:
         """The least and the largest length of a cell; no length is allowed where the least is the larger."""
         figure = self.figure
-        low = math.sqrt(self.least_area / figure.area)
-        while figure.area * low**2 < self.least_area:
-            low = math.nextafter(low, math.inf)
+        least = self.least_area if self.region is None else 2.0 * self.least_area
+        low = math.sqrt(least / figure.area) * (1.0 + 2.0**-50)  # an area in fractions is not below it either
         if self.region is None:
             return low, math.inf
-        width, height = self.region
-        high = min(width / figure.width, height / figure.height)
-        while figure.width * high > width or figure.height * high > height:
-            high = math.nextafter(high, 0.0)
-        return low, high
+        width, height = self.region[2] - self.region[0], self.region[3] - self.region[1]
+        return low, min(width / figure.width, height / figure.height)
+
+    def mechanism(self, solution: Candidate) -> SpectrumCloak:
+        """Return the tiling whose tiles owners register; its audit looks at every tile of the region."""
+        if self.shape != "hexagon":
+            raise MethodError(f"{self.name}: tiles to register are hexagons; set shape to 'hexagon' to build one")
+        cell, least = float(solution.variables["cell"]), self.least_area or None
+        return SpectrumCloak(cell, self.protection, area=self.region, least_area=least)
 
     def objective(self, variables: Variables) -> float:
         """Return the revenue and the privacy that are lost."""
@@ -183,7 +193,7 @@ class SpectrumCloakDesign(Problem[Mechanism]):
         area, cell = float(solution.variables["area"]), float(solution.variables["cell"])
         own, least = self.lost(area, self.figure.perimeter * cell), self.least_lost(area)
         proven = self.figure.roundness - 1.0
-        holds = 0.0 <= own / least - 1.0 + 1e-12 and own / least - 1.0 <= proven + 1e-12
+        holds = -ROUNDING <= own / least - 1.0 <= proven + ROUNDING
         figures = {"revenue_lost": own, "any_database": least, "excess": own / least - 1.0, "at_most": proven}
         note = "lower bound for all databases whose posterior density stays below 1 / area"
         return Certificate("isoperimetry", holds, False, figures, note=note)
@@ -193,10 +203,13 @@ class SpectrumCloakDesign(Problem[Mechanism]):
         return self.lost(area, 2.0 * math.sqrt(math.pi * area))
 
 
-def _sides(region: Any) -> tuple[float, float]:
-    if not isinstance(region, (list, tuple)) or len(region) != 2:
-        raise ParameterError("region: expected [width, height]; give two numbers above 0")
-    return positive("region: width", region[0]), positive("region: height", region[1])
+def _corners(region: Any) -> tuple[float, ...]:
+    numbers = finite_array("region", region, 1).tolist()
+    if len(numbers) != 4 or not (numbers[0] < numbers[2] and numbers[1] < numbers[3]):
+        raise ParameterError(
+            f"region: expected [x_low, y_low, x_high, y_high] with low < high, got {numbers}; correct it"
+        )
+    return tuple(coordinate("region", number) for number in numbers)
 
 
 def outcome(problem: SpectrumCloakDesign, cell: float, solver: str) -> Outcome:
@@ -231,9 +244,8 @@ def impossible(problem: SpectrumCloakDesign, solver: str) -> Outcome | None:
     low, high = problem.limits
     if problem.region is None or low <= high:
         return None
-    width, height = problem.region
     text = (
-        f"no {problem.shape} of area {problem.least_area:g} fits into the region {width:g} x {height:g}, which "
-        f"has room for {problem.figure.area * high**2:.4g} at most; reduce least_area or widen the region"
+        f"no hexagon fits: least_area {problem.least_area:g} needs one of {2.0 * problem.least_area:g}, as those cut by "
+        f"the edge keep half of it, and the region has room for {problem.figure.area * high**2:.4g}; reduce least_area"
     )
     return Outcome(status="infeasible", solver=solver, message=text)

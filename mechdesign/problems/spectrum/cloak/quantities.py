@@ -20,12 +20,13 @@ def quantities(problem: SpectrumCloakDesign, solution: Candidate) -> dict[str, A
     cloak loses, as a part of it. ``any_database_value`` is a lower bound of revenue and privacy lost together, for
     all databases and areas, where an area is priced as for this shape: privacy_cost / e. ``tile_hexagon``, ``tile_square`` and ``random_disc`` are the revenues that cloaks
     of this area and of these shapes lose; ``widening`` is what an exponential widening loses whose mean is
-    the radius of the disc.
+    the radius of the disc; many queries undo it, so it hides nothing for long.
     """
     area = float(solution.variables["area"])
     cell = float(solution.variables["cell"])
     own, least = problem.lost(area, problem.figure.perimeter * cell), problem.least_lost(area)
     privacy = problem.privacy_cost / (problem.figure.distance * cell)
+    widening = widening_lost(problem, math.sqrt(area / math.pi))
     return {
         "side": math.sqrt(area),
         "mean_error": problem.figure.distance * cell,
@@ -38,7 +39,8 @@ def quantities(problem: SpectrumCloakDesign, solution: Candidate) -> dict[str, A
         "tile_hexagon": shape_lost(problem, "hexagon", area),
         "tile_square": shape_lost(problem, "square", area),
         "random_disc": least,
-        "widening": widening_lost(problem, math.sqrt(area / math.pi)),
+        "widening": widening,
+        "widening_over_disc": widening / least,
     }
 
 
@@ -55,9 +57,6 @@ def _least_value(problem: SpectrumCloakDesign) -> float:
 
 def shape_lost(problem: SpectrumCloakDesign, shape: str, area: float) -> float:
     """Return the revenue that a cloak of another shape and of this area loses."""
-    from mechdesign.problems.spectrum.cloak.shapes import SHAPES
-from mechdesign.problems.spectrum.cubic import positive_root
-
     figure = SHAPES[shape]
     return problem.lost(area, figure.perimeter * math.sqrt(area / figure.area))
 

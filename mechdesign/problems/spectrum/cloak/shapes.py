@@ -12,8 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-HALF_WIDTH = 97 / 112
-"""Half the width of the hexagon of side 1: rational and next to sqrt(3) / 2, so that vertices are rational."""
+from mechdesign.mechanisms.spectrum.tile import WIDTH
 
 Point = tuple[float, float]
 
@@ -71,7 +70,7 @@ def _secants(t: float) -> float:
     return t * math.sqrt(1.0 + t * t) + math.asinh(t)
 
 
-def hexagon(half_width: float = HALF_WIDTH) -> Shape:
+def hexagon(half_width: float = float(WIDTH)) -> Shape:
     """Return the hexagon with vertices (0, +-1) and (+-half_width, +-1/2)."""
     w = half_width
     return polygon([(0.0, -1.0), (w, -0.5), (w, 0.5), (0.0, 1.0), (-w, 0.5), (-w, -0.5)])

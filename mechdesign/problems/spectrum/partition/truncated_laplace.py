@@ -18,6 +18,12 @@ from mechdesign.problems.spectrum.partition.problem import SpectrumPartition, im
 
 Array = NDArray[np.float64]
 
+TINY = 1e-9
+"""Below it epsilon is 0 in the formulas, which makes no difference in double precision."""
+
+LONGEST = 1000.0
+"""Half a window at most, in steps."""
+
 
 def half_window(epsilon: float, delta: float, distance: float) -> float:
     """Return half the length of the window for real noise: (D / epsilon) ln(1 + (e^epsilon - 1) / (2 delta)).
@@ -27,6 +33,8 @@ def half_window(epsilon: float, delta: float, distance: float) -> float:
     >>> round(half_window(1.0, 0.1345, 1.0), 3), round(half_window(1e-9, 0.125, 1.0), 3)
     (2.0, 4.0)
     """
+    if epsilon < TINY:
+        return distance / (2.0 * delta)
     return distance / epsilon * math.log1p(math.expm1(epsilon) / (2.0 * delta))
 
 
@@ -46,7 +54,7 @@ def least_window(epsilon: float, delta: float, distance: float) -> float:
     """
 
     def held(runs: int) -> float:
-        return delta * math.expm1(epsilon * runs) / math.expm1(epsilon)
+        return delta * (runs if epsilon < TINY else math.expm1(epsilon * runs) / math.expm1(epsilon))
 
     count = 1
     while held(count // 2) + held(count - count // 2) < 1.0:
@@ -60,14 +68,14 @@ def noise(epsilon: float, delta: float, distance: int) -> Array:
     Examples
     --------
     >>> noise(0.0, 0.25, 1)
-    array([0.33333333, 0.33333333, 0.33333333])
+    array([0.2, 0.2, 0.2, 0.2, 0.2])
     """
     width = 0
     while True:
         steps = np.abs(np.arange(-width, width + 1))
         weights = np.exp(-epsilon / distance * steps)
         law: Array = weights / weights.sum()
-        if float(law[-distance:].sum()) <= delta or width > 10_000:
+        if float(law[-distance:].sum()) <= delta:
             return law
         width += 1
 
@@ -99,8 +107,8 @@ def why_not(problem: SpectrumPartition) -> str | None:
         return "it needs delta > 0"
     if problem.least > 0 or problem.count > 1:
         return "windows at the ends of the map may be too small for least and count"
-    if problem.distance >= problem.size:
-        return "the distance is as long as the line"
+    if half_window(problem.epsilon or 0.0, problem.delta or 0.0, problem.distance) > LONGEST:
+        return f"half its window is longer than {LONGEST:g} steps; the whole map hides the place"
     return None
 
 
