@@ -9,8 +9,8 @@ def positive_root(cube: float, square: float, constant: float) -> float:
     """Return the positive root of ``cube x^3 + square x^2 = constant``, all three above 0.
 
     With x = 1 / u the equation is constant u^3 - square u - cube = 0, a depressed cubic u^3 - 3 p u - 2 q = 0
-    with p, q > 0, whose largest root is 2 sqrt(p) cosh(arcosh(q / p^1.5) / 3), with cos in place of cosh where
-    q < p^1.5: nothing cancels. Two steps of Newton's method polish it.
+    with p, q > 0, whose largest root is 2 sqrt(p) cosh(arcosh(q / p^1.5) / 3), with cos in place of cosh
+    where q < p^1.5: nothing cancels. Two steps of Newton's method polish it.
 
     Examples
     --------

@@ -110,7 +110,9 @@ def test_no_convex_set_grows_less_than_a_disc(seed):
         least = (math.sqrt(hull.volume) + math.sqrt(math.pi) * reach) ** 2
         assert around(corners, reach, 400, True) > least
     p = problem()
-    assert p.lost(hull.volume, hull.area) > p.least_lost(hull.volume)  # its area is the perimeter in the plane
+    assert p.lost(hull.volume, hull.area) > p.least_lost(
+        hull.volume
+    )  # its area is the perimeter in the plane
 
 
 def distance_to_hexagon(x, y, side):
@@ -142,6 +144,7 @@ def test_the_revenue_lost_by_a_hexagon_is_the_integral_over_the_plane():
 
 def ring(p, inner):
     """Return the revenue lost where users are unserved within ``inner``, then served by the distance."""
+
     def lost(z):
         return 2 * math.pi * z * (revenue(p, p.radius) - revenue(p, min(max(z - inner, 0.0), p.radius)))
 

@@ -33,11 +33,12 @@ class SpectrumCloakDesign(Problem[SpectrumCloak]):
 
         minimise  density (A T(radius) + P M) + privacy_cost / e   over the size of the cloak
 
-        T(R) = (price pi / radius) R (s + R)^2,   M = integral of T'(R) (protection + s + R) dR over [0, radius]
+        T(R) = (price pi / radius) R (s + R)^2,   M = integral of T'(R) (protection + s + R) dR over [0,
+        radius]
 
-    P is the perimeter of the cloak and e the mean error of the best guess of a place that is uniform in it. The
-    first term is the revenue that is lost against a database that knows the owner's place: all users within
-    protection + s + R of the cloak get less than R.
+    P is the perimeter of the cloak and e the mean error of the best guess of a place that is uniform in it.
+    The first term is the revenue that is lost against a database that knows the owner's place: all users
+    within protection + s + R of the cloak get less than R.
 
     Parameters
     ----------
@@ -58,9 +59,9 @@ class SpectrumCloakDesign(Problem[SpectrumCloak]):
     least_area : number >= 0
         The cloak is at least this large.
     region : [x_low, y_low, x_high, y_high], optional
-        The map on which the owner may be, for hexagons. One whole hexagon has to fit into it; those that are cut
-        by its edge to less than half are merged with a neighbor, so a hexagon has at least twice the least area.
-        Without it the plane.
+        The map on which the owner may be, for hexagons. One whole hexagon has to fit into it; those that are
+        cut by its edge to less than half are merged with a neighbor, so a hexagon has at least twice the
+        least area. Without it the plane.
 
     Raises
     ------
@@ -69,10 +70,10 @@ class SpectrumCloakDesign(Problem[SpectrumCloak]):
 
     Notes
     -----
-    Source: docs/families/spectrum_cloak.md. ``cell`` is the side of the hexagon or square, or the radius of the
-    disc; ``area`` is the area of the cloak. The hexagon is the rational one, with vertices (0, +-1) and
-    (+-97/112, +-1/2) times its side. Conflicts between users and users beyond the map's edge are not
-    modeled. Where no cloak of the least area fits into the region the status is ``infeasible``.
+    Source: docs/families/spectrum_cloak.md. ``cell`` is the side of the hexagon or square, or the radius of
+    the disc; ``area`` is the area of the cloak. The hexagon is the rational one, with vertices (0, +-1) and
+    (+-97/112, +-1/2) times its side. Conflicts between users and users beyond the map's edge are not modeled.
+    Where no cloak of the least area fits into the region the status is ``infeasible``.
 
     Examples
     --------
@@ -166,7 +167,9 @@ class SpectrumCloakDesign(Problem[SpectrumCloak]):
     def mechanism(self, solution: Candidate) -> SpectrumCloak:
         """Return the tiling whose tiles owners register; its audit looks at every tile of the region."""
         if self.shape != "hexagon":
-            raise MethodError(f"{self.name}: tiles to register are hexagons; set shape to 'hexagon' to build one")
+            raise MethodError(
+                f"{self.name}: tiles to register are hexagons; set shape to 'hexagon' to build one"
+            )
         cell, least = float(solution.variables["cell"]), self.least_area or None
         return SpectrumCloak(cell, self.protection, area=self.region, least_area=least)
 
@@ -175,7 +178,7 @@ class SpectrumCloakDesign(Problem[SpectrumCloak]):
         return self.cost(float(variables["cell"]))
 
     def residuals(self, variables: Variables) -> dict[str, float]:
-        """Return by how much the cell is out of its limits, and the area is not that of the cell (relative)."""
+        """Return by how much the cell is out of its limits, and the area off that of the cell (relative)."""
         cell, area = float(variables["cell"]), float(variables["area"])
         low, high = self.limits
         true = self.figure.area * cell**2
@@ -245,7 +248,8 @@ def impossible(problem: SpectrumCloakDesign, solver: str) -> Outcome | None:
     if problem.region is None or low <= high:
         return None
     text = (
-        f"no hexagon fits: least_area {problem.least_area:g} needs one of {2.0 * problem.least_area:g}, as those cut by "
-        f"the edge keep half of it, and the region has room for {problem.figure.area * high**2:.4g}; reduce least_area"
+        f"no hexagon fits: least_area {problem.least_area:g} needs one of {2.0 * problem.least_area:g}, as those "
+        "cut by the edge keep half of it, and the region has room for "
+        f"{problem.figure.area * high**2:.4g}; reduce least_area"
     )
     return Outcome(status="infeasible", solver=solver, message=text)

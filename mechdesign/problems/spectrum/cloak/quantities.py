@@ -14,13 +14,14 @@ from mechdesign.problems.spectrum.cubic import positive_root
 def quantities(problem: SpectrumCloakDesign, solution: Candidate) -> dict[str, Any]:
     """Return the attacker's errors, the two losses, and the losses of others.
 
-    ``side`` is the root of the area. ``mean_error`` and ``median_error`` are those of the best guess of a place
-    uniform in the cloak. ``revenue_lost`` and ``privacy_lost`` add up to the value. ``any_database`` is the
-    least revenue lost by any database whose posterior density is at most 1 / area, ``excess`` how much more the
-    cloak loses, as a part of it. ``any_database_value`` is a lower bound of revenue and privacy lost together, for
-    all databases and areas, where an area is priced as for this shape: privacy_cost / e. ``tile_hexagon``, ``tile_square`` and ``random_disc`` are the revenues that cloaks
-    of this area and of these shapes lose; ``widening`` is what an exponential widening loses whose mean is
-    the radius of the disc; many queries undo it, so it hides nothing for long.
+    ``side`` is the root of the area. ``mean_error`` and ``median_error`` are those of the best guess of a
+    place uniform in the cloak. ``revenue_lost`` and ``privacy_lost`` add up to the value. ``any_database`` is
+    the least revenue lost by any database whose posterior density is at most 1 / area, ``excess`` how much
+    more the cloak loses, as a part of it. ``any_database_value`` is a lower bound of revenue and privacy lost
+    together, for all databases and areas, where an area is priced as for this shape: privacy_cost / e.
+    ``tile_hexagon``, ``tile_square`` and ``random_disc`` are the revenues that cloaks of this area and of
+    these shapes lose; ``widening`` is what an exponential widening loses whose mean is the radius of the
+    disc; many queries undo it, so it hides nothing for long.
     """
     area = float(solution.variables["area"])
     cell = float(solution.variables["cell"])

@@ -56,9 +56,7 @@ def polygon(corners: Sequence[Point]) -> Shape:
     for (x, y), (u, v) in zip(corners, [*corners[1:], corners[0]], strict=True):
         length = math.hypot(u - x, v - y)
         height = (x * v - y * u) / length
-        first, last = (
-            (a * (u - x) + b * (v - y)) / (length * height) for a, b in ((x, y), (u, v))
-        )
+        first, last = ((a * (u - x) + b * (v - y)) / (length * height) for a, b in ((x, y), (u, v)))
         area += height * length / 2.0
         perimeter += length
         distance += height**3 / 6.0 * (_secants(last) - _secants(first))

@@ -1,6 +1,7 @@
 """The same programs written down once more, for a conic solver: K(Q | x) in full, its zeros included.
 
-It shares nothing with ``linear-program`` but the sets, and how weights are completed. No bound is proven here, so no optimum is claimed.
+It shares nothing with ``linear-program`` but the sets, and how weights are completed. No bound is proven
+here, so no optimum is claimed.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ NEGLIGIBLE = 1e-8
 """The least weight that is kept: an interior point method leaves all of them positive."""
 
 MARGIN = 1e-9
-"""Part of cap and delta that is left unused, so that what the solver leaves of the inequalities breaks none."""
+"""Part of cap and delta that stays unused: what the solver leaves of the inequalities then breaks none."""
 
 LEAST_DELTA = 1e-3
 """With less, the part of it is below what the solver leaves."""

@@ -1,9 +1,9 @@
 """Weak duality of fractional set partitioning, in integers.
 
-For any y with y(Q) <= prior(Q) loss(Q) for every admissible set Q, where y(Q) is the sum of y over Q, every channel
-of the notion "cloak" loses at least sum(y): its weights w_Q have sum over Q of w_Q = 1 at each place, so
-sum_Q w_Q prior(Q) loss(Q) >= sum_Q w_Q y(Q) = sum_x y_x. Prices of a solver are made to keep this: if the worst set
-is too dear by h per place, all prices fall by h.
+For any y with y(Q) <= prior(Q) loss(Q) for every admissible set Q, where y(Q) is the sum of y over Q, every
+channel of the notion "cloak" loses at least sum(y): its weights w_Q have sum over Q of w_Q = 1 at each place,
+so sum_Q w_Q prior(Q) loss(Q) >= sum_Q w_Q y(Q) = sum_x y_x. Prices of a solver are made to keep this: if the
+worst set is too dear by h per place, all prices fall by h.
 """
 
 from __future__ import annotations
@@ -59,9 +59,7 @@ def repaired(problem: SpectrumPartition, prices: Array) -> Exact:
     wholes = np.array([int(Fraction(price) * unit) for price in prices.tolist()], dtype=object)
     sizes = problem.family.sum(axis=1).tolist()
     paid = (problem.family.astype(object) @ wholes).tolist()
-    excess = max(
-        -((cost - int(price)) // size) for cost, price, size in zip(costs, paid, sizes, strict=True)
-    )
+    excess = max(-((cost - int(price)) // size) for cost, price, size in zip(costs, paid, sizes, strict=True))
     excess = max(0, excess)
     kept = [int(price) - excess for price in wholes.tolist()]
     reduced = [

@@ -1,10 +1,11 @@
 """The best partition of a line into intervals by dynamic programming, in fractions; proven for all cloaks.
 
-V(j) is the least cost of a partition of the first j places. The differences y_j = V(j) - V(j - 1) are prices with
-y(Q) = V(j) - V(i) <= cost(Q) for each admissible interval Q = (i, j]: feasible in the dual of all channels of the
-notion "cloak", randomized ones included, and they sum to V(n), the cost of the partition. So on a line nothing is
-gained by randomizing. (The matrix of intervals has consecutive ones, so it is totally unimodular: the same
-in other words.) Where no partition ends at i, V(i) is taken so large that no interval from i is below cost.
+V(j) is the least cost of a partition of the first j places. The differences y_j = V(j) - V(j - 1) are prices
+with y(Q) = V(j) - V(i) <= cost(Q) for each admissible interval Q = (i, j]: feasible in the dual of all
+channels of the notion "cloak", randomized ones included, and they sum to V(n), the cost of the partition. So
+on a line nothing is gained by randomizing. (The matrix of intervals has consecutive ones, so it is totally
+unimodular: the same in other words.) Where no partition ends at i, V(i) is taken so large that no interval
+from i is below cost.
 """
 
 from __future__ import annotations

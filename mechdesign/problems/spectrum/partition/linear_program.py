@@ -1,9 +1,9 @@
 """The linear programs of the three notions over all admissible sets, by HiGHS, each with a bound of its own.
 
-"cloak": weights w_Q >= 0 with sum over Q that contain x of w_Q = 1 at each place x. Its bound is weak duality in
+"cloak": weights w_Q >= 0 that sum to 1 over the Q with x, at each place x. Its bound is weak duality in
 integers. "cap": K(Q | x) with prior_x K(Q | x) <= cap sum_x' prior_x' K(Q | x'). "slack": K(Q | x), and
-s(Q, x, x') >= K(Q | x) - e^epsilon K(Q | x'), s >= 0, whose sum over Q is at most delta. Their bounds are weak
-duality in doubles, enlarged by what rounding may lose.
+s(Q, x, x') >= K(Q | x) - e^epsilon K(Q | x'), s >= 0, whose sum over Q is at most delta. Their bounds are
+weak duality in doubles, enlarged by what rounding may lose.
 """
 
 from __future__ import annotations
@@ -98,7 +98,9 @@ def _refused(result: LinearResult) -> Outcome:
     return Outcome(status=status, solver=result.solver, message=text)  # type: ignore[arg-type]
 
 
-def _matrix(rows: list[Places], columns: list[Places], values: list[Array], shape: tuple[int, int]) -> csr_array:
+def _matrix(
+    rows: list[Places], columns: list[Places], values: list[Array], shape: tuple[int, int]
+) -> csr_array:
     from scipy.sparse import csr_array
 
     parts = np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))

@@ -68,7 +68,9 @@ def _laid_out(raw: Array, columns: int | None) -> Array:
         return prior
     width = integer("prior.columns", columns, 1, MOST_PLACES)
     if len(prior) % width:
-        raise ParameterError(f"prior.columns: {width} columns do not divide {len(prior)} places; give a divisor")
+        raise ParameterError(
+            f"prior.columns: {width} columns do not divide {len(prior)} places; give a divisor"
+        )
     return prior.reshape(-1, width)
 
 

@@ -52,7 +52,8 @@ class SpectrumPartition(Problem[Mechanism]):
 
     ::
 
-        minimise  sum_x prior_x sum_Q K(Q | x) loss(Q)   with   sum_Q K(Q | x) = 1,  K(Q | x) = 0 unless x in Q
+        minimise  sum_x prior_x sum_Q K(Q | x) loss(Q)   with   sum_Q K(Q | x) = 1,  K(Q | x) = 0 unless x in
+        Q
 
     loss(Q) counts the places that lose service because the database answers from Q: those within ``reach`` of
     Q, less those within ``reach`` of one place.
@@ -64,8 +65,8 @@ class SpectrumPartition(Problem[Mechanism]):
     reach : number >= 0
         Users within this distance of Q are not served, in steps.
     notion : {"partition", "cloak", "cap", "slack"}
-        What is promised. "partition": Q is the one cell of a public partition that has x. "cloak": K(Q | x) is
-        the same for all x in Q, so the answers tell that x is in Q and nothing else, whatever the prior.
+        What is promised. "partition": Q is the one cell of a public partition that has x. "cloak": K(Q | x)
+        is the same for all x in Q, so the answers tell that x is in Q and nothing else, whatever the prior.
         "cap": for this prior no place has a posterior probability above ``cap``. "slack": (epsilon, delta)
         for all pairs of places up to ``distance`` apart.
     cap : number in (0, 1]
@@ -86,9 +87,10 @@ class SpectrumPartition(Problem[Mechanism]):
 
     Notes
     -----
-    Source: docs/families/spectrum_cloak.md. The sets are all intervals of a line, and all rectangles and discs
-    of a grid: an optimum is one among these sets. ``sets`` has a row of 0 and 1 per set that is released,
-    ``channel`` K(Q | x) with a row per place. Where the whole map is no cloak the status is ``infeasible``.
+    Source: docs/families/spectrum_cloak.md. The sets are all intervals of a line, and all rectangles and
+    discs of a grid: an optimum is one among these sets. ``sets`` has a row of 0 and 1 per set that is
+    released, ``channel`` K(Q | x) with a row per place. Where the whole map is no cloak the status is
+    ``infeasible``.
 
     Examples
     --------
@@ -214,7 +216,7 @@ class SpectrumPartition(Problem[Mechanism]):
         return float(losses(np.ones((1, self.size), dtype=np.bool_), *self.shape, self.reach)[0])
 
     def residuals(self, variables: Variables) -> dict[str, float]:
-        """Return by how much rows do not sum to 1, sets miss the place or are not admissible, and notions fail."""
+        """Return by how much rows are off 1, sets miss the place or are not admissible, and notions fail."""
         sets, channel = np.asarray(variables["sets"], dtype=np.bool_), np.asarray(variables["channel"])
         strangers = sum(row.tobytes() not in self.known for row in sets)
         return {
@@ -256,9 +258,15 @@ class SpectrumPartition(Problem[Mechanism]):
             "largest_posterior": posterior,
         }
         left = self.residuals(solution.variables)
-        broken = max(left[self.notion], left["sets"], left["outside"])
-        note = "for this prior" if self.notion == "cap" else "for every prior; masses and posterior are of this one"
-        kept = Certificate(self.notion, broken <= self.allowance, False, figures, note=note)
+        broken = max(left[self.notion], left["sets"], left["outside"], left["range"])
+        note = (
+            "for this prior"
+            if self.notion == "cap"
+            else "for every prior; masses and posterior are of this one"
+        )
+        kept = Certificate(
+            self.notion, broken <= self.allowance and left["rows"] <= FEASIBLE, False, figures, note=note
+        )
         return kept, optimality(solution, self.objective_scale())
 
     @property
@@ -290,8 +298,8 @@ def impossible(problem: SpectrumPartition, solver: str) -> Outcome | None:
     elif problem.notion != "slack" and float(problem.masses.max()) > problem.cap + ROUNDING:
         place = int(problem.masses.argmax())
         text = (
-            f"place {place} has the prior probability {problem.masses[place]:.4g}, above cap {problem.cap:g}, even "
-            "where nothing is told; raise cap or divide the place"
+            f"place {place} has the prior probability {problem.masses[place]:.4g}, above cap {problem.cap:g}, "
+            "even where nothing is told; raise cap or divide the place"
         )
     else:
         return None
@@ -305,7 +313,7 @@ def released(sets: Members, channel: Array) -> dict[str, Any]:
 
 
 def completed(family: Members, weights: Array, negligible: float) -> Array:
-    """Return a solver's weights without the negligible ones, moved as little as possible to sum to 1 everywhere."""
+    """Return a solver's weights without the negligible ones, moved as little as needed to sum to 1."""
     kept = np.flatnonzero(weights > negligible)
     inside = family[kept].T.astype(np.float64)
     values = weights[kept]

@@ -14,9 +14,9 @@ from mechdesign.problems.spectrum.partition.problem import SpectrumPartition
 def quantities(problem: SpectrumPartition, solution: Candidate) -> dict[str, Any]:
     """Return the attacker's errors and the loss of the coarsest answer.
 
-    ``mean_error`` is the least expected distance of a guess, in steps, ``guessed`` the probability that the best
-    guess is right, ``told_apart`` the largest total variation between neighboring places. ``whole_map`` is the
-    loss where nothing is told.
+    ``mean_error`` is the least expected distance of a guess, in steps, ``guessed`` the probability that the
+    best guess is right, ``told_apart`` the largest total variation between neighboring places. ``whole_map``
+    is the loss where nothing is told.
     """
     channel = np.asarray(solution.variables["channel"])
     y, x = np.divmod(np.arange(problem.size), problem.shape[1])

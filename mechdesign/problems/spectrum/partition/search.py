@@ -1,8 +1,8 @@
 """The best partition of a grid, found and proven by complete search in integers.
 
 With feasible prices y the cost of a partition is sum(y) plus the reduced costs of its cells, all >= 0. So all
-partitions whose cost exceeds sum(y) by at most a slack use only cells with reduced costs up to the slack, which are
-few. If there is none, the slack grows; the first slack with a partition shows the best one.
+partitions whose cost exceeds sum(y) by at most a slack use only cells with reduced costs up to the slack,
+which are few. If there is none, the slack grows; the first slack with a partition shows the best one.
 """
 
 from __future__ import annotations
@@ -56,7 +56,9 @@ class Search:
         """Try all partitions."""
         self._extend((), 0, np.arange(len(self.members)), np.ones(self.members.shape[1], dtype=np.bool_))
 
-    def _extend(self, chosen: tuple[int, ...], cost: int, left: Places, open_places: NDArray[np.bool_]) -> None:
+    def _extend(
+        self, chosen: tuple[int, ...], cost: int, left: Places, open_places: NDArray[np.bool_]
+    ) -> None:
         """Extend a partial partition at the open place that the fewest sets can cover."""
         if not open_places.any():
             if self.best is None or cost < self.limit:
@@ -122,7 +124,11 @@ def _grown(problem: SpectrumPartition, exact: Exact, whole: int) -> tuple[tuple[
 
 def why_not(problem: SpectrumPartition) -> str | None:
     """Say why it does not apply, if so."""
-    return None if problem.notion == "partition" else f"the notion '{problem.notion}' allows more than partitions"
+    return (
+        None
+        if problem.notion == "partition"
+        else f"the notion '{problem.notion}' allows more than partitions"
+    )
 
 
 METHOD = Method(

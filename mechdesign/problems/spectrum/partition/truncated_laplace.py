@@ -1,9 +1,10 @@
 """Noise of bounded support on a line: the center of a window is the place plus truncated Laplace noise.
 
-The noise is u in {-w, ..., w} with probability proportional to r^|u|, r = e^(-epsilon / distance), and Q is the
-window [x + u - w, x + u + w] cut to the map. Within the support probabilities at places d <= distance apart differ
-by at most e^epsilon, so all that delta has to pay for is the mass of the last ``distance`` steps. Without the cut
-and with steps that are small, half the window is (D / epsilon) ln(1 + (e^epsilon - 1) / (2 delta)).
+The noise is u in {-w, ..., w} with probability proportional to r^|u|, r = e^(-epsilon / distance), and Q is
+the window [x + u - w, x + u + w] cut to the map. Within the support probabilities at places d <= distance
+apart differ by at most e^epsilon, so all that delta has to pay for is the mass of the last ``distance``
+steps. Without the cut and with steps that are small, half the window is (D / epsilon) ln(1 + (e^epsilon - 1)
+/ (2 delta)).
 """
 
 from __future__ import annotations
@@ -41,11 +42,12 @@ def half_window(epsilon: float, delta: float, distance: float) -> float:
 def least_window(epsilon: float, delta: float, distance: float) -> float:
     """Return a length that the window of every invariant mechanism exceeds.
 
-    Let Q have the law nu of the place's position in it. The first j runs of length D from either end have at most
-    m_j = delta (e^(epsilon j) - 1) / (e^epsilon - 1) of nu in all: shifted by D the first leaves Q, and the first j
-    become the first j - 1, so m_j <= e^epsilon m_(j-1) + delta. A window of at most (n - 1) D is covered
-    by n - 1 such runs, floor((n - 1) / 2) from one end and the others from the other one, which have to hold all
-    of nu. So the window exceeds (n - 1) D for the least n at which they can: returned is that (n - 1) D.
+    Let Q have the law nu of the place's position in it. The first j runs of length D from either end have at
+    most m_j = delta (e^(epsilon j) - 1) / (e^epsilon - 1) of nu in all: shifted by D the first leaves Q, and
+    the first j become the first j - 1, so m_j <= e^epsilon m_(j-1) + delta. A window of at most (n - 1) D is
+    covered by n - 1 such runs, floor((n - 1) / 2) from one end and the others from the other one, which have
+    to hold all of nu. So the window exceeds (n - 1) D for the least n at which they can: returned is that (n
+    - 1) D.
 
     Examples
     --------
@@ -63,7 +65,7 @@ def least_window(epsilon: float, delta: float, distance: float) -> float:
 
 
 def noise(epsilon: float, delta: float, distance: int) -> Array:
-    """Return the probabilities of u = -w, ..., w for the least w whose last steps have a mass of at most delta.
+    """Return the probabilities of u = -w, ..., w for the least w with a mass of at most delta at its end.
 
     Examples
     --------
