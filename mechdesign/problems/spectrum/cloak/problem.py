@@ -248,8 +248,8 @@ def impossible(problem: SpectrumCloakDesign, solver: str) -> Outcome | None:
     if problem.region is None or low <= high:
         return None
     text = (
-        f"no hexagon fits: least_area {problem.least_area:g} needs one of {2.0 * problem.least_area:g}, as those "
-        "cut by the edge keep half of it, and the region has room for "
+        f"no hexagon fits: least_area {problem.least_area:g} needs one of {2.0 * problem.least_area:g}, as "
+        "those cut by the edge keep half of it, and the region has room for "
         f"{problem.figure.area * high**2:.4g}; reduce least_area"
     )
     return Outcome(status="infeasible", solver=solver, message=text)

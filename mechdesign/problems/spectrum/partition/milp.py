@@ -1,4 +1,4 @@
-"""The best partition by an integer program, of which the solution alone is taken; proven where duality is tight.
+"""The best partition by an integer program, of which the solution alone is taken; proven where tight.
 
 The bound is that of all channels of the notion "cloak". On a line it is the optimum; on a grid it may be
 below the best partition, and then nothing is claimed.

@@ -298,8 +298,8 @@ def impossible(problem: SpectrumPartition, solver: str) -> Outcome | None:
     elif problem.notion != "slack" and float(problem.masses.max()) > problem.cap + ROUNDING:
         place = int(problem.masses.argmax())
         text = (
-            f"place {place} has the prior probability {problem.masses[place]:.4g}, above cap {problem.cap:g}, "
-            "even where nothing is told; raise cap or divide the place"
+            f"place {place} has the prior probability {problem.masses[place]:.4g}, above cap "
+            f"{problem.cap:g}, even where nothing is told; raise cap or divide the place"
         )
     else:
         return None
