@@ -168,7 +168,7 @@ def _rooms(database: Database, sources: Sequence[Source]) -> Iterator[Block]:
     for source in places:
         require_columns(source, ROOMS[:3])
         for block in source.blocks(ROOMS[:3]):
-            columns = _numbers(source, block, ("x", "y"))
+            columns = numbers_of(source, block, ("x", "y"))
             channels = np.asarray(block["channel"]).astype(str)
             spots = list(zip(channels.tolist(), columns["x"].tolist(), columns["y"].tolist(), strict=True))
             with located(source):
@@ -176,7 +176,8 @@ def _rooms(database: Database, sources: Sequence[Source]) -> Iterator[Block]:
             yield {"channel": channels, **columns, "room": rooms}
 
 
-def _numbers(source: Source, block: Block, names: Sequence[str]) -> dict[str, Any]:
+def numbers_of(source: Source, block: Block, names: Sequence[str]) -> dict[str, Any]:
+    """Return columns of finite numbers; the error names file, column and row."""
     columns: dict[str, Any] = {}
     for name in names:
         with located(source, name):
@@ -190,7 +191,7 @@ def _numbers(source: Source, block: Block, names: Sequence[str]) -> dict[str, An
 def _queries(source: Source) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for block in source.blocks(["user", "channel", *NUMBERS]):
-        columns = _numbers(source, block, NUMBERS)
+        columns = numbers_of(source, block, NUMBERS)
         users, channels = np.asarray(block["user"]).astype(str), np.asarray(block["channel"]).astype(str)
         if len(found) + len(users) > MOST_QUERIES:
             raise DataError(f"{source.name}: more than {MOST_QUERIES} queries in a slot; split it")

@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 from mechdesign.audit.polygon import Vertex, common_part, polygon_area
@@ -213,6 +213,7 @@ def _meets(one: Vertex, two: Vertex) -> bool:
     return low <= high
 
 
+@cache
 def tiles_the_plane(tiling: Tiling) -> bool:
     """Return whether the hexagons cover the plane without overlap, exactly.
 
