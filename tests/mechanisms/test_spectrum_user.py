@@ -1,4 +1,4 @@
-"""The client of a user: noise within the privacy radius, one report a place, its file, and the problem's L."""
+"""The client of a user: noise within the privacy radius, one report a place, its file, the problem's L."""
 
 import json
 
@@ -72,7 +72,7 @@ def test_the_problem_of_a_user_gives_the_client_of_its_best_radius():
     client = solution.mechanism()
     assert client.privacy == solution.variables["privacy"]
     assert (client.radius, client.noise.beta, client.audit().holds) == (5.0, 0.1, True)
-    with pytest.raises(ParameterError, match="area: .* does not fit a privacy radius"):
+    with pytest.raises(ParameterError, match=r"area: .* does not fit a privacy radius"):
         SpectrumUser.of(1e-6, 5.0, AREA)
     with pytest.raises(ParameterError, match="area"):
         md.SpectrumSecondary(0.1, 0.2, 4.0, 5.0, area=[0, 0, 0, 1])
