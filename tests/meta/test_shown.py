@@ -36,7 +36,7 @@ from mechdesign.mechanisms.oracles import (
 )
 from mechdesign.mechanisms.shuffle import Promise
 from mechdesign.mechanisms.shuffled import Shuffled
-from mechdesign.mechanisms.spectrum import SpectrumCloak, SpectrumDatabase
+from mechdesign.mechanisms.spectrum import SpectrumCloak, SpectrumDatabase, SpectrumUser
 from mechdesign.problems import exported_names
 from tests.support.protocols import PROTOCOLS
 
@@ -112,8 +112,12 @@ MECHANISMS = {
         "SpectrumCloak(cell 2, area 10.39, protection 1, 2)",
     ),
     "spectrum-database": (
-        lambda: SpectrumDatabase([{"name": "tv", "x": 0, "y": 0, "protection": 1}, {"name": "free"}], 0.1, 2),
+        lambda: SpectrumDatabase([{"name": "tv", "tiles": [[0, 0]], "protection": 1}, {"name": "free"}], 0.1),
         "SpectrumDatabase(2 channels, 1 idle, budget 1 a user)",
+    ),
+    "spectrum-user": (
+        lambda: SpectrumUser.of(2.0, 5.0, [0, 0, 20, 20]),
+        "SpectrumUser(privacy radius 2, radius 5, epsilon=2.4",
     ),
     "square-wave": (lambda: SquareWave(1.0), "SquareWave([-1, 1], epsilon=1)"),
     "attribute-sampling": (

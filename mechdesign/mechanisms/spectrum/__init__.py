@@ -3,5 +3,15 @@
 from mechdesign.mechanisms.spectrum.cloak import SpectrumCloak
 from mechdesign.mechanisms.spectrum.database import SpectrumDatabase
 from mechdesign.mechanisms.spectrum.queries import Answer, Answers, Query
+from mechdesign.mechanisms.spectrum.user import SpectrumUser
+from mechdesign.mechanisms.spectrum.widening import SpectrumWidening
 
-__all__ = ["Answer", "Answers", "Query", "SpectrumCloak", "SpectrumDatabase"]
+__all__ = [
+    "Answer",
+    "Answers",
+    "Query",
+    "SpectrumCloak",
+    "SpectrumDatabase",
+    "SpectrumUser",
+    "SpectrumWidening",
+]

@@ -124,7 +124,7 @@ class SpectrumCloak(Mechanism):
             if needed <= radius:
                 return radius
         raise ParameterError(
-            f"protection: {needed:g} is above the largest class {self.classes[-1]:g}; build with a larger class"
+            f"protection: {needed:g} is above the largest class {self.classes[-1]:g}; build with a larger one"
         )
 
     def registration(self, x: float, y: float, protection: float | None = None) -> Registered:
@@ -174,7 +174,7 @@ class SpectrumCloak(Mechanism):
         return {slot: united(parts) for slot, parts in sorted(found.items())}
 
     def visits(self, given: Iterable[Mapping[str, Any]]) -> dict[int, dict[str, Registered]]:
-        """Return registrations by slot of owners who move: the union of the tiles that each visits in the slot.
+        """Return registrations by slot of owners who move: the union of the tiles that each visits in it.
 
         Between two rows of a name it moves straight and evenly. Paths that meet the same closed tiles in each
         slot are registered alike, and by nothing else told apart. It does not say that the owner's place at a

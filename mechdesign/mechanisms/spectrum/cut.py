@@ -1,4 +1,4 @@
-"""A tiling cut to a map: groups of tiles with enough area inside, so that no sliver at the edge gives a place away.
+"""A tiling cut to a map: groups of tiles with enough area inside, so that no sliver gives a place away.
 
 A tile with less than half of its area inside the map is merged with the neighbor that has the largest area
 inside (of equal ones that with the least center), as long as that is larger than its own. The groups depend

@@ -1,9 +1,9 @@
 r"""A public tiling of the plane by hexagons with rational vertices: tiles of places, distances, crossings.
 
 The hexagon around (0, 0) has the vertices (0, +-a) and (+-W a, +-a/2) with W = 97/112. With X = x / (W a)
-and Y = y / a it is the set of all places with \|X\| <= 1 and \|X\| / 2 + \|Y\| <= 1. Its translates by (2 W a, 0)
-and (W a, 3 a / 2) tile the plane for any W; with this one the ratio of perimeter to root of area exceeds that
-of a regular hexagon by a part of 5e-10. Everything is computed in fractions.
+and Y = y / a it is the set of all places with \|X\| <= 1 and \|X\| / 2 + \|Y\| <= 1. Its translates by
+(2 W a, 0) and (W a, 3 a / 2) tile the plane for any W; with this one the ratio of perimeter to root of area
+exceeds that of a regular hexagon by a part of 5e-10. Everything is computed in fractions.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 from mechdesign.audit.polygon import Vertex, common_part, polygon_area
@@ -213,6 +213,7 @@ def _meets(one: Vertex, two: Vertex) -> bool:
     return low <= high
 
 
+@cache
 def tiles_the_plane(tiling: Tiling) -> bool:
     """Return whether the hexagons cover the plane without overlap, exactly.
 
