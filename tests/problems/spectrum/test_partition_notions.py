@@ -1,4 +1,4 @@
-"""A known prior and (epsilon, delta): programs written down here, all sets of outputs, and windows of noise."""
+"""A known prior and (epsilon, delta): programs written down here, all sets of outputs, windows of noise."""
 
 import math
 

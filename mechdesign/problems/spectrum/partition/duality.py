@@ -19,6 +19,11 @@ from mechdesign.problems.spectrum.partition.problem import SpectrumPartition
 
 Array = NDArray[np.float64]
 
+BITS = 30
+"""Of a limb: sums of a few hundred fit into 64 bits."""
+
+MASK = (1 << BITS) - 1
+
 
 @dataclass(frozen=True)
 class Exact:
@@ -48,22 +53,37 @@ def exact_costs(problem: SpectrumPartition) -> tuple[int, list[int]]:
     """Return the unit and the costs of all admissible sets, exactly those of the prior's doubles."""
     prior = [Fraction(mass) for mass in problem.masses.tolist()]
     unit = math.lcm(*(mass.denominator for mass in prior), 1 << 80)
-    wholes = np.array([int(mass * unit) for mass in prior], dtype=object)
-    mass = problem.family.astype(object) @ wholes
-    return unit, [int(m) * int(loss) for m, loss in zip(mass, problem.losses.tolist(), strict=True)]
+    wholes = [int(mass * unit) for mass in prior]
+    return unit, [
+        mass * loss
+        for mass, loss in zip(exact_sums(problem.family, wholes), problem.losses.tolist(), strict=True)
+    ]
+
+
+def exact_sums(members: NDArray[np.bool_], numbers: list[int]) -> list[int]:
+    """Return the sum of the numbers over each set, exactly: in limbs of 30 bits, the highest with the sign.
+
+    Examples
+    --------
+    >>> exact_sums(np.array([[True, True], [False, True]]), [1 << 100, -3])
+    [1267650600228229401496703205373, -3]
+    """
+    count = max(number.bit_length() for number in numbers) // BITS + 1
+    limbs = [[number >> BITS * k & MASK for number in numbers] for k in range(count)]
+    limbs.append([number >> BITS * count for number in numbers])
+    sums = (members.astype(np.int64) @ np.array(limbs, dtype=np.int64).T).tolist()
+    return [sum(part << BITS * k for k, part in enumerate(row)) for row in sums]
 
 
 def repaired(problem: SpectrumPartition, prices: Array) -> Exact:
     """Return prices next to those given that satisfy every inequality, in integers."""
     unit, costs = exact_costs(problem)
-    wholes = np.array([int(Fraction(price) * unit) for price in prices.tolist()], dtype=object)
+    wholes = [int(Fraction(price) * unit) for price in prices.tolist()]
     sizes = problem.family.sum(axis=1).tolist()
-    paid = (problem.family.astype(object) @ wholes).tolist()
-    excess = max(-((cost - int(price)) // size) for cost, price, size in zip(costs, paid, sizes, strict=True))
+    paid = exact_sums(problem.family, wholes)
+    excess = max(-((cost - price) // size) for cost, price, size in zip(costs, paid, sizes, strict=True))
     excess = max(0, excess)
-    kept = [int(price) - excess for price in wholes.tolist()]
-    reduced = [
-        cost - int(price) + excess * size for cost, price, size in zip(costs, paid, sizes, strict=True)
-    ]
+    kept = [price - excess for price in wholes]
+    reduced = [cost - price + excess * size for cost, price, size in zip(costs, paid, sizes, strict=True)]
     assert min(reduced) >= 0
     return Exact(unit, costs, kept, reduced)

@@ -7,6 +7,7 @@ within ``reach`` of one place, which are lost even where the owner's place is kn
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ Array = NDArray[np.float64]
 Members = NDArray[np.bool_]
 
 
+@lru_cache(maxsize=4)
 def candidate_sets(rows: int, columns: int) -> Members:
     """Return all intervals of a line, or all rectangles and discs of a grid, each once, a row per set.
 
@@ -28,7 +30,9 @@ def candidate_sets(rows: int, columns: int) -> Members:
     found = {row.tobytes() for row in _rectangles(rows, columns)}
     if rows > 1 and columns > 1:
         found |= {row.tobytes() for row in _discs(rows, columns)}
-    return np.array([np.frombuffer(row, dtype=np.bool_) for row in sorted(found)])
+    every = np.array([np.frombuffer(row, dtype=np.bool_) for row in sorted(found)])
+    every.setflags(write=False)
+    return every
 
 
 def _rectangles(rows: int, columns: int) -> list[Members]:
