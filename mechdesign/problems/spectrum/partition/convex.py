@@ -70,6 +70,7 @@ def _promise(problem: SpectrumPartition, channel: Any) -> list[Any]:
         told = cvxpy.reshape(cvxpy.sum(joint, axis=0), (1, channel.shape[1]), order="C")
         return [joint <= cap * (np.ones((problem.size, 1)) @ told)]
     assert problem.epsilon is not None
+    assert problem.delta is not None
     factor = math.exp(problem.epsilon)
     first, second = problem.pairs.T
     over = cvxpy.pos(channel[first] - factor * channel[second])
