@@ -11,7 +11,7 @@ from mechdesign.problems.spectrum.partition.problem import SpectrumPartition
 
 
 def figures(problem: SpectrumPartition, solution: Candidate) -> list[Figure]:
-    """Return the likeliest set of each place, by number on a grid and by its ends on a line, and the prior."""
+    """Return the likeliest set of each place, by number on a grid and by ends on a line, and the prior."""
     channel, sets = np.asarray(solution.variables["channel"]), np.asarray(solution.variables["sets"])
     likeliest = channel.argmax(axis=1)
     percent = np.round(100.0 * problem.masses, 1)
