@@ -83,10 +83,21 @@ def test_slack_is_what_the_worst_set_of_outputs_shows():
     assert problem.broken(np.ones((1, 5), dtype=bool), np.ones((5, 1))) == 0.0
 
 
+@pytest.mark.parametrize(("epsilon", "delta", "distance"), [(10.0, 0.01, 3), (5.0, 1e-9, 1), (5.0, 0.01, 3)])
+def test_a_large_factor_does_not_magnify_what_the_solver_leaves(epsilon, delta, distance):
+    comparison = md.compare(line(1, 8, notion="slack", epsilon=epsilon, delta=delta, distance=distance))
+    assert comparison.agree
+    assert comparison.runs[0].status == "optimal"
+    assert not any(run.broken for run in comparison.runs)
+
+
 def test_without_delta_nothing_but_the_whole_map_is_told():
-    for epsilon in (0.0, 1.0, 20.0):
+    for epsilon in (0.0, 1.0, 9.0):
         solution = md.solve(line(7, 6, notion="slack", epsilon=epsilon, delta=0.0))
         assert solution.variables["sets"].tolist() == [[True] * 6]
+        assert solution.value == solution.bound + solution.gap == 5.0
+    nearly = line(7, 6, notion="slack", epsilon=1.0, delta=1e-4)
+    assert by_definition(nearly) == pytest.approx(5.0, abs=0.01)
 
 
 @pytest.mark.parametrize(("epsilon", "delta", "distance"), [(1.0, 0.1, 1), (0.0, 0.2, 2), (2.0, 0.05, 3)])

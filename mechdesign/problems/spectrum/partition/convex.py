@@ -23,8 +23,8 @@ NEGLIGIBLE = 1e-8
 MARGIN = 1e-9
 """Part of cap and delta that stays unused: what the solver leaves of the inequalities then breaks none."""
 
-LEAST_DELTA = 1e-3
-"""With less, the part of it is below what the solver leaves."""
+LEAST_DELTA, LARGEST_EPSILON = 1e-3, 3.0
+"""Beyond them the part that stays unused is below what the solver leaves, which e^epsilon magnifies."""
 
 
 def run(problem: SpectrumPartition) -> Outcome:
@@ -82,8 +82,10 @@ def why_not(problem: SpectrumPartition) -> str | None:
     if problem.notion == "partition":
         return "a partition is no convex choice"
     unused = problem.cap * (1.0 - MARGIN) < problem.masses.max() if problem.notion == "cap" else False
-    if unused or (problem.notion == "slack" and (problem.delta or 0.0) < LEAST_DELTA):
-        return "cap or delta leaves no room for what a conic solver leaves of the inequalities"
+    if problem.notion == "slack":
+        unused = (problem.delta or 0.0) < LEAST_DELTA or (problem.epsilon or 0.0) > LARGEST_EPSILON
+    if unused:
+        return "cap, delta or epsilon leaves no room for what a conic solver leaves of the inequalities"
     entries = problem.size * len(problem.family) * (1 if problem.notion != "slack" else 4)
     if entries > MOST_ENTRIES:
         return f"{entries} entries of the channel and its slacks are more than {MOST_ENTRIES}"

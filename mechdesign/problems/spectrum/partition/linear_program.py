@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.method import Method, Outcome
-from mechdesign.problems.spectrum.judging import rounded_down
+from mechdesign.problems.spectrum.judging import OPTIMALITY, rounded_down
 from mechdesign.problems.spectrum.partition.duality import repaired
 from mechdesign.problems.spectrum.partition.problem import (
     SpectrumPartition,
@@ -36,7 +36,7 @@ MOST_VARIABLES = 150_000
 """Beyond it a program takes minutes."""
 
 NEGLIGIBLE = 1e-9
-"""The least probability that a solver's channel keeps; HiGHS answers to 1e-10."""
+"""The least weight that is kept; HiGHS answers to 1e-10."""
 
 
 def run(problem: SpectrumPartition) -> Outcome:
@@ -46,6 +46,8 @@ def run(problem: SpectrumPartition) -> Outcome:
         return nothing
     if problem.notion in ("partition", "cloak"):
         return _cloak(problem)
+    if problem.delta == 0.0:
+        return _whole(problem)
     program, entries = _cap(problem) if problem.notion == "cap" else _slack(problem)
     result = solve_linear(program)
     if result.status != "optimal" or result.bound is None:
@@ -53,14 +55,32 @@ def run(problem: SpectrumPartition) -> Outcome:
     channel = np.zeros((problem.size, len(problem.family)))
     place, number = entries
     channel[place, number] = result.variables[: len(place)]
-    channel = np.where(channel > NEGLIGIBLE, channel, 0.0)
+    channel = np.maximum(channel, 0.0)
     channel /= channel.sum(axis=1, keepdims=True)
+    variables = released(problem.family, channel)
+    bound, scale = rounded_down(-result.bound, problem.objective_scale()), problem.objective_scale()
+    left = problem.residuals(variables)[problem.notion]
+    if left > problem.allowance:
+        text = f"HiGHS leaves {left:.1e} of the inequalities; take a larger delta or a smaller epsilon"
+        return Outcome(status="failed", solver=result.solver, message=text)
     return Outcome(
-        status="optimal",
-        variables=released(problem.family, channel),
-        bound=rounded_down(-result.bound, problem.objective_scale()),
+        status="optimal" if problem.objective(variables) - bound <= OPTIMALITY * scale else "feasible",
+        variables=variables,
+        bound=bound,
         bound_source=f"weak duality, for {among(problem)}",
         solver=result.solver,
+    )
+
+
+def _whole(problem: SpectrumPartition) -> Outcome:
+    """Return the whole map, the only region without delta: none may leave out a neighbor of a place in it."""
+    sets = np.ones((1, problem.size), dtype=np.bool_)
+    return Outcome(
+        status="optimal",
+        variables=released(sets, np.ones((problem.size, 1))),
+        bound=rounded_down(problem.objective_scale(), problem.objective_scale()),
+        bound_source="delta = 0: every set that is released has the whole map",
+        solver="theorem 1",
     )
 
 

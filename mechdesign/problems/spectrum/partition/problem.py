@@ -21,7 +21,6 @@ from mechdesign.core.validation import (
     in_range,
     integer,
     privacy_delta,
-    privacy_epsilon,
     probability_vector,
 )
 from mechdesign.mechanisms import Mechanism
@@ -44,6 +43,9 @@ LARGEST_GRID = 144
 """Places of a grid at most: 12 by 12 has some 17,000 rectangles and discs."""
 
 LARGEST_REACH = 100.0
+
+LARGEST_EPSILON = 10.0
+"""With more, e^epsilon is beyond what programs in double precision tell apart; delta alone would decide."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -76,7 +78,7 @@ class SpectrumPartition(Problem[Mechanism]):
     count : int
         The least number of places of Q.
     epsilon, delta : number, for "slack"
-        P(Q in S | x) <= e^epsilon P(Q in S | x') + delta.
+        P(Q in S | x) <= e^epsilon P(Q in S | x') + delta, with epsilon up to 10.
     distance : int, for "slack"
         The largest distance of such pairs, in steps.
 
@@ -148,7 +150,7 @@ class SpectrumPartition(Problem[Mechanism]):
         if self.epsilon is None or self.delta is None:
             field = "epsilon" if self.epsilon is None else "delta"
             raise ParameterError(f"{field}: is missing; notion 'slack' needs epsilon and delta")
-        object.__setattr__(self, "epsilon", privacy_epsilon(self.epsilon))
+        object.__setattr__(self, "epsilon", in_range("epsilon", self.epsilon, 0.0, LARGEST_EPSILON))
         object.__setattr__(self, "delta", privacy_delta(self.delta))
 
     @property
