@@ -83,12 +83,18 @@ def test_slack_is_what_the_worst_set_of_outputs_shows():
     assert problem.broken(np.ones((1, 5), dtype=bool), np.ones((5, 1))) == 0.0
 
 
-@pytest.mark.parametrize(("epsilon", "delta", "distance"), [(10.0, 0.01, 3), (5.0, 1e-9, 1), (5.0, 0.01, 3)])
+@pytest.mark.parametrize(("epsilon", "delta", "distance"), [(10.0, 0.01, 3), (5.0, 1e-8, 1), (5.0, 0.01, 3)])
 def test_a_large_factor_does_not_magnify_what_the_solver_leaves(epsilon, delta, distance):
     comparison = md.compare(line(1, 8, notion="slack", epsilon=epsilon, delta=delta, distance=distance))
     assert comparison.agree
     assert comparison.runs[0].status == "optimal"
     assert not any(run.broken for run in comparison.runs)
+
+
+def test_a_delta_that_no_solver_tells_from_0_is_left_to_the_formula():
+    solution = md.solve(line(1, 8, notion="slack", epsilon=5.0, delta=1e-9))
+    assert (solution.method, solution.status) == ("truncated-laplace", "feasible")
+    assert not solution.broken
 
 
 def test_without_delta_nothing_but_the_whole_map_is_told():

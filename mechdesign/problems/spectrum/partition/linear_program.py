@@ -35,6 +35,9 @@ Places = NDArray[np.int64]
 MOST_VARIABLES = 150_000
 """Beyond it a program takes minutes."""
 
+LEAST_DELTA = 1e-8
+"""HiGHS answers to 1e-10, and the slack of a pair is a sum over many sets."""
+
 NEGLIGIBLE = 1e-9
 """The least weight that is kept; HiGHS answers to 1e-10."""
 
@@ -204,6 +207,8 @@ def why_not(problem: SpectrumPartition) -> str | None:
         return "on a grid the best weights need not be a partition"
     if problem.notion in ("partition", "cloak"):
         return None
+    if problem.delta is not None and 0.0 < problem.delta < LEAST_DELTA:
+        return f"delta {problem.delta:g} is below {LEAST_DELTA:g}, what its solver tells from 0"
     each = 1 if problem.notion == "cap" else 1 + len(problem.pairs) // problem.size
     variables = int(problem.family.sum()) * each
     if variables > MOST_VARIABLES:
