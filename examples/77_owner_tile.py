@@ -1,4 +1,4 @@
-"""Hide the owner of a channel: its tile, a database that knows nothing else, and an attack from a thousand places."""
+"""Hide the owner of a channel: its tile, a database that has no more, an attack from a thousand places."""
 
 import tempfile
 from pathlib import Path
@@ -48,7 +48,7 @@ def main():
 
     published = SpectrumWidening(level=1.0, protection=1.0)
     error, widened = attacked(database, owner), published.attacked(places=1000, attacks=50)
-    print(f"an attacker from 1000 places: {error:.2f} from the owner; with a widening of mean 1: {widened:.4f}")
+    print(f"attacked from 1000 places: {error:.2f} from the owner; widening of mean 1: {widened:.4f}")
     assert not published.audit().holds
     assert widened < 0.01
     neighbor = (6.7, 13.1)  # a place of the same tile: the same database, to the letter

@@ -235,7 +235,8 @@ class SpectrumCloak(Mechanism):
             covers = covers and sum(cut.areas.values()) == (x_high - x_low) * (y_high - y_low)
             least = cut.least_area
             figures["tiles"] = len(cut.areas)
-            witness["smallest"] = list(min(cut.areas, key=lambda root: (cut.areas[root], root)))
+            smallest: Tile = min(cut.areas, key=lambda root: (cut.areas[root], root))
+            witness["smallest"] = list(smallest)
         figures["least_area"] = float(least)
         holds = covers and (self.least_area is None or least >= Fraction(self.least_area))
         if self.places:

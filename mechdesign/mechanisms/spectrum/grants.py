@@ -113,7 +113,8 @@ class Grant:
         users = zip(
             self.channel.x.tolist(), self.channel.y.tolist(), self.channel.privacy.tolist(), strict=True
         )
-        return self.rooms.tolist() == [self.region.room_by_sides(*user) for user in users]
+        expected = [self.region.room_by_sides(*user) for user in users]
+        return bool(self.rooms.tolist() == expected)
 
     def said(self, user: int) -> tuple[str, float]:
         """Return status and radius of a user: functions of the tiles and of the reports alone."""

@@ -35,8 +35,8 @@ def quantities(problem: SpectrumPrimary, solution: Candidate) -> dict[str, Any]:
     four digits, in units of distance, to twelve decimals:
     ``plain_attack_error`` from four places without a widening, ``common_attack_error`` from four with one
     widening for all, ``attack_error`` from eight with a new widening for each, ``attack_error_of_100`` and
-    ``attack_error_of_1000`` from a hundred and a thousand; ``attack_error_constant`` is the last of these as a
-    multiple of L / 1000.
+    ``attack_error_of_1000`` from a hundred and a thousand; ``attack_error_constant`` is the last of these in
+    units of L / 1000.
     """
     level = float(solution.variables["privacy"])
     fixed = problem.utility(FIXED_PRIMARY)
