@@ -55,7 +55,13 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares these with w
         ShuffleUniformity,
         shuffled,
     )
-    from mechdesign.problems.spectrum import SpectrumChannel, SpectrumPrimary, SpectrumSecondary
+    from mechdesign.problems.spectrum import (
+        SpectrumChannel,
+        SpectrumCloakDesign,
+        SpectrumPartition,
+        SpectrumPrimary,
+        SpectrumSecondary,
+    )
     from mechdesign.report.plot import plot
 
 try:
@@ -95,6 +101,8 @@ __all__ = [
     "ShuffleUniformity",
     "Solution",
     "SpectrumChannel",
+    "SpectrumCloakDesign",
+    "SpectrumPartition",
     "SpectrumPrimary",
     "SpectrumSecondary",
     "check_models",
