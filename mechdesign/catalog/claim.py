@@ -86,6 +86,8 @@ class Claim:
         the same words here count as one finding. Empty: the claim is a statement of its own.
     method : str or None
         Whose solution is looked at; by default the preferred method's.
+    options : mapping
+        Options of the method, for instance ``{"first": 0.25}``; only beside ``method``.
     over : str or None
         The swept parameter of a trend; by default the only one of the sweep.
     at : mapping
@@ -125,6 +127,7 @@ class Claim:
     instead: str = ""
     statement: str = ""
     method: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
     over: str | None = None
     at: Mapping[str, Any] = field(default_factory=dict)
     where: str = ""
@@ -137,6 +140,10 @@ class Claim:
         _check_tolerances(self)
         if not isinstance(self.at, Mapping):
             raise ParameterError("at: is not a table; write it as { epsilon = 2.0 }")
+        if not isinstance(self.options, Mapping):
+            raise ParameterError("options: is not a table; write it as { first = 0.25 }")
+        if self.options and self.method is None:
+            raise ParameterError("options: are those of a method; add method")
         _check_readings(self)
         _check_refutation(self)
         if self.is_trend:
@@ -161,7 +168,8 @@ class Claim:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the claim under the keys of the model file, as plain JSON values."""
-        plain: dict[str, Any] = encode({**vars(self), "at": dict(self.at), "witness": dict(self.witness)})
+        tables = {key: dict(getattr(self, key)) for key in ("at", "options", "witness")}
+        plain: dict[str, Any] = encode({**vars(self), **tables})
         return plain
 
 

@@ -12,8 +12,10 @@ from mechdesign.cli.options import (
     MISMATCH,
     AddCommand,
     add_users,
+    method_options,
     model_of,
     model_options,
+    options_of,
     overrides_of,
     print_json,
     without_families,
@@ -34,7 +36,7 @@ def add_commands(command: AddCommand) -> None:
     solve = command("solve", _solve, "solve a model and print value, bound, certificates and variables")
     model_options(solve)
     add_users(solve)
-    solve.add_argument("--method", help="the method's name; by default the first that applies")
+    method_options(solve)
     figure_option(solve, "the design")
     for name, run, summary in (
         ("compare", _compare, "run every method on models, side by side, with certificates and claims"),
@@ -141,8 +143,9 @@ def _solve(options: argparse.Namespace) -> int:
     from mechdesign.report.tables import solution_text
 
     model = model_of(options)
-    output = FigureOutput(options, ["solve", str(options.method), *options.set], [model.slug])
-    solution = solve(model.problem, options.method)
+    words = ["solve", str(options.method), *options.option, *options.set]
+    output = FigureOutput(options, words, [model.slug])
+    solution = solve(model.problem, options.method, **options_of(options))
     if output.wanted and solution.found:
         output.write(design_figures(model.problem, solution), f"a design of {model.problem.name}")
     forecast = solution.forecast(options.users)
