@@ -27,6 +27,10 @@ NEAR = 1.0 + 2.0**-48
 """Ratios in double precision that are further apart than this factor are ordered as the exact ones."""
 
 
+MOST_WORK = 10**12
+"""Ratios that one slot may compare, some minutes' worth."""
+
+
 @dataclass(frozen=True)
 class Award:
     """Who wins a slot, and what they are paid.
@@ -130,6 +134,26 @@ def award(slot: Slot) -> Award:
     place = {stage.user: number for number, stage in enumerate(stages)}
     return Award(
         chosen, tuple(_payment(slot, user, place.get(user), ahead, stages, weights) for user in chosen)
+    )
+
+
+def too_much_work(slot: Slot) -> str:
+    """Return why the rule would take too long with this slot; empty if it would not.
+
+    The first run is short enough to count it: each winner's payment takes about as long once more.
+    """
+    ahead = preselected(slot)
+    needs = remaining(slot, ahead)
+    first = slot.users * min(slot.users, sum(needs))
+    if first <= MOST_WORK:
+        chosen = len(covered(Covering(slot, needs, competing(slot, ahead)))) if any(needs) else 0
+        tasks = len(needs)
+        first = slot.users * (len(ahead) * (chosen + tasks) + chosen * (chosen // 2 + tasks))
+    if first <= MOST_WORK:
+        return ""
+    return (
+        f"{slot.users} users with {sum(needs)} open places and {len(ahead)} who win anyway take more than "
+        f"{MOST_WORK:.0e} comparisons; divide the users into areas with an auction each"
     )
 
 

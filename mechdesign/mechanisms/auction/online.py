@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import DataError, MethodError, ParameterError, suggestion
+from mechdesign.core.errors import DataError, ParameterError, suggestion
 from mechdesign.core.figure import Figure
 from mechdesign.core.forecast import Forecast
 from mechdesign.core.numbers import rational, shown
@@ -156,6 +156,11 @@ class OnlineAuction(Mechanism):
         -------
         Decision
             Of status ``infeasible``, with the reason, where a task lacks users; then nothing has changed.
+
+        Raises
+        ------
+        MethodError
+            When the slot is too large for the rule, which is said before any work; nothing has changed.
         """
         number = season.slot + 1 if slot is None else integer("slot", slot, 1)
         needs = self._needs(number, requested, requirements)
@@ -191,9 +196,7 @@ class OnlineAuction(Mechanism):
         obstacle = slot.obstacle(self.tasks)
         if obstacle:
             return Decision(number, "infeasible", message=obstacle)
-        award = self.rule.award(slot)
-        if award is None:
-            raise MethodError(f"rule '{self.rule.name}': has no answer for this slot; take another rule")
+        award = self.rule.decide(slot)
         pairs = sorted(zip(award.winners, amounts(award), strict=True))
         winners = [user for user, _ in pairs]
         has = slot.able[winners].sum(axis=0)

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from mechdesign.core.errors import DataError, ParameterError, RowError
+from mechdesign.core.errors import DataError, MethodError, ParameterError, RowError
 from mechdesign.core.files import one_at_a_time
 from mechdesign.core.numbers import rational
 from mechdesign.core.tables import Block, Source
@@ -104,7 +104,7 @@ def _stepped(auction: Auction, sources: Sequence[Source], settings: Settings) ->
         before = season.slot
         try:
             decision = auction.step(season, bids, slot, settings["request"])
-        except (DataError, ParameterError) as error:
+        except (DataError, MethodError, ParameterError) as error:
             raise DataError(f"{source.name}: {error}") from None
         if decision.status != "decided":
             raise DataError(f"{source.name}: slot {slot}: {decision.message}")

@@ -39,7 +39,8 @@ from mechdesign.mechanisms.auction.slot import (
 from mechdesign.problems.auction.drawn import BID_GENERATORS, REQUIREMENT_GENERATORS, TASK_GENERATORS
 
 OPTIMALITY = 1e-9
-"""A set of winners is certified optimal when its proven gap is below this part of the largest weight sum."""
+"""A set of winners is certified optimal when its proven gap is below this part of the weights of the winners
+that phase 2 has to choose; those of phase 1 are in some best set."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -168,9 +169,11 @@ class AuctionSlot(Problem[OnlineAuction]):
             self.reserve,
         )
 
-    def objective_scale(self) -> float:
-        """Return the sum of all weights without their signs."""
-        return math.fsum(abs(weight / self.slot.scale) for weight in self.slot.weights)
+    def tolerance(self, winners: Sequence[int]) -> float:
+        """Return the gap below which these winners are the best as far as double precision tells."""
+        weights = [float(Fraction(self.slot.weights[user], self.slot.scale)) for user in winners]
+        chosen = math.fsum(weight for weight in weights if weight > 0)
+        return OPTIMALITY * chosen + 8.0 * float(np.spacing(math.fsum(map(abs, weights))))
 
     # Judging candidates
 
@@ -202,15 +205,15 @@ class AuctionSlot(Problem[OnlineAuction]):
         ]
         if solution.realisation in RULES:
             rule = RULES[solution.realisation]
-            search, remark = misreports(rule, self.slot), rule.remark(self.slot)
-            found.append(truthfulness(search, rule.argument, UNIT, remark))
+            search = misreports(rule, self.slot, {user: paid[user] / UNIT for user in winners})
+            found.append(truthfulness(search, rule.argument, UNIT, rule.aside))
         return (*found, self._optimality(solution))
 
     def _optimality(self, solution: Candidate) -> Certificate:
         if solution.bound is None:
             return Certificate("optimality", False, False, {"value": solution.value}, {}, "no bound is known")
         figures = {"value": solution.value, "bound": solution.bound, "gap": solution.gap}
-        holds = solution.gap <= OPTIMALITY * max(abs(solution.value), self.objective_scale())
+        holds = solution.gap <= self.tolerance(np.asarray(solution.variables["winners"]).tolist())
         return Certificate("optimality", holds, False, figures, {}, f"bound from {solution.bound_source}")
 
     def mechanism(self, solution: Candidate) -> OnlineAuction:
@@ -265,7 +268,7 @@ def outcome(
     payments = np.array([float(units_above(payment * UNIT) * UNIT) for _, payment in pairs])
     value = float(problem.slot.value(winners.tolist()))
     lowest, source = (None, "") if bound is None else bound
-    met = lowest is not None and value - lowest <= OPTIMALITY * max(abs(value), problem.objective_scale())
+    met = lowest is not None and value - lowest <= problem.tolerance(winners.tolist())
     return Outcome(
         status="optimal" if met else "feasible",
         variables={"winners": winners, "payments": payments},
@@ -274,6 +277,18 @@ def outcome(
         solver=solver,
         realisation=rule,
     )
+
+
+def rounded_down(number: Fraction) -> float:
+    """Return the largest double that is not above a number.
+
+    Examples
+    --------
+    >>> rounded_down(Fraction(1, 10)) < Fraction(1, 10) < Fraction(0.1)
+    True
+    """
+    found = float(number)
+    return found if Fraction(found) <= number else float(np.nextafter(found, -np.inf))
 
 
 def obstacle(problem: AuctionSlot) -> Outcome | None:
