@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,9 @@ from mechdesign.core.numbers import rational, shown
 from mechdesign.core.parameters import Generators
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
 from mechdesign.core.types import Matrix, Vector
-from mechdesign.core.validation import finite_array, in_range
+from mechdesign.core.validation import choice, finite_array, in_range
 from mechdesign.mechanisms.auction import OnlineAuction
+from mechdesign.mechanisms.auction.owed import OWED
 from mechdesign.mechanisms.auction.rules import RULES, Decided, amounts, misreports
 from mechdesign.mechanisms.auction.slot import (
     UNIT,
@@ -75,6 +76,9 @@ class AuctionSlot(Problem[OnlineAuction]):
         D: what the mechanism that is built promises over many slots; it does not matter in one slot.
     task_names : list of str, optional
         For the mechanism; by default the numbers.
+    owed : {"reserve", "highest", "median"}
+        For the mechanism: up to which price a backlog counts over many slots; the reserve price, or the
+        highest or the median price that the others asked in the slot before.
 
     Raises
     ------
@@ -114,6 +118,7 @@ class AuctionSlot(Problem[OnlineAuction]):
     reserve: float | None = None
     participation: float = 0.0
     task_names: tuple[str, ...] | None = None
+    owed: Literal["reserve", "highest", "median"] = "reserve"
 
     if TYPE_CHECKING:  # lists are accepted, arrays are kept
 
@@ -128,6 +133,7 @@ class AuctionSlot(Problem[OnlineAuction]):
             reserve: float | None = None,
             participation: float = 0.0,
             task_names: Sequence[str] | None = None,
+            owed: str = "reserve",
         ) -> None: ...
 
     def __post_init__(self) -> None:
@@ -138,6 +144,7 @@ class AuctionSlot(Problem[OnlineAuction]):
         self._set("tradeoff", checked_positive("tradeoff", self.tradeoff))
         self._set("reserve", checked_reserve(self.reserve))
         self._set("participation", in_range("participation", self.participation, 0.0, 1.0, high_open=True))
+        self._set("owed", choice("owed", self.owed, OWED))
         if self.backlog is not None:
             self._set("backlog", checked_backlog(self.backlog, len(self.bids)))
         if self.task_names is not None:
@@ -227,6 +234,7 @@ class AuctionSlot(Problem[OnlineAuction]):
             self.tradeoff,
             self.reserve,
             rule=str(solution.realisation),
+            owed=self.owed,
         )
         for certificate in auction.certificates():
             if not certificate.holds:
