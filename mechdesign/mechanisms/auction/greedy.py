@@ -57,6 +57,10 @@ class Stage:
     needs: tuple[int, ...]
 
 
+Runs = dict[tuple[int, ...], list[Stage]]
+"""Phase 2 by what it starts with."""
+
+
 class Covering:
     """Phase 2 as a machine that chooses one user after the other.
 
@@ -132,8 +136,9 @@ def award(slot: Slot) -> Award:
     stages = covered(Covering(slot, remaining(slot, ahead), weights.copy()))
     chosen = (*ahead, *(stage.user for stage in stages))
     place = {stage.user: number for number, stage in enumerate(stages)}
+    runs: Runs = {}
     return Award(
-        chosen, tuple(_payment(slot, user, place.get(user), ahead, stages, weights) for user in chosen)
+        chosen, tuple(_payment(slot, user, place.get(user), ahead, stages, weights, runs) for user in chosen)
     )
 
 
@@ -172,7 +177,7 @@ def paid(slot: Slot, user: int) -> int | None:
     place = {stage.user: number for number, stage in enumerate(stages)}
     if user not in place and user not in ahead:
         return None
-    return _payment(slot, user, place.get(user), ahead, stages, weights)
+    return _payment(slot, user, place.get(user), ahead, stages, weights, {})
 
 
 def preselected(slot: Slot) -> tuple[int, ...]:
@@ -210,20 +215,32 @@ def covered(covering: Covering) -> list[Stage]:
 
 
 def _payment(
-    slot: Slot, user: int, place: int | None, ahead: tuple[int, ...], stages: list[Stage], weights: Doubles
+    slot: Slot,
+    user: int,
+    place: int | None,
+    ahead: tuple[int, ...],
+    stages: list[Stage],
+    weights: Doubles,
+    runs: Runs,
 ) -> int:
-    """Return the largest price at which the user would have won."""
+    """Return the largest price at which the user would have won.
+
+    Who wins in phase 1 does not compete in phase 2, so the runs without two of them that leave the same needs
+    are one; ``runs`` keeps them.
+    """
     limit = MOST_UNITS if slot.reserve is None else slot.reserve
     if slot.essential[user] or user in slot.forced:
         return limit
+    if place is None:
+        left = tuple(remaining(slot, (other for other in ahead if other != user)))
+        if left not in runs:
+            runs[left] = covered(Covering(slot, left, weights.copy()))
+        return min(limit, critical_price(slot, user, runs[left]))
     weights = weights.copy()
     weights[user] = np.inf
-    if place is None:
-        needs, gains = remaining(slot, (other for other in ahead if other != user)), None
-    else:
-        needs, gains = list(stages[place].needs), stages[place].gains
-        weights[[stage.user for stage in stages[:place]]] = np.inf
-    return min(limit, critical_price(slot, user, covered(Covering(slot, needs, weights, gains))))
+    weights[[stage.user for stage in stages[:place]]] = np.inf
+    again = Covering(slot, stages[place].needs, weights, stages[place].gains)
+    return min(limit, critical_price(slot, user, covered(again)))
 
 
 def critical_price(slot: Slot, user: int, stages: list[Stage]) -> int:
