@@ -7,9 +7,10 @@ what is needed satisfies
 
 So a user with ``d_i`` above the distance of that bound to a known cover is in no better set, and one with
 ``d_i`` below minus the distance is in all of them. Over the others dynamic programming runs through what is
-still needed, and drops a state that the same bound keeps from being better than the known cover. Any y will
-do: it comes from a linear program in floating point and is made whole, so no tolerance of a solver is in the
-proof, only in how long it takes.
+still needed, and drops a state that the same bound keeps from being better than the known cover. Where that
+takes too many states, a user is taken in one branch and left out in the other, and both have bounds of their
+own. Any y will do: it comes from a linear program in floating point and is made whole, so no tolerance of a
+solver is in the proof, only in how long it takes.
 """
 
 from __future__ import annotations
@@ -33,6 +34,13 @@ class Cover:
     users: tuple[int, ...]
     weight: int
     steps: int
+
+
+PIECE = 400
+"""Steps of dynamic programming in one branch, before there are two of it."""
+
+LINEAR = 200
+"""A linear program counts as so many steps."""
 
 
 class TooManyStepsError(Exception):
@@ -67,25 +75,86 @@ def least_cover(
     >>> least_cover([5, 2, 2], able, [1, 1], known=[0], most=100).users
     (1, 2)
     """
-    users = tuple(sorted(known))
-    weight = sum(weights[user] for user in users)
-    needs = [int(need) for need in needs]
-    tasks = [np.flatnonzero(row).tolist() for row in able]
-    prices = sharpened(multipliers(weights, able, needs), weights, tasks, needs)
-    reduced = [own - sum(prices[task] for task in mine) for own, mine in zip(weights, tasks, strict=True)]
-    bound = sum(price * need for price, need in zip(prices, needs, strict=True))
-    distance = weight - bound - sum(min(0, amount) for amount in reduced)
-    taken = [user for user, amount in enumerate(reduced) if amount < -distance]
-    free = [user for user, amount in enumerate(reduced) if -distance <= amount <= distance]
-    free.sort(key=lambda user: -abs(reduced[user]))
-    left = [max(0, need - int(have)) for need, have in zip(needs, able[taken].sum(axis=0), strict=True)]
-    search = _Search([weights[user] for user in free], able[free], prices, [reduced[user] for user in free])
-    base = sum(weights[user] for user in taken)
-    found = search.below(tuple(left), weight - base, most)
-    if found is None:
-        return Cover(users, weight, search.steps)
-    better = (*taken, *(free[place] for place in found))
-    return Cover(tuple(sorted(better)), sum(weights[user] for user in better), search.steps)
+    return _Tree(weights, able, [int(need) for need in needs], known, most).least()
+
+
+class _Tree:
+    """Branches that each take some users and leave others out; the best cover that any of them has shown."""
+
+    def __init__(
+        self, weights: Sequence[int], able: Flags, needs: list[int], known: Sequence[int], most: int
+    ) -> None:
+        self.weights, self.able, self.needs, self.most = weights, able, needs, most
+        self.tasks = [np.flatnonzero(row).tolist() for row in able]
+        self.best, self.weight = tuple(sorted(known)), sum(weights[user] for user in known)
+        self.steps = 0
+
+    def least(self) -> Cover:
+        """Go through all branches that can be better than the best cover so far."""
+        waiting: list[tuple[list[int], list[int]]] = [([], list(range(len(self.weights))))]
+        while waiting:
+            taken, candidates = waiting.pop()
+            branch = self._decide(taken, candidates)
+            if branch is not None:
+                taken, free, user = branch
+                others = [other for other in free if other != user]
+                waiting += [(taken, others), ([*taken, user], others)]
+        return Cover(self.best, self.weight, self.steps)
+
+    def _decide(self, taken: list[int], candidates: list[int]) -> tuple[list[int], list[int], int] | None:
+        """Find the best cover that takes these users and some of the candidates, if it is an improvement.
+
+        What comes back is None, or where it takes too long: who is taken, who is free, and whom to branch on.
+        """
+        needs = self._needs(taken)
+        able, weights = self.able[candidates], [self.weights[user] for user in candidates]
+        if (able.sum(axis=0) < needs).any():
+            return None
+        if not any(needs):
+            self._take(taken)
+            return None
+        self._count(LINEAR)
+        plain, point = relaxed(weights, able, needs)
+        tasks = [self.tasks[user] for user in candidates]
+        prices = sharpened(plain, weights, tasks, needs)
+        reduced = [own - sum(prices[task] for task in mine) for own, mine in zip(weights, tasks, strict=True)]
+        bound = sum(price * need for price, need in zip(prices, needs, strict=True))
+        bound += sum(min(0, amount) for amount in reduced)
+        distance = self.weight - sum(self.weights[user] for user in taken) - bound
+        if distance <= 0:
+            return None
+        surely = [user for user, amount in zip(candidates, reduced, strict=True) if amount < -distance]
+        places = [place for place, amount in enumerate(reduced) if -distance <= amount <= distance]
+        places.sort(key=lambda place: -abs(reduced[place]))
+        taken, free = [*taken, *surely], [candidates[place] for place in places]
+        search = _Search(
+            [weights[place] for place in places], able[places], prices, [reduced[place] for place in places]
+        )
+        limit = self.weight - sum(self.weights[user] for user in taken)
+        try:
+            found = search.below(tuple(self._needs(taken)), limit, PIECE)
+        except TooManyStepsError:
+            self._count(PIECE)
+            place = min(places, key=lambda place: abs(float(point[place]) - 0.5))
+            return taken, free, candidates[place]
+        self._count(search.steps)
+        if found is not None:
+            self._take([*taken, *(free[place] for place in found)])
+        return None
+
+    def _needs(self, taken: list[int]) -> list[int]:
+        covered = self.able[taken].sum(axis=0).tolist()
+        return [max(0, need - have) for need, have in zip(self.needs, covered, strict=True)]
+
+    def _take(self, users: list[int]) -> None:
+        weight = sum(self.weights[user] for user in users)
+        if weight < self.weight:
+            self.best, self.weight = tuple(sorted(users)), weight
+
+    def _count(self, steps: int) -> None:
+        self.steps += steps
+        if self.steps > self.most:
+            raise TooManyStepsError
 
 
 class _Search:
@@ -138,14 +207,20 @@ class _Search:
             states[left] = (total, users)
 
 
-def multipliers(weights: Sequence[int], able: Flags, needs: Sequence[int]) -> list[int]:
-    """Return whole multipliers >= 0 of the tasks from the linear relaxation; zeros where the solver fails."""
+def relaxed(
+    weights: Sequence[int], able: Flags, needs: Sequence[int]
+) -> tuple[list[int], NDArray[np.float64]]:
+    """Return whole multipliers >= 0 of the tasks and a point of the linear relaxation.
+
+    Zeros and halves where the solver fails: a worse bound, and not a wrong one.
+    """
     from scipy.sparse import csr_array
 
     count, tasks = able.shape
+    nothing = [0] * tasks, np.full(count, 0.5)
     top = max(weights, default=0)
     if top <= 0:
-        return [0] * tasks
+        return nothing
     program = LinearProgram(
         -np.array([weight / top for weight in weights]),
         csr_array(-able.T.astype(np.float64)),
@@ -157,8 +232,8 @@ def multipliers(weights: Sequence[int], able: Flags, needs: Sequence[int]) -> li
     )
     result = solve_linear(program)
     if result.status != "optimal":
-        return [0] * tasks
-    return [int(Fraction(price) * top) for price in result.upper_multipliers.tolist()]
+        return nothing
+    return [int(Fraction(price) * top) for price in result.upper_multipliers.tolist()], result.variables
 
 
 def sharpened(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from mechdesign.solvers.covering import TooManyStepsError, least_cover, multipliers, sharpened
+from mechdesign.solvers import covering
+from mechdesign.solvers.covering import TooManyStepsError, least_cover, relaxed, sharpened
 
 
 def drawn(rng, users=9, tasks=3, top=40):
@@ -25,7 +27,10 @@ def covers(able, needs):
 
 
 @pytest.mark.parametrize("scale", [1, 7, 10**9 + 7, 2**200 + 1])
-def test_it_finds_the_least_of_all_covers(scale):
+@pytest.mark.parametrize("piece", [covering.PIECE, 3])
+def test_it_finds_the_least_of_all_covers(monkeypatch, scale, piece):
+    """In one piece, and by branching on nearly every user."""
+    monkeypatch.setattr(covering, "PIECE", piece)
     rng = np.random.default_rng(scale % 1000)
     improved = 0
     for _ in range(12):
@@ -55,7 +60,7 @@ def test_multipliers_and_their_sharpening_bound_all_covers():
         weights, able, needs = drawn(rng)
         tasks = [np.flatnonzero(row).tolist() for row in able]
         bounds = []
-        for prices in ([0] * 3, multipliers(weights, able, needs)):
+        for prices in ([0] * 3, relaxed(weights, able, needs)[0]):
             for kept in (prices, sharpened(prices, weights, tasks, needs)):
                 assert min(kept) >= 0
                 reduced = [
@@ -67,6 +72,16 @@ def test_multipliers_and_their_sharpening_bound_all_covers():
         assert bounds[2] <= bounds[3] <= best
         tight += bounds[3] >= best - 3
     assert tight > 10
+
+
+def test_a_linear_program_that_fails_costs_time_and_not_truth(monkeypatch):
+    rng = np.random.default_rng(9)
+    cases = [drawn(rng) for _ in range(10)]
+    proven = [least_cover(*case, range(9), 10**6).weight for case in cases]
+    monkeypatch.setattr(covering, "solve_linear", lambda program: SimpleNamespace(status="failed"))
+    assert [least_cover(*case, range(9), 10**6).weight for case in cases] == proven
+    monkeypatch.setattr(covering, "sharpened", lambda prices, *others: [0] * len(prices))
+    assert [least_cover(*case, range(9), 10**6).weight for case in cases] == proven
 
 
 def test_the_steps_are_limited():

@@ -35,8 +35,8 @@ Cover = Callable[[Slot, Sequence[int], Sequence[int]], Best | None]
 MOST_ENTRIES = 20_000
 """Users times tasks of a slot that is decided by integer programs; each winner costs one more."""
 
-MOST_PROVEN = 1_000_000
-"""Steps that the proofs of one slot may take together."""
+MOST_PROVEN = 300_000
+"""Steps that the proofs of one slot may take together, some ten seconds' worth."""
 
 
 class Proven:

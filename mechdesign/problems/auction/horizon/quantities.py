@@ -17,12 +17,13 @@ PATIENCE = 20
 
 
 def quantities(problem: AuctionHorizon, solution: Candidate) -> dict[str, Any]:
-    """Return payments, costs, shares, backlogs and who stays, for the online, the static and the forced policy.
+    """Return payments, costs, shares, backlogs and who stays: online, static and forced policy.
 
-    ``*_paid`` is what the center pays per slot (definition 5.2.3 of the source) and ``*_cost`` what its winners
-    cost, both with all users there; ``paid_saved`` and ``saved`` are the parts of them that the online policy
-    saves beside the forced one, which pays a forced user the reserve price. ``*_left`` is the share of users who are still there at
-    the end when losing 20 slots in a row makes one leave. ``backlog_bound`` is gamma times the largest cost
+    ``*_paid`` is what the center pays per slot (definition 5.2.3 of the source) and ``*_cost`` what its
+    winners cost, both with all users there; ``paid_saved`` and ``saved`` are the parts of them that the
+    online policy saves compared with the forced one, which pays forced users the reserve price. ``*_left`` is
+    the share of users who are still there at the end when losing 20 slots in a row makes one leave.
+    ``backlog_bound`` is gamma times the largest cost
     plus D, and ``share_bound`` what follows for everybody's share of the slots. ``drift_bound`` is n (1 +
     D^2) / (2 gamma), by which a best online decision in each slot costs more than the best on average.
     ``drift_slack`` is by how much the inequality (5.10) on the drift of the backlogs holds in the slot in

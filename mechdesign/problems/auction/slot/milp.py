@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from mechdesign.core.errors import MethodError
 from mechdesign.core.method import Method, Outcome
 from mechdesign.mechanisms.auction import vcg
 from mechdesign.problems.auction.slot.problem import AuctionSlot, obstacle, outcome, rounded_down
@@ -14,7 +15,10 @@ def run(problem: AuctionSlot) -> Outcome:
     refused = obstacle(problem)
     if refused is not None:
         return refused
-    award = vcg.award(problem.slot)
+    try:
+        award = vcg.award(problem.slot)
+    except MethodError as error:
+        return Outcome("failed", solver="pulp, proven", message=str(error))
     source = "whole multipliers of the linear relaxation and dynamic programming"
     bound = (rounded_down(problem.slot.value(award.winners)), source)
     found = outcome(problem, award, "milp", "pulp, proven", bound)
