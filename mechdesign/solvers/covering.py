@@ -72,7 +72,7 @@ def least_cover(
     Examples
     --------
     >>> able = np.array([[True, True], [True, False], [False, True]])
-    >>> least_cover([5, 2, 2], able, [1, 1], known=[0], most=100).users
+    >>> least_cover([5, 2, 2], able, [1, 1], known=[0], most=1000).users
     (1, 2)
     """
     return _Tree(weights, able, [int(need) for need in needs], known, most).least()
