@@ -175,8 +175,9 @@ def test_a_database_that_grants_more_than_the_tiles_leave_fails_its_audit():
     assert not found["cloak"].holds
     assert not found["interference"].holds
     assert found["interference"].witness["of"] == "the owner"
-    base.grants["tv"] = grant
-    base.register({"tv": Registered(((5, 5),), 1.0)})  # rooms of other tiles than those now registered
+    base.register({"tv": Registered(((5, 5),), 1.0)})
+    assert base.audit().holds
+    base.grants["tv"] = grant  # rooms of other tiles than those now registered
     assert not {item.property: item for item in base.certificates()}["cloak"].holds
 
 

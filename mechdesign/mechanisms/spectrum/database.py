@@ -126,7 +126,7 @@ class SpectrumDatabase(Mechanism):
         state = self.state.copy()
         state.registered |= owners
         state.last = {}  # the same queries may get other answers now
-        self.state = state
+        self.state, self.grants = state, {}
 
     def region(self, name: str) -> Region | None:
         """Return where the owner of a channel may be; None where it is idle."""

@@ -24,8 +24,12 @@ TRIES, SHARE = 8, 0.97
 """Levels that are tried, and the part of the privacy radius with which a level is taken at once: how far the
 noise reaches jumps with the number of lattice points that fit into the area."""
 
-WIDE = 20.0
-"""Half the side of the default area, in units of the larger of wanted radius and privacy radius."""
+START = 1.03
+"""The first level as a multiple of that of planar Laplace noise: the lattice adds about this much."""
+
+WIDE, MOST = 20.0, 1500.0
+"""Half the side of the default area, in units of the larger of wanted radius and privacy radius, and at most
+in units of the privacy radius: a wider area has more points of the lattice than can be held."""
 
 
 class SpectrumUser(Mechanism):
@@ -71,14 +75,15 @@ class SpectrumUser(Mechanism):
         ----------
         privacy, radius : number > 0
         area : (x_low, y_low, x_high, y_high), optional
-            Where the user may be; by default a square around (0, 0) with half a side of 20 radii.
+            Where the user may be; by default a square around (0, 0) with half a side of 20 radii,
+            or of 1500 privacy radii where that is less.
         beta : float
             In (0, 1): the probability of a report beyond the privacy radius, at most.
         """
         wanted = positive("privacy", privacy)
-        half = WIDE * max(wanted, positive("radius", radius))
+        half = min(WIDE * max(wanted, positive("radius", radius)), MOST * wanted)
         where = [-half, -half, half, half] if area is None else area
-        epsilon, best = planar_quantile(1.0, beta) / wanted, None
+        epsilon, best = START * planar_quantile(1.0, beta) / wanted, None
         for _ in range(TRIES):
             try:
                 noise = PlanarLattice(epsilon, where, beta=beta)

@@ -37,7 +37,7 @@ class SpectrumSecondary(Problem[SpectrumUser]):
     beta : float
         In (0, 1): with this probability a report of the client may be farther than L from the true place.
     area : (x_low, y_low, x_high, y_high), optional
-        Where users of the client are; by default a square around (0, 0), 40 radii wide.
+        Where users of the client are; by default a square around (0, 0), 40 radii wide or less.
 
     Raises
     ------
