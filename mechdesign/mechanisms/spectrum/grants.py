@@ -55,7 +55,8 @@ class Grant:
         figures = {"value": value, "bound": self.bound, "gap": self.bound - value}
         note = f"channel {name}: a search tree over all vertices for the drawn widenings"
         holds = self.bound - value <= 1e-6 * float(self.channel.revenue(self.channel.radius).sum())
-        return Certificate("optimality", holds, False, figures, note=note)
+        among = "all radii in the rooms that were drawn"
+        return Certificate("optimality", holds, False, figures, note=note, among=among)
 
     def said(self, user: int) -> tuple[str, float]:
         """Return status and radius of a user.
