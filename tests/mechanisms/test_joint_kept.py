@@ -182,7 +182,7 @@ def test_a_crash_within_a_move_leaves_one_home(tmp_path, monkeypatch, crash):
         client.save(new)
     monkeypatch.undo()
     if crash == 2:
-        with pytest.raises(DataError, match="its move was interrupted; load .*a.json"):
+        with pytest.raises(DataError, match=r"its move was interrupted; load .*a\.json"):
             PermanentResponse.load(mechanism, new)
     assert reports_of(mechanism, old) + reports_of(mechanism, new) == 2
     if crash < 3:

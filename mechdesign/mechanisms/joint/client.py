@@ -52,9 +52,10 @@ class PermanentResponse:
     Every report is drawn from the same kept bits, so that no number of reports says more than these do. When
     the promise is for R reports only, the next one is refused, unless any number of reports keeps it.
 
-    Once it was saved or loaded, one file is its home: a report is counted there before anybody sees it, so that
-    neither a crash nor a second process takes one back. Saving it elsewhere moves it: the file it leaves is
-    closed, and says where it went. An object is not copied, since each copy would count by itself.
+    Once it was saved or loaded, one file is its home: a report is counted there before anybody sees it, so
+    that neither a crash nor a second process takes one back. Saving it elsewhere moves it: the file it
+    leaves is closed, and says where it went. An object is not copied, since each copy would count by
+    itself.
 
     Parameters
     ----------
@@ -176,8 +177,8 @@ class PermanentResponse:
         Raises
         ------
         DataError, ModelFileError
-            When it was moved elsewhere, is a copy of a file that is still there, belongs to another mechanism,
-            or is damaged.
+            When it was moved elsewhere, is a copy of a file that is still there, belongs to another
+            mechanism, or is damaged.
         """
         document = cls._document(mechanism, path)
         if document.get(MOVED):

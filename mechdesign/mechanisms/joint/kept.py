@@ -1,8 +1,8 @@
 """Files that a client keeps: for its owner only, with a sum that shows damage, and with the home they have.
 
-A file names its home, the path where it was written. A copy elsewhere is refused as long as the original is at
-home; a file that was moved by hand is taken, since nothing is left at its home. What no program can see: a copy
-whose original was moved or deleted, a copy on another machine, an older copy that is put back.
+A file names its home, the path where it was written. A copy elsewhere is refused as long as the original is
+at home; a file that was moved by hand is taken, since nothing is left at its home. What no program can see:
+a copy whose original was moved or deleted, a copy on another machine, an older copy that is put back.
 """
 
 from __future__ import annotations
