@@ -124,13 +124,28 @@ def solve(
     outcome = chosen.run(problem, **options)
     seconds = time.perf_counter() - start
     found = outcome.status in ("optimal", "feasible")
+    value = problem.objective(outcome.variables) if found else math.nan
+    if found and not math.isfinite(value):
+        return Solution(
+            problem,
+            chosen.name,
+            chosen.kind,
+            "failed",
+            math.nan,
+            None,
+            {},
+            {},
+            seconds,
+            outcome.solver,
+            message=f"the value of what was found is {value}, beyond double precision",
+        )
     return Solution(
         problem=problem,
         method=chosen.name,
         kind=chosen.kind,
         status=outcome.status,
-        value=problem.objective(outcome.variables) if found else math.nan,
-        bound=outcome.bound,
+        value=value,
+        bound=outcome.bound if outcome.bound is None or math.isfinite(outcome.bound) else None,
         variables=outcome.variables,
         residuals=problem.residuals(outcome.variables) if found else {},
         seconds=seconds,

@@ -108,6 +108,16 @@ class TestModel:
         assert preferred.claims_optimality
         assert "optimality" in {certificate.property for certificate in preferred.certificates}
 
+    def test_an_optimum_says_among_which_mechanisms(self, slug):
+        """Of whatever grid or list: what is best among these may be beaten by others."""
+        for run in check_of(slug).comparison.runs:
+            for item in run.certificates:
+                if item.property == "optimality" and item.holds:
+                    assert item.among
+                    assert f"; among {item.among}; " in str(item)
+                    assert item.as_dict()["among"] == item.among
+                    assert len(item.among.split()) <= 15
+
     def test_every_method_that_applies_is_run_and_the_others_say_why_not(self, slug):
         check = check_of(slug)
         names = {method.name for method in md.methods_of(type(check.model.problem))}

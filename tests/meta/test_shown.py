@@ -91,7 +91,7 @@ MECHANISMS = {
     ),
     "planar-lattice": (
         lambda: PlanarLattice(2.0, [0, 0, 10, 10]),
-        "PlanarLattice(161 x 161 places, step 0.0625, epsilon=2, mean distance 1.001, within 2.42",
+        "PlanarLattice(161 x 161 places, step 0.0625, epsilon=2, mean distance 1.006, within 2.429",
     ),
     "joint-response": (
         lambda: JointResponse.of([2, 3], 4.0, f=0.5, q=0.75, p=0.5, reports=5),

@@ -137,6 +137,8 @@ class Cnt2M(CountProtocol):
         sent = int(values.sum()) + len(values) - int(bits(len(values), self.silent, source).sum())
         return np.zeros((sent, 1), dtype=np.int64)
 
+    one_each: ClassVar[bool] = True
+
     def tally(self, messages: Messages) -> NDArray[np.int64]:
         """Return the number of messages."""
         return np.array([len(messages)], dtype=np.int64)

@@ -104,7 +104,8 @@ class Grant:
         figures = {"value": value, "bound": self.bound, "gap": self.bound - value}
         note = f"channel {name}: a search tree over all vertices, in the rooms that the tiles leave"
         holds = self.bound - value <= 1e-6 * float(self.channel.revenue(self.channel.radius).sum())
-        return Certificate("optimality", holds, False, figures, note=note)
+        among = "all radii in the rooms that the tiles leave"
+        return Certificate("optimality", holds, False, figures, note=note, among=among)
 
     def of_tiles_alone(self) -> bool:
         """Return whether every room is what the tiles give, computed in a second way."""

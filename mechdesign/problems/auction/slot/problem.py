@@ -103,6 +103,7 @@ class AuctionSlot(Problem[OnlineAuction]):
     sense: ClassVar[Sense] = "min"
     value_name: ClassVar[str] = "cost minus backlogs"
     summary: ClassVar[str] = "winners and truthful payments of one slot of a reverse auction for data"
+    compared_with: ClassVar[str] = "all sets of winners that meet the requirements, at the bids given"
     generators: ClassVar[Generators] = {
         "bids": BID_GENERATORS,
         "tasks": TASK_GENERATORS,

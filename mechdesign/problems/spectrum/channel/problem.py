@@ -94,6 +94,7 @@ class SpectrumChannel(Problem[SpectrumDatabase]):
     sense: ClassVar[Sense] = "max"
     value_name: ClassVar[str] = "owner's utility"
     summary: ClassVar[str] = "who is served on a channel, how far, and how its owner hides"
+    compared_with: ClassVar[str] = "all radii and widenings on this channel"
 
     generators: ClassVar[Generators] = {
         "secondary": {"scattered": scattered_users},

@@ -71,6 +71,7 @@ class SpectrumPrimary(Problem[Mechanism]):
     sense: ClassVar[Sense] = "max"
     value_name: ClassVar[str] = "owner's utility"
     summary: ClassVar[str] = "how far a channel's owner widens its protection radius to hide its place"
+    compared_with: ClassVar[str] = "all mean widenings L"
 
     price: float
     privacy_cost: float

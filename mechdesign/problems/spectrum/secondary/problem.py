@@ -61,6 +61,7 @@ class SpectrumSecondary(Problem[SpectrumUser]):
     sense: ClassVar[Sense] = "max"
     value_name: ClassVar[str] = "user's utility"
     summary: ClassVar[str] = "how much location privacy a user takes who rents spectrum"
+    compared_with: ClassVar[str] = "all privacy radii L > 0"
 
     price: float
     reward: float
