@@ -88,6 +88,7 @@ class SpectrumCloakDesign(Problem[SpectrumCloak]):
 
     name: ClassVar[str] = "spectrum-cloak"
     sense: ClassVar[Sense] = "min"
+    compared_with: ClassVar[str] = "all sizes of tiles of this shape"
     value_name: ClassVar[str] = "revenue and privacy lost"
     summary: ClassVar[str] = "how large the public tile is in which a channel's owner cannot be found"
 

@@ -17,7 +17,12 @@ import numpy as np
 from mechdesign.core.method import Method, Outcome
 from mechdesign.problems.spectrum.judging import rounded_down
 from mechdesign.problems.spectrum.partition.duality import exact_costs
-from mechdesign.problems.spectrum.partition.problem import SpectrumPartition, among, impossible, released
+from mechdesign.problems.spectrum.partition.problem import (
+    SpectrumPartition,
+    channels_over,
+    impossible,
+    released,
+)
 
 
 def run(problem: SpectrumPartition) -> Outcome:
@@ -48,7 +53,7 @@ def run(problem: SpectrumPartition) -> Outcome:
         status="optimal",
         variables=released(sets, sets.T.astype(np.float64)),
         bound=rounded_down(bound, problem.objective_scale()),
-        bound_source=f"prices of the dynamic program, checked in fractions, for {among(problem)}",
+        bound_source=f"prices of the dynamic program, checked in fractions, for {channels_over(problem)}",
         solver="dynamic program",
     )
 

@@ -19,7 +19,7 @@ from mechdesign.problems.spectrum.judging import OPTIMALITY, rounded_down
 from mechdesign.problems.spectrum.partition.duality import repaired
 from mechdesign.problems.spectrum.partition.problem import (
     SpectrumPartition,
-    among,
+    channels_over,
     completed,
     impossible,
     released,
@@ -68,7 +68,7 @@ def run(problem: SpectrumPartition) -> Outcome:
         status="optimal" if problem.objective(variables) - bound <= OPTIMALITY * scale else "feasible",
         variables=variables,
         bound=bound,
-        bound_source=f"weak duality, for {among(problem)}",
+        bound_source=f"weak duality, for {channels_over(problem)}",
         solver=result.solver,
     )
 
@@ -101,7 +101,7 @@ def _cloak(problem: SpectrumPartition) -> Outcome:
         status="optimal",
         variables=released(problem.family, problem.family.T * weights),
         bound=rounded_down(exact.bound, problem.objective_scale()),
-        bound_source=f"weak duality in integers, for {among(problem)}",
+        bound_source=f"weak duality in integers, for {channels_over(problem)}",
         solver=result.solver,
     )
 

@@ -12,7 +12,12 @@ from mechdesign.core.method import Method, Outcome
 from mechdesign.problems.spectrum.judging import OPTIMALITY, rounded_down
 from mechdesign.problems.spectrum.partition.duality import repaired
 from mechdesign.problems.spectrum.partition.linear_program import cloak_program
-from mechdesign.problems.spectrum.partition.problem import SpectrumPartition, among, impossible, released
+from mechdesign.problems.spectrum.partition.problem import (
+    SpectrumPartition,
+    channels_over,
+    impossible,
+    released,
+)
 from mechdesign.solvers.integer import BinaryProgram, solve_binary
 
 MOST_SETS = 4000
@@ -44,7 +49,7 @@ def run(problem: SpectrumPartition) -> Outcome:
         status="optimal" if tight else "feasible",
         variables=variables,
         bound=bound,
-        bound_source=f"weak duality in integers, for {among(problem)}",
+        bound_source=f"weak duality in integers, for {channels_over(problem)}",
         solver=found.solver,
         notes={"stated_status": found.status},
     )

@@ -246,6 +246,10 @@ class SpectrumPartition(Problem[Mechanism]):
         over = channel[first] - math.exp(self.epsilon) * channel[second]
         return max(0.0, float(np.maximum(over, 0.0).sum(axis=1).max(initial=0.0)) - self.delta)
 
+    def among(self) -> str:
+        """Return among which partitions or channels an optimum is one."""
+        return f"all partitions into {sets_of(self)}" if self.notion == "partition" else channels_over(self)
+
     def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
         """Return what is promised, and that no other channel over these sets loses less."""
         sets = np.asarray(solution.variables["sets"], dtype=np.bool_)
@@ -332,6 +336,6 @@ def sets_of(problem: SpectrumPartition) -> str:
     return f"{len(problem.family)} {kind}"
 
 
-def among(problem: SpectrumPartition) -> str:
-    """Return which mechanisms an optimum is one among."""
+def channels_over(problem: SpectrumPartition) -> str:
+    """Return which channels a bound is for."""
     return f"all channels over {sets_of(problem)}"
