@@ -86,6 +86,8 @@ def require_output(
         raise ParameterError(
             f"{option} {path}: cannot be written (its folder does not exist); name another place"
         )
+    if os.path.islink(os.path.realpath(path)):
+        raise ParameterError(f"{option} {path}: is a link that leads to itself; name another place")
     if force or not os.path.lexists(path) or not Path(path).is_file():
         return  # what is no file is refused when it is written
     if same is not None:

@@ -52,12 +52,14 @@ def write_blocks(
         return rows
 
 
-def write_columns(path: str | os.PathLike[str], columns: Mapping[str, Sequence[Any] | NDArray[Any]]) -> None:
+def write_columns(
+    path: str | os.PathLike[str], columns: Mapping[str, Sequence[Any] | NDArray[Any]], command: str = ""
+) -> None:
     """Write columns that are in memory to a CSV or Parquet file."""
     arrays = {name: np.asarray(values) for name, values in columns.items()}
     if len({len(values) for values in arrays.values()}) > 1:
         raise ValueError("columns: their lengths differ")
-    write_blocks(path, [arrays])
+    write_blocks(path, [arrays], command)
 
 
 def _write_csv(path: Path, blocks: Iterable[Block]) -> int:

@@ -139,23 +139,9 @@ def save_state(path: str | os.PathLike[str], state: State, fingerprint: str) -> 
     content = state.as_json()
     document = {"format": FORMAT, "database": fingerprint, "state": content}
     document["sha256"] = digest(fingerprint, content)
-    private = whole_file(path, DataError, private=True)
-    with private as temporary, open(temporary, "w", encoding="utf-8") as stream:
-        json.dump(document, stream, indent=1, allow_nan=False)
-        stream.write("\n")
-        stream.flush()
-        os.fsync(stream.fileno())
-    _sync_folder(Path(path).resolve().parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    if not hasattr(os, "O_DIRECTORY"):  # no folder can be opened there
-        return
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    text = json.dumps(document, indent=1, allow_nan=False) + "\n"
+    with whole_file(path, DataError, durable=True, private=True) as temporary:
+        temporary.write_text(text, encoding="utf-8")
 
 
 def load_state(path: str | os.PathLike[str], fingerprint: str) -> State:
