@@ -23,11 +23,11 @@ privacy: holds (exact); epsilon = 2, true_epsilon = 2; ...
 
 from __future__ import annotations
 
-from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Any
-
+# Next to nothing is imported here: an interrupt before the command line's own first line is a traceback.
+TYPE_CHECKING = False
 if TYPE_CHECKING:  # for type checkers and editors; a test compares these with what the families export
+    from typing import Any
+
     from mechdesign.catalog import Model, check_models, load_model, models, sweep
     from mechdesign.core.certificate import Certificate
     from mechdesign.core.compare import Comparison, compare
@@ -57,11 +57,6 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares these with w
     )
     from mechdesign.problems.spectrum import SpectrumChannel, SpectrumPrimary, SpectrumSecondary
     from mechdesign.report.plot import plot
-
-try:
-    __version__ = version("mechdesign")
-except PackageNotFoundError:  # a checkout that was never installed
-    __version__ = "0.0.0"
 
 __all__ = [
     "AuctionHorizon",
@@ -139,6 +134,11 @@ if not TYPE_CHECKING:  # a type checker would take every unknown name for known
 
     def __getattr__(name: str) -> Any:
         """Find a name on first use: importing stays quick, and can be interrupted without a traceback."""
+        from importlib import import_module
+
+        if name == "__version__":
+            version: str = import_module("mechdesign.core.version").installed_version()
+            return version
         if name in _HOMES:
             value = getattr(import_module(f"mechdesign.{_HOMES[name]}"), name)
             globals()[name] = value
@@ -155,6 +155,8 @@ if not TYPE_CHECKING:  # a type checker would take every unknown name for known
 
 
 def _exported() -> dict[str, Any]:
+    from importlib import import_module
+
     names: dict[str, Any] = import_module("mechdesign.problems").exported_names()
     return names
 
