@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from mechdesign.core.errors import DataError, MissingPackageError, RowError
 from mechdesign.core.tables import ROWS, Block, Coded, Values, length
 from mechdesign.core.text import ProgressBar
+from mechdesign.report.copies import Copies
 from mechdesign.report.missing import Mask, MissingRule
 
 LONGEST = 200
@@ -34,6 +35,7 @@ class FileTable(ABC):
         self.name = os.fspath(path)
         if self.path.exists() and not self.path.is_file():
             raise DataError(f"{self.name}: cannot be read: it is no regular file; save it to one first")
+        self.copies: Copies | None = None  # set where the same rows under another name would count twice
         self._first, self._kept = 0, None  # type: int, NDArray[np.int64] | None
         self.columns = self._columns()
 
@@ -51,8 +53,12 @@ class FileTable(ABC):
         Raises
         ------
         DataError
-            When the file cannot be read, has a damaged line, or no rows (left).
+            When the file cannot be read, has a damaged line, or no rows (left); or has the rows of another one.
         """
+        blocks = self._blocks(columns)
+        return blocks if self.copies is None else self.copies.watched(self.name, blocks)
+
+    def _blocks(self, columns: Sequence[str]) -> Iterator[Block]:
         first, any_rows, any_left = 0, False, False
         with ProgressBar(f"reading {self.path.name}") as bar:
             for values, missing, part in same_size(self._raw(columns)):
