@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-SAID = b"mechdesign: interrupted\n"
 OBEYING = 5.0
 """Seconds after an interrupt in which further ones change nothing: processes are being ended."""
 AGAIN = 0.02
@@ -61,17 +60,20 @@ class Interrupts:
         self._ended = True
         if self._installed:  # Python forgets a handler of its own before its own end
             signal.signal(signal.SIGINT, signal.SIG_IGN)
+            if hasattr(signal, "setitimer"):  # one that is still to be tried again would end the process
+                signal.signal(signal.SIGALRM, signal.SIG_IGN)
+                signal.setitimer(signal.ITIMER_REAL, 0.0)
 
     def __call__(self, number: int, frame: Any) -> None:
         """Handle an interrupt."""
         if self._ended:
             return
         if not self._begun:
-            self._leave()
+            _leave()
         if self.received:
             if time.monotonic() - self._when >= OBEYING:
                 _end_workers()
-                self._leave()
+                _leave()
             return
         self.received, self._when = True, time.monotonic()
         self._raise(frame)
@@ -99,12 +101,12 @@ class Interrupts:
             return
         self._hook(given)
 
-    def _leave(self) -> None:
-        try:
-            os.write(2, SAID)
-        except OSError:  # no standard error
-            pass
-        os._exit(130)
+def _leave() -> None:
+    try:
+        os.write(2, b"mechdesign: interrupted\n")
+    except OSError:  # no standard error
+        pass
+    os._exit(130)
 
 
 def _end_workers() -> None:
@@ -125,6 +127,8 @@ def interrupts_of(arguments: Sequence[str] | None) -> Interrupts:
     to be ignored.
     """
     found = Interrupts()
-    if arguments is None and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    handler = signal.getsignal(signal.SIGINT)
+    is_usual = handler is signal.default_int_handler or getattr(handler, "__name__", "") == "_leave_at_once"
+    if arguments is None and is_usual:  # the latter is what the package's first lines have set for this program
         found.install()
     return found

@@ -15,6 +15,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from mechdesign.core.documents import parse_json
 from mechdesign.core.errors import DataError
 from mechdesign.core.files import read_text, whole_file
 from mechdesign.core.numbers import rational, whole
@@ -156,7 +157,7 @@ def load_state(path: str | os.PathLike[str], fingerprint: str) -> State:
         return State()
     advice = "name the state file of this database, or another place to begin anew"
     try:
-        document = json.loads(read_text(path, LARGEST_FILE, DataError))
+        document = parse_json(read_text(path, LARGEST_FILE, DataError))
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror}); {advice}") from None
     except (ValueError, RecursionError):
@@ -171,5 +172,5 @@ def load_state(path: str | os.PathLike[str], fingerprint: str) -> State:
         return State.from_json(document["state"])
     except DataError:
         raise
-    except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
         raise DataError(f"{path}: is damaged ({error!r}); {advice}") from None
