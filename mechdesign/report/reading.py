@@ -23,6 +23,9 @@ from mechdesign.report.missing import Mask, MissingRule
 LONGEST = 200
 """Characters beyond which texts are not kept in numpy's arrays of fixed width."""
 
+MOST_BYTES = 1 << 20
+"""Bytes of one text; a report of the largest mechanism takes fewer."""
+
 Raw = tuple[Mapping[str, Values], Mapping[str, Mask], float]
 """A block as it stands in the file, what is missing in it, and which part of the file has been read."""
 
@@ -146,6 +149,21 @@ def pyarrow_module(name: str, path: str | os.PathLike[str]) -> Any:
         raise MissingPackageError(
             f"{path}: Parquet needs pyarrow; install mechdesign[parquet], or use CSV"
         ) from None
+
+
+def require_short(where: str, column: Any) -> None:
+    """Refuse a text in a column of pyarrow that is no value of anything: it would be copied many times.
+
+    Raises
+    ------
+    DataError
+        That says how long it is.
+    """
+    import pyarrow.compute
+
+    longest = pyarrow.compute.max(pyarrow.compute.binary_length(column)).as_py() or 0
+    if longest > MOST_BYTES:
+        raise DataError(f"{where}: holds a text of {longest} bytes; no more than {MOST_BYTES} are taken, shorten it")
 
 
 def texts(values: list[str]) -> NDArray[Any]:

@@ -16,7 +16,7 @@ from mechdesign.core.errors import DataError
 from mechdesign.core.tables import Coded, Values
 from mechdesign.report.formulas import Unmarking
 from mechdesign.report.missing import Mask
-from mechdesign.report.reading import FileTable, Raw, texts
+from mechdesign.report.reading import FileTable, Raw, require_short, texts
 
 BYTES = 1 << 20
 """What pyarrow makes a piece of; it reads some thirty of them ahead."""
@@ -173,6 +173,7 @@ class CsvTable(FileTable):
 
     def _arrow_values(self, name: str, column: Any) -> tuple[Coded, Mask]:
         coded = column.dictionary_encode()
+        require_short(f"{self.name}: column '{name}'", coded.dictionary)
         words = [self._unmarking[name](word) for word in coded.dictionary.to_pylist()]
         codes: NDArray[Any] = coded.indices.to_numpy(zero_copy_only=False)
         gone = np.array([word == "" or word in self.missing.codes for word in words], dtype=np.bool_)
