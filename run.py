@@ -15,7 +15,8 @@ Further arguments go to the task's last program: python3 run.py test -k audit
 The first run makes .venv (.venv-bench for bench) and installs the project into it, editable, with what the
 task needs. Later runs start at once: a stamp in the environment says what it was made from, and it is brought
 up to date when pyproject.toml, the Python version or the place of the checkout changes, or when another task
-needs more. One whose making was cut short is made anew; one that something else made is never removed. pip is used as configured (files, PIP_* variables).
+needs more. One whose making was cut short is made anew; one that run.py has not made is never removed. pip is
+used as configured (files, PIP_* variables).
 
 Exit codes: that of the program that was run; 2 when the task could not be started.
 """
