@@ -15,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from mechdesign.core.errors import MechDesignError, ParameterError
+from mechdesign.core.files import require_name
 
 ATTRIBUTE = "user.mechdesign.command"
 
@@ -79,6 +80,7 @@ def require_output(
     """
     if path == "-":
         raise ParameterError(f"{option} -: nothing is written to the standard output; name a file")
+    require_name(path, ParameterError)
     for source in inputs:
         if same_file(path, source):
             raise ParameterError(f"{option} {path}: is an input of this command; name another place")

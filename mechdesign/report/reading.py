@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError, MissingPackageError, RowError
+from mechdesign.core.files import require_name
 from mechdesign.core.tables import ROWS, Block, Coded, Values, length
 from mechdesign.core.text import ProgressBar
 from mechdesign.report.copies import Copies
@@ -36,6 +37,7 @@ class FileTable(ABC):
     def __init__(self, path: str | os.PathLike[str], missing: MissingRule) -> None:
         self.path, self.missing = Path(path), missing
         self.name = os.fspath(path)
+        require_name(path, DataError)
         if self.path.exists() and not self.path.is_file():
             raise DataError(f"{self.name}: cannot be read: it is no regular file; save it to one first")
         self.copies: Copies | None = None  # set where the same rows under another name would count twice

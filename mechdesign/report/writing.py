@@ -47,7 +47,12 @@ def write_blocks(
     else:
         write = _write_csv
     with whole_file(path, DataError, private=private) as temporary:
-        rows = write(temporary, blocks)
+        try:
+            rows = write(temporary, blocks)
+        except UnicodeEncodeError as error:
+            raise DataError(
+                f"{path}: not written: {error.object[error.start : error.end]!r} in a text is half a character; correct it"
+            ) from None
         if command:
             remember(temporary, command)
         return rows

@@ -52,7 +52,8 @@ def test_all_models_are_parsed_as_they_were():
         assert parse_toml(text) == tomllib.loads(text)
 
 
-PARTS = ["a", "1", ".", " ", "=", "[", "]", "{", "}", ",", "\n", '"', '"""', "'", "'''", "\\", "#", "0.5", "a.b = 1\n"]
+PARTS = ["a", "1", ".", " ", "=", "[", "]", "{", "}", ",", "\n", '"', '"""', "'", "'''", "\\", "#", "0.5"]
+PARTS += ["a.b = 1\n"]
 
 
 @settings(max_examples=300)
@@ -60,10 +61,11 @@ PARTS = ["a", "1", ".", " ", "=", "[", "]", "{", "}", ",", "\n", '"', '"""', "'"
 def test_a_shallow_document_is_parsed_or_refused_as_by_the_parser(text):
     try:
         expected = tomllib.loads(text)
-    except ValueError as error:
+    except ValueError:
+        expected = None
+    if expected is None:
         with pytest.raises(ValueError, match=r"."):
             parse_toml(text)
-        assert error
     else:
         assert parse_toml(text) == expected
 

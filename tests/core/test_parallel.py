@@ -84,7 +84,8 @@ def test_an_interrupted_watch_says_what_is_kept():
 def blocked() -> int:
     """Say which signals this process was started without, by what the kernel says."""
     time.sleep(0.2)
-    (line,) = (line for line in open("/proc/self/status") if line.startswith("SigBlk"))
+    with open("/proc/self/status") as lines:
+        (line,) = (line for line in lines if line.startswith("SigBlk"))
     return int(line.split()[1], 16)
 
 

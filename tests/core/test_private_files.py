@@ -159,9 +159,14 @@ def test_a_link_to_a_file_is_followed(tmp_path):
 
 def test_a_temporary_file_that_was_replaced_is_not_moved_to_its_place(tmp_path):
     (tmp_path / "other").write_text("theirs")
-    with pytest.raises(DataError, match="was replaced"), whole_file(tmp_path / "a", DataError) as temporary:
-        temporary.unlink()
-        temporary.symlink_to("other")
+
+    def replaced() -> None:
+        with whole_file(tmp_path / "a", DataError) as temporary:
+            temporary.unlink()
+            temporary.symlink_to("other")
+
+    with pytest.raises(DataError, match="was replaced"):
+        replaced()
     assert not (tmp_path / "a").exists()
     assert (tmp_path / "other").read_text() == "theirs"
 
