@@ -104,7 +104,7 @@ def require_venv() -> None:
 
 
 def is_made_here(home: Path, stamp: Path) -> bool:
-    """Whether this script made an environment, so that it may remove it: its stamp says so, and no link leads there."""
+    """Whether this script made an environment and may remove it: its stamp says so, and it is no link."""
     return not home.is_symlink() and not stamp.is_symlink() and read_stamp(stamp).get("made_by") == MAKER
 
 
@@ -151,7 +151,8 @@ def prepare(task: Task) -> Path:
     if not complete and (stamp.exists() or not is_usable(python)):
         if os.path.lexists(str(home)) and not is_made_here(home, stamp):
             raise SetupError(
-                f"{home} cannot be used and was not made by run.py, so it stays; move it away and run this again"
+                f"{home} cannot be used and was not made by run.py, so it stays;"
+                " move it away and run this again"
             )
         require_venv()
         if os.path.lexists(str(home)):

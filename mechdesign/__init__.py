@@ -42,8 +42,8 @@ def _is_command() -> bool:
 
 
 def _leave_at_once(number: int, frame: object) -> None:
-    """End the process, which has not begun anything: the handler of interrupts until the command line has its own."""
-    try:
+    """End the process, which has not begun anything, until the command line has its own handler."""
+    try:  # noqa: SIM105 (contextlib takes time to import)
         os.write(2, b"mechdesign: interrupted\n")
     except OSError:  # no standard error
         pass
@@ -186,7 +186,7 @@ if not TYPE_CHECKING:  # a type checker would take every unknown name for known
 def _exported() -> "dict[str, Any]":
     from importlib import import_module
 
-    names: "dict[str, Any]" = import_module("mechdesign.problems").exported_names()
+    names: dict[str, Any] = import_module("mechdesign.problems").exported_names()
     return names
 
 

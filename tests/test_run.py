@@ -108,7 +108,7 @@ def test_an_environment_of_somebody_else_is_never_removed(checkout, stamp, capsy
     (home / "work" / "thesis.txt").write_text("years of work")
     if STAMPS[stamp] is not None:
         (home / "mechdesign-stamp.json").write_text(STAMPS[stamp])
-    with pytest.raises(checkout.SetupError, match="was not made by run.py, so it stays; move it away"):
+    with pytest.raises(checkout.SetupError, match=r"was not made by run\.py, so it stays; move it away"):
         checkout.prepare(checkout.TASKS["check"])
     assert (home / "work" / "thesis.txt").read_text() == "years of work"
 

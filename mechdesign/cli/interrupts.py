@@ -33,9 +33,9 @@ class Interrupts:
 
     Until the command begins, nothing has to be undone, and an interrupt ends the process. After that the
     first one is a ``KeyboardInterrupt``, once, at a moment when no module is being imported: modules that
-    are not written in Python may not survive one. Whoever is impatient does not disturb the end of the work; after
-    ``OBEYING`` seconds another interrupt ends the process as it is. What was being written then is not
-    there, as after a kill.
+    are not written in Python may not survive one. Whoever is impatient does not disturb the end of the work;
+    after ``OBEYING`` seconds another interrupt ends the process as it is. What was being written then is
+    not there, as after a kill.
     """
 
     def __init__(self) -> None:
@@ -101,8 +101,9 @@ class Interrupts:
             return
         self._hook(given)
 
+
 def _leave() -> None:
-    try:
+    try:  # noqa: SIM105 (contextlib takes time to import)
         os.write(2, b"mechdesign: interrupted\n")
     except OSError:  # no standard error
         pass
@@ -114,7 +115,7 @@ def _end_workers() -> None:
     home = sys.modules.get("joblib.externals.loky.reusable_executor")
     executor = getattr(home, "_executor", None)
     for process in list(getattr(executor, "_processes", None) or ()):
-        try:
+        try:  # noqa: SIM105
             os.kill(process, signal.SIGTERM)
         except OSError:
             pass
@@ -123,12 +124,12 @@ def _end_workers() -> None:
 def interrupts_of(arguments: Sequence[str] | None) -> Interrupts:
     """Return what handles the interrupts of a command line; that of this process takes them.
 
-    A caller who gives arguments, or has a handler of its own, keeps it; so does a shell that has said that interrupts are
-    to be ignored.
+    A caller who gives arguments, or has a handler of its own, keeps it; so does a shell that has said that
+    interrupts are to be ignored.
     """
     found = Interrupts()
     handler = signal.getsignal(signal.SIGINT)
     is_usual = handler is signal.default_int_handler or getattr(handler, "__name__", "") == "_leave_at_once"
-    if arguments is None and is_usual:  # the latter is what the package's first lines have set for this program
+    if arguments is None and is_usual:  # the latter is what the package's first lines have set
         found.install()
     return found

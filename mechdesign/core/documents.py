@@ -1,7 +1,7 @@
-"""TOML and JSON from files that anybody may have written: parsed only when it takes little more memory than text.
+"""TOML and JSON from files that anybody may have written: parsed only when that takes bounded memory.
 
-A line of TOML such as ``a.a.a = 1`` makes a table for every dot, and the parser keeps all beginnings of the name;
-brackets in brackets are a call in a call. So depth and number of tables are counted first.
+A line of TOML such as ``a.a.a = 1`` makes a table for every dot, and the parser keeps all beginnings of the
+name; brackets in brackets are a call in a call. So depth and number of tables are counted first.
 """
 
 from __future__ import annotations

@@ -7,7 +7,6 @@ from difflib import get_close_matches
 
 from mechdesign.core.printable import printable
 
-
 LONGEST = 2000
 """Characters of a message; of a longer one the middle is left out."""
 

@@ -1,8 +1,8 @@
-"""Files that appear whole or not at all, that one process after the other changes, and that are read up to a limit.
+"""Files that appear whole or not at all, are changed by one process after the other, and read up to a limit.
 
 Everything that this package writes goes through :func:`whole_file`, and whatever reads a file in order to
-replace it holds :func:`one_at_a_time` meanwhile. Neither follows a link in the place of a temporary file or of
-a lock, truncates what it finds there, or removes a file that it cannot know to be its own.
+replace it holds :func:`one_at_a_time` meanwhile. Neither follows a link in the place of a temporary file or
+of a lock, truncates what it finds there, or removes a file that it cannot know to be its own.
 
 The package ``filelock`` was considered for the locks. On POSIX it leaves its lock file behind, takes a file
 of somebody's own in that place for its lock, and has no part in temporary files, which need the same lock; so
@@ -104,8 +104,9 @@ def require_name(path: str | os.PathLike[str], error_class: type[MechDesignError
     except UnicodeEncodeError:  # half a character
         usable = False
     if not usable:
-        what = "the name of a file is empty" if not os.fspath(path) else f"{path}: cannot be the name of a file"
-        raise error_class(f"{what}; name another one")
+        if not os.fspath(path):
+            raise error_class("the name of a file is empty; name another one")
+        raise error_class(f"{path}: cannot be the name of a file; name another one")
 
 
 @contextmanager
@@ -119,7 +120,7 @@ def whole_file(
 
     With ``durable``, it is on the disk before this returns: a loss of power takes nothing of it back. With
     ``private``, nobody but its owner may read or write it, at any moment. A link is followed. Anything that
-    exists and is no regular file (a folder, a pipe, a device, a link to itself) is refused rather than replaced.
+    exists and is no regular file (a folder, a pipe, a device, a link to itself) is refused, not replaced.
 
     Raises
     ------
@@ -253,8 +254,8 @@ def _flush(path: str | os.PathLike[str]) -> None:
 def one_at_a_time(path: str | os.PathLike[str], error_class: type[MechDesignError]) -> Iterator[None]:
     """Let one process after the other work on a file; a killed one holds up nobody.
 
-    The lock is an empty file beside it, which is gone when the work is done or refused. Whatever else stands in
-    its place (a link, a pipe, a file that holds something) is refused and left as it is. Where there is no
+    The lock is an empty file beside it, which is gone when the work is done or refused. Whatever else stands
+    in its place (a link, a pipe, a file that holds something) is refused and left as it is. Where there is no
     ``flock``, the lock is that such a file exists; only there, and not on Windows, one that a killed
     process has left has to be removed by hand, which the error says.
 
@@ -362,7 +363,7 @@ def _marked(lock: Path, path: str | os.PathLike[str], error_class: type[MechDesi
             with suppress(OSError):
                 os.unlink(lock)
         elif _is_left(lock):
-            raise error_class(f"{path}: {lock.name} beside it was left by a process that was killed; remove it")
+            raise error_class(f"{path}: {lock.name} beside it was left by a killed process; remove it")
         time.sleep(WAIT)
 
 

@@ -180,7 +180,8 @@ def _elsewhere(tasks: Iterator[tuple[int, Task]], workers: int | None) -> Iterat
 def _interrupts_held() -> Iterator[None]:
     """Let interrupts wait; processes started meanwhile never get one, not in their first instruction either.
 
-    A terminal sends an interrupt to all processes of a command. This one decides what to do, and ends the others.
+    A terminal sends an interrupt to all processes of a command. This one decides what to do, and ends the
+    others.
     """
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield

@@ -95,7 +95,7 @@ class Copies:
 
 
 def _row_digests(values: Values) -> NDArray[np.uint64]:
-    """Return a number for each row that is the same for the same text; every different value is looked at once."""
+    """Return a number for each row, the same for the same text; every different value is looked at once."""
     if isinstance(values, Coded):
         return _table(values.values.tolist())[values.codes]
     array = np.asarray(values)

@@ -1,8 +1,8 @@
-r"""Texts in CSV files that a spreadsheet would take for formulas, made harmless on writing and restored on reading.
+r"""Texts that a spreadsheet would take for formulas: made harmless on writing CSV, and restored on reading.
 
-A spreadsheet runs a cell that begins with ``=``, ``+``, ``-`` or ``@`` (or the full-width forms of these, and
-whatever it skips before them) when somebody opens the file: a name that a user chose could then read
-other cells, or start programs. Such a text is written with an apostrophe before it, and reading takes one away
+A spreadsheet runs a cell that begins with ``=``, ``+``, ``-`` or ``@`` (or the full-width forms of these,
+and whatever it skips before them) when somebody opens the file: a name that a user chose could read other
+cells, or start programs. Such a text is written with an apostrophe before it, and reading takes one away
 again. Numbers are not texts of this kind, ``-3.5`` stays as it is.
 """
 
@@ -109,7 +109,7 @@ class Unmarking:
     >>> column("=a")
     Traceback (most recent call last):
         ...
-    mechdesign.core.errors.DataError: bids.csv: user: "'=a" and '=a' begin like formulas, one with an apostrophe ...
+    mechdesign.core.errors.DataError: bids.csv: user: "'=a" and '=a' begin like formulas, one with an ...
     """
 
     def __init__(self, name: str) -> None:

@@ -58,7 +58,7 @@ class FileTable(ABC):
         Raises
         ------
         DataError
-            When the file cannot be read, has a damaged line, or no rows (left); or has the rows of another one.
+            When the file cannot be read, has a damaged line, no rows (left), or the rows of another one.
         """
         blocks = self._blocks(columns)
         return blocks if self.copies is None else self.copies.watched(self.name, blocks)
@@ -165,7 +165,7 @@ def require_short(where: str, column: Any) -> None:
 
     longest = pyarrow.compute.max(pyarrow.compute.binary_length(column)).as_py() or 0
     if longest > MOST_BYTES:
-        raise DataError(f"{where}: holds a text of {longest} bytes; no more than {MOST_BYTES} are taken, shorten it")
+        raise DataError(f"{where}: holds a text of {longest} bytes; shorten it to {MOST_BYTES} at most")
 
 
 def texts(values: list[str]) -> NDArray[Any]:

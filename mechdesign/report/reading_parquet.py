@@ -12,7 +12,6 @@ from mechdesign.core.tables import ROWS, Coded, Values
 from mechdesign.report.missing import Mask
 from mechdesign.report.reading import FileTable, Raw, pyarrow_module, require_short
 
-
 FREE, EACH = 32 << 20, 1 << 10
 """Bytes that the texts of a column may take in a row group: so many, and so many more for each row."""
 MOST_BYTES = 1 << 30
@@ -33,7 +32,8 @@ class ParquetTable(FileTable):
             with parquet.ParquetFile(self.path) as file:
                 if file.metadata.num_columns > MOST_COLUMNS:
                     raise DataError(
-                        f"{self.name}: has {file.metadata.num_columns} columns, more than {MOST_COLUMNS}; keep those needed"
+                        f"{self.name}: has {file.metadata.num_columns} columns, more than {MOST_COLUMNS}; "
+                        "keep those needed"
                     )
                 return tuple(file.schema_arrow.names)
         except DataError:
@@ -68,7 +68,7 @@ class ParquetTable(FileTable):
             raise DataError(f"{self.name}: is not a Parquet file ({error})") from None
 
     def _require_plain(self, file: Any, columns: Sequence[str]) -> list[str]:
-        """Return those of these columns that hold texts; refuse what is neither texts nor numbers, or too much."""
+        """Return those of these columns that hold texts; refuse what is no column of values, or too much."""
         from pyarrow import types
 
         found, schema = [], file.schema_arrow
@@ -80,8 +80,11 @@ class ParquetTable(FileTable):
                 found.append(name)
             elif types.is_nested(kind):
                 raise DataError(f"{self.name}: column '{name}' holds lists; give one value a row")
-            elif types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind) or (
-                str(kind) == "binary_view"
+            elif (
+                types.is_binary(kind)
+                or types.is_large_binary(kind)
+                or types.is_fixed_size_binary(kind)
+                or (str(kind) == "binary_view")
             ):
                 raise DataError(f"{self.name}: column '{name}' holds bytes and no text; convert it to text")
         self._require_bounded(file, set(found))
@@ -97,8 +100,8 @@ class ParquetTable(FileTable):
                 size, most = chunk.total_uncompressed_size, min(MOST_BYTES, FREE + EACH * group.num_rows)
                 if size > most:
                     raise DataError(
-                        f"{self.name}: column '{chunk.path_in_schema}' holds {size >> 20} MiB of text in {group.num_rows} "
-                        "rows; give shorter texts, or smaller row groups"
+                        f"{self.name}: column '{chunk.path_in_schema}' holds {size >> 20} MiB of text in "
+                        f"{group.num_rows} rows; give shorter texts, or smaller row groups"
                     )
 
     def _values(self, name: str, column: Any) -> tuple[Values, Mask]:

@@ -50,8 +50,9 @@ def write_blocks(
         try:
             rows = write(temporary, blocks)
         except UnicodeEncodeError as error:
+            half = error.object[error.start : error.end]
             raise DataError(
-                f"{path}: not written: {error.object[error.start : error.end]!r} in a text is half a character; correct it"
+                f"{path}: not written: {half!r} in a text is half a character; correct it"
             ) from None
         if command:
             remember(temporary, command)

@@ -78,7 +78,8 @@ def test_an_interrupted_process_says_so(tmp_path):
 def test_an_interrupt_in_the_first_moments_is_no_traceback():
     """What Python does before the first line of this package cannot be changed; everything after that can."""
     for delay in (0.08, 0.15, 0.25, 0.4):
-        with started([*COMMAND, "check", "--all"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+        command = [*COMMAND, "check", "--all"]
+        with started(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
             wait_for_the_package(process)
             time.sleep(delay)
             process.send_signal(signal.SIGINT)

@@ -26,7 +26,7 @@ DEEP = {
     "inline keys": "x = " + "{a.a.a.a.a.a.a.a.a.a = " * 20 + "1" + "}" * 20,
     "behind a long text": 'x = """a\\"""b""""\n' + "a." * 200 + "a = 1",
     "behind a plain long text": "x = '''a'''''\n" + "a." * 200 + "a = 1",
-    "behind a comment": "# it's \"\"\"\n" + "a." * 200 + "a = 1",
+    "behind a comment": '# it\'s """\n' + "a." * 200 + "a = 1",
     "behind a text with brackets": 'x = "]]]]"\n' + "a." * 200 + "a = 1",
 }
 
@@ -56,7 +56,7 @@ PARTS = ["a", "1", ".", " ", "=", "[", "]", "{", "}", ",", "\n", '"', '"""', "'"
 PARTS += ["a.b = 1\n"]
 
 
-@settings(max_examples=300)
+@settings(max_examples=80)
 @given(st.lists(st.sampled_from(PARTS), max_size=30).map("".join))
 def test_a_shallow_document_is_parsed_or_refused_as_by_the_parser(text):
     try:

@@ -225,7 +225,7 @@ def test_without_flock_a_killed_process_is_named_by_its_lock(tmp_path, monkeypat
     ended_before.wait()
     (tmp_path / ".s.json.locked").write_text(f"{ended_before.pid}\n")
     with (
-        pytest.raises(DataError, match=r"\.s\.json\.locked beside it was left by a process"),
+        pytest.raises(DataError, match=r"\.s\.json\.locked beside it was left by a killed process"),
         one_at_a_time(tmp_path / "s.json", DataError),
     ):
         pytest.fail("it was locked")

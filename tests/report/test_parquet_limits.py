@@ -26,7 +26,11 @@ REFUSED = {
     "a dictionary of bytes": (pyarrow.array([b"a"]).dictionary_encode(), {}, "holds bytes and no text"),
     "lists": ([["a"]], {}, "holds lists"),
     "structures": ([{"a": "b"}], {}, "holds lists"),
-    "maps": (pyarrow.array([[("a", "b")]], pyarrow.map_(pyarrow.string(), pyarrow.string())), {}, "holds lists"),
+    "maps": (
+        pyarrow.array([[("a", "b")]], pyarrow.map_(pyarrow.string(), pyarrow.string())),
+        {},
+        "holds lists",
+    ),
 }
 
 
