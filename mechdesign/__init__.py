@@ -27,7 +27,7 @@ import os
 import sys
 
 try:  # what the module signal is made of, without the enumerations that it takes longer to make
-    import _signal
+    import _signal  # type: ignore[import-not-found]
 except ImportError:  # another Python than CPython
     import signal as _signal
 

@@ -104,7 +104,8 @@ def _row_digests(values: Values) -> NDArray[np.uint64]:
         known = {value: number for number, value in enumerate(dict.fromkeys(map(str, listed)))}
         return _table(list(known))[[known[str(value)] for value in listed]]
     table, codes = np.unique(array, return_inverse=True)
-    return _table(table.tolist())[codes.reshape(-1)]
+    digests: NDArray[np.uint64] = _table(table.tolist())[codes.reshape(-1)]
+    return digests
 
 
 def _table(values: Sequence[object]) -> NDArray[np.uint64]:

@@ -117,7 +117,7 @@ def _harmless(values: Values) -> list[Any]:
     if isinstance(values, Coded):
         table = _harmless(values.values)
         return [table[code] for code in values.codes.tolist()]
-    listed = values.tolist()
+    listed: list[Any] = values.tolist()
     if values.dtype.kind in "biuf":
         return listed
     known: dict[str, str] = {}
