@@ -97,12 +97,13 @@ class Copies:
 def _row_digests(values: Values) -> NDArray[np.uint64]:
     """Return a number for each row, the same for the same text; every different value is looked at once."""
     if isinstance(values, Coded):
-        return _table(values.values.tolist())[values.codes]
+        coded: NDArray[np.uint64] = _table(values.values.tolist())[values.codes]
+        return coded
     array = np.asarray(values)
     if array.dtype == object:
         listed = array.tolist()
         known = {value: number for number, value in enumerate(dict.fromkeys(map(str, listed)))}
-        return _table(list(known))[[known[str(value)] for value in listed]]
+        return _table(list(known)).take([known[str(value)] for value in listed])
     table, codes = np.unique(array, return_inverse=True)
     digests: NDArray[np.uint64] = _table(table.tolist())[codes.reshape(-1)]
     return digests
