@@ -70,6 +70,9 @@ def add_commands(command: AddCommand) -> None:
     estimate.add_argument(
         "inputs", nargs="+", metavar="REPORTS", help="files written by randomize; several are merged"
     )
+    estimate.add_argument(
+        "--identical", action="store_true", help="files of the same content are meant: each counts"
+    )
     estimate.add_argument("--column", action="append", help="which column, when there are several")
     estimate.add_argument(
         "--population", action="store_true", help="estimate the population the users were drawn from"

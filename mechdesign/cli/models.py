@@ -215,7 +215,7 @@ def _check(options: argparse.Namespace) -> int:
 def _sweep(options: argparse.Namespace) -> int:
     from mechdesign.catalog import model_figures, sweep
     from mechdesign.core.text import table
-    from mechdesign.report.outputs import command_digest, is_from, remember, require_output
+    from mechdesign.report.outputs import command_digest, is_from, require_output
     from mechdesign.report.tables import sweep_json, sweep_table
     from mechdesign.report.writing import write_columns
 
@@ -230,8 +230,7 @@ def _sweep(options: argparse.Namespace) -> int:
     figures = model_figures(model, rows) if output.wanted else []
     output.places(figures, model.slug)  # before anything is written
     if options.output:
-        write_columns(options.output, dict(zip(header, zip(*lines, strict=True), strict=True)))
-        remember(options.output, digest)
+        write_columns(options.output, dict(zip(header, zip(*lines, strict=True), strict=True)), digest)
     if output.wanted:
         output.write(figures, model.slug)
     if options.json:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import tomllib
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, Protocol
 
+from mechdesign.core.documents import parse_toml
 from mechdesign.core.errors import ParameterError, suggestion
 from mechdesign.core.forecast import USERS
 
@@ -156,7 +156,8 @@ def _pairs(flag: str, settings: Sequence[str], example: str) -> dict[str, Any]:
         if not equals or not name.strip():
             raise ParameterError(f"{flag} {setting}: expected NAME=VALUE, for instance {example}")
         try:
-            result[name.strip()] = tomllib.loads(f"value = {text}")["value"]
+            parsed = parse_toml(f"value = {text}")
+            result[name.strip()] = parsed["value"] if len(parsed) == 1 else text
         except ValueError:
             result[name.strip()] = text
     return result

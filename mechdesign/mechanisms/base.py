@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.certificate import Certificate, CertificateAudit
+from mechdesign.core.documents import parse_json
 from mechdesign.core.encoding import encode
 from mechdesign.core.errors import (
     CertificateError,
@@ -243,10 +244,6 @@ def _sum_of(document: Mapping[str, Any]) -> str:
     return digest(document["type"], covered)
 
 
-def _refuse_constant(text: str) -> Any:
-    raise ValueError(f"{text} is no JSON number")
-
-
 def digest(kind: str, content: Mapping[str, Any]) -> str:
     """Return the SHA-256 of the canonical JSON text of a mechanism's content."""
     text = json.dumps([kind, content], sort_keys=True, separators=(",", ":"), allow_nan=False)
@@ -306,7 +303,7 @@ def load_mechanism(path: str | os.PathLike[str]) -> CollectingMechanism:
     """
     try:
         text = read_text(path, LARGEST_FILE, ModelFileError)
-        document = json.loads(text, parse_constant=_refuse_constant)
+        document = parse_json(text)
     except ModelFileError:
         raise
     except OSError as error:

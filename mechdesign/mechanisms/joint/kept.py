@@ -13,6 +13,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from mechdesign.core.documents import parse_json
 from mechdesign.core.errors import DataError, ModelFileError
 from mechdesign.core.files import read_text, whole_file
 from mechdesign.core.numbers import plain
@@ -89,7 +90,7 @@ def _require_home(path: str | os.PathLike[str], document: Mapping[str, Any], kin
 def _read(path: str | os.PathLike[str], kind: str, what: str) -> dict[str, Any]:
     """Return an undamaged document of this kind, of whatever mechanism."""
     try:
-        document = json.loads(read_text(path, LARGEST_FILE, ModelFileError))
+        document = parse_json(read_text(path, LARGEST_FILE, ModelFileError))
     except OSError as error:
         raise ModelFileError(f"{path}: cannot be read ({error.strerror}); check the path") from None
     except (ValueError, RecursionError) as error:

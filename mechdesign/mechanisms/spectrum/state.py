@@ -15,6 +15,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from mechdesign.core.documents import parse_json
 from mechdesign.core.errors import DataError
 from mechdesign.core.files import read_text, whole_file
 from mechdesign.core.numbers import whole
@@ -128,23 +129,9 @@ def save_state(path: str | os.PathLike[str], state: State, fingerprint: str) -> 
     content = state.as_json()
     document = {"format": FORMAT, "version": VERSION, "database": fingerprint, "state": content}
     document["sha256"] = digest(fingerprint, content)
-    private = whole_file(path, DataError, private=True)
-    with private as temporary, open(temporary, "w", encoding="utf-8") as stream:
-        json.dump(document, stream, indent=1, allow_nan=False)
-        stream.write("\n")
-        stream.flush()
-        os.fsync(stream.fileno())
-    _sync_folder(Path(path).resolve().parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    if not hasattr(os, "O_DIRECTORY"):  # no folder can be opened there
-        return
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    text = json.dumps(document, indent=1, allow_nan=False) + "\n"
+    with whole_file(path, DataError, durable=True, private=True) as temporary:
+        temporary.write_text(text, encoding="utf-8")
 
 
 def load_state(path: str | os.PathLike[str], fingerprint: str) -> State:
@@ -159,7 +146,7 @@ def load_state(path: str | os.PathLike[str], fingerprint: str) -> State:
         return State()
     advice = "name the state file of this database, or another place to begin anew"
     try:
-        document = json.loads(read_text(path, LARGEST_FILE, DataError))
+        document = parse_json(read_text(path, LARGEST_FILE, DataError))
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror}); {advice}") from None
     except (ValueError, RecursionError):
@@ -179,5 +166,5 @@ def load_state(path: str | os.PathLike[str], fingerprint: str) -> State:
         return State.from_json(document["state"])
     except DataError:
         raise
-    except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
         raise DataError(f"{path}: is damaged ({error!r}); {advice}") from None
