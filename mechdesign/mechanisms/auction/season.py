@@ -17,6 +17,7 @@ from hashlib import sha256
 from typing import Any
 
 from mechdesign.core.certificate import Certificate
+from mechdesign.core.documents import parse_json
 from mechdesign.core.errors import DataError, ModelFileError
 from mechdesign.core.files import read_text, whole_file
 from mechdesign.core.numbers import shown
@@ -175,7 +176,7 @@ class Season:
             auction or season.
         """
         try:
-            document = json.loads(read_text(path, LARGEST, ModelFileError))
+            document = parse_json(read_text(path, LARGEST, ModelFileError))
             content, version = document["content"], document["version"]
             if document["format"] != FORMAT or type(version) is not int or not 1 <= version <= VERSION:
                 raise ModelFileError(f"{path}: is not a season of this release; name another file")
