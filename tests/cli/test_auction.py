@@ -207,8 +207,8 @@ def test_names_that_are_no_text_are_refused(folder, capsys):
     table = pytest.importorskip("pyarrow").table
     plain = {"sensing": [1.0, 1.0, 2.0], "privacy": [1.0, 2.0, 1.0], "tasks": ["noise air"] * 3}
     for users, tasks, said in (
-        ([b"\xff\xfe", b"a", b"b"], plain["tasks"], r"is no text; give names as text"),
-        (["a", "b", "c"], [b"noise air"] * 3, r"is no text; give names as text"),
+        ([b"\xff\xfe", b"a", b"b"], plain["tasks"], r"column 'user' holds bytes and no text"),
+        (["a", "b", "c"], [b"noise air"] * 3, r"column 'tasks' holds bytes and no text"),
         ([1.5, 2.0, 3.0], plain["tasks"], r"1.5 is no text"),
     ):
         parquet.write_table(table({**plain, "user": users, "tasks": tasks}), "bids.parquet")
