@@ -326,8 +326,10 @@ def two_kinds(
         Reports of nobody.
     """
 
+    held, free = Group.bits(0, own).chances, Group.bits(0, other).chances
+
     def law(count: int) -> tuple[Group, ...]:
-        return Group.bits(count, own), Group.bits(reports - count, other), *more
+        return Group(count, held), Group(reports - count, free), *more
 
     return law
 
