@@ -50,12 +50,12 @@ PROTOCOLS: dict[str, tuple[Build, ...]] = {
             "hist-kr": shuffle.HistKR,
             "hist-dump": shuffle.HistDump,
             "hist-flip": shuffle.HistFlip,
-            "hist-mm": shuffle.HistMM,
             "solh": shuffle.SOLH,
             "murs": shuffle.MURS,
             "prhr": shuffle.PRHR,
         }.items()
     },
+    "hist-mm": (of_categories(shuffle.HistMM, FEW), of_categories(shuffle.HistMM, 20)),
     # with two buckets a user, categories collide
     "pucm": (of_categories(shuffle.PUCM, FEW), of_categories(shuffle.PUCM, 3000)),
 }
