@@ -67,8 +67,7 @@ Data = tuple[str, NDArray[Any], Any]
 
 def ends(users: int) -> dict[str, int]:
     """Return how many users are at the high end."""
-    few = min(5, users)
-    return {"all low": 0, "all high": users, "half": users // 2, "one high": 1, f"{few} high": few}
+    return {"all low": 0, "one high": 1, "half": users // 2}
 
 
 def counted(protocol: Protocol) -> Iterator[Data]:
@@ -90,8 +89,6 @@ def summed(protocol: Protocol) -> Iterator[Data]:
 def tables(users: int, size: int) -> Iterator[tuple[str, NDArray[np.int64]]]:
     """Yield how many users hold each category."""
     first, few = np.eye(1, size, dtype=np.int64)[0], min(30, users - 1)
-    yield "all the first", users * first
-    yield "half and half", (users // 2) * first + (users - users // 2) * np.roll(first, 1)
     yield "one the last", (users - 1) * first + np.roll(first, -1)
     yield f"{few} the last", (users - few) * first + few * np.roll(first, -1)
     even = np.full(size, users // size) + (np.arange(size) < users % size)
