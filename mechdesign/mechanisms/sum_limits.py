@@ -60,8 +60,8 @@ class WorstLimits:
 
 @lru_cache(maxsize=256)
 def _distance(limits: WorstLimits, tail: float) -> float:
-    moments = (np.array([part]) for part in (limits.second, limits.third, limits.fourth))
-    law = law_of_average(1, *moments, limits.step)
+    second, third, fourth = (np.array([part]) for part in (limits.second, limits.third, limits.fourth))
+    law = law_of_average(1, second, third, fourth, limits.step)
     start = np.array([math.sqrt(limits.second)])
     return float(score_distances(lambda distance, side: law, start, tail)[1][0])
 

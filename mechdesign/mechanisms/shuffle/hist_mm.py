@@ -138,7 +138,9 @@ class HistMM(HistogramProtocol):
         errors = truncated_errors(users, self.chance, value, self.rmse)
         limits = NoiseLimits(Sum((Group.bits(users, 1 - self.chance),)), sums - value)
         hidden = int((sums <= users).sum())
-        notes = (f"{hidden} categories are taken for 0, up to about {self.rmse:.4g} users",) if hidden else ()
+        notes: tuple[str, ...] = (
+            (f"{hidden} categories are taken for 0, up to about {self.rmse:.4g} users",) if hidden else ()
+        )
         names = tuple(self.labels.shown())
         notes += self.message_notes(messages)
         return HistogramEstimate(value, errors, names, users, messages, notes, limits)
