@@ -19,6 +19,7 @@ from mechdesign.core.marks import Bars
 from mechdesign.core.numbers import wholes
 from mechdesign.core.randomness import BitSource, Rng
 from mechdesign.mechanisms.base import Mechanism
+from mechdesign.mechanisms.count_limits import Group, Sum
 from mechdesign.mechanisms.operations import Operation
 from mechdesign.mechanisms.shuffle.counter import MessageCounter
 from mechdesign.mechanisms.shuffle.promise import Promise, calibration_name
@@ -26,6 +27,9 @@ from mechdesign.mechanisms.shuffle.tables import protocol_operations
 
 Messages = NDArray[np.int64]
 """One row a message, one column a part of it."""
+
+UNLIKELY = 1e-6
+"""Numbers of messages with a smaller chance, on either side, cause a note."""
 
 PIECE = 1 << 16
 """Users that are encoded at a time; their noise does not depend on how a table is cut into blocks."""
@@ -42,6 +46,8 @@ class Protocol(Mechanism):
     quantity: ClassVar[str]
     value_text: ClassVar[str]
     columns: ClassVar[tuple[str, ...]] = ("message",)
+    drawn: ClassVar[tuple[str, ...]] = ()
+    """Public parameters that are drawn anew for every mechanism that is built, unless they are given."""
 
     def __init__(self, promise: Promise, calibration: str) -> None:
         self.promise, self.calibration = promise, calibration_name(calibration)
@@ -264,6 +270,25 @@ class Protocol(Mechanism):
         raise DataError(
             f"messages: {count}, and {self.promise.users} users send {expected}; give those of all users, "
             "each once"
+        )
+
+    @property
+    def dummy_messages(self) -> tuple[Group, ...]:
+        """The messages beside the own ones, where their number is random and the same for all data."""
+        return ()
+
+    def message_notes(self, messages: int) -> tuple[str, ...]:
+        """Return a note when all users hardly ever send so few, or so many, messages."""
+        dummies, own = self.dummy_messages, self.promise.users * self.least_messages
+        if not dummies:
+            return ()
+        low, high = Sum(dummies).quantiles(UNLIKELY)
+        if low <= messages - own <= high:
+            return ()
+        expected = own + Sum(dummies).mean
+        return (
+            f"{messages} messages, and {self.promise.users} users send about {expected:.6g}: messages are "
+            "missing or added, and neither estimates nor intervals allow for that",
         )
 
     @property

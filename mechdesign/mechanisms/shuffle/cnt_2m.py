@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.mass import binomial, shift_divergence
 from mechdesign.core.randomness import TOTAL, BitSource
+from mechdesign.mechanisms.count_limits import Group, NoiseLimits, Sum
 from mechdesign.mechanisms.shuffle.base import Messages
 from mechdesign.mechanisms.shuffle.counts import CountProtocol
 from mechdesign.mechanisms.shuffle.draws import bits, checked_weight
-from mechdesign.mechanisms.shuffle.estimates import NoiseLimits, TotalEstimate
+from mechdesign.mechanisms.shuffle.estimates import TotalEstimate
 from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise, least_passing, remedy
 
 
@@ -147,8 +148,8 @@ class Cnt2M(CountProtocol):
         """Return the count; the interval is exact, and holds for small counts as well."""
         users, chance = self.promise.users, self.chance
         value = 0.0 if messages <= users else float(messages - users * (1 - chance))
-        error = math.sqrt(users * float(chance * (1 - chance)))
-        limits = NoiseLimits(binomial(users, chance).mirrored().shifted(users), messages - value)
+        error = float(truncated_errors(users, chance, np.array([value]), self.rmse)[0])
+        limits = NoiseLimits(Sum((Group.bits(users, 1 - chance),)), messages - value)
         notes = () if messages > users else ("no more messages than users: the count is taken for 0",)
         return TotalEstimate("count", value, error, users, messages, limits, notes)
 
@@ -170,6 +171,20 @@ def truncated_rmse(users: int, chance: Fraction) -> float:
     law = binomial(users, chance)
     numbers = law.low + np.arange(len(law.mass) + 1, dtype=np.float64)
     return math.sqrt(float(truncated_squares(users, chance, numbers).max()))
+
+
+def truncated_errors(
+    users: int, chance: Fraction, values: NDArray[np.float64], worst: float
+) -> NDArray[np.float64]:
+    """Return the root mean squared errors at estimates; of those taken for 0 the worst of any count.
+
+    Examples
+    --------
+    >>> truncated_errors(2, Fraction(1, 2), np.array([0.0, 2.0]), 1.2).round(3).tolist()
+    [1.2, 1.118]
+    """
+    at_value = truncated_squares(users, chance, np.floor(np.maximum(values, 0.0)))
+    return np.where(values > 0.0, np.sqrt(at_value), worst)
 
 
 def truncated_squares(users: int, chance: Fraction, counts: NDArray[np.float64]) -> NDArray[np.float64]:

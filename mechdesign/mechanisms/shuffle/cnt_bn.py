@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.blanket import blanket_divergence
-from mechdesign.audit.mass import binomial
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.core.validation import integer
+from mechdesign.mechanisms.count_limits import Group, NoiseLimits, Sum
 from mechdesign.mechanisms.shuffle.base import Messages
 from mechdesign.mechanisms.shuffle.counts import CountProtocol
 from mechdesign.mechanisms.shuffle.draws import bits, checked_weight
-from mechdesign.mechanisms.shuffle.estimates import NoiseLimits, TotalEstimate
+from mechdesign.mechanisms.shuffle.estimates import TotalEstimate
 from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise, least_passing, remedy
 
 MOST_TRIALS = 1 << 10
@@ -135,6 +135,11 @@ class CntBN(CountProtocol):
         """One and the expected number of coins."""
         return 1.0 + self.trials * float(self.chance)
 
+    @property
+    def dummy_messages(self) -> tuple[Group, ...]:
+        """The coins."""
+        return (Group.bits(self.promise.users * self.trials, self.chance),)
+
     def encode_piece(self, values: NDArray[np.int64], source: BitSource) -> Messages:
         """Return for each user the bit, then the coins."""
         added = bits(len(values) * self.trials, self.coin, source).reshape(-1, self.trials).sum(axis=1)
@@ -150,6 +155,7 @@ class CntBN(CountProtocol):
         """Return the count: the ones less half the coins, with exact limits for that many coins."""
         users = self.promise.users
         coins = messages - users
-        limits = NoiseLimits(binomial(coins, Fraction(1, 2)), coins / 2.0)
+        limits = NoiseLimits(Sum((Group.bits(coins, 0.5),)), coins / 2.0)
         value = int(sums[0]) - coins / 2.0
-        return TotalEstimate("count", value, math.sqrt(coins) / 2.0, users, messages, limits)
+        notes = self.message_notes(messages)
+        return TotalEstimate("count", value, math.sqrt(coins) / 2.0, users, messages, limits, notes)

@@ -17,11 +17,13 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.core.validation import integer
+from mechdesign.mechanisms.count_limits import CountLimits, Group
 from mechdesign.mechanisms.shuffle.base import Messages
 from mechdesign.mechanisms.shuffle.counts import CountProtocol
 from mechdesign.mechanisms.shuffle.draws import checked_weight
 from mechdesign.mechanisms.shuffle.estimates import TotalEstimate
 from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise, least_passing, remedy
+from mechdesign.mechanisms.sum_limits import Cumulants
 
 MOST_LENGTH = 255
 """No user sends more messages."""
@@ -165,6 +167,16 @@ class CntPURE(CountProtocol):
         return mean, square - mean**2, self.length - 2 * mean
 
     @property
+    def chances(self) -> tuple[float, ...]:
+        """The weights as doubles."""
+        return tuple(weight / TOTAL for weight in self.weights)
+
+    @property
+    def noise_cumulants(self) -> Cumulants:
+        """The second to fourth cumulants of all ones when all users hold 0; the third one at its largest."""
+        return Group(self.promise.users, self.chances).cumulants()[1:]
+
+    @property
     def rmse(self) -> float:
         """The standard deviation of the count: unbiased, and the same for all data."""
         _, variance, gain = self.moments
@@ -187,10 +199,17 @@ class CntPURE(CountProtocol):
         return np.concatenate(parts)
 
     def estimate_of(self, sums: NDArray[np.int64], messages: int) -> TotalEstimate:
-        """Return the unbiased count."""
+        """Return the unbiased count; the interval is exact."""
+        users = self.promise.users
         mean, _, gain = self.moments
-        value = float((int(sums[0]) - self.promise.users * mean) / gain)
-        return TotalEstimate("count", value, self.rmse, self.promise.users, messages)
+        value = float((int(sums[0]) - users * mean) / gain)
+        chances = self.chances
+
+        def law(count: int) -> tuple[Group, ...]:
+            return Group(count, chances[::-1]), Group(users - count, chances)
+
+        limits = CountLimits.of(int(sums[0]), value, users, law)
+        return TotalEstimate("count", value, self.rmse, users, messages, limits)
 
 
 @lru_cache(maxsize=256)

@@ -15,6 +15,7 @@ from mechdesign.audit.blanket import blanket_divergence
 from mechdesign.audit.exponential import exp_lower, float_up, log_ratio
 from mechdesign.audit.shuffle_binary import BinaryDivergence
 from mechdesign.core.randomness import TOTAL, BitSource
+from mechdesign.mechanisms.count_limits import CountLimits, two_kinds
 from mechdesign.mechanisms.shuffle.base import Messages
 from mechdesign.mechanisms.shuffle.counts import CountProtocol
 from mechdesign.mechanisms.shuffle.draws import checked_weight, flags
@@ -135,10 +136,12 @@ class CntRR(CountProtocol):
         return (values ^ flags(len(values), self.flip, source)).reshape(-1, 1)
 
     def estimate_of(self, sums: NDArray[np.int64], messages: int) -> TotalEstimate:
-        """Return the unbiased count."""
+        """Return the unbiased count; the interval is exact."""
         users = self.promise.users
         value = float(int(sums[0]) - users * self.chance) / self._gain
-        return TotalEstimate("count", value, self.rmse, users, messages)
+        law = two_kinds(users, 1 - self.chance, self.chance)
+        limits = CountLimits.of(int(sums[0]), value, users, law)
+        return TotalEstimate("count", value, self.rmse, users, messages, limits)
 
 
 def least_flip(local_cap: float) -> int:

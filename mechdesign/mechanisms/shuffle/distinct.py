@@ -16,6 +16,7 @@ from mechdesign.core.errors import CertificateError, DataError
 from mechdesign.core.forecast import Forecast
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.core.validation import integer
+from mechdesign.mechanisms.count_limits import CountLimits, two_kinds
 from mechdesign.mechanisms.shuffle.base import Messages
 from mechdesign.mechanisms.shuffle.draws import checked_weight, flags
 from mechdesign.mechanisms.shuffle.estimates import TotalEstimate
@@ -206,7 +207,7 @@ class DistinctParity(HistogramProtocol):
         return np.concatenate(parts)
 
     def estimate_of(self, sums: NDArray[np.int64], messages: int) -> TotalEstimate:
-        """Return the number of categories that the odd parities speak for."""
+        """Return the number of categories that the odd parities speak for; the interval is exact."""
         size, users = self.labels.size, self.promise.users
         wrong = np.flatnonzero(sums[size:] != users * self.shares)
         if len(wrong):
@@ -214,10 +215,12 @@ class DistinctParity(HistogramProtocol):
                 f"messages: category {int(wrong[0])} has {int(sums[size + wrong[0]])} shares, and {users} "
                 f"users send {self.shares} each; give those of all users"
             )
-        value = (int((sums[:size] % 2).sum()) - size * self._odd) / self._gain
-        held = np.array([min(max(value, 0.0), float(min(size, users)))])
+        odd, most = int((sums[:size] % 2).sum()), min(size, users)
+        value = (odd - size * self._odd) / self._gain
+        held = np.array([min(max(value, 0.0), float(most))])
         error = math.sqrt(float(self.variance_of(held)[0]))
-        return TotalEstimate("distinct", value, error, users, messages)
+        limits = CountLimits.of(odd, value, most, two_kinds(size, 0.5, self._odd))
+        return TotalEstimate("distinct", value, error, users, messages, limits)
 
 
 def hides_parity(promise: Promise, flip: int) -> bool:

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.mass import Mass
 from mechdesign.core.figure import Figure
 from mechdesign.core.printable import printable
 from mechdesign.core.text import table
 from mechdesign.mechanisms.figures import interval_figures
-from mechdesign.mechanisms.intervals import Limits, NormalLimits, tail_of, within
+from mechdesign.mechanisms.intervals import Limits, NormalLimits, tail_of
 
 Array = NDArray[np.float64]
 
@@ -97,6 +96,8 @@ class HistogramEstimate:
     names : sequence of str
     users, messages : int
     notes : tuple of str
+    limits : Limits, optional
+        What intervals are made from; normal ones by default.
 
     Examples
     --------
@@ -114,10 +115,11 @@ class HistogramEstimate:
     users: int
     messages: int
     notes: tuple[str, ...] = ()
+    limits: Limits | None = field(default=None, compare=False)
 
     def interval(self, level: float = 0.95) -> tuple[Array, Array]:
-        """Return the ends of normal intervals of this level in (0, 1), each for its category alone."""
-        down, up = NormalLimits(self.standard_error).distances(tail_of(level))
+        """Return the ends of confidence intervals of this level in (0, 1), each for its category alone."""
+        down, up = (self.limits or NormalLimits(self.standard_error)).distances(tail_of(level))
         return self.value - down, self.value + up
 
     def figures(self) -> list[Figure]:
@@ -164,43 +166,3 @@ class HistogramEstimate:
             "messages": self.messages,
             "notes": list(self.notes),
         }
-
-
-@dataclass(frozen=True)
-class NoiseLimits:
-    """Limits by the exact law of an additive noise: valid at every size, not only for many users.
-
-    Parameters
-    ----------
-    law : Mass
-        Of the noise, in whole units.
-    centre : float
-        What is subtracted from the noisy number.
-    scale : float
-        Of the estimate for one unit.
-
-    Examples
-    --------
-    >>> from fractions import Fraction
-    >>> from mechdesign.audit.mass import binomial
-    >>> limits = NoiseLimits(binomial(100, Fraction(1, 2)), 50.0)
-    >>> [float(distance) for distance in limits.distances(0.025)]
-    [10.0, 10.0]
-    """
-
-    law: Mass
-    centre: float
-    scale: float = 1.0
-
-    def distances(self, tail: float) -> tuple[Array, Array]:
-        """Return the distances down and up; neither side is exceeded with more than the chance ``tail``."""
-        below = np.cumsum(self.law.mass)
-        above = np.cumsum(self.law.mass[::-1])[::-1]
-        # the largest noise that is not in the upper tail, the smallest that is not in the lower one
-        top = self.law.low + int(np.flatnonzero(above > tail)[-1])
-        bottom = self.law.low + int(np.argmax(below > tail))
-        return np.asarray((top - self.centre) * self.scale), np.asarray((self.centre - bottom) * self.scale)
-
-    def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
-        """Return whether the interval reaches so far."""
-        return within(difference, *self.distances(tail))

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from mechdesign.audit.blanket import blanket_divergence
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.core.validation import integer
+from mechdesign.mechanisms.count_limits import Group, NoiseLimits, Sum
 from mechdesign.mechanisms.shuffle.base import Messages
 from mechdesign.mechanisms.shuffle.draws import checked_weight
 from mechdesign.mechanisms.shuffle.estimates import HistogramEstimate
@@ -130,6 +131,11 @@ class HistDump(HistogramProtocol):
         """One and the expected number of dummies."""
         return 1.0 + self.trials * float(self.chance)
 
+    @property
+    def dummy_messages(self) -> tuple[Group, ...]:
+        """The dummies."""
+        return (Group.bits(self.promise.users * self.trials, self.chance),)
+
     def encode_piece(self, values: NDArray[np.int64], source: BitSource) -> Messages:
         """Return for each user the category, then the dummies."""
         return with_dummies(values, self.trials, self.dummy, self.labels.size, source).reshape(-1, 1)
@@ -140,8 +146,15 @@ class HistDump(HistogramProtocol):
         share = 1.0 / self.labels.size
         errors = np.full(self.labels.size, math.sqrt(dummies * share * (1.0 - share)))
         names = tuple(self.labels.shown())
+        noise = Sum((Group.bits(dummies, Fraction(1, self.labels.size)),))
         return HistogramEstimate(
-            (sums - dummies * share).astype(np.float64), errors, names, self.promise.users, messages
+            (sums - dummies * share).astype(np.float64),
+            errors,
+            names,
+            self.promise.users,
+            messages,
+            self.message_notes(messages),
+            NoiseLimits(noise, np.full(self.labels.size, dummies * share)),
         )
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from mechdesign.audit.mass import Mass, binomial, mixture, pair_divergence
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.core.validation import integer
+from mechdesign.mechanisms.count_limits import CountLimits, two_kinds
 from mechdesign.mechanisms.shuffle.base import Messages
 from mechdesign.mechanisms.shuffle.draws import checked_weight, flags
 from mechdesign.mechanisms.shuffle.estimates import HistogramEstimate
@@ -189,9 +190,11 @@ class HistFlip(HistogramProtocol):
         return total
 
     def estimate_of(self, sums: NDArray[np.int64], messages: int) -> HistogramEstimate:
-        """Return the unbiased counts."""
+        """Return the unbiased counts; the intervals are exact."""
         q = float(self.chance)
-        return self.unbiased((sums - messages * q) / (1.0 - 2.0 * q), messages)
+        value = (sums - messages * q) / (1.0 - 2.0 * q)
+        law = two_kinds(messages, 1 - self.chance, self.chance)
+        return self.unbiased(value, messages, CountLimits(sums, value, self.promise.users, law))
 
 
 def _is_private(made: Callable[..., HistFlip], fakes: int, flip: int) -> bool:

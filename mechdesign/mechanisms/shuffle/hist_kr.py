@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from mechdesign.audit.blanket import blanket_divergence
 from mechdesign.audit.exponential import exp_lower, float_up, log_ratio
 from mechdesign.core.randomness import TOTAL, BitSource
+from mechdesign.mechanisms.count_limits import CountLimits, two_kinds
 from mechdesign.mechanisms.shuffle.base import Messages
 from mechdesign.mechanisms.shuffle.draws import checked_weight
 from mechdesign.mechanisms.shuffle.estimates import HistogramEstimate
@@ -129,9 +130,11 @@ class HistKR(HistogramProtocol):
         return responses(values, self.other, self.labels.size, source).reshape(-1, 1)
 
     def estimate_of(self, sums: NDArray[np.int64], messages: int) -> HistogramEstimate:
-        """Return the unbiased counts."""
-        value = (sums - self.promise.users * (self.other / TOTAL)) / self._gain
-        return self.unbiased(value, messages)
+        """Return the unbiased counts; the intervals are exact."""
+        users = self.promise.users
+        value = (sums - users * (self.other / TOTAL)) / self._gain
+        law = two_kinds(users, Fraction(self.own, TOTAL), Fraction(self.other, TOTAL))
+        return self.unbiased(value, messages, CountLimits(sums, value, users, law))
 
 
 def response_delta(promise: Promise, own: Fraction, other: Fraction) -> float:

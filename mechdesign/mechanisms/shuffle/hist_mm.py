@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.mass import binomial, pair_divergence
 from mechdesign.core.randomness import TOTAL, BitSource
+from mechdesign.mechanisms.count_limits import Group, NoiseLimits, Sum
 from mechdesign.mechanisms.shuffle.base import Messages
-from mechdesign.mechanisms.shuffle.cnt_2m import truncated_rmse, truncated_squares
+from mechdesign.mechanisms.shuffle.cnt_2m import truncated_errors, truncated_rmse, truncated_squares
 from mechdesign.mechanisms.shuffle.draws import bits, checked_weight
 from mechdesign.mechanisms.shuffle.estimates import HistogramEstimate
 from mechdesign.mechanisms.shuffle.histograms import HistogramProtocol
@@ -119,6 +120,11 @@ class HistMM(HistogramProtocol):
         """One and nearly all categories."""
         return 1.0 + self.labels.size * (1.0 - float(self.chance))
 
+    @property
+    def dummy_messages(self) -> tuple[Group, ...]:
+        """Those of users who are not silent."""
+        return (Group.bits(self.promise.users * self.labels.size, 1 - self.chance),)
+
     def encode_piece(self, values: NDArray[np.int64], source: BitSource) -> Messages:
         """Return the own categories, then for each category as many messages as users are not silent."""
         users, size = len(values), self.labels.size
@@ -126,11 +132,15 @@ class HistMM(HistogramProtocol):
         return np.concatenate([values, np.repeat(np.arange(size, dtype=np.int64), sent)]).reshape(-1, 1)
 
     def estimate_of(self, sums: NDArray[np.int64], messages: int) -> HistogramEstimate:
-        """Return the counts; those of at most as many messages as users are 0."""
+        """Return the counts; those of at most as many messages as users are 0, with exact intervals all."""
         users = self.promise.users
         value = np.where(sums > users, sums - users * (1.0 - float(self.chance)), 0.0)
-        errors = np.sqrt(self.variance_of(value))
+        errors = truncated_errors(users, self.chance, value, self.rmse)
+        limits = NoiseLimits(Sum((Group.bits(users, 1 - self.chance),)), sums - value)
         hidden = int((sums <= users).sum())
-        notes = (f"{hidden} categories are taken for 0, up to about {self.rmse:.4g} users",) if hidden else ()
+        notes: tuple[str, ...] = (
+            (f"{hidden} categories are taken for 0, up to about {self.rmse:.4g} users",) if hidden else ()
+        )
         names = tuple(self.labels.shown())
-        return HistogramEstimate(value, errors, names, users, messages, notes)
+        notes += self.message_notes(messages)
+        return HistogramEstimate(value, errors, names, users, messages, notes, limits)

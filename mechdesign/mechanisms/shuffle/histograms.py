@@ -14,6 +14,7 @@ from mechdesign.core.errors import DataError
 from mechdesign.core.forecast import Forecast
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.core.validation import integer
+from mechdesign.mechanisms.intervals import Limits
 from mechdesign.mechanisms.labels import Labels
 from mechdesign.mechanisms.oracles.draws import below
 from mechdesign.mechanisms.shuffle.base import Messages, Protocol
@@ -107,13 +108,15 @@ class HistogramProtocol(Protocol):
         """Return the mean squared error of categories that so many users hold."""
         return self.variance_of(count)
 
-    def unbiased(self, value: NDArray[np.floating[Any]], messages: int) -> HistogramEstimate:
+    def unbiased(
+        self, value: NDArray[np.floating[Any]], messages: int, limits: Limits | None = None
+    ) -> HistogramEstimate:
         """Return the estimate for these unbiased counts, with errors by what they say."""
         doubles = value.astype(np.float64)
         held = np.clip(doubles, 0.0, float(self.promise.users))
         errors = np.sqrt(self.variance_of(held))
         names = tuple(self.labels.shown())
-        return HistogramEstimate(doubles, errors, names, self.promise.users, messages)
+        return HistogramEstimate(doubles, errors, names, self.promise.users, messages, limits=limits)
 
 
 def with_dummies(

@@ -14,10 +14,10 @@ from mechdesign.audit.blanket import crowd_divergence
 from mechdesign.core.errors import DataError
 from mechdesign.core.randomness import TOTAL, Rng
 from mechdesign.core.validation import integer
+from mechdesign.mechanisms.count_limits import Group
 from mechdesign.mechanisms.oracles.draws import below
 from mechdesign.mechanisms.oracles.family import prime_from
 from mechdesign.mechanisms.shuffle.base import Messages
-from mechdesign.mechanisms.shuffle.estimates import HistogramEstimate
 from mechdesign.mechanisms.shuffle.hist_kr import least_other, most_other
 from mechdesign.mechanisms.shuffle.promise import MOST_USERS, OutOfReachError, Promise, least_passing
 from mechdesign.mechanisms.shuffle.solh import MOST_BUCKETS, ROUNDS, SOLH
@@ -119,6 +119,11 @@ class MURS(SOLH):
         return result
 
     @property
+    def fitting_fakes(self) -> tuple[Group, ...]:
+        """The fakes that fit a category."""
+        return (Group.bits(self.fakes, Fraction(1, self.family.buckets)),)
+
+    @property
     def message_range(self) -> tuple[int, int]:
         """One message of each user, and the fakes."""
         return (self.promise.users + self.fakes,) * 2
@@ -134,12 +139,6 @@ class MURS(SOLH):
         seeds = below(self.family.seeds, self.fakes, source)
         buckets = below(self.family.buckets, self.fakes, source)
         return np.concatenate([messages, np.stack([seeds, buckets], axis=1)])
-
-    def estimate_of(self, sums: NDArray[np.int64], messages: int) -> HistogramEstimate:
-        """Return the unbiased counts."""
-        p, q = self._shares
-        expected = self.promise.users * q + self.fakes / self.family.buckets
-        return self.unbiased((sums - expected) / (p - q), messages)
 
 
 def _is_private(made: Any, buckets: int, other: int) -> bool:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from mechdesign.audit.blanket import blanket_divergence
 from mechdesign.core.randomness import BITS, TOTAL, BitSource
 from mechdesign.core.validation import integer
+from mechdesign.mechanisms.count_limits import CountLimits, Group, two_kinds
 from mechdesign.mechanisms.shuffle.base import Messages
 from mechdesign.mechanisms.shuffle.draws import bits, checked_weight
 from mechdesign.mechanisms.shuffle.estimates import HistogramEstimate
@@ -189,6 +190,11 @@ class PRHR(HistogramProtocol):
         full = 1 << self.digits * self.packed
         return (full,) * (len(self.columns) - 1) + (1 << self.digits * rest,)
 
+    @property
+    def dummy_messages(self) -> tuple[Group, ...]:
+        """The dummies."""
+        return (Group.bits(self.promise.users * self.trials, self.chance),)
+
     def encode_piece(self, values: NDArray[np.int64], source: BitSource) -> Messages:
         """Return the own messages, then the dummies."""
         count = int(bits(len(values) * self.trials, self.dummy, source).sum())
@@ -255,13 +261,15 @@ class PRHR(HistogramProtocol):
         return total
 
     def estimate_of(self, sums: NDArray[np.int64], messages: int) -> HistogramEstimate:
-        """Return the unbiased counts, given how many messages there are."""
+        """Return the unbiased counts, given how many messages there are; the intervals are exact."""
         fit = float(self._fit)
         value = ((sums - messages * fit) / (1.0 - fit)).astype(np.float64)
         held = np.clip(value, 0.0, float(self.promise.users))
         errors = np.sqrt((messages - held) * fit / (1.0 - fit))
         names = tuple(self.labels.shown())
-        return HistogramEstimate(value, errors, names, self.promise.users, messages)
+        limits = CountLimits(sums, value, self.promise.users, two_kinds(messages, 1, self._fit))
+        notes = self.message_notes(messages)
+        return HistogramEstimate(value, errors, names, self.promise.users, messages, notes, limits)
 
 
 def spans_all(entries: Sequence[NDArray[np.int64]], digits: int) -> NDArray[np.bool_]:

@@ -5,18 +5,22 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.randomness import SystemSource
 from mechdesign.core.validation import integer
+from mechdesign.mechanisms.count_limits import NoiseLimits
 from mechdesign.mechanisms.oracles.family import AffineFamily, collision, prime_from
 from mechdesign.mechanisms.shuffle.estimates import HistogramEstimate
 from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise
 from mechdesign.mechanisms.shuffle.rows import (
     MOST_TRIALS,
+    LeastOfRows,
     RowsProtocol,
     least_noise,
     minimum_moments,
@@ -25,6 +29,7 @@ from mechdesign.mechanisms.shuffle.rows import (
 )
 
 MOST_ROWS = 64
+MOST_SEED = 1 << 62
 MOST_BUCKETS = 1 << 24
 """More counters of a row are refused."""
 
@@ -42,8 +47,9 @@ class PUCM(RowsProtocol):
     labels : sequence of str, optional
     hashes, buckets : int
         Rows and the cells of each; as many buckets as the prime next to the categories collide never.
-    seed : int
-        Of the public hash functions. The error that is stated is that over their draw.
+    seed : int, optional
+        Of the public hash functions; drawn by the system where none is given, and kept in the file. The error
+        that is stated is that over their draw: users' categories must not depend on it.
     trials, cell : int
         As in :class:`RowsProtocol`.
 
@@ -59,6 +65,7 @@ class PUCM(RowsProtocol):
     """
 
     type: ClassVar[str] = "pucm"
+    drawn: ClassVar[tuple[str, ...]] = ("seed",)
 
     def __init__(
         self,
@@ -69,14 +76,15 @@ class PUCM(RowsProtocol):
         *,
         hashes: int,
         buckets: int,
-        seed: int,
+        seed: int | None = None,
         trials: int,
         cell: int,
     ) -> None:
         rows = integer("hashes", hashes, 1, MOST_ROWS)
         prime = prime_from(integer("categories", categories, 2, MOST_BUCKETS))
         self.family = AffineFamily(prime, integer("buckets", buckets, 2, min(prime, MOST_BUCKETS)))
-        self.seed = integer("seed", seed, 0, 1 << 62)
+        drawn = int(SystemSource().integers(1)[0]) if seed is None else seed
+        self.seed = integer("seed", drawn, 0, MOST_SEED)
         sizes = (self.family.buckets,) * rows
         super().__init__(promise, calibration, categories, labels, sizes=sizes, trials=trials, cell=cell)
         self.functions = [public_seed(self.seed, row, self.family.seeds) for row in range(rows)]
@@ -165,22 +173,24 @@ class PUCM(RowsProtocol):
             [sums[start + self.own_cell(numbers, row)] for row, start in enumerate(self.starts.tolist())],
             axis=0,
         )
-        return self.unbiased(least - self._least[0], messages)
+        value, chance = least - self._least[0], float(collision(self.family.prime, self.family.buckets))
+        noise = LeastOfRows(self.noise, self.rows, self.promise.users, self.promise.users * chance)
+        limits = NoiseLimits(noise, np.full(len(value), self._least[0]))
+        return replace(self.unbiased(value, messages, limits), notes=self.message_notes(messages))
 
 
 def published_shape(promise: Promise, categories: int) -> dict[str, int]:
-    """Return the paper's rows and buckets, and the seed 1: no more buckets than never collide.
+    """Return the paper's rows and buckets: no more buckets than never collide.
 
     Examples
     --------
     >>> published_shape(Promise(100, 1.0, 1e-6), 100_000)
-    {'hashes': 13, 'buckets': 200, 'seed': 1}
+    {'hashes': 13, 'buckets': 200}
     """
     rows = max(1, math.ceil(math.log(2.0 * categories)))
     return {
         "hashes": rows,
         "buckets": min(prime_from(categories), 2 * promise.users, MOST_BUCKETS),
-        "seed": 1,
     }
 
 

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.figure import Figure
+from mechdesign.core.printable import printable
 from mechdesign.core.text import table
 from mechdesign.core.validation import integer
+from mechdesign.mechanisms.count_limits import Group, NoiseLimits, Sum
 from mechdesign.mechanisms.figures import interval_figures
-from mechdesign.mechanisms.intervals import NormalLimits, tail_of
+from mechdesign.mechanisms.intervals import Limits, NormalLimits, tail_of
 
 Array = NDArray[np.float64]
 
@@ -35,6 +39,9 @@ class RangeEstimate:
     names : sequence of str
         The categories in their order.
     users, messages : int
+    noise : (trials, chance), optional
+        Of the dummies of a node, whose number is binomial; nodes of one level share their trials.
+    notes : tuple of str
 
     Examples
     --------
@@ -49,19 +56,37 @@ class RangeEstimate:
     names: Sequence[str]
     users: int
     messages: int
+    noise: tuple[int, Fraction] | None = None
+    notes: tuple[str, ...] = ()
 
     def count(self, first: int, last: int) -> tuple[float, float]:
         """Return how many users hold a category from the first to the last one, and the standard error."""
         size = len(self.names)
         low, high = integer("first", first, 0, size - 1), integer("last", last, 0, size - 1)
-        if low > high:
-            return 0.0, 0.0
         if (low, high) == (0, size - 1):
             return float(self.users), 0.0
-        levels = len(self.nodes)
-        parts = list(dyadic(low, high + 1, levels))
-        value = sum(float(self.nodes[level - 1][place]) for level, place in parts)
-        return value, self.node_error * math.sqrt(len(parts))
+        parts = self._parts(low, high)
+        value = math.fsum(float(self.nodes[level - 1][place]) for level, place in parts)
+        noise = self._noise(parts)
+        error = self.node_error * math.sqrt(len(parts)) if noise is None else noise.deviation
+        return value, error
+
+    def limits(self, first: int, last: int) -> Limits:
+        """Return what the interval of a range is made from: the exact law of its dummies."""
+        _, error = self.count(first, last)
+        noise = self._noise(self._parts(first, last)) if error else None
+        return NormalLimits(error) if noise is None else NoiseLimits(noise, noise.mean)
+
+    def _parts(self, low: int, high: int) -> list[tuple[int, int]]:
+        return list(dyadic(low, high + 1, len(self.nodes))) if low <= high else []
+
+    def _noise(self, parts: list[tuple[int, int]]) -> Sum | None:
+        """Return the law of the dummies of nodes: those of one level are binomial together."""
+        if self.noise is None:
+            return None
+        trials, chance = self.noise
+        counts = Counter(level for level, _ in parts)
+        return Sum(tuple(Group.bits(trials, count * chance) for count in counts.values()))
 
     def cumulative(self) -> tuple[Array, Array]:
         """Return for each category how many users hold it or one before, and the standard errors."""
@@ -69,9 +94,20 @@ class RangeEstimate:
         return np.array([value for value, _ in found]), np.array([error for _, error in found])
 
     def interval(self, level: float = 0.95) -> tuple[Array, Array]:
-        """Return normal intervals of the cumulative counts, each of this level in (0, 1) for itself."""
+        """Return intervals of the cumulative counts, each of this level in (0, 1) for itself."""
         value, error = self.cumulative()
-        down, up = NormalLimits(error).distances(tail_of(level))
+        if self.noise is None:
+            down, up = NormalLimits(error).distances(tail_of(level))
+            return value - down, value + up
+        # up to a category there is at most one node of a level: their number says all of the law
+        last = len(self.names) - 1
+        sizes = [len(self._parts(0, place)) if place < last else 0 for place in range(last + 1)]
+        trials, chance = self.noise
+        ends = {}
+        for size in set(sizes):
+            noise = Sum((Group.bits(size * trials, chance),))
+            ends[size] = NoiseLimits(noise, noise.mean).distances(tail_of(level))
+        down, up = np.array([ends[size] for size in sizes]).T
         return value - down, value + up
 
     def figures(self) -> list[Figure]:
@@ -102,7 +138,8 @@ class RangeEstimate:
         ]
         text = table(["up to", "count", "standard error", "95% from", "95% to"], rows)
         more = f"\n{len(places)} of {len(value)} categories" if len(places) < len(value) else ""
-        return f"{text}{more}\n{self.users} users, {self.messages} messages"
+        notes = "".join(f"\nnote: {printable(note)}" for note in self.notes)
+        return f"{text}{more}\n{self.users} users, {self.messages} messages{notes}"
 
     def as_json(self) -> dict[str, Any]:
         """Return the cumulative counts as plain values."""
@@ -116,6 +153,7 @@ class RangeEstimate:
             "high": high.tolist(),
             "users": self.users,
             "messages": self.messages,
+            "notes": list(self.notes),
         }
 
 

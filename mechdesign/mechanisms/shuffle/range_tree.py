@@ -115,7 +115,10 @@ class RangeTree(RowsProtocol):
         self.require_rows(sums)
         nodes = np.split(sums - self.mean_dummies, self.starts[1:].tolist())
         names = tuple(self.labels.shown())
-        return RangeEstimate(tuple(nodes), math.sqrt(self.cell_variance), names, self.promise.users, messages)
+        users = self.promise.users
+        error, notes = math.sqrt(self.cell_variance), self.message_notes(messages)
+        noise = (users * self.trials, self.chance)
+        return RangeEstimate(tuple(nodes), error, names, users, messages, noise, notes)
 
     def operations(self) -> tuple[Operation, ...]:
         """Return ``encode``, ``shuffle``, ``analyze`` and ``count``, which is about one range."""
@@ -127,7 +130,8 @@ class RangeTree(RowsProtocol):
                 raise DataError("first: comes after the last category; swap them")
             found: Any = analyze.run(sources, settings)
             value, error = found.count(first, last)
-            return TotalEstimate("count", value, error, self.promise.users, found.messages)
+            users, limits = self.promise.users, found.limits(first, last)
+            return TotalEstimate("count", value, error, users, found.messages, limits, found.notes)
 
         summary = "how many users hold a category from the first to the last one"
         count = Operation("count", summary, analyze.takes, (), run, (FIRST, LAST, UNMARKED), several=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -17,10 +18,13 @@ from mechdesign.audit.shuffle_rows import rows_attack, rows_divergence
 from mechdesign.core.errors import DataError
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.core.validation import integer
+from mechdesign.mechanisms.count_limits import Group
 from mechdesign.mechanisms.shuffle.base import Messages
 from mechdesign.mechanisms.shuffle.draws import checked_weight
 from mechdesign.mechanisms.shuffle.histograms import HistogramProtocol, with_dummies
 from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise, least_passing, remedy
+
+Array = NDArray[np.float64]
 
 MOST_TRIALS = 1 << 12
 """No user adds more dummies to a row."""
@@ -91,6 +95,12 @@ class RowsProtocol(HistogramProtocol):
     def noise(self) -> Mass:
         """The law of the dummies of a cell."""
         return binomial(self.promise.users * self.trials, self.chance)
+
+    @property
+    def dummy_messages(self) -> tuple[Group, ...]:
+        """The dummies of each row."""
+        trials = self.promise.users * self.trials
+        return tuple(Group.bits(trials, size * self.chance) for size in self.sizes)
 
     @property
     def mean_dummies(self) -> float:
@@ -205,6 +215,59 @@ def minimum_moments(law: Mass, rows: int) -> tuple[float, float]:
     numbers = law.low + np.arange(len(mass), dtype=np.float64)
     mean = float((mass * numbers).sum()) / float(mass.sum())
     return mean, float((mass * (numbers - mean) ** 2).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class LeastOfRows:
+    """The least of some rows' dummies and colliding users, over the draw of the public functions.
+
+    A row is at least its dummies. By Markov's inequality more than u users collide in it with at most the
+    chance collisions / (u + 1), whoever they are, so that it reaches x with at most the chance
+    Pr[dummies >= x - u] + collisions / (u + 1), for every u >= 0.
+
+    Parameters
+    ----------
+    law : Mass
+        Of the dummies of a cell.
+    rows, users : int
+    collisions : float
+        How many users collide with a category in a row on average, at most.
+
+    Examples
+    --------
+    >>> noise = binomial(100, Fraction(1, 2))
+    >>> LeastOfRows(noise, 1, 100, 0.0).quantiles(0.025), LeastOfRows(noise, 4, 100, 0.5).quantiles(0.025)
+    ((40, 60), (38, 56))
+    """
+
+    law: Mass
+    rows: int
+    users: int
+    collisions: float
+
+    def quantiles(self, tail: float) -> tuple[int, int]:
+        """Return the smallest number not in the lower tail and the largest that may be in the upper one."""
+        above = np.minimum(np.append(np.cumsum(self.law.mass[::-1])[::-1], 0.0), 1.0)
+        below = 1.0 - above[1:] ** self.rows
+        bottom = self.law.low + int(np.argmax(below > tail))
+        low, high = bottom, self.law.low + len(self.law.mass) + self.users
+        while low < high:  # the largest that is not rejected
+            middle = (low + high + 1) // 2
+            if self._reaches(middle, above) ** self.rows > tail:
+                low = middle
+            else:
+                high = middle - 1
+        return bottom, low
+
+    def _reaches(self, number: int, above: Array) -> float:
+        """Return a bound of the chance that a row is at least a number."""
+        most = min(self.users, number - self.law.low)
+        if most < 0:
+            return 1.0
+        users = np.arange(max(0, number - self.law.low - len(self.law.mass)), most + 1)
+        noise = above[np.maximum(number - users - self.law.low, 0)]
+        collided = np.minimum(1.0, self.collisions / (users + 1.0))
+        return min(1.0, float((noise + np.where(users < self.users, collided, 0.0)).min()))
 
 
 def upper_square(law: Mass, rows: int, centre: float, collisions: float) -> float:

@@ -109,6 +109,7 @@ class RSumDSG(SumProtocol):
         return ring_sums(messages[:, 0], self.noise.modulus)
 
     def estimate_of(self, sums: NDArray[np.int64], messages: int) -> TotalEstimate:
-        """Return the noisy sum."""
+        """Return the noisy sum, with limits by the law of the noise and of rounding halfway between steps."""
         value = self.noise.centred(int(sums[0])) / self.precision
-        return TotalEstimate("sum", value, self.rmse, self.promise.users, messages)
+        limits = self.noise.limits(1.0 / self.precision, self.promise.users)
+        return TotalEstimate("sum", value, self.rmse, self.promise.users, messages, limits)

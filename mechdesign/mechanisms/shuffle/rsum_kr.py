@@ -19,6 +19,7 @@ from mechdesign.mechanisms.shuffle.hist_kr import least_other, most_other, publi
 from mechdesign.mechanisms.shuffle.histograms import responses
 from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise, least_passing
 from mechdesign.mechanisms.shuffle.sums import SumProtocol
+from mechdesign.mechanisms.sum_limits import WorstLimits, response_cumulants
 
 FINEST = 1 << 12
 """No more steps are tried when the precision is left open."""
@@ -135,7 +136,10 @@ class RSumKR(SumProtocol):
         users, steps, other = self.promise.users, self.precision, Fraction(self.other, TOTAL)
         offset = users * other * steps * (steps + 1) / 2
         value = float((int(sums[0]) - offset) / (1 - (steps + 1) * other) / steps)
-        return TotalEstimate("sum", value, self.rmse, users, messages)
+        unit = 1.0 / float((1 - (steps + 1) * other) * steps)
+        response = response_cumulants(users, steps + 1, float(other))
+        limits = WorstLimits.of([(response, unit)], users, steps, unit)
+        return TotalEstimate("sum", value, self.rmse, users, messages, limits)
 
 
 def worst_variance(precision: int, other: float) -> float:

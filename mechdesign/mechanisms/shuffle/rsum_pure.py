@@ -21,6 +21,7 @@ from mechdesign.mechanisms.shuffle.cnt_pure import CntPURE
 from mechdesign.mechanisms.shuffle.estimates import TotalEstimate
 from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise
 from mechdesign.mechanisms.shuffle.sums import SumProtocol
+from mechdesign.mechanisms.sum_limits import Cumulants, WorstLimits
 
 PARTS = 64
 """Epsilon is split into parts of this many."""
@@ -170,6 +171,7 @@ class RSumPURE(SumProtocol):
     def estimate_of(self, sums: NDArray[np.int64], messages: int) -> TotalEstimate:
         """Return the unbiased sum; refuse digits that not every user has sent."""
         users, count, value = self.promise.users, len(self.digits), Fraction(0)
+        parts: list[tuple[Cumulants, float]] = []
         for place, digit in enumerate(self.digits):
             found = int(sums[count + place])
             if found != users * digit.length:
@@ -179,7 +181,9 @@ class RSumPURE(SumProtocol):
                 )
             mean, _, gain = digit.moments
             value += (int(sums[place]) - users * mean) / gain * (1 << place)
-        return TotalEstimate("sum", float(value / self.precision), self.rmse, users, messages)
+            parts.append((digit.noise_cumulants, float((1 << place) / gain) / self.precision))
+        limits = WorstLimits.of(parts, users, self.precision)
+        return TotalEstimate("sum", float(value / self.precision), self.rmse, users, messages, limits)
 
 
 def digits_of(precision: int) -> int:

@@ -25,6 +25,7 @@ from mechdesign.mechanisms.shuffle.histograms import responses
 from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise, least_passing
 from mechdesign.mechanisms.shuffle.rsum_kr import worst_variance
 from mechdesign.mechanisms.shuffle.sums import SumProtocol
+from mechdesign.mechanisms.sum_limits import Cumulants, WorstLimits, response_cumulants
 
 PARTS = 64
 """Epsilon is split into parts of this many."""
@@ -198,6 +199,7 @@ class RSumRM(SumProtocol):
     def estimate_of(self, sums: NDArray[np.int64], messages: int) -> TotalEstimate:
         """Return the unbiased sum; refuse levels that not every user has answered."""
         users, count, value = self.promise.users, len(self.levels), Fraction(0)
+        parts: list[tuple[Cumulants, float]] = []
         for level, (size, weight, scale) in enumerate(zip(self.sizes, self.others, self.scales, strict=True)):
             digits = int(sums[count + level])
             if digits != users:
@@ -207,8 +209,11 @@ class RSumRM(SumProtocol):
                 )
             other = Fraction(weight, TOTAL)
             offset = users * other * size * (size - 1) / 2
-            value += (int(sums[level]) - offset) / (1 - size * other) * scale
-        return TotalEstimate("sum", float(value / self.precision), self.rmse, users, messages)
+            factor = scale / (1 - size * other)
+            value += (int(sums[level]) - offset) * factor
+            parts.append((response_cumulants(users, size, float(other)), float(factor / self.precision)))
+        limits = WorstLimits.of(parts, users, self.precision)
+        return TotalEstimate("sum", float(value / self.precision), self.rmse, users, messages, limits)
 
 
 def _level_delta(promise: Promise, size: int, other: int, part: int) -> float:

@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.blanket import group_divergence
 from mechdesign.core.randomness import TOTAL, BitSource
+from mechdesign.mechanisms.count_limits import Group
 from mechdesign.mechanisms.shuffle.base import Messages
 from mechdesign.mechanisms.shuffle.draws import checked_weight, flags
 from mechdesign.mechanisms.shuffle.estimates import TotalEstimate
 from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise, least_passing
 from mechdesign.mechanisms.shuffle.sums import SumProtocol
+from mechdesign.mechanisms.sum_limits import WorstLimits
 
 MOST_BITS = 1 << 10
 """More bits a user are refused."""
@@ -108,4 +110,11 @@ class RSumRR(SumProtocol):
         """Return the unbiased sum."""
         users, q = self.promise.users, self.chance
         value = float((int(sums[0]) - users * self.precision * q) / (1 - 2 * q) / self.precision)
-        return TotalEstimate("sum", value, self.rmse, users, messages)
+        flips = Group.bits(users * self.precision, q).cumulants()[1:]
+        unit = 1.0 / (self._gain * self.precision)
+        limits = WorstLimits.of([(flips, unit)], users, self.precision, unit)
+        return TotalEstimate("sum", value, self.rmse, users, messages, limits)
+
+    @property
+    def _gain(self) -> float:
+        return float(1 - 2 * self.chance)

@@ -15,8 +15,8 @@ from mechdesign.audit.mass import Mass
 from mechdesign.core.errors import CertificateError
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.core.validation import integer
+from mechdesign.mechanisms.count_limits import Group, Listed, NoiseLimits, Sum
 from mechdesign.mechanisms.shuffle.draws import checked_weight
-from mechdesign.mechanisms.shuffle.estimates import NoiseLimits
 from mechdesign.mechanisms.shuffle.polya import DEEPEST, depth_for, noise_law, polya_table
 from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise
 from mechdesign.mechanisms.shuffle.split_mix import (
@@ -28,6 +28,9 @@ from mechdesign.mechanisms.shuffle.split_mix import (
     proven_distance,
     split,
 )
+
+MOST_LISTED = 1 << 12
+"""A law of more numbers on each side is not listed in full."""
 
 WRAP = 50.0
 """The noise leaves the ring's margin with a chance below about e^-WRAP."""
@@ -177,13 +180,27 @@ class SecureNoise:
         """Return the noisy sum that a number of the ring stands for."""
         return total if total <= self.largest + self.margin else total - self.modulus
 
-    def limits(self, scale: float) -> NoiseLimits | None:
-        """Return limits by the law of the noise; None where that has too many values to be listed."""
-        reach = self.margin
-        if reach > 1 << 14:
-            return None  # so much noise is as good as continuous, and normal limits are wider than its tails
-        low, mass = noise_law(self.shape, float(self.alpha), reach)
-        return NoiseLimits(Mass(low, mass), 0.0, scale)
+    def limits(self, scale: float, rounded: int = 0) -> NoiseLimits:
+        """Return limits by the law of the noise, with numbers rounded at random, halfway between two steps.
+
+        A law of many numbers is taken on every so manieth of them, one more on each side.
+
+        Parameters
+        ----------
+        scale : float
+            Of the estimate for one unit.
+        rounded : int
+            How many numbers are rounded.
+        """
+        step = max(1, math.ceil(max(self.margin, 6.0 * math.sqrt(rounded)) / MOST_LISTED))
+        low, mass = noise_law(self.shape, float(self.alpha) ** step, -(-self.margin // step))
+        if rounded:
+            first, rounding = Sum((Group.bits(rounded, 0.5),)).law()
+            places = np.floor_divide(2 * (first + np.arange(len(rounding))) - rounded, 2 * step)
+            start = int(places.min())
+            low, mass = low + start, np.convolve(mass, np.bincount(places - start, weights=rounding))
+        slack = int(step > 1) + rounded % 2
+        return NoiseLimits(Listed(Mass(low, mass), slack), 0.0, scale * step)
 
 
 def least_ratio(epsilon: float, sensitivity: int) -> Fraction:

@@ -15,6 +15,7 @@ from mechdesign.audit.blanket import blanket_divergence
 from mechdesign.audit.exponential import float_up, log_ratio
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.core.validation import integer
+from mechdesign.mechanisms.count_limits import CountLimits, Group, Sum, two_kinds
 from mechdesign.mechanisms.oracles.draws import below
 from mechdesign.mechanisms.oracles.family import AffineFamily, collision, prime_from
 from mechdesign.mechanisms.shuffle.base import Messages
@@ -159,6 +160,11 @@ class SOLH(HistogramProtocol):
         own, other = Fraction(self.own, TOTAL), Fraction(self.other, TOTAL)
         return float(own), float((1 - self._apart) * own + self._apart * other)
 
+    @property
+    def fitting_fakes(self) -> tuple[Group, ...]:
+        """The messages of others than users that fit a category: none."""
+        return ()
+
     def variance_of(self, count: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the variance of unbiased counts of categories that so many users hold."""
         p, q = self._shares
@@ -194,6 +200,9 @@ class SOLH(HistogramProtocol):
         return self.family.supports(messages[:, 0], messages[:, 1], self.labels.size)
 
     def estimate_of(self, sums: NDArray[np.int64], messages: int) -> HistogramEstimate:
-        """Return the unbiased counts."""
+        """Return the unbiased counts; the intervals are exact."""
         p, q = self._shares
-        return self.unbiased((sums - self.promise.users * q) / (p - q), messages)
+        users, fakes = self.promise.users, self.fitting_fakes
+        law = two_kinds(users, p, q, fakes)
+        value = (sums - users * q - Sum(fakes).mean) / (p - q)
+        return self.unbiased(value, messages, CountLimits(sums, value, users, law))

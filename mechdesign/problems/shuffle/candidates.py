@@ -221,6 +221,8 @@ class Choosing:
         if name not in known:
             raise ParameterError(f"protocol: {shown(name)} is none of {', '.join(known)}")
         parameters.update(self.setting)
+        given = {public: vars(self).get(public) for public in known[name].drawn}
+        parameters.update({public: value for public, value in given.items() if value is not None})
         return known[name](self.case.promise, parameters.pop("calibration"), **parameters)
 
     def mechanism(self, solution: Candidate) -> Protocol:
@@ -296,10 +298,11 @@ class Choosing:
 
 
 def variables_of(protocol: Protocol) -> dict[str, Any]:
-    """Return the variables that describe a protocol."""
+    """Return the variables that describe a protocol, but for what is drawn when it is built."""
     found = {"protocol": protocol.type, "calibration": protocol.calibration}
     steps = protocol.setting().get("precision")
-    return {**found, **({} if steps is None else {"precision": steps}), **protocol.parameters()}
+    chosen = {name: value for name, value in protocol.parameters().items() if name not in protocol.drawn}
+    return {**found, **({} if steps is None else {"precision": steps}), **chosen}
 
 
 def notes_of(protocol: Protocol) -> Mapping[str, Any]:

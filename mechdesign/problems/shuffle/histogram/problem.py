@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from mechdesign.core.problem import Problem, Sense
+from mechdesign.core.validation import integer
 from mechdesign.mechanisms.shuffle import Protocol
+from mechdesign.mechanisms.shuffle.pucm import MOST_SEED
 from mechdesign.problems.shuffle.categorised import Categorised
 from mechdesign.problems.shuffle.histogram.kinds import KINDS
 
@@ -53,6 +55,9 @@ class ShuffleHistogram(Categorised, Problem[Protocol]):
     pure : bool
         Whether delta has to be 0: only protocols with a proof for that, such as randomized response that is
         private by itself. ``delta`` is then not used up.
+    seed : int, optional
+        From 0 to 2**62, of the public hash functions of ``pucm``. By default every mechanism that is built
+        draws its own: the error is that over their draw. Give one only for a repeatable build.
 
     Notes
     -----
@@ -86,6 +91,9 @@ class ShuffleHistogram(Categorised, Problem[Protocol]):
     labels: Sequence[str] | None = None
     max_bits: int | None = None
     pure: bool = False
+    seed: int | None = None
 
     def __post_init__(self) -> None:
         self.check_categories()
+        if self.seed is not None:
+            object.__setattr__(self, "seed", integer("seed", self.seed, 0, MOST_SEED))
