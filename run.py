@@ -15,7 +15,8 @@ Further arguments go to the task's last program: python3 run.py test -k audit
 The first run makes .venv (.venv-bench for bench) and installs the project into it, editable, with what the
 task needs. Later runs start at once: a stamp in the environment says what it was made from, and it is brought
 up to date when pyproject.toml, the Python version or the place of the checkout changes, or when another task
-needs more. One whose making was cut short is made anew. pip is used as configured (files, PIP_* variables).
+needs more. One whose making was cut short is made anew; one that run.py has not made is never removed. pip is
+used as configured (files, PIP_* variables).
 
 Exit codes: that of the program that was run; 2 when the task could not be started.
 """
@@ -36,6 +37,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent
 OLDEST = (3, 11)
+MAKER = "run.py"
 SCRIPTS = "Scripts" if os.name == "nt" else "bin"
 
 
@@ -101,6 +103,11 @@ def require_venv() -> None:
         raise SetupError(f"{sys.executable} still lacks ensurepip; use Debian's own /usr/bin/python3")
 
 
+def is_made_here(home: Path, stamp: Path) -> bool:
+    """Whether this script made an environment and may remove it: its stamp says so, and it is no link."""
+    return not home.is_symlink() and not stamp.is_symlink() and read_stamp(stamp).get("made_by") == MAKER
+
+
 def is_usable(python: Path) -> bool:
     """Whether an environment that somebody else made has this Python version and pip."""
     test = f"import sys, pip; sys.exit(sys.version_info[:2] != {tuple(sys.version_info[:2])})"
@@ -142,24 +149,30 @@ def prepare(task: Task) -> Path:
         return python.parent
 
     if not complete and (stamp.exists() or not is_usable(python)):
+        if os.path.lexists(str(home)) and not is_made_here(home, stamp):
+            raise SetupError(
+                f"{home} cannot be used and was not made by run.py, so it stays;"
+                " move it away and run this again"
+            )
         require_venv()
         if os.path.lexists(str(home)):
             say(f"{task.environment} is out of date or was left unfinished; making it anew")
             remove(home)
         home.mkdir()
         # Marked as unfinished from its first moment: whatever happens from here on, the next run will know.
-        stamp.write_text("{}", encoding="utf-8")
+        stamp.write_text(json.dumps({"made_by": MAKER}), encoding="utf-8")
         # The base interpreter, as this one may live in the environment that was just removed.
         if call(getattr(sys, "_base_executable", sys.executable), "-m", "venv", str(home)) != 0:
             raise SetupError(f"making {task.environment} failed (see the message above)")
-    stamp.write_text("{}", encoding="utf-8")
+    maker = {"made_by": MAKER} if is_made_here(home, stamp) else {}
+    stamp.write_text(json.dumps(maker), encoding="utf-8")
 
     target = "{}[{}]".format(ROOT, ",".join(sorted(extras))) if extras else str(ROOT)
     say(f"installing the project into {task.environment}; the first time takes a few minutes")
     options = ["--disable-pip-version-check", *([] if sys.stderr.isatty() else ["-qq"])]
     if call(str(python), "-m", "pip", "install", *options, "--editable", target) != 0:
         raise SetupError("pip could not install the project (see its message above); is its index reachable?")
-    stamp.write_text(json.dumps({**made_from, "extras": sorted(extras)}), encoding="utf-8")
+    stamp.write_text(json.dumps({**maker, **made_from, "extras": sorted(extras)}), encoding="utf-8")
     return python.parent
 
 

@@ -21,13 +21,42 @@ FrequencyEstimate(4000 reports: ...)
 privacy: holds (exact); epsilon = 2, true_epsilon = 2; ...
 """
 
-from __future__ import annotations
+# The command line begins here, before anything that takes time is imported: until a handler is set, an
+# interrupt is a traceback of Python's own. A program that imports this package keeps its handlers.
+import os
+import sys
 
-from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Any
+try:  # what the module signal is made of, without the enumerations that it takes longer to make
+    import _signal  # type: ignore[import-not-found]
+except ImportError:  # another Python than CPython
+    import signal as _signal
 
+
+def _is_command() -> bool:
+    """Whether this process is the program ``mechdesign``, or ``python -m mechdesign``."""
+    name = next(iter(sys.argv), "") if hasattr(sys, "argv") else ""
+    if name == "-m":  # what stands there until the module is found
+        module = sys.orig_argv[sys.orig_argv.index("-m") + 1 :][:1] if "-m" in sys.orig_argv else []
+        return module in (["mechdesign"], ["mechdesign.cli"])
+    return name.replace("\\", "/").rpartition("/")[2] in ("mechdesign", "mechdesign.exe")
+
+
+def _leave_at_once(number: int, frame: object) -> None:
+    """End the process, which has not begun anything, until the command line has its own handler."""
+    try:  # noqa: SIM105 (contextlib takes time to import)
+        os.write(2, b"mechdesign: interrupted\n")
+    except OSError:  # no standard error
+        pass
+    os._exit(130)
+
+
+if _is_command() and _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
+    _signal.signal(_signal.SIGINT, _leave_at_once)
+
+TYPE_CHECKING = False
 if TYPE_CHECKING:  # for type checkers and editors; a test compares these with what the families export
+    from typing import Any
+
     from mechdesign.catalog import Model, check_models, load_model, models, sweep
     from mechdesign.core.certificate import Certificate
     from mechdesign.core.compare import Comparison, compare
@@ -55,13 +84,14 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares these with w
         ShuffleUniformity,
         shuffled,
     )
-    from mechdesign.problems.spectrum import SpectrumChannel, SpectrumPrimary, SpectrumSecondary
+    from mechdesign.problems.spectrum import (
+        SpectrumChannel,
+        SpectrumCloakDesign,
+        SpectrumPartition,
+        SpectrumPrimary,
+        SpectrumSecondary,
+    )
     from mechdesign.report.plot import plot
-
-try:
-    __version__ = version("mechdesign")
-except PackageNotFoundError:  # a checkout that was never installed
-    __version__ = "0.0.0"
 
 __all__ = [
     "AuctionHorizon",
@@ -95,6 +125,8 @@ __all__ = [
     "ShuffleUniformity",
     "Solution",
     "SpectrumChannel",
+    "SpectrumCloakDesign",
+    "SpectrumPartition",
     "SpectrumPrimary",
     "SpectrumSecondary",
     "check_models",
@@ -137,8 +169,13 @@ _SUBPACKAGES = ("audit", "catalog", "cli", "core", "mechanisms", "problems", "re
 
 if not TYPE_CHECKING:  # a type checker would take every unknown name for known
 
-    def __getattr__(name: str) -> Any:
+    def __getattr__(name: str) -> "Any":
         """Find a name on first use: importing stays quick, and can be interrupted without a traceback."""
+        from importlib import import_module
+
+        if name == "__version__":
+            version: str = import_module("mechdesign.core.version").installed_version()
+            return version
         if name in _HOMES:
             value = getattr(import_module(f"mechdesign.{_HOMES[name]}"), name)
             globals()[name] = value
@@ -154,7 +191,9 @@ if not TYPE_CHECKING:  # a type checker would take every unknown name for known
         )
 
 
-def _exported() -> dict[str, Any]:
+def _exported() -> "dict[str, Any]":
+    from importlib import import_module
+
     names: dict[str, Any] = import_module("mechdesign.problems").exported_names()
     return names
 

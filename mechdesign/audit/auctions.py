@@ -6,7 +6,7 @@ Money is in any unit; prices, costs and payments are in the same one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
@@ -108,8 +108,12 @@ def search_misreports(
     reports: Callable[[int], Iterable[Report]],
     users: Iterable[int],
     exhaustive: bool,
+    given: Mapping[int, Money] | None = None,
 ) -> Search:
     """Look for the report by which a user gains most, in exact numbers.
+
+    With ``given``, honest users get what was really decided, and not what the rule says when it is asked: a
+    decision that is not the rule's own then shows as a gain, if only by the true report.
 
     Parameters
     ----------
@@ -123,11 +127,17 @@ def search_misreports(
         Whose.
     exhaustive : bool
         What the caller knows about them, for the record.
+    given : mapping, optional
+        The payment of each winner of the decision that is judged.
     """
     tried, best = 0, None
     for user in users:
         cost = truths[user][0]
-        honest = _utility(asked(user, truths[user]), cost)
+        honest = asked_honestly = _utility(asked(user, truths[user]), cost)
+        if given is not None:
+            honest = _utility(given.get(user), cost)
+            if asked_honestly > honest and (best is None or asked_honestly - honest > best.gained):
+                best = Misreport(user, truths[user], honest, asked_honestly - honest)
         for report in reports(user):
             tried += 1
             gained = _utility(asked(user, report), cost) - honest
@@ -164,7 +174,7 @@ def subsets(tasks: tuple[int, ...], rng: np.random.Generator | None = None) -> I
 
 
 def truthfulness(search: Search, argument: str, unit: Money = 1, remark: str = "") -> Certificate:
-    """Return the certificate of what a search found.
+    """Return the certificate of what a search found, in the slot that was searched and no other.
 
     Parameters
     ----------
@@ -178,7 +188,7 @@ def truthfulness(search: Search, argument: str, unit: Money = 1, remark: str = "
     """
     how = "every report that can matter" if search.exhaustive else "chosen and random reports"
     figures = {"misreports_tried": search.tried, "worst_gain": 0.0}
-    note = f"searched {how}" + (f", {remark}" if remark else "")
+    note = f"within one slot; searched {how}" + (f", {remark}" if remark else "")
     if search.best is None:
         note += f"; {argument}" if argument else "; no proof"
         return Certificate("truthfulness", True, bool(argument) or search.exhaustive, figures, {}, note)

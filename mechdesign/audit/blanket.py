@@ -57,8 +57,18 @@ def _alone(own: Fraction, other: Fraction, epsilon: float) -> bool:
     return own <= rational * other and other <= rational * own
 
 
+MOST_KEPT = 1 << 14
+"""Laws of more coins are long, and are not kept."""
+
+
+@lru_cache(maxsize=1024)
+def _few_coins(coins: int) -> Mass:
+    """Return the law of so many fair coins; a calibration asks for the same numbers over and over."""
+    return binomial(coins, HALF)
+
+
 def _among(coins: int, own: float, other: float, exponential: float) -> Divergence:
-    law = binomial(coins, HALF)
+    law = _few_coins(coins) if coins <= MOST_KEPT else binomial(coins, HALF)
     if own >= other:  # up to half of the coins B(j) >= B(j-1), and no term is positive
         first = max(0, coins // 2 - law.low)
         law = replace(law, low=law.low + first, mass=law.mass[first:])

@@ -1,8 +1,9 @@
 """Exact check that nobody interferes: distances of positions against sums of radii, in rational arithmetic.
 
 Two users keep apart when d >= s_i + R_i + s_j + R_j, and a user keeps away from the owner when
-d >= s_j + R_j + protection + widening. Distances are square roots; squares of both sides are compared, so
-nothing is rounded. Pairs that doubles settle by a wide margin are not computed again in fractions.
+d >= s_j + R_j + protection + widening, or from convex polygons in which the owner may be anywhere when their
+distance is at least s_j + R_j + protection. Distances are square roots; squares of both sides are compared,
+so nothing is rounded. Pairs that doubles settle by a wide margin are not computed again in fractions.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.audit.polygon import Polygon, Vertex, squared_distance_to
 from mechdesign.core.certificate import Certificate
 
 Array = NDArray[np.float64]
@@ -59,6 +61,8 @@ def audit_interference(
     owner: tuple[float, float] | None = None,
     owner_reach: Sequence[float] = (),
     widening: Sequence[float] | Array | None = None,
+    regions: Sequence[Polygon] = (),
+    region_reach: Sequence[float] = (),
 ) -> InterferenceAudit:
     """Check that circles around users, and around the owner of the channel, do not overlap; they may touch.
 
@@ -73,6 +77,10 @@ def audit_interference(
         What adds up to the owner's circle: its protection radius, a widening.
     widening : (n,) numbers, optional
         A further widening of the owner's circle towards each user.
+    regions : sequence of polygons, optional
+        Where the owner may be: rational vertices, counterclockwise.
+    region_reach : sequence of numbers
+        What adds up to the distance to keep from the regions: the protection radius.
 
     Examples
     --------
@@ -105,7 +113,25 @@ def audit_interference(
                 violated += 1
                 if not witness:
                     witness = {"user": user, "of": "the owner", "needed": float(needed_here)}
+    ring = sum(map(Fraction, region_reach), Fraction(0))
+    for user, size in enumerate(sums):
+        place = Fraction(xs[user]), Fraction(ys[user])
+        for number, polygon in enumerate(regions):
+            pairs += 1
+            if not _away(place, polygon, (size + ring) ** 2):
+                violated += 1
+                if not witness:
+                    witness = {"user": user, "of": "the owner", "tile": number, "needed": float(size + ring)}
     return InterferenceAudit(pairs, violated, witness)
+
+
+def _away(place: Vertex, polygon: Polygon, square: Fraction) -> bool:
+    """Return whether a place is far enough from a polygon; most are settled by the box around it."""
+    box = Fraction(0)
+    for part in (0, 1):
+        low, high = min(vertex[part] for vertex in polygon), max(vertex[part] for vertex in polygon)
+        box += max(low - place[part], place[part] - high, Fraction(0)) ** 2
+    return box >= square or squared_distance_to(place, polygon) >= square
 
 
 def _apart(first: tuple[float, float], second: tuple[float, float], needed: Fraction) -> bool:

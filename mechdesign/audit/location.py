@@ -1,14 +1,22 @@
 r"""Audits of location privacy: a factor e^(epsilon d) for places at the Euclidean distance d.
 
-*Noise on a lattice.* Let the noise be v with probability f(\|v\|) / M, for integers f that do not grow with
-the length. Then the mechanism is private when, along the rising lengths r_1 < r_2 < ... that occur,
+*Noise on a lattice, from any place.* A place s, in steps of the lattice, is moved to the place k with the
+probability B(s_1 - k_1) B(s_2 - k_2), B the quadratic B-spline; then a vector v is added with probability
+f(v) / M. A report y comes out with probability g(s) / M, g(s) = sum_k B(s_1 - k_1) B(s_2 - k_2) f(y - k),
+which is smooth in s. On every square of the side 1 around a k it is a polynomial, and so are its two
+derivatives: all three are averages, with the same weights (the nine Bernstein polynomials), of their
+coefficients
 
-    f(r_k) <= e^(epsilon step (r_k+1 - r_k)) f(r_k+1) :
+    G_ij = (A_i x A_j) f,   P_ij = (D_i x A_j) f,   Q_ij = (A_i x D_j) f,
 
-multiplied along the lengths this says f(r) <= e^(epsilon step (r' - r)) f(r') for r < r', and the difference
-of two lengths is at most the length of the difference; the converse ratio is at most 1. (Necessary it is
-where two vectors of these lengths point the same way.) The lengths are roots of whole numbers, the roots
-are bounded by rationals, and the comparison is one of integers.
+A = ((f_- + f_0) / 2, f_0, (f_0 + f_+) / 2) and D = (f_0 - f_-, (f_+ - f_-) / 2, f_+ - f_0) along a line.
+Where
+
+    P_ij^2 + Q_ij^2 <= (epsilon step)^2 G_ij^2      for all coefficients,
+
+the length of the gradient of g is at most epsilon step g, so ln g changes by epsilon d at most over a
+distance d: for ANY two places, however near. All of it is in whole numbers; no exponential and no root is
+needed.
 
 *Noise cut off at a radius.* A place x excludes every report beyond the radius, a place x' nearer to the
 report does not: no epsilon is enough. The witness is in whole numbers of eighths of the radius.
@@ -16,22 +24,31 @@ report does not: no epsilon is enough. The witness is in whole numbers of eighth
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
-from itertools import pairwise
 from math import isqrt
 from typing import Any
 
-from mechdesign.audit.exponential import exp_lower, float_up, log_ratio
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.audit.exponential import float_up
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError
 from mechdesign.core.numbers import rational, whole
 from mechdesign.core.validation import in_range, privacy_epsilon
 
-_DIGITS = 40
-_SCALE = 10**_DIGITS
+Integers = NDArray[Any]
+
+SMALL = 1 << 58
+"""Below it, sums of eight weights and more are 64-bit integers; above it, they are Python's."""
+
+ROWS = 64
+"""Rows of vectors that are judged at a time."""
+
+ROUNDING = 1e-12
+"""Ratios nearer than this to the largest one, relatively, are computed exactly."""
 
 
 @dataclass(frozen=True)
@@ -65,31 +82,16 @@ class LocationAudit:
         return str(self.certificate())
 
 
-def root_step(smaller: int, larger: int) -> Fraction:
-    """Return a rational number not above sqrt(larger) - sqrt(smaller), closer than 39 decimals.
-
-    Examples
-    --------
-    >>> float(root_step(1, 2))
-    0.41421356237309503
-    """
-    high = isqrt(larger * _SCALE * _SCALE)
-    low = isqrt(smaller * _SCALE * _SCALE)
-    if low * low < smaller * _SCALE * _SCALE:
-        low += 1
-    return Fraction(high - low, _SCALE)
-
-
-def audit_radial(
+def audit_rounded(
     squares: Sequence[int], weights: Sequence[int], step: float, epsilon: float
 ) -> LocationAudit:
-    """Audit noise on a lattice whose probability depends on its length alone, exactly.
+    """Audit noise on a lattice after random rounding to it, for all pairs of places of the plane, exactly.
 
     Parameters
     ----------
     squares : sequence of int
-        The squared lengths that occur, in steps of the lattice, rising from 0. Whatever is longer has the
-        last weight.
+        The squared lengths of vectors of whole numbers, rising from 0, none left out. Whatever is longer has
+        the last weight.
     weights : sequence of int
         The weight of one vector of each length, > 0.
     step : float
@@ -97,45 +99,124 @@ def audit_radial(
     epsilon : float
         What is wanted, per unit of length.
 
+    Returns
+    -------
+    LocationAudit
+        ``true_epsilon`` bounds the slope of the logarithm of every report's probability.
+
     Raises
     ------
     CertificateError
-        When lengths do not rise, or weights are not positive or grow.
+        When a length is left out, or a weight is not positive.
 
     Examples
     --------
-    >>> audit_radial([0, 1, 2], [100, 60, 50], step=0.5, epsilon=1.0).holds
+    >>> audit_rounded([0, 1, 2], [100, 60, 50], step=0.5, epsilon=1.0).holds
     False
-    >>> audit = audit_radial([0, 1, 2], [100, 60, 50], step=0.5, epsilon=1.1)
+    >>> audit = audit_rounded([0, 1, 2], [100, 60, 50], step=0.5, epsilon=1.1)
     >>> audit.holds, round(audit.true_epsilon, 6)
-    (True, 1.021651)
+    (True, 1.047566)
     """
     wanted, width = Fraction(privacy_epsilon(epsilon)), rational("step", step)
+    if width <= 0:
+        raise CertificateError("location: expected a step > 0")
+    worst, place = steepest(_by_square(squares, weights))
+    true = float_up(_root_up(worst / width**2))
+    witness = {"vector": list(place), "step": float(width)}
+    holds = worst <= (wanted * width) ** 2
+    return LocationAudit(float(wanted), true, holds, True, witness, "for any two places, rounding included")
+
+
+def _by_square(squares: Sequence[int], weights: Sequence[int]) -> Integers:
+    """Return the weights by squared length, the last one for everything longer."""
     lengths = [whole("squares", square) for square in squares]
     counts = [whole("weights", weight) for weight in weights]
-    if len(lengths) != len(counts) or not counts or lengths[0] != 0 or width <= 0:
-        raise CertificateError(
-            "location: expected a weight for each length, from length 0 on, and a step > 0"
-        )
-    holds, worst, place = True, Decimal(0), 0
-    context = Context(prec=48, rounding=ROUND_CEILING)
-    for number, (low, high) in enumerate(pairwise(lengths)):
-        near, far = counts[number], counts[number + 1]
-        if high <= low or far < 1 or far > near:
-            raise CertificateError(f"location: lengths must rise and weights fall, at length {number + 1}")
-        if near == far:
-            continue
-        apart = width * root_step(low, high)
-        bound = exp_lower(wanted * apart)
-        holds = holds and near * bound.denominator <= bound.numerator * far
-        rough = context.divide(Decimal(apart.denominator), Decimal(apart.numerator))
-        rate = context.multiply(log_ratio(near, far), rough)
-        if rate > worst:
-            worst, place = rate, number
-    ends = {"length": f"sqrt({lengths[place]})"}
-    if place + 1 < len(lengths):
-        ends["next"] = f"sqrt({lengths[place + 1]})"
-    return LocationAudit(float(wanted), float_up(worst), holds, True, {**ends, "step": float(width)})
+    if len(lengths) != len(counts) or not counts or lengths[0] != 0 or min(counts) < 1:
+        raise CertificateError("location: expected a weight above 0 for each length, from length 0 on")
+    if lengths != square_lengths(len(lengths)):
+        raise CertificateError("location: a length of the lattice is left out, or they do not rise")
+    table = np.full(lengths[-1] + 2, counts[-1], dtype=np.int64 if max(counts) < SMALL else object)
+    table[lengths] = counts
+    return table
+
+
+def square_lengths(count: int) -> list[int]:
+    """Return the first so many squared lengths of vectors of whole numbers.
+
+    Examples
+    --------
+    >>> square_lengths(6)
+    [0, 1, 2, 4, 5, 8]
+    """
+    reach = max(2, isqrt(2 * count))
+    while True:
+        side = np.arange(reach + 1) ** 2
+        found = np.unique(side[:, None] + side)
+        found = found[found <= reach * reach]
+        if len(found) >= count:
+            return [int(square) for square in found[:count]]
+        reach *= 2
+
+
+def steepest(table: Integers) -> tuple[Fraction, tuple[float, float]]:
+    """Return the largest (P^2 + Q^2) / G^2 of all coefficients, and the vector, in steps, where it is.
+
+    Parameters
+    ----------
+    table : array of int64 or object
+        The weight by squared length; the last one for everything longer.
+    """
+    last = len(table) - 1
+    side = np.arange(-1, isqrt(last) + 3)
+    worst, place = Fraction(0), (0.0, 0.0)
+    for first in range(1, len(side) - 1, ROWS):
+        rows = side[first - 1 : first + ROWS + 1]
+        f = table[np.minimum(rows[:, None] ** 2 + side**2, last)]
+        for shift, level, east, north in coefficients(f):
+            rough = (east.astype(np.float64) ** 2 + north.astype(np.float64) ** 2) / level.astype(
+                np.float64
+            ) ** 2
+            least = max(float(rough.max(initial=0.0)), float(worst)) * (1.0 - ROUNDING)
+            if least == 0.0:
+                continue
+            # Four roundings are far below ROUNDING: the largest ratio is among those that are looked at.
+            for row, column in np.argwhere(rough >= least):
+                square = int(east[row, column]) ** 2 + int(north[row, column]) ** 2
+                exact = Fraction(square, int(level[row, column]) ** 2)
+                if exact > worst:
+                    worst = exact
+                    place = float(rows[1 + row]) + shift[0], float(side[1 + column]) + shift[1]
+    return worst, place
+
+
+def coefficients(f: Any) -> Iterator[tuple[tuple[float, float], Any, Any, Any]]:
+    """Yield four times G, P and Q for places in a square's middle, on its edges and at its corners.
+
+    Parameters
+    ----------
+    f : (n, m) array
+        Weights of a rectangle of vectors; the first and the last of each line only serve their neighbors.
+    """
+    inner, after, before = slice(1, -1), slice(2, None), slice(None, -2)
+    middle = f[inner, inner]
+    south, north = f[inner, before], f[inner, after]
+    yield (0.0, 0.0), 4 * middle, 2 * (f[after, inner] - f[before, inner]), 2 * (north - south)
+    right = f[after, inner]
+    across = f[after, after] + north - f[after, before] - south
+    yield (0.5, 0.0), 2 * (middle + right), 4 * (right - middle), across
+    along = f[after, inner] + f[after, after] - f[before, inner] - f[before, after]
+    yield (0.0, 0.5), 2 * (middle + north), along, 4 * (north - middle)
+    corner = f[after, after]
+    sums = middle + right + north + corner
+    yield (0.5, 0.5), sums, 2 * (right + corner - middle - north), 2 * (north + corner - middle - right)
+
+
+def _root_up(square: Fraction) -> Fraction:
+    """Return a rational number not below the root, closer than 2**-80 of it."""
+    scale = 1 << max(0, 100 + square.denominator.bit_length() - square.numerator.bit_length())
+    return Fraction(
+        isqrt(square.numerator * square.denominator * scale * scale) + 1, square.denominator * scale
+    )
 
 
 def audit_truncated(epsilon: float, radius: float) -> LocationAudit:

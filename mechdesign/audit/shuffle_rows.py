@@ -26,6 +26,9 @@ FINENESS = 48
 MOST_POINTS = 1 << 15
 """A lattice with more points is made coarser: a bound still, and a larger one."""
 
+TAIL = 40
+"""The attack leaves out numbers of coins of the probability e^(-2 TAIL) at most."""
+
 CUT = 1e-9
 """So small a part of delta is cut off above the lattice, and added to the divergence."""
 
@@ -77,6 +80,42 @@ def rows_divergence(
     gains = -np.expm1((epsilon - losses[kept]) * (1.0 + 4.0 * UNIT)) * (1.0 + SLACK)
     found = float((chances[kept] * gains).sum()) * (1.0 + error + (len(chances) + 16) * UNIT)
     return min(1.0, found + (total_beyond + rows * tail) * (1.0 + SLACK))
+
+
+def rows_attack(trials: int, chance: Fraction, rows: int, epsilon: float) -> float:
+    r"""Return a lower bound of :func:`rows_divergence`, from one test of the sum over all rows.
+
+    Whoever sees the rows sees s, the number of coins, and the messages for the first value, which are the
+    heads of s coins, and ``rows`` more or none. With m = s / 2, rounded up, and 2 m coins at most, the test
+    "more than m - 1" finds
+
+        sum_{i=1..rows} C(2m, m - i) / 4^m - (e^epsilon - 1) (1 + C(2m, m) / 4^m) / 2,
+
+    C(2m, m - i) / C(2m, m) >= ((m - i) / (m + i))^i and C(2m, m) / 4^m >= 1 / sqrt(pi (m + 1/2)), at most
+    1 / sqrt(pi m). It falls in m; s exceeds its mean by t with the chance e^(-2 t^2 / N) at most (Hoeffding).
+
+    Parameters
+    ----------
+    trials, chance, rows, epsilon
+        As in :func:`rows_divergence`.
+
+    Examples
+    --------
+    >>> half = Fraction(1, 2)
+    >>> 0.01 < rows_attack(2000, half, 6, 0.05) < rows_divergence(2000, half, 6, 0.05)
+    True
+    """
+    number = trials * rows
+    mean = number * chance
+    most = min(number, math.ceil(mean) + math.isqrt(TAIL * number) + 1)
+    m = -(-most // 2)
+    if m <= 2 * rows:
+        return 0.0
+    middle = 1.0 / math.sqrt(math.pi * (m + 0.5))
+    heads = sum(middle * ((m - i) / (m + i)) ** i for i in range(1, rows + 1))
+    lost = math.expm1(min(epsilon, 700.0)) * (0.5 + 0.5 / math.sqrt(math.pi * m))
+    missing = 0.0 if most == number else math.exp(-2.0 * TAIL)
+    return max(0.0, (heads * (1.0 - SLACK) - lost * (1.0 + SLACK)) * (1.0 - missing) - missing - SLACK)
 
 
 def _row(coins: list[int], shares: list[float], step: float) -> tuple[int, Array, float, float]:

@@ -10,6 +10,9 @@ from typing import Any
 
 from mechdesign.core.certificate import Certificate
 
+METRIC = "epsilon per unit of distance between the listed answers; rounding to them is not covered"
+"""What an audit of metric privacy is about: where a user stands between two answers, it cannot know."""
+
 
 @dataclass(frozen=True)
 class PrivacyAudit:
@@ -67,7 +70,7 @@ class PrivacyAudit:
         figures |= self.figures
         by_delta = self.delta > 0 and self.least_delta > 0
         witness = self.delta_witness if by_delta else self.epsilon_witness
-        note = "epsilon per unit of distance" if self.metric else ""
+        note = METRIC if self.metric else ""
         if self.notion == "entry-wise":
             note = "entry by entry, as in the paper; set by set it needs least_delta"
         return Certificate("privacy", self.holds, True, figures, witness, note)

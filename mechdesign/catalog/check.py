@@ -81,6 +81,7 @@ class ClaimResult:
             "origin": claim.origin,
             "at": encode(dict(claim.at)),
             "method": claim.method,
+            "options": encode(dict(claim.options)),
             "reason": claim.reason,
             "decided_by": claim.decided_by,
             "readings": list(claim.readings),
@@ -172,6 +173,7 @@ class ModelCheck:
             for claim in self.model.claims
             if claim.value is (claim.expected == "refuted")
             and not claim.at
+            and not claim.options
             and claim.method in (None, run.method)
         }
         return {name for name in failed if f"certificate.{name}" in stated}
@@ -223,7 +225,7 @@ def _check(claim: Claim, solver: Solver) -> ClaimResult:
         found = series(claim, solver) if claim.is_trend else single(claim, solver)
     except NotFound as reason:
         return ClaimResult(claim, str(reason), "unsettled")
-    solution = None if claim.is_trend else solver.at(claim.at, claim.method)
+    solution = None if claim.is_trend else solver.at(claim.at, claim.method, claim.options)
     return ClaimResult(claim, found, judge(claim, found), figures_of(claim, found, solution))
 
 
@@ -237,6 +239,7 @@ def subject(claim: Claim) -> str:
     """
     at = f" at {_settings(claim.at)}" if claim.at else ""
     whose = f" by {claim.method}" if claim.method else ""
+    whose += f" ({_settings(claim.options)})" if claim.options else ""
     return f"{claim.quantity}{whose}{at}"
 
 
@@ -279,7 +282,8 @@ def decided_text(claim: Claim) -> str:
 
     Examples
     --------
-    >>> decided_text(Claim("value", 0.5, verdict="not-decidable", outcome="holds", reason="lost", decided_by="(6)"))
+    >>> lost = {"verdict": "not-decidable", "outcome": "holds", "reason": "lost", "decided_by": "(6)"}
+    >>> decided_text(Claim("value", 0.5, **lost))
     'would be decided by (6)'
     """
     return f"would be decided by {claim.decided_by}"

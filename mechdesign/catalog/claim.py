@@ -65,11 +65,11 @@ class Claim:
     relative_tolerance : float
         The same as a part of the stated number, or of the largest number of a trend; one of the two only.
     verdict : {"holds", "refuted", "not-decidable"}
-        What is expected of the check. ``not-decidable``: the claim rests on what cannot be had here, such as a
-        display that the copy of the source lost, a parameter that is not printed, or other data.
+        What is expected of the check. ``not-decidable``: the claim rests on what cannot be had here, such as
+        a display that the copy of the source lost, a parameter that is not printed, or other data.
     outcome : str
-        What the comparison gives under the reading that is checked, ``holds`` or ``refuted``, for a claim that
-        is not decidable; for other claims that is the verdict itself, and this is empty.
+        What the comparison gives under the reading that is checked, ``holds`` or ``refuted``, for a claim
+        that is not decidable; for other claims that is the verdict itself, and this is empty.
     reason : str
         Why a refuted claim is wrong, or why a claim cannot be decided.
     decided_by : str
@@ -77,8 +77,8 @@ class Claim:
     readings : sequence of str
         The readings of the source that were tried, the most charitable one among them, a sentence each.
     witness : mapping
-        The figures that refute it, which ``check`` has to find again: see ``mechdesign.catalog.witness``. Of a
-        claim that is not decidable: those found under the reading that is checked.
+        The figures that refute it, which ``check`` has to find again: see ``mechdesign.catalog.witness``. Of
+        a claim that is not decidable: those found under the reading that is checked.
     instead : str
         What holds in place of a refuted claim.
     statement : str
@@ -86,6 +86,8 @@ class Claim:
         the same words here count as one finding. Empty: the claim is a statement of its own.
     method : str or None
         Whose solution is looked at; by default the preferred method's.
+    options : mapping
+        Options of the method, for instance ``{"first": 0.25}``; only beside ``method``.
     over : str or None
         The swept parameter of a trend; by default the only one of the sweep.
     at : mapping
@@ -125,6 +127,7 @@ class Claim:
     instead: str = ""
     statement: str = ""
     method: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
     over: str | None = None
     at: Mapping[str, Any] = field(default_factory=dict)
     where: str = ""
@@ -137,6 +140,10 @@ class Claim:
         _check_tolerances(self)
         if not isinstance(self.at, Mapping):
             raise ParameterError("at: is not a table; write it as { epsilon = 2.0 }")
+        if not isinstance(self.options, Mapping):
+            raise ParameterError("options: is not a table; write it as { first = 0.25 }")
+        if self.options and self.method is None:
+            raise ParameterError("options: are those of a method; add method")
         _check_readings(self)
         _check_refutation(self)
         if self.is_trend:
@@ -161,7 +168,8 @@ class Claim:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the claim under the keys of the model file, as plain JSON values."""
-        plain: dict[str, Any] = encode({**vars(self), "at": dict(self.at), "witness": dict(self.witness)})
+        tables = {key: dict(getattr(self, key)) for key in ("at", "options", "witness")}
+        plain: dict[str, Any] = encode({**vars(self), **tables})
         return plain
 
 
@@ -235,9 +243,11 @@ def _check_choices(claim: Claim) -> None:
 
 
 def _check_readings(claim: Claim) -> None:
-    """Readings are sentences; a list of none is fine."""
+    """Refuse readings that are not a list of sentences; a list of none is fine."""
     given = claim.readings
-    if not isinstance(given, (list, tuple)) or not all(isinstance(each, str) and each.strip() for each in given):
+    if not isinstance(given, (list, tuple)) or not all(
+        isinstance(each, str) and each.strip() for each in given
+    ):
         raise ParameterError('readings: is not a list of sentences; write it as ["as printed: 0.71"]')
 
 

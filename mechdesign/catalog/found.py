@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
@@ -13,12 +14,17 @@ from mechdesign.catalog.model import Model
 from mechdesign.core.compare import Comparison
 from mechdesign.core.errors import ParameterError, UnknownNameError, suggestion
 from mechdesign.core.parameters import replace_parameters
+from mechdesign.core.simulate import simulate
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import solve
 
 
 class NotFound(Exception):  # noqa: N818 - an answer, not an error
     """There is no solution to look at; the text is its message."""
+
+
+SIMULATED = "simulated."
+"""In front of the name of what the model's simulation measures: ``simulated.measured_utility``."""
 
 
 class Solver:
@@ -28,28 +34,67 @@ class Solver:
         self.model = model
         self.comparison = comparison
         self.solved: dict[str, Solution] = {}
+        self.measured: dict[str, Mapping[str, float]] = {}
 
-    def at(self, parameters: Mapping[str, Any], method: str | None) -> Solution:
+    def at(
+        self, parameters: Mapping[str, Any], method: str | None, options: Mapping[str, Any] | None = None
+    ) -> Solution:
         """Return the solution by this method; by default by the first run, or the method solve prefers."""
-        if not parameters:
+        if not parameters and not options:
             for run in self.comparison.runs:
                 if run.method == method or (method is None and run.kind != "published"):
                     return run
-        key = repr((sorted(parameters.items(), key=lambda item: item[0]), method))
+        key = _key(parameters, method, options)
         if key not in self.solved:
             problem = self.model.problem
             self.solved[key] = solve(
-                replace_parameters(problem, parameters) if parameters else problem, method
+                replace_parameters(problem, parameters) if parameters else problem, method, **(options or {})
             )
         return self.solved[key]
+
+    def quantity(
+        self, name: str, parameters: Mapping[str, Any], method: str | None, options: Mapping[str, Any]
+    ) -> Any:
+        """Return a quantity of the solution there, or of its simulation.
+
+        Raises
+        ------
+        NotFound
+            When there is no solution.
+        """
+        solution = self.at(parameters, method, options)
+        if not solution.found and name != "status":
+            raise NotFound(solution.message)
+        if not name.startswith(SIMULATED):
+            return quantity_of(solution, name)
+        measured, wanted = (
+            self._measure(solution, _key(parameters, method, options)),
+            name.removeprefix(SIMULATED),
+        )
+        if wanted not in measured:
+            raise UnknownNameError(
+                f"quantity: the simulation measures no '{wanted}'; {suggestion(wanted, measured)}"
+            )
+        return measured[wanted]
+
+    def _measure(self, solution: Solution, key: str) -> Mapping[str, float]:
+        """Return what the model's simulation measures; the same numbers whenever it is asked again."""
+        plan = self.model.simulation
+        if plan is None:
+            raise ParameterError("quantity: nothing is simulated; add [simulation] to the model")
+        if key not in self.measured:
+            rng = np.random.default_rng([plan.seed, crc32(key.encode())])
+            self.measured[key] = simulate(solution, plan.users, plan.repetitions, rng)
+        return self.measured[key]
+
+
+def _key(parameters: Mapping[str, Any], method: str | None, options: Mapping[str, Any] | None) -> str:
+    return repr((sorted(parameters.items()), method, sorted((options or {}).items())))
 
 
 def single(claim: Claim, solver: Solver) -> Any:
     """Return the quantity of a claim about one solution."""
-    solution = solver.at(claim.at, claim.method)
-    if not solution.found and claim.quantity != "status":
-        raise NotFound(solution.message)
-    return quantity_of(solution, claim.quantity)
+    return solver.quantity(claim.quantity, claim.at, claim.method, claim.options)
 
 
 def series(claim: Claim, solver: Solver) -> Series:
@@ -57,10 +102,10 @@ def series(claim: Claim, solver: Solver) -> Series:
     swept, points = trend_points(claim, solver.model.sweep)
     numbers = []
     for point in points:
-        solution = solver.at({**claim.at, swept: point}, claim.method)
-        if not solution.found:
-            raise NotFound(f"{swept} = {point}: {solution.message}")
-        found = quantity_of(solution, claim.quantity)
+        try:
+            found = solver.quantity(claim.quantity, {**claim.at, swept: point}, claim.method, claim.options)
+        except NotFound as reason:
+            raise NotFound(f"{swept} = {point}: {reason}") from None
         if kind_of(found) != "number" or np.ndim(found) != 0:
             raise ParameterError(
                 f"quantity: '{claim.quantity}' is no single number; a trend needs one at each point"

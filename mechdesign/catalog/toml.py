@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from mechdesign.core.documents import parse_toml
 from mechdesign.core.errors import ModelFileError
 from mechdesign.core.files import read_text
 
@@ -32,12 +33,12 @@ def read_toml(path: Path) -> dict[str, Any]:
     text = ""
     try:
         text = read_text(path, LARGEST_FILE, ModelFileError)
-        return tomllib.loads(text)
+        return parse_toml(text)
     except ModelFileError:
         raise
     except OSError as error:
         raise ModelFileError(f"{path}: cannot be read ({error.strerror}); check the path") from None
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise ModelFileError(f"{path}: {_explained(str(error), text)}") from None
 
 
@@ -79,7 +80,7 @@ def repeated_key(text: str) -> tuple[str, int] | None:
 
 def _error(text: str) -> str | None:
     try:
-        tomllib.loads(text)
+        tomllib.loads(text)  # a part of a document that is neither too deep nor too large
     except (ValueError, RecursionError) as error:
         return str(error)
     return None

@@ -3,20 +3,22 @@
 On models: ``mechdesign list | show | solve | compare | check | sweep | tradeoff``.
 On mechanisms: ``mechdesign choose | build | audit | randomize | estimate | run``.
 
-Exit codes: 0 fine, 1 mismatch, failed certificate or infeasible, 2 bad input (one line, no traceback).
+Exit codes: 0 fine, 1 mismatch, failed certificate or infeasible, 2 bad input (one line, no traceback), 130
+interrupted (one line, no traceback).
 """
 
 from __future__ import annotations
 
 import os
-import signal
 import sys
-import time
-from collections.abc import Sequence
-from typing import Any
 
-OBEYING = 3.0
-"""Seconds after an interrupt in which further ones change nothing: processes are being ended."""
+from mechdesign.cli.interrupts import Interrupts, interrupts_of
+
+TYPE_CHECKING = False  # typing takes time in which an interrupt would be a traceback
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -27,31 +29,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     >>> main(["solve", "response/zhou2019_survey", "--set", "epsilon=-1"])
     2
     """
-    if arguments is None and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _Interrupt())
+    interrupts = interrupts_of(arguments)
     try:
-        return _main(arguments)
-    except KeyboardInterrupt:
-        if isinstance(signal.getsignal(signal.SIGINT), _Interrupt):  # Python forgets it before its own end
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
-        print("mechdesign: interrupted", file=sys.stderr)
-        return 130
+        return _main(arguments, interrupts)
+    except BaseException as error:
+        # What an interrupt has torn apart can raise anything.
+        if not isinstance(error, KeyboardInterrupt) and not interrupts.received:
+            raise
+        interrupts.end()
+        said = "; ".join(["mechdesign: interrupted", *getattr(error, "__notes__", ())])
+        print(said, file=sys.stderr, flush=True)
+        return INTERRUPTED
+    finally:
+        interrupts.end()
 
 
-class _Interrupt:
-    """Handles the interrupts of this process: who is impatient does not disturb the end of the work."""
-
-    def __init__(self) -> None:
-        self.last = -OBEYING
-
-    def __call__(self, number: int, frame: Any) -> None:
-        now = time.monotonic()
-        if now - self.last >= OBEYING:
-            self.last = now
-            raise KeyboardInterrupt
-
-
-def _main(arguments: Sequence[str] | None) -> int:
+def _main(arguments: Sequence[str] | None, interrupts: Interrupts) -> int:
     # Imported here, so that an interrupt while they are imported is no traceback either.
     from mechdesign.cli.options import BAD_INPUT, FINE
     from mechdesign.cli.parser import parser
@@ -60,19 +53,24 @@ def _main(arguments: Sequence[str] | None) -> int:
 
     _prepare_output()
     options = parser().parse_args(arguments)
+    interrupts.begin()
     try:
         code: int = options.run(options)
         sys.stdout.flush()
         return code
-    except MechDesignError as error:
-        print(f"mechdesign: {error}", file=sys.stderr)
-        return BAD_INPUT
-    except BrokenPipeError:  # the reader of our output went away, as head does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FINE
-    except (OSError, MemoryError, RecursionError) as error:
-        print(f"mechdesign: {type(error).__name__}: {printable(error)}", file=sys.stderr)
-        return BAD_INPUT
+    except Exception as error:
+        if interrupts.received:
+            raise
+        if isinstance(error, MechDesignError):
+            print(f"mechdesign: {error}", file=sys.stderr)
+            return BAD_INPUT
+        if isinstance(error, BrokenPipeError):  # the reader of our output went away, as head does
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return FINE
+        if isinstance(error, (OSError, MemoryError, RecursionError)):
+            print(f"mechdesign: {type(error).__name__}: {printable(error)}", file=sys.stderr)
+            return BAD_INPUT
+        raise
 
 
 def _prepare_output() -> None:

@@ -13,9 +13,11 @@ from mechdesign.cli.options import (
     AddCommand,
     add_users,
     data_options,
+    method_options,
     missing_option,
     model_of,
     model_options,
+    options_of,
     print_json,
     shuffled_of,
     shuffled_options,
@@ -37,7 +39,7 @@ def add_commands(command: AddCommand) -> None:
     choose.add_argument("--json", action="store_true", help="print JSON")
     build = command("build", _build, "build the mechanism of a model and save it")
     model_options(build)
-    build.add_argument("--method", help="the method's name")
+    method_options(build)
     add_users(build)
     shuffled_options(build)
     data_options(build)
@@ -67,6 +69,9 @@ def add_commands(command: AddCommand) -> None:
     estimate.add_argument("mechanism", metavar="MECHANISM", help="a file written by build")
     estimate.add_argument(
         "inputs", nargs="+", metavar="REPORTS", help="files written by randomize; several are merged"
+    )
+    estimate.add_argument(
+        "--identical", action="store_true", help="files of the same content are meant: each counts"
     )
     estimate.add_argument("--column", action="append", help="which column, when there are several")
     estimate.add_argument(
@@ -143,8 +148,14 @@ def _build(options: argparse.Namespace) -> int:
 
     model, given = model_of(options), shuffled_of(options)
     data = model.data.overridden(options.column, options.range, options.missing)
+    method_settings = options_of(options)
+    if method_settings and given is not None:
+        raise ParameterError("--option: is not for --shuffled; drop one of them")
     design = None if given is None else shuffled(model.problem, method=options.method, **given)
-    solution = solve(model.problem, options.method) if design is None else design.solution
+    if design is None:
+        solution = solve(model.problem, options.method, **method_settings)
+    else:
+        solution = design.solution
     if not solution.found:
         print(f"mechdesign: {model.slug}: {solution.status}: {printable(solution.message)}", file=sys.stderr)
         return MISMATCH

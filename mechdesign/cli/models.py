@@ -12,8 +12,10 @@ from mechdesign.cli.options import (
     MISMATCH,
     AddCommand,
     add_users,
+    method_options,
     model_of,
     model_options,
+    options_of,
     overrides_of,
     print_json,
     without_families,
@@ -34,7 +36,7 @@ def add_commands(command: AddCommand) -> None:
     solve = command("solve", _solve, "solve a model and print value, bound, certificates and variables")
     model_options(solve)
     add_users(solve)
-    solve.add_argument("--method", help="the method's name; by default the first that applies")
+    method_options(solve)
     figure_option(solve, "the design")
     for name, run, summary in (
         ("compare", _compare, "run every method on models, side by side, with certificates and claims"),
@@ -48,7 +50,7 @@ def add_commands(command: AddCommand) -> None:
         )
         if name == "compare":
             add_users(added)
-    found = command("findings", _findings, "list what is refuted, with its witness, and what is not decidable here")
+    found = command("findings", _findings, "list what is refuted, and what is not decidable here")
     found.add_argument("family", nargs="?", help="only this family")
     found.add_argument("--json", action="store_true", help="print JSON")
     sweep = command("sweep", _sweep, "solve a model over its sweep, with its simulation")
@@ -141,8 +143,9 @@ def _solve(options: argparse.Namespace) -> int:
     from mechdesign.report.tables import solution_text
 
     model = model_of(options)
-    output = FigureOutput(options, ["solve", str(options.method), *options.set], [model.slug])
-    solution = solve(model.problem, options.method)
+    words = ["solve", str(options.method), *options.option, *options.set]
+    output = FigureOutput(options, words, [model.slug])
+    solution = solve(model.problem, options.method, **options_of(options))
     if output.wanted and solution.found:
         output.write(design_figures(model.problem, solution), f"a design of {model.problem.name}")
     forecast = solution.forecast(options.users)
@@ -212,7 +215,7 @@ def _check(options: argparse.Namespace) -> int:
 def _sweep(options: argparse.Namespace) -> int:
     from mechdesign.catalog import model_figures, sweep
     from mechdesign.core.text import table
-    from mechdesign.report.outputs import command_digest, is_from, remember, require_output
+    from mechdesign.report.outputs import command_digest, is_from, require_output
     from mechdesign.report.tables import sweep_json, sweep_table
     from mechdesign.report.writing import write_columns
 
@@ -227,8 +230,7 @@ def _sweep(options: argparse.Namespace) -> int:
     figures = model_figures(model, rows) if output.wanted else []
     output.places(figures, model.slug)  # before anything is written
     if options.output:
-        write_columns(options.output, dict(zip(header, zip(*lines, strict=True), strict=True)))
-        remember(options.output, digest)
+        write_columns(options.output, dict(zip(header, zip(*lines, strict=True), strict=True)), digest)
     if output.wanted:
         output.write(figures, model.slug)
     if options.json:

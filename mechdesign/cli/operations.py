@@ -16,9 +16,10 @@ from mechdesign.core.tables import Block
 from mechdesign.mechanisms import Mechanism, load_mechanism
 from mechdesign.mechanisms.collecting import as_options
 from mechdesign.mechanisms.operations import Option, operation_of
+from mechdesign.report.copies import OPTION, Copies, require_different
 from mechdesign.report.files import open_table
 from mechdesign.report.missing import MissingRule
-from mechdesign.report.outputs import command_digest, is_from, require_output, same_file
+from mechdesign.report.outputs import command_digest, is_from, require_output
 from mechdesign.report.writing import write_blocks
 
 
@@ -50,6 +51,8 @@ def parse_operation(
     text = "CSV with a header line, or Parquet"
     if operation.takes:
         parser.add_argument("inputs", nargs="+" if several else 1, metavar="INPUT", help=text)
+        if several:
+            identical_option(parser)
     else:
         parser.set_defaults(inputs=[], missing=None, missing_code=[])
     if operation.gives:
@@ -66,6 +69,11 @@ def parse_operation(
     given = parser.parse_args(options.rest)
     given.mechanism = options.mechanism
     return given, tuple(option.name for option in operation.options)
+
+
+def identical_option(added: argparse.ArgumentParser) -> None:
+    """Add the option for inputs of the same content."""
+    added.add_argument(OPTION, action="store_true", help="files of the same content are meant: each counts")
 
 
 def _flag(option: Option) -> str:
@@ -96,10 +104,15 @@ def execute(
     rule = options.missing or loaded.intake.missing
     loaded.require_missing(rule)
     missing = MissingRule(rule, tuple(options.missing_code), _takes_missing(loaded))
-    _require_different(options.inputs)
+    identical = getattr(options, "identical", False)
+    require_different(options.inputs, identical)
     words = [name, loaded.fingerprint, repr(sorted(settings.options.items()))]
     picture = _figure_output(options, words, kept)
     sources = [open_table(path, missing) for path in options.inputs]
+    if len(sources) > 1 and not identical:
+        copies = Copies()
+        for source in sources:
+            source.copies = copies
     try:
         made = operation.run(sources, settings)
         digest = command_digest(words, options.inputs)
@@ -124,14 +137,6 @@ def _takes_missing(mechanism: Mechanism) -> bool:
     except ParameterError:
         return False
     return True
-
-
-def _require_different(paths: Sequence[str]) -> None:
-    """Refuse a file that is named twice: its rows would count twice."""
-    for number, path in enumerate(paths):
-        for other in paths[:number]:
-            if same_file(path, other):
-                raise ParameterError(f"{path}: is the same file as {other}; name it once")
 
 
 def _written(

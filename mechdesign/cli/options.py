@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import tomllib
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, Protocol
 
+from mechdesign.core.documents import parse_toml
 from mechdesign.core.errors import ParameterError, suggestion
 from mechdesign.core.forecast import USERS
 
@@ -126,13 +126,38 @@ def without_families(names: Sequence[str]) -> list[str]:
 
 def overrides_of(settings: Sequence[str]) -> dict[str, Any]:
     """Return the parameters of ``--set name=value``; values are written as in a model file."""
+    return _pairs("--set", settings, "epsilon=2")
+
+
+def method_options(added: argparse.ArgumentParser) -> None:
+    """Add ``--method`` and ``--option``."""
+    added.add_argument("--method", help="the method's name; by default the first that applies")
+    added.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="option of the method (repeatable)",
+    )
+
+
+def options_of(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the method's options of ``--option name=value``; they need a method that is named."""
+    if options.option and options.method is None:
+        raise ParameterError(f"--option {options.option[0]}: options are those of a method; add --method")
+    return _pairs("--option", options.option, "first=0.25")
+
+
+def _pairs(flag: str, settings: Sequence[str], example: str) -> dict[str, Any]:
+    """Return names and values; a value that is not TOML is a string."""
     result = {}
     for setting in settings:
         name, equals, text = setting.partition("=")
         if not equals or not name.strip():
-            raise ParameterError(f"--set {setting}: expected NAME=VALUE, for instance epsilon=2")
+            raise ParameterError(f"{flag} {setting}: expected NAME=VALUE, for instance {example}")
         try:
-            result[name.strip()] = tomllib.loads(f"value = {text}")["value"]
+            parsed = parse_toml(f"value = {text}")
+            result[name.strip()] = parsed["value"] if len(parsed) == 1 else text
         except ValueError:
             result[name.strip()] = text
     return result

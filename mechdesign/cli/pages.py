@@ -58,6 +58,7 @@ def _report(options: argparse.Namespace) -> int:
 
 
 def _of_mechanism(subjects: list[str], options: argparse.Namespace) -> tuple[str, str, int]:
+    from mechdesign.core.printable import printable
     from mechdesign.core.version import installed_version
     from mechdesign.mechanisms import load_mechanism
     from mechdesign.report.page import mechanism_page
@@ -67,7 +68,7 @@ def _of_mechanism(subjects: list[str], options: argparse.Namespace) -> tuple[str
     if options.set:
         raise ParameterError(f"--set {options.set[0]}: is for models; a mechanism is built already")
     mechanism = load_mechanism(subjects[0])
-    page = mechanism_page(mechanism, subjects[0], installed_version())
+    page = mechanism_page(mechanism, printable(subjects[0]), installed_version())
     return page, f"{type(mechanism).__name__} of {subjects[0]}", FINE
 
 

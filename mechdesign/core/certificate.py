@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from mechdesign.core.printable import printable
+
+OPTIMALITY = "optimality"
+"""The property that nothing is better, among a set of mechanisms that has to be named."""
+
+JUDGED = ("value", "bound", "gap")
+"""Figures that are finite in every certificate that holds; for optimality, all of its figures are."""
 
 
 @dataclass(frozen=True)
@@ -27,11 +34,19 @@ class Certificate:
         What attains the worst case: inputs and output, a deviation, a set. Empty if nothing does.
     note : str
         One sentence for the reader.
+    among : str
+        For optimality: the set of mechanisms among which there is nothing better.
+
+    Notes ----- Nothing holds with a figure that is NaN, nor with a value, a bound or a gap that is
+    infinite: such a certificate fails and names the figure. Elsewhere infinity is a number like any other:
+    "true_epsilon = inf".
 
     Examples
     --------
     >>> print(Certificate("privacy", True, True, {"epsilon": 0.5}))
     privacy: holds (exact); epsilon = 0.5
+    >>> print(Certificate("optimality", True, False, {"gap": float("inf")}, among="all menus"))
+    optimality: FAILS; among all menus; gap = inf; gap is not finite
     """
 
     property: str
@@ -40,9 +55,25 @@ class Certificate:
     figures: Mapping[str, Any] = field(default_factory=dict)
     witness: Mapping[str, Any] = field(default_factory=dict)
     note: str = ""
+    among: str = ""
+
+    def __post_init__(self) -> None:
+        wrong = [key for key, value in self.figures.items() if not self._sound(key, value)]
+        if self.holds and wrong:
+            object.__setattr__(self, "holds", False)
+            remark = f"{', '.join(wrong)} {'is' if len(wrong) == 1 else 'are'} not finite"
+            object.__setattr__(self, "note", "; ".join(filter(None, (self.note, remark))))
+
+    def _sound(self, key: str, value: Any) -> bool:
+        """Whether a figure may stand in a certificate that holds."""
+        if not isinstance(value, float) or math.isfinite(value):
+            return True
+        return not (math.isnan(value) or key in JUDGED or self.property == OPTIMALITY)
 
     def __str__(self) -> str:
         parts = [f"{self.property}: {'holds' if self.holds else 'FAILS'}{' (exact)' if self.exact else ''}"]
+        if self.among:
+            parts.append(f"among {self.among}")
         if self.figures:
             parts.append(", ".join(f"{key} = {format_figure(value)}" for key, value in self.figures.items()))
         if self.witness:
@@ -54,6 +85,8 @@ class Certificate:
     def as_dict(self) -> dict[str, Any]:
         """Return the JSON form of the design: property, verdict, figures, witness."""
         result: dict[str, Any] = {"property": self.property, "holds": self.holds, "exact": self.exact}
+        if self.among:
+            result["among"] = self.among
         result.update(self.figures)
         result["witness"] = dict(self.witness) or None
         if self.note:

@@ -7,6 +7,9 @@ from difflib import get_close_matches
 
 from mechdesign.core.printable import printable
 
+LONGEST = 2000
+"""Characters of a message; of a longer one the middle is left out."""
+
 
 class MechDesignError(Exception):
     """Base class of every error the toolkit raises on purpose.
@@ -17,7 +20,10 @@ class MechDesignError(Exception):
     """
 
     def __str__(self) -> str:
-        return printable(super().__str__())
+        text = super().__str__()
+        if len(text) > LONGEST:  # the name of a file begins it, what to do ends it
+            text = f"{text[: LONGEST // 2]} ... {text[-LONGEST // 2 :]}"
+        return printable(text)
 
 
 class ParameterError(MechDesignError, ValueError):

@@ -1,11 +1,24 @@
-"""Files that appear whole or not at all, and that are read up to a limit."""
+"""Files that appear whole or not at all, are changed by one process after the other, and read up to a limit.
+
+Everything that this package writes goes through :func:`whole_file`, and whatever reads a file in order to
+replace it holds :func:`one_at_a_time` meanwhile. Neither follows a link in the place of a temporary file or
+of a lock, truncates what it finds there, or removes a file that it cannot know to be its own.
+
+The package ``filelock`` was considered for the locks. On POSIX it leaves its lock file behind, takes a file
+of somebody's own in that place for its lock, and has no part in temporary files, which need the same lock; so
+this module calls ``flock`` itself.
+"""
 
 from __future__ import annotations
 
-import glob
+import errno
+import hashlib
 import importlib
 import os
-import tempfile
+import re
+import secrets
+import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -21,15 +34,35 @@ PART = ".part"
 """How the names of unfinished files end."""
 PIECE = 1 << 20
 """Bytes read at a time."""
+SHOWN = 60
+"""Bytes of a file's name that the names of its temporary files and of its lock begin with."""
+WAIT = 0.02
+"""Seconds between two looks at a lock that is a mere file."""
+BORN = 5.0
+"""Seconds after which a lock without the number of its process is one that a killed process has left."""
+
+# Never through a link, never to a child process, and never waiting for the other end of a pipe.
+SAFELY = (
+    getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_NONBLOCK", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_NOINHERIT", 0)
+    | getattr(os, "O_BINARY", 0)
+)
+ANEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | SAFELY
+NO_LOCKS = {errno.ENOSYS, errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL}
+"""What ``flock`` says on a file system that has no locks."""
 
 
 def read_text(path: str | os.PathLike[str], most: int, error_class: type[MechDesignError]) -> str:
     """Return the text of a file in UTF-8; no more than ``most`` bytes and a piece are ever read.
 
+    A pipe that nobody writes to is an empty file: it is not waited for.
+
     Raises
     ------
     MechDesignError
-        Of the given class, when the file is larger.
+        Of the given class, when the file is larger, or its name cannot be one.
     OSError, UnicodeDecodeError
         When it cannot be read, or is no text in UTF-8.
 
@@ -38,14 +71,42 @@ def read_text(path: str | os.PathLike[str], most: int, error_class: type[MechDes
     >>> read_text(os.devnull, 100, MechDesignError)
     ''
     """
+    require_name(path, error_class)
     pieces, size = [], 0
-    with open(path, "rb") as stream:
+    with open(path, "rb", opener=_open_to_read) as stream:
         while piece := stream.read(PIECE):
             pieces.append(piece)
             size += len(piece)
             if size > most:
                 raise error_class(f"{path}: is larger than {most >> 20} MiB; name another file")
     return b"".join(pieces).decode("utf-8")
+
+
+def _open_to_read(path: str, flags: int) -> int:
+    handle = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+    if hasattr(os, "O_NONBLOCK"):
+        os.set_blocking(handle, True)
+    return handle
+
+
+def require_name(path: str | os.PathLike[str], error_class: type[MechDesignError]) -> None:
+    r"""Raise an error of this class for what can be the name of no file.
+
+    Examples
+    --------
+    >>> require_name("a\0b", MechDesignError)
+    Traceback (most recent call last):
+        ...
+    mechdesign.core.errors.MechDesignError: a\x00b: cannot be the name of a file; name another one
+    """
+    try:
+        usable = "\0" not in os.fspath(path) and bool(os.fsencode(path))
+    except UnicodeEncodeError:  # half a character
+        usable = False
+    if not usable:
+        if not os.fspath(path):
+            raise error_class("the name of a file is empty; name another one")
+        raise error_class(f"{path}: cannot be the name of a file; name another one")
 
 
 @contextmanager
@@ -58,8 +119,8 @@ def whole_file(
     """Give a temporary path to write to, and move it to its place only when all was written.
 
     With ``durable``, it is on the disk before this returns: a loss of power takes nothing of it back. With
-    ``private``, nobody but its owner may read or write it. A link is followed. Anything that exists and is
-    no regular file (a folder, a pipe, a device) is refused rather than replaced.
+    ``private``, nobody but its owner may read or write it, at any moment. A link is followed. Anything that
+    exists and is no regular file (a folder, a pipe, a device, a link to itself) is refused, not replaced.
 
     Raises
     ------
@@ -77,20 +138,25 @@ def whole_file(
     """
     if not os.fspath(path):
         raise error_class("the name of the output file is empty; name a place")
+    require_name(path, error_class)
     place = Path(os.path.realpath(path))
-    if place.exists() and not place.is_file():
-        raise error_class(f"{path}: is not a regular file; name another place")
-    prefix = f".{place.name[:100]}."
     try:
-        _remove_abandoned(place.parent, prefix)
-        handle, name = tempfile.mkstemp(dir=place.parent, prefix=prefix, suffix=PART)
-        _lock(handle)
+        there = _found(place)
+        if there is not None and not stat.S_ISREG(there.st_mode):
+            raise error_class(f"{path}: is not a regular file; name another place")
+        _remove_abandoned(place)
+        name, handle = _temporary(place, private or there is not None)
     except OSError as error:
         raise error_class(f"{path}: cannot be written ({error.strerror}); name another place") from None
     try:
-        yield Path(name)
-        if not private:  # the temporary file is its owner's alone
-            os.chmod(name, place.stat().st_mode & 0o7777 if place.exists() else 0o666 & ~_umask())
+        made = os.fstat(handle)
+        if fcntl is None:  # Windows moves no file that is open
+            os.close(handle)
+        yield name
+        if not os.path.samestat(made, os.lstat(name)):
+            raise error_class(f"{path}: not written: its temporary file was replaced; try again")
+        if there is not None and not private:
+            os.chmod(name, stat.S_IMODE(there.st_mode))
         if durable:
             _flush(name)
         os.replace(name, place)
@@ -99,26 +165,85 @@ def whole_file(
     except OSError as error:
         raise error_class(f"{path}: cannot be written ({error.strerror}); name another place") from None
     finally:
+        if fcntl is not None:
+            os.close(handle)
+        with suppress(OSError):
+            if os.path.samestat(made, os.lstat(name)):
+                os.unlink(name)
+
+
+def _found(place: Path) -> os.stat_result | None:
+    """Return what stands in a place, itself and not what it links to; None where nothing does."""
+    try:
+        return os.lstat(place)
+    except FileNotFoundError:
+        return None
+
+
+def _shown(place: Path) -> str:
+    """Return the beginning of a file's name: the names made of it must not become too long."""
+    return os.fsdecode(os.fsencode(place.name)[:SHOWN])
+
+
+def _part_prefix(place: Path) -> str:
+    """Return how the names of the temporary files of this one place begin; those of no other begin so."""
+    whole = hashlib.sha256(os.fsencode(place.name)).hexdigest()[:12]
+    return f".{_shown(place)}.{whole}."
+
+
+def _temporary(place: Path, private: bool) -> tuple[Path, int]:
+    """Make a temporary file and lock it; return its name and its handle.
+
+    Between making and locking it, another process may take it for abandoned and remove it. That shows when
+    the lock is held, and another one is made.
+    """
+    while True:
+        name = place.with_name(f"{_part_prefix(place)}{secrets.token_hex(8)}{PART}")
+        handle = os.open(name, ANEW, 0o600 if private else 0o666)
+        if fcntl is None:
+            return name, handle
+        try:
+            _flock(handle)
+            there = _found(name)
+            if there is not None and os.path.samestat(os.fstat(handle), there):
+                return name, handle
+        except BaseException:
+            os.close(handle)
+            raise
         os.close(handle)
-        with suppress(FileNotFoundError):
-            os.unlink(name)
 
 
-def _remove_abandoned(folder: Path, prefix: str) -> None:
-    """Remove what a killed process left of the same file: a live one holds a lock on its own."""
+def _remove_abandoned(place: Path) -> None:
+    """Remove what a killed process left of the same file: a live one holds a lock on its own.
+
+    Only files with exactly such a name, of the same owner and of no other name are removed, and only while
+    their lock is held.
+    """
     if fcntl is None:
         return
-    for rest in folder.glob(f"{glob.escape(prefix)}*{PART}"):
-        with suppress(OSError), rest.open("rb") as stream:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            rest.unlink()
+    pattern = re.compile(re.escape(_part_prefix(place)) + "[0-9a-f]{16}" + re.escape(PART))
+    names: list[str] = []
+    with suppress(OSError), os.scandir(place.parent) as entries:
+        names = [entry.path for entry in entries if pattern.fullmatch(entry.name)]
+    for found in names:
+        with suppress(OSError):
+            handle = os.open(found, os.O_RDWR | SAFELY)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                own = os.fstat(handle)
+                is_ours = stat.S_ISREG(own.st_mode) and own.st_nlink == 1 and own.st_uid == os.geteuid()
+                if is_ours and os.path.samestat(own, os.lstat(found)):
+                    os.unlink(found)
+            finally:
+                os.close(handle)
 
 
 def _flush(path: str | os.PathLike[str]) -> None:
     """Wait until a file, or the names in a folder, are on the disk."""
-    if os.path.isdir(path) and not hasattr(os, "O_DIRECTORY"):
+    is_folder = os.path.isdir(path)
+    if is_folder and not hasattr(os, "O_DIRECTORY"):
         return  # Windows opens no folders
-    handle = os.open(path, os.O_RDONLY)
+    handle = os.open(path, os.O_RDONLY if is_folder else os.O_RDWR | SAFELY)
     try:
         os.fsync(handle)
     finally:
@@ -129,7 +254,15 @@ def _flush(path: str | os.PathLike[str]) -> None:
 def one_at_a_time(path: str | os.PathLike[str], error_class: type[MechDesignError]) -> Iterator[None]:
     """Let one process after the other work on a file; a killed one holds up nobody.
 
-    The lock is a file beside it, which is gone when the work is done or refused.
+    The lock is an empty file beside it, which is gone when the work is done or refused. Whatever else stands
+    in its place (a link, a pipe, a file that holds something) is refused and left as it is. Where there is no
+    ``flock``, the lock is that such a file exists; only there, and not on Windows, one that a killed
+    process has left has to be removed by hand, which the error says.
+
+    Raises
+    ------
+    MechDesignError
+        Of the given class, when the lock cannot be made.
 
     Examples
     --------
@@ -137,44 +270,123 @@ def one_at_a_time(path: str | os.PathLike[str], error_class: type[MechDesignErro
     >>> with one_at_a_time(Path(tempfile.mkdtemp()) / "state.json", MechDesignError):
     ...     pass
     """
-    if fcntl is None:
-        yield
-        return
+    require_name(path, error_class)
     place = Path(os.path.realpath(path))
-    lock = place.parent / f".{place.name[:100]}.lock"
+    shown = place.name if len(os.fsencode(place.name)) <= 200 else _part_prefix(place)[1:-1]
+    lock = place.with_name(f".{shown}.lock")
     try:
-        stream = _locked(lock)
+        handle = _locked(lock, path, error_class)
     except OSError as error:
         raise error_class(f"{path}: cannot be written ({error.strerror}); name another place") from None
-    with stream:
-        try:
-            yield
-        finally:  # removed while it is held: who waits for it sees that, and makes a new one
-            with suppress(OSError):
-                lock.unlink()
+    if handle is None:
+        lock = place.with_name(f".{shown}.locked")
+        handle = _marked(lock, path, error_class)
+    try:
+        yield
+    finally:
+        _release(lock, handle)
 
 
-def _locked(lock: Path) -> Any:
-    """Return the open file that everybody locks, held; one that was removed meanwhile does not count."""
+def _release(lock: Path, handle: int) -> None:
+    """Remove a lock while it is held: who waits for it sees that, and makes a new one."""
+    own = os.fstat(handle)
+    if os.name == "nt":  # it removes no file that is open
+        os.close(handle)
+    with suppress(OSError):
+        if os.path.samestat(own, os.lstat(lock)):
+            os.unlink(lock)
+    if os.name != "nt":
+        os.close(handle)
+
+
+def _locked(lock: Path, path: str | os.PathLike[str], error_class: type[MechDesignError]) -> int | None:
+    """Return the handle of the file that everybody locks, held; None where there are no locks.
+
+    A lock that was removed meanwhile does not count.
+    """
+    if fcntl is None:
+        return None
     while True:
-        stream = open(lock, "w")  # noqa: SIM115 - closed by the caller
+        there = _found(lock)
+        if there is not None and (not stat.S_ISREG(there.st_mode) or there.st_size or there.st_nlink > 1):
+            raise error_class(
+                f"{path}: cannot be locked: {lock.name} beside it is no lock file; move that away"
+            )
         try:
-            fcntl.flock(stream, fcntl.LOCK_EX)
-        except OSError:  # a file system without locks
-            return stream
-        with suppress(FileNotFoundError):
-            if os.path.samestat(os.fstat(stream.fileno()), os.stat(lock)):
-                return stream
-        stream.close()
+            handle = os.open(lock, os.O_RDWR | os.O_CREAT | SAFELY, 0o600)
+        except OSError as error:
+            if error.errno == errno.ELOOP:
+                continue  # a link since the look: the next look refuses it
+            raise
+        try:
+            if not _flock(handle):
+                _release(lock, handle)
+                return None
+            there, own = _found(lock), os.fstat(handle)
+            if there is not None and os.path.samestat(own, there) and stat.S_ISREG(own.st_mode):
+                return handle
+        except BaseException:
+            os.close(handle)
+            raise
+        os.close(handle)
 
 
-def _lock(handle: int) -> None:
-    if fcntl is not None:
-        with suppress(OSError):  # a file system without locks
-            fcntl.flock(handle, fcntl.LOCK_EX)
+def _flock(handle: int) -> bool:
+    """Wait for the lock of an open file; return whether its file system has locks."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+    except OSError as error:
+        if error.errno in NO_LOCKS:
+            return False
+        raise
+    return True
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def _marked(lock: Path, path: str | os.PathLike[str], error_class: type[MechDesignError]) -> int:
+    """Return the handle of a file that this process alone has made: the lock where there is no other.
+
+    Windows removes no file that is open, so one that can be removed was left by a process that ended.
+    """
+    while True:
+        try:
+            handle = os.open(lock, ANEW, 0o600)
+            os.write(handle, f"{os.getpid()}\n".encode())
+            return handle
+        except FileExistsError:
+            pass
+        except PermissionError:  # Windows, where another process is just removing it
+            if os.name != "nt" or not lock.exists():
+                raise error_class(f"{path}: cannot be locked ({lock.name}); name another place") from None
+        except OSError as error:
+            raise error_class(f"{path}: cannot be written ({error.strerror}); name another place") from None
+        if os.name == "nt":
+            with suppress(OSError):
+                os.unlink(lock)
+        elif _is_left(lock):
+            raise error_class(f"{path}: {lock.name} beside it was left by a killed process; remove it")
+        time.sleep(WAIT)
+
+
+def _is_left(lock: Path) -> bool:
+    """Whether the process that has made a lock no longer runs on this machine."""
+    try:
+        handle = os.open(lock, os.O_RDONLY | SAFELY)
+    except FileNotFoundError:
+        return False
+    except OSError:  # a link, or what cannot be read, is no lock of this package
+        return True
+    try:
+        own = os.fstat(handle)
+        if not stat.S_ISREG(own.st_mode):
+            return True
+        text = os.read(handle, 32).decode("ascii", "replace").strip()
+        if not text:  # just being written, or left at that moment
+            return own.st_nlink > 0 and time.time() - own.st_mtime > BORN
+        os.kill(int(text), 0)
+    except (ProcessLookupError, ValueError, OverflowError):
+        return os.fstat(handle).st_nlink > 0
+    except PermissionError:
+        return False
+    finally:
+        os.close(handle)
+    return False

@@ -6,10 +6,13 @@ backend that the caller has chosen by ``joblib.parallel_config``, such as a Dask
 
 from __future__ import annotations
 
+import importlib
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -167,9 +170,31 @@ def _elsewhere(tasks: Iterator[tuple[int, Task]], workers: int | None) -> Iterat
         batch_size=1,
         max_nbytes=None,
     )
-    yield from parallel(
-        joblib.delayed(_numbered)(number, task.function, task.arguments) for number, task in tasks
-    )
+    work = (joblib.delayed(_numbered)(number, task.function, task.arguments) for number, task in tasks)
+    with _interrupts_held():
+        results = parallel(work)  # which starts the processes
+    yield from results
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Let interrupts wait; processes started meanwhile never get one, not in their first instruction either.
+
+    A terminal sends an interrupt to all processes of a command. This one decides what to do, and ends the
+    others.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    # Two helpers, Python's own and joblib's, would let interrupts through again when they are started.
+    for home in ("multiprocessing.resource_tracker", "joblib.externals.loky.backend.resource_tracker"):
+        with suppress(ImportError, AttributeError):
+            importlib.import_module(home).ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _is_lost(error: Exception) -> bool:

@@ -78,12 +78,17 @@ class Problem(ABC, Generic[MechanismT_co]):
         What ``value`` is, with its unit: the label of the axis in figures.
     summary : str
         One line for listings.
+    compared_with : str
+        The set of mechanisms among which an optimum of this problem is one, as a noun phrase that follows
+        "among": each certificate of optimality prints it. Where it depends on the parameters, see
+        :meth:`among`.
     """
 
     name: ClassVar[str]
     sense: ClassVar[Sense]
     value_name: ClassVar[str] = "value"
     summary: ClassVar[str] = ""
+    compared_with: ClassVar[str] = ""
 
     @abstractmethod
     def objective(self, variables: Variables) -> float:
@@ -109,6 +114,10 @@ class Problem(ABC, Generic[MechanismT_co]):
             if isinstance(value, np.ndarray) or value != field.default:
                 shown.append(f"{field.name}={abridged(value)}")
         return f"{type(self).__name__}({', '.join(shown)})"
+
+    def among(self) -> str:
+        """Return the set of mechanisms among which an optimum of this problem is one."""
+        return self.compared_with
 
     def objective_scale(self) -> float:
         """Return the size of the numbers that the objective adds up, for what rounding may lose.

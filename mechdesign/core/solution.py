@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Generic
 
-from mechdesign.core.certificate import Certificate, format_figure
+from mechdesign.core.certificate import OPTIMALITY, Certificate, format_figure
 from mechdesign.core.discovery import companion
 from mechdesign.core.encoding import encode
 from mechdesign.core.errors import CertificateError, MethodError
@@ -90,11 +90,19 @@ class Solution(Generic[MechanismT_co]):
 
         Optimality is among them where the method claims it or where a bound happens to prove it. A method
         that claims none has nothing to fail there; ``compare`` judges it by the bounds of the others.
+        Each says among which mechanisms it is an optimum; it does not hold where the problem does not say.
         """
         found = self.problem.certificates(self) if self.found else ()
+        scoped = [self._scoped(item) if item.property == OPTIMALITY else item for item in found]
         return tuple(
-            item for item in found if item.holds or item.property != "optimality" or self.claims_optimality
+            item for item in scoped if item.holds or item.property != OPTIMALITY or self.claims_optimality
         )
+
+    def _scoped(self, item: Certificate) -> Certificate:
+        among = item.among or self.problem.among()
+        if among:
+            return replace(item, among=among)
+        return replace(item, holds=False, note=f"{self.problem.name} names no set of mechanisms")
 
     @property
     def broken(self) -> tuple[Certificate, ...]:

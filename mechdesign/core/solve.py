@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import time
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
 from mechdesign.core.discovery import modules_of
-from mechdesign.core.errors import MethodError, UnknownNameError, suggestion
+from mechdesign.core.errors import MethodError, ParameterError, UnknownNameError, suggestion
 from mechdesign.core.method import Method
 from mechdesign.core.problem import Problem
 from mechdesign.core.solution import Solution
@@ -82,7 +84,7 @@ def solve(
     method : str or Method, optional
         The method's name, or a Method of your own; by default the first that applies.
     **options
-        Passed on to the method.
+        Options of the method, see its own documentation.
 
     Returns
     -------
@@ -96,6 +98,8 @@ def solve(
         When there is no method of that name.
     MethodError
         When the named method does not apply to this problem, saying why.
+    ParameterError
+        For an option that the method does not have, naming those it has.
 
     Examples
     --------
@@ -115,17 +119,33 @@ def solve(
         reason = chosen.why_not(problem)
         if reason is not None:
             raise MethodError(f"{problem.name}: method '{chosen.name}' does not apply: {reason}")
+    _check_options(problem, chosen, options)
     start = time.perf_counter()
     outcome = chosen.run(problem, **options)
     seconds = time.perf_counter() - start
     found = outcome.status in ("optimal", "feasible")
+    value = problem.objective(outcome.variables) if found else math.nan
+    if found and not math.isfinite(value):
+        return Solution(
+            problem,
+            chosen.name,
+            chosen.kind,
+            "failed",
+            math.nan,
+            None,
+            {},
+            {},
+            seconds,
+            outcome.solver,
+            message=f"the value of what was found is {value}, beyond double precision",
+        )
     return Solution(
         problem=problem,
         method=chosen.name,
         kind=chosen.kind,
         status=outcome.status,
-        value=problem.objective(outcome.variables) if found else math.nan,
-        bound=outcome.bound,
+        value=value,
+        bound=outcome.bound if outcome.bound is None or math.isfinite(outcome.bound) else None,
         variables=outcome.variables,
         residuals=problem.residuals(outcome.variables) if found else {},
         seconds=seconds,
@@ -135,3 +155,15 @@ def solve(
         notes=outcome.notes,
         realisation=outcome.realisation,
     )
+
+
+def _check_options(problem: Problem[Any], method: Method, options: Mapping[str, Any]) -> None:
+    """Refuse an option that the method does not have."""
+    takes = list(inspect.signature(method.run).parameters.values())[1:]
+    if any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in takes):
+        return
+    known = [parameter.name for parameter in takes]
+    for name in options:
+        if name not in known:
+            has = f"its options are {', '.join(known)}" if known else "it has none"
+            raise ParameterError(f"{problem.name}: method '{method.name}' has no option '{name}'; {has}")

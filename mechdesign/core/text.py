@@ -148,8 +148,12 @@ def listed(texts: Sequence[str], count: int | None = None) -> str:
     return ", ".join(texts if total <= SHOWN else [*texts[:3], f"... {total} in all"])
 
 
+QUIET = 10.0
+"""Seconds after which work that nobody watches says a line about itself."""
+
+
 def progress(items: Iterable[Item], total: int, label: str, stream: TextIO | None = None) -> Iterator[Item]:
-    """Yield the items and draw a progress bar on a terminal; silent elsewhere.
+    """Yield the items and draw a progress bar on a terminal; elsewhere a line now and then, if it takes long.
 
     Parameters
     ----------
@@ -162,10 +166,16 @@ def progress(items: Iterable[Item], total: int, label: str, stream: TextIO | Non
         Standard error by default.
     """
     output = stream if stream is not None else sys.stderr
+    start = latest = time.monotonic()
     if not output.isatty() or total <= 1:
-        yield from items
+        for done, item in enumerate(items):
+            now = time.monotonic()
+            if now - latest >= QUIET:
+                latest = now
+                output.write(f"mechdesign: {label}: {done} of {total} after {now - start:.0f} s\n")
+                output.flush()
+            yield item
         return
-    start = time.monotonic()
     for done, item in enumerate(items):
         _draw(output, label, done, total, time.monotonic() - start)
         yield item

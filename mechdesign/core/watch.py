@@ -43,12 +43,12 @@ class Watch:
     def __enter__(self) -> Watch:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
         if self._bar is not None:
             self._bar.stop()
-        if kind is KeyboardInterrupt and self.done and self.is_kept:
+        if isinstance(error, KeyboardInterrupt) and self.done and self.is_kept:
             what = f"{self.done} of {self.total} {self.label} are finished and kept"
-            self.stream.write(f"{what}; the same command goes on from there\n")
+            error.add_note(f"{what}; the same command goes on from there")
 
     def begin(self, total: int, kept: int) -> None:
         """Say how many pieces there are and how many of them were finished before."""

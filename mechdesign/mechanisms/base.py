@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.certificate import Certificate, CertificateAudit
+from mechdesign.core.documents import parse_json
 from mechdesign.core.encoding import encode
 from mechdesign.core.errors import (
     CertificateError,
@@ -161,19 +162,26 @@ class Mechanism(ABC):
     def _stream(self) -> str:
         return f"{self.type} {self.stream()}"
 
-    def seeded(self, rng: Rng) -> np.random.Generator | None:
+    def seeded(self, rng: Rng, purpose: str = "") -> np.random.Generator | None:
         """Return the numpy generator that ``rng`` names; None stands for the operating system's.
 
-        A seed gives every mechanism a stream of its own: two reports of one user, made by two mechanisms
-        with the same seed, have independent noise.
+        A seed gives every mechanism a stream of its own, and each of its operations another one: two
+        reports of one user, made by two mechanisms or by two operations with the same seed, have
+        independent noise.
+
+        Parameters
+        ----------
+        rng : None, int or numpy Generator
+        purpose : str
+            Which operation draws, where it is not the one that makes reports of data.
         """
         if rng is None or isinstance(rng, np.random.Generator):
             return rng
-        return numpy_generator(rng, self._stream)
+        return numpy_generator(rng, f"{self._stream} {purpose}" if purpose else self._stream)
 
-    def source(self, rng: Rng) -> BitSource:
+    def source(self, rng: Rng, purpose: str = "") -> BitSource:
         """Return the uniform integers that ``rng`` names; see :meth:`seeded`."""
-        return bit_source(self.seeded(rng))
+        return bit_source(self.seeded(rng, purpose))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the mechanism to a JSON file; the file appears whole or not at all."""
@@ -236,10 +244,6 @@ def _sum_of(document: Mapping[str, Any]) -> str:
     return digest(document["type"], covered)
 
 
-def _refuse_constant(text: str) -> Any:
-    raise ValueError(f"{text} is no JSON number")
-
-
 def digest(kind: str, content: Mapping[str, Any]) -> str:
     """Return the SHA-256 of the canonical JSON text of a mechanism's content."""
     text = json.dumps([kind, content], sort_keys=True, separators=(",", ":"), allow_nan=False)
@@ -299,7 +303,7 @@ def load_mechanism(path: str | os.PathLike[str]) -> CollectingMechanism:
     """
     try:
         text = read_text(path, LARGEST_FILE, ModelFileError)
-        document = json.loads(text, parse_constant=_refuse_constant)
+        document = parse_json(text)
     except ModelFileError:
         raise
     except OSError as error:
@@ -329,17 +333,18 @@ def _restored(path: str | os.PathLike[str], kind: type[Mechanism], document: Map
         mechanism = kind.from_content(content)
         if "data" in document:
             mechanism = mechanism.for_data(Intake.from_json(document["data"]))
+        failed = [certificate for certificate in mechanism.certificates() if not certificate.holds]
+        written = _written(mechanism)
     except CertificateError as error:
         reason = str(error).removesuffix("; build it anew")
         raise CertificateError(f"{path}: refused: {reason}; build it anew") from None
-    except (KeyError, IndexError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+    except (LookupError, TypeError, AttributeError, ArithmeticError, RecursionError, AssertionError) as error:
         raise ModelFileError(f"{path}: content is damaged ({error!r}); build it anew") from None
-    except ValueError as error:
+    except (ValueError, MemoryError) as error:
         raise ModelFileError(f"{path}: content is damaged ({error}); build it anew") from None
-    failed = [certificate for certificate in mechanism.certificates() if not certificate.holds]
     if failed:
         raise CertificateError(f"{path}: refused: {failed[0]}; build it anew")
-    if document.get("certificates") != _written(mechanism):
+    if document.get("certificates") != written:
         raise CertificateError(f"{path}: refused: its certificates are not its content's; build it anew")
     if mechanism.content() != content:
         raise CertificateError(

@@ -97,7 +97,7 @@ class Owner(Protocol):
     def is_value(self, text: str) -> bool:
         """Whether a text can be one of people's data, and so hardly is the name of a column."""
 
-    def seeded(self, rng: Rng) -> Rng:
+    def seeded(self, rng: Rng, purpose: str = "") -> Rng:
         """Return one generator for all blocks of a simulation; None, the system's, without a seed."""
 
 

@@ -98,7 +98,7 @@ class Group:
         first, second, third, fourth = (self.count * found for found in self._one)
         return first, second, third, fourth
 
-    def logarithm(self, angles: Array) -> tuple[int, NDArray[np.complex128]]:
+    def logarithm(self, angles: NDArray[np.floating[Any]]) -> tuple[int, NDArray[np.complex128]]:
         """Return the most likely sum s, about, and ln E exp(i t (X - s)) at these angles t."""
         chances = np.array(self.chances)
         mode = int(chances.argmax())
@@ -260,7 +260,7 @@ class CountLimits:
     """
 
     observed: NDArray[np.int64]
-    value: Array
+    value: NDArray[np.floating[Any]]
     most: int
     groups: Callable[[int], tuple[Group, ...]]
 
@@ -325,9 +325,10 @@ def two_kinds(
     more : tuple of Group
         Reports of nobody.
     """
+    held, free = Group.bits(0, own).chances, Group.bits(0, other).chances
 
     def law(count: int) -> tuple[Group, ...]:
-        return Group.bits(count, own), Group.bits(reports - count, other), *more
+        return Group(count, held), Group(reports - count, free), *more
 
     return law
 

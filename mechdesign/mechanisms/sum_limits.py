@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,7 @@ Cumulants = tuple[float, float, float]
 """The second, third and fourth cumulant."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class WorstLimits:
     """Limits of a sum whose law depends on all data: the score test with the worst moments over all data.
 
@@ -49,18 +50,23 @@ class WorstLimits:
 
     def distances(self, tail: float) -> tuple[Array, Array]:
         """Return the same distance twice: either tail may be the longer one."""
-        law = law_of_average(
-            1, *(np.array([part]) for part in (self.second, self.third, self.fourth)), self.step
-        )
-        start = np.array([math.sqrt(self.second)])
-        down, up = score_distances(lambda distance, side: law, start, tail)
-        return down[0], up[0]
+        distance = np.asarray(_distance(self, tail))
+        return distance, distance
 
     def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
         """Return whether the interval reaches so far."""
         return within(difference, *self.distances(tail))
 
 
+@lru_cache(maxsize=256)
+def _distance(limits: WorstLimits, tail: float) -> float:
+    second, third, fourth = (np.array([part]) for part in (limits.second, limits.third, limits.fourth))
+    law = law_of_average(1, second, third, fourth, limits.step)
+    start = np.array([math.sqrt(limits.second)])
+    return float(score_distances(lambda distance, side: law, start, tail)[1][0])
+
+
+@lru_cache(maxsize=256)
 def response_cumulants(users: int, size: int, other: float) -> Cumulants:
     """Return the largest cumulants of a sum of k-ary responses with numbers from 0, over all inputs.
 

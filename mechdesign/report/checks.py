@@ -118,7 +118,7 @@ def summary(checks: Sequence[ModelCheck], width: int | None = None) -> str:
 
 
 def claims_counted(claims: Sequence[ClaimResult]) -> str:
-    """Return how many claims there are, how many of them are refuted, and how many not decidable here, if any.
+    """Return how many claims there are, how many are refuted, and how many not decidable here, if any.
 
     Examples
     --------

@@ -139,7 +139,8 @@ def counted(found: Sequence[Finding], undecided: Sequence[Finding] = ()) -> str:
     slugs = {finding.model.slug for finding in found}
     text = f"{_are(statements(printed), 'statement', ' of the sources')} refuted"
     if tried:
-        text += f", and {statements(tried)} that {'was' if statements(tried) == 1 else 'were'} tried here only"
+        were = "was" if statements(tried) == 1 else "were"
+        text += f", and {statements(tried)} that {were} tried here only"
     text += f", by {_number(len(found), 'claim')} of {_number(len(slugs), 'model')}"
     if undecided:
         words = VERDICT_WORDS[UNDECIDED]
@@ -155,7 +156,9 @@ def _are(count: int, word: str, whose: str = "") -> str:
     return f"{_number(count, word)}{whose} {'is' if count == 1 else 'are'}"
 
 
-def findings_text(found: Sequence[Finding], width: int | None = None, undecided: Sequence[Finding] = ()) -> str:
+def findings_text(
+    found: Sequence[Finding], width: int | None = None, undecided: Sequence[Finding] = ()
+) -> str:
     """Return findings for a terminal: sources, models, and under them a paragraph for each claim.
 
     Parameters
@@ -185,7 +188,9 @@ def _listed(found: Sequence[Finding], width: int | None) -> list[str]:
     return lines
 
 
-def findings_page(found: Sequence[Finding], level: int = 2, item: Callable[[Finding], str] | None = None) -> str:
+def findings_page(
+    found: Sequence[Finding], level: int = 2, item: Callable[[Finding], str] | None = None
+) -> str:
     """Return findings as Markdown: a section for each source, a subsection for each model.
 
     Parameters

@@ -15,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from mechdesign.core.errors import MechDesignError, ParameterError
+from mechdesign.core.files import require_name
 
 ATTRIBUTE = "user.mechdesign.command"
 
@@ -79,6 +80,7 @@ def require_output(
     """
     if path == "-":
         raise ParameterError(f"{option} -: nothing is written to the standard output; name a file")
+    require_name(path, ParameterError)
     for source in inputs:
         if same_file(path, source):
             raise ParameterError(f"{option} {path}: is an input of this command; name another place")
@@ -86,6 +88,8 @@ def require_output(
         raise ParameterError(
             f"{option} {path}: cannot be written (its folder does not exist); name another place"
         )
+    if os.path.islink(os.path.realpath(path)):
+        raise ParameterError(f"{option} {path}: is a link that leads to itself; name another place")
     if force or not os.path.lexists(path) or not Path(path).is_file():
         return  # what is no file is refused when it is written
     if same is not None:

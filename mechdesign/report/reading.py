@@ -15,12 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError, MissingPackageError, RowError
+from mechdesign.core.files import require_name
 from mechdesign.core.tables import ROWS, Block, Coded, Values, length
 from mechdesign.core.text import ProgressBar
+from mechdesign.report.copies import Copies
 from mechdesign.report.missing import Mask, MissingRule
 
 LONGEST = 200
 """Characters beyond which texts are not kept in numpy's arrays of fixed width."""
+
+MOST_BYTES = 1 << 20
+"""Bytes of one text; a report of the largest mechanism takes fewer."""
 
 Raw = tuple[Mapping[str, Values], Mapping[str, Mask], float]
 """A block as it stands in the file, what is missing in it, and which part of the file has been read."""
@@ -32,8 +37,10 @@ class FileTable(ABC):
     def __init__(self, path: str | os.PathLike[str], missing: MissingRule) -> None:
         self.path, self.missing = Path(path), missing
         self.name = os.fspath(path)
+        require_name(path, DataError)
         if self.path.exists() and not self.path.is_file():
             raise DataError(f"{self.name}: cannot be read: it is no regular file; save it to one first")
+        self.copies: Copies | None = None  # set where the same rows under another name would count twice
         self._first, self._kept = 0, None  # type: int, NDArray[np.int64] | None
         self.columns = self._columns()
 
@@ -51,8 +58,12 @@ class FileTable(ABC):
         Raises
         ------
         DataError
-            When the file cannot be read, has a damaged line, or no rows (left).
+            When the file cannot be read, has a damaged line, no rows (left), or the rows of another one.
         """
+        blocks = self._blocks(columns)
+        return blocks if self.copies is None else self.copies.watched(self.name, blocks)
+
+    def _blocks(self, columns: Sequence[str]) -> Iterator[Block]:
         first, any_rows, any_left = 0, False, False
         with ProgressBar(f"reading {self.path.name}") as bar:
             for values, missing, part in same_size(self._raw(columns)):
@@ -140,6 +151,21 @@ def pyarrow_module(name: str, path: str | os.PathLike[str]) -> Any:
         raise MissingPackageError(
             f"{path}: Parquet needs pyarrow; install mechdesign[parquet], or use CSV"
         ) from None
+
+
+def require_short(where: str, column: Any) -> None:
+    """Refuse a text in a column of pyarrow that is no value of anything: it would be copied many times.
+
+    Raises
+    ------
+    DataError
+        That says how long it is.
+    """
+    import pyarrow.compute
+
+    longest = pyarrow.compute.max(pyarrow.compute.binary_length(column)).as_py() or 0
+    if longest > MOST_BYTES:
+        raise DataError(f"{where}: holds a text of {longest} bytes; shorten it to {MOST_BYTES} at most")
 
 
 def texts(values: list[str]) -> NDArray[Any]:

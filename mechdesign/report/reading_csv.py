@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError
 from mechdesign.core.tables import Coded, Values
+from mechdesign.report.formulas import Unmarking
 from mechdesign.report.missing import Mask
-from mechdesign.report.reading import FileTable, Raw, texts
+from mechdesign.report.reading import FileTable, Raw, require_short, texts
 
 BYTES = 1 << 20
 """What pyarrow makes a piece of; it reads some thirty of them ahead."""
@@ -41,7 +42,7 @@ class CsvTable(FileTable):
             header = next(csv.reader(io.StringIO(start, newline=""), strict=True), None)
         if not header:
             raise DataError(f"{self.name}: is empty; give a header line and one line a user")
-        return tuple(header)
+        return tuple(map(Unmarking(f"{self.name}: header"), header))
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
@@ -55,6 +56,7 @@ class CsvTable(FileTable):
             raise DataError(f"{self.name}: is not a CSV file ({error}); correct its quotes") from None
 
     def _raw(self, columns: Sequence[str]) -> Iterator[Raw]:
+        self._unmarking = {name: Unmarking(f"{self.name}: column '{name}'") for name in columns}
         pieces = self._by_arrow if _arrow() is not None else self._by_python
         if len(self.columns) > 1:
             yield from pieces(columns)
@@ -100,8 +102,9 @@ class CsvTable(FileTable):
         values: dict[str, Values] = {}
         missing: dict[str, Mask] = {}
         codes = ("", *self.missing.codes)
-        for name, column in zip(columns, zip(*rows, strict=True), strict=True):
-            values[name] = texts(list(column))
+        for name, written in zip(columns, zip(*rows, strict=True), strict=True):
+            column = [self._unmarking[name](value) for value in written]
+            values[name] = texts(column)
             missing[name] = np.fromiter((value in codes for value in column), np.bool_, count=len(column))
         return values, missing, part
 
@@ -153,7 +156,7 @@ class CsvTable(FileTable):
                 for number, batch in enumerate(reader, start=1):
                     part = min(1.0, number * BYTES / size)  # where it has read to says nothing
                     rows += batch.num_rows
-                    pairs = {name: self._arrow_values(batch.column(at)) for name, at in places.items()}
+                    pairs = {name: self._arrow_values(name, batch.column(at)) for name, at in places.items()}
                     yield (
                         {name: values for name, (values, _) in pairs.items()},
                         {name: mask for name, (_, mask) in pairs.items()},
@@ -168,9 +171,10 @@ class CsvTable(FileTable):
             if sum(len(next(iter(piece[1].values()))) for piece in self._by_python(columns)):
                 raise DataError(f"{self.name}: is not a CSV file in UTF-8 ({error}); convert it") from None
 
-    def _arrow_values(self, column: Any) -> tuple[Coded, Mask]:
+    def _arrow_values(self, name: str, column: Any) -> tuple[Coded, Mask]:
         coded = column.dictionary_encode()
-        words = coded.dictionary.to_pylist()
+        require_short(f"{self.name}: column '{name}'", coded.dictionary)
+        words = [self._unmarking[name](word) for word in coded.dictionary.to_pylist()]
         codes: NDArray[Any] = coded.indices.to_numpy(zero_copy_only=False)
         gone = np.array([word == "" or word in self.missing.codes for word in words], dtype=np.bool_)
         table = np.empty(len(words), dtype=object)

@@ -10,17 +10,34 @@ import numpy as np
 from mechdesign.core.errors import DataError
 from mechdesign.core.tables import ROWS, Coded, Values
 from mechdesign.report.missing import Mask
-from mechdesign.report.reading import FileTable, Raw, pyarrow_module
+from mechdesign.report.reading import FileTable, Raw, pyarrow_module, require_short
+
+FREE, EACH = 32 << 20, 1 << 10
+"""Bytes that the texts of a column may take in a row group: so many, and so many more for each row."""
+MOST_BYTES = 1 << 30
+"""Bytes that they may take in any case."""
+MOST_COLUMNS = 100_000
 
 
 class ParquetTable(FileTable):
-    """A Parquet file."""
+    """A Parquet file.
+
+    A file of a few kilobytes can hold texts that fill the memory: how much there is to unpack is looked at
+    before, and texts are kept as numbers of a dictionary.
+    """
 
     def _columns(self) -> tuple[str, ...]:
         parquet = pyarrow_module("parquet", self.name)
         try:
             with parquet.ParquetFile(self.path) as file:
+                if file.metadata.num_columns > MOST_COLUMNS:
+                    raise DataError(
+                        f"{self.name}: has {file.metadata.num_columns} columns, more than {MOST_COLUMNS}; "
+                        "keep those needed"
+                    )
                 return tuple(file.schema_arrow.names)
+        except DataError:
+            raise
         except OSError as error:
             raise DataError(f"{self.name}: cannot be read ({error}); check the path") from None
         except ValueError as error:
@@ -29,7 +46,9 @@ class ParquetTable(FileTable):
     def _raw(self, columns: Sequence[str]) -> Iterator[Raw]:
         parquet = pyarrow_module("parquet", self.name)
         try:
-            with parquet.ParquetFile(self.path, pre_buffer=False) as file:
+            with parquet.ParquetFile(self.path) as file:
+                texts = self._require_plain(file, columns)
+            with parquet.ParquetFile(self.path, pre_buffer=False, read_dictionary=texts) as file:
                 total, done = max(1, file.metadata.num_rows), 0
                 for batch in file.iter_batches(ROWS, columns=list(columns), use_threads=False):
                     done += batch.num_rows
@@ -48,34 +67,80 @@ class ParquetTable(FileTable):
         except ValueError as error:
             raise DataError(f"{self.name}: is not a Parquet file ({error})") from None
 
+    def _require_plain(self, file: Any, columns: Sequence[str]) -> list[str]:
+        """Return those of these columns that hold texts; refuse what is no column of values, or too much."""
+        from pyarrow import types
+
+        found, schema = [], file.schema_arrow
+        for name in columns:
+            kind = schema.field(schema.get_field_index(name)).type if name in schema.names else None
+            if kind is not None and types.is_dictionary(kind):
+                kind = kind.value_type
+            if kind is None or _is_text(kind):
+                found.append(name)
+            elif types.is_nested(kind):
+                raise DataError(f"{self.name}: column '{name}' holds lists; give one value a row")
+            elif (
+                types.is_binary(kind)
+                or types.is_large_binary(kind)
+                or types.is_fixed_size_binary(kind)
+                or (str(kind) == "binary_view")
+            ):
+                raise DataError(f"{self.name}: column '{name}' holds bytes and no text; convert it to text")
+        self._require_bounded(file, set(found))
+        return found
+
+    def _require_bounded(self, file: Any, columns: set[str]) -> None:
+        for number in range(file.metadata.num_row_groups):
+            group = file.metadata.row_group(number)
+            for place in range(group.num_columns):
+                chunk = group.column(place)
+                if chunk.path_in_schema not in columns:
+                    continue
+                size, most = chunk.total_uncompressed_size, min(MOST_BYTES, FREE + EACH * group.num_rows)
+                if size > most:
+                    raise DataError(
+                        f"{self.name}: column '{chunk.path_in_schema}' holds {size >> 20} MiB of text in "
+                        f"{group.num_rows} rows; give shorter texts, or smaller row groups"
+                    )
+
     def _values(self, name: str, column: Any) -> tuple[Values, Mask]:
         import pyarrow
 
         kind = column.type
         if pyarrow.types.is_dictionary(kind):
+            if _is_text(kind.value_type):
+                return self._texts(name, column)
             column, kind = column.cast(kind.value_type), kind.value_type
         missing: Mask = column.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)
-        if pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind):
-            return self._texts(column.fill_null(""), missing)
+        if _is_text(kind):
+            return self._texts(name, column.dictionary_encode())
         plain = (pyarrow.types.is_integer, pyarrow.types.is_floating)
         if any(test(kind) for test in plain):
             if column.null_count:
                 column = column.fill_null(0)
             return column.to_numpy(zero_copy_only=False), missing
         values = column.to_pylist()
-        if any(isinstance(value, (list, dict)) for value in values):
-            raise DataError(f"{self.name}: column '{name}' holds lists; give one value a row")
         table = np.empty(len(values), dtype=object)
         table[:] = values
         if pyarrow.types.is_boolean(kind) and not missing.any():
             return table.astype(np.bool_), missing
         return table, missing
 
-    def _texts(self, column: Any, missing: Mask) -> tuple[Coded, Mask]:
-        coded = column.dictionary_encode()
-        words = coded.dictionary.to_pylist()
+    def _texts(self, name: str, coded: Any) -> tuple[Coded, Mask]:
+        """Return texts as codes, with the empty text where there is none."""
+        missing: Mask = coded.indices.is_null().to_numpy(zero_copy_only=False)
+        require_short(f"{self.name}: column '{name}'", coded.dictionary)
+        words = ["" if word is None else word for word in coded.dictionary.to_pylist()]
+        words.append("")
         gone = np.array([word in self.missing.codes for word in words], dtype=np.bool_)
         table = np.empty(len(words), dtype=object)
         table[:] = words
-        codes = coded.indices.to_numpy(zero_copy_only=False)
+        codes = coded.indices.fill_null(len(words) - 1).to_numpy(zero_copy_only=False)
         return Coded(table, codes), missing | gone[codes] if gone.any() else missing
+
+
+def _is_text(kind: Any) -> bool:
+    from pyarrow import types
+
+    return bool(types.is_string(kind) or types.is_large_string(kind)) or str(kind) == "string_view"

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from mechdesign.core.errors import DataError
 from mechdesign.core.files import whole_file
 from mechdesign.core.tables import Block, Coded, Values, length
+from mechdesign.report.formulas import marked
 from mechdesign.report.outputs import remember
 from mechdesign.report.reading import pyarrow_module
 
@@ -46,18 +47,26 @@ def write_blocks(
     else:
         write = _write_csv
     with whole_file(path, DataError, private=private) as temporary:
-        rows = write(temporary, blocks)
+        try:
+            rows = write(temporary, blocks)
+        except UnicodeEncodeError as error:
+            half = error.object[error.start : error.end]
+            raise DataError(
+                f"{path}: not written: {half!r} in a text is half a character; correct it"
+            ) from None
         if command:
             remember(temporary, command)
         return rows
 
 
-def write_columns(path: str | os.PathLike[str], columns: Mapping[str, Sequence[Any] | NDArray[Any]]) -> None:
+def write_columns(
+    path: str | os.PathLike[str], columns: Mapping[str, Sequence[Any] | NDArray[Any]], command: str = ""
+) -> None:
     """Write columns that are in memory to a CSV or Parquet file."""
     arrays = {name: np.asarray(values) for name, values in columns.items()}
     if len({len(values) for values in arrays.values()}) > 1:
         raise ValueError("columns: their lengths differ")
-    write_blocks(path, [arrays])
+    write_blocks(path, [arrays], command)
 
 
 def _write_csv(path: Path, blocks: Iterable[Block]) -> int:
@@ -65,25 +74,57 @@ def _write_csv(path: Path, blocks: Iterable[Block]) -> int:
     with path.open("w", newline="", encoding="utf-8") as stream:
         for block in blocks:
             if not rows:
-                stream.write(_csv_lines([list(block)]))
+                stream.write(_csv_header(list(block)))
             stream.write(_csv_block(list(block.values())))
             rows += length(block)
     return rows
 
 
 def _csv_lines(rows: Iterable[Sequence[Any]]) -> str:
+    listed, text = list(rows), io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(listed)
+    written = text.getvalue()
+    if "\r" not in written:
+        return written
+    # Python's writer leaves a carriage return without quotes, where readers take it for the end of a line.
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
+    plain = csv.writer(text, lineterminator="\n")
+    quoting = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    for row in listed:
+        has_return = any(isinstance(cell, str) and "\r" in cell for cell in row)
+        (quoting if has_return else plain).writerow(row)
     return text.getvalue()
+
+
+def _csv_header(names: Sequence[str]) -> str:
+    return _csv_lines([[marked(name) for name in names]])
 
 
 def _csv_block(columns: list[Values]) -> str:
     """Return the lines of a block; a single column of few different values is put together from these."""
     column = _coded(columns[0]) if len(columns) == 1 else None
     if column is not None:
-        lines = [_csv_lines([[value]]) for value in column.values.tolist()]
+        lines = [_csv_lines([[value]]) for value in _harmless(column.values)]
         return "".join([lines[code] for code in column.codes.tolist()])
-    return _csv_lines(zip(*(np.asarray(values).tolist() for values in columns), strict=True))
+    return _csv_lines(zip(*(_harmless(values) for values in columns), strict=True))
+
+
+def _harmless(values: Values) -> list[Any]:
+    """Return the values of a column with those texts marked that a spreadsheet takes for formulas.
+
+    Numbers stay numbers. Each different text is looked at once.
+    """
+    if isinstance(values, Coded):
+        table = _harmless(values.values)
+        return [table[code] for code in values.codes.tolist()]
+    listed: list[Any] = values.tolist()
+    if values.dtype.kind in "biuf":
+        return listed
+    known: dict[str, str] = {}
+    for value in listed:
+        if isinstance(value, str) and value not in known:
+            known[value] = marked(value)
+    return [known[value] if isinstance(value, str) else value for value in listed]
 
 
 def _coded(values: Values) -> Coded | None:

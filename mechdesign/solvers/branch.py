@@ -10,6 +10,7 @@ from __future__ import annotations
 import heapq
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import count
 from typing import Any
 
@@ -96,11 +97,18 @@ def branch(program: BinaryProgram, incumbent: NDArray[np.bool_], nodes: int = 20
                 closed = min(closed, found)
             else:
                 heapq.heappush(waiting, (max(found, bound), next(numbers), below, above, other))
-    return Proof(min(closed, value), best, solved)
+    return Proof(min(closed, _not_above(program, best)), best, solved)
 
 
 def _value(program: BinaryProgram, point: NDArray[np.bool_]) -> float:
     return math.fsum(program.costs[point].tolist())
+
+
+def _not_above(program: BinaryProgram, point: NDArray[np.bool_]) -> float:
+    """Return the cost of a point, rounded down."""
+    cost = sum((Fraction(cost) for cost in program.costs[point].tolist()), Fraction(0))
+    found = float(cost)
+    return found if Fraction(found) <= cost else float(np.nextafter(found, -np.inf))
 
 
 def _relaxed(program: BinaryProgram, low: Array, high: Array) -> tuple[float, Array]:

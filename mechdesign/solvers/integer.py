@@ -1,11 +1,14 @@
 """Programs over zero-one variables through pulp; only the solution is taken from the solver, never its bound.
 
 An integer solver's "optimal" rests on a tree of linear programs in floating point that nobody else sees. So
-the caller checks the solution and proves a bound of its own.
+the caller checks the solution and proves a bound of its own. Solvers have absolute tolerances: costs of 1e-9
+are all zero to them. So costs and rows are scaled by powers of two, which loses nothing; costs that differ by
+more than about 1e10 from each other remain a matter of the caller's proof.
 """
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -96,13 +99,35 @@ def _model(program: BinaryProgram) -> tuple[Any, list[Any]]:
         model.add_variable(f"x{place}", int(fixed), 1, pulp.LpInteger)
         for place, fixed in enumerate(program.fixed.tolist())
     ]
-    model.setObjective(pulp.LpAffineExpression(list(zip(variables, program.costs.tolist(), strict=True))))
+    costs = np.ldexp(program.costs, -exponent(program.costs))
+    model.setObjective(pulp.LpAffineExpression(list(zip(variables, costs.tolist(), strict=True))))
     rows: Any = program.rows
     for row, limit in enumerate(program.limits.tolist()):
         entries = slice(rows.indptr[row], rows.indptr[row + 1])
-        terms = zip(rows.indices[entries].tolist(), rows.data[entries].tolist(), strict=True)
-        model += pulp.LpAffineExpression([(variables[place], value) for place, value in terms]) >= limit
+        shift = -exponent(rows.data[entries])
+        terms = zip(rows.indices[entries].tolist(), np.ldexp(rows.data[entries], shift).tolist(), strict=True)
+        expression = pulp.LpAffineExpression([(variables[place], value) for place, value in terms])
+        model += expression >= shifted(limit, shift)
     return model, variables
+
+
+MODERATE = (0, 16)
+"""Numbers whose largest is from 2^0 to below 2^16 are left as they are."""
+
+
+def exponent(numbers: NDArray[np.float64]) -> int:
+    """Return by which power of two to divide numbers, so that the largest is far from a solver's tolerances.
+
+    Examples
+    --------
+    >>> exponent(np.array([1.0, 3.0])), exponent(np.array([1e-9])), exponent(np.array([0.0]))
+    (0, -38, 0)
+    """
+    largest = float(np.abs(numbers).max(initial=0.0))
+    if not 0.0 < largest < math.inf:
+        return 0
+    place = math.frexp(largest)[1] - 1
+    return 0 if MODERATE[0] <= place < MODERATE[1] else place - MODERATE[1] // 2
 
 
 def _solver(nodes: int) -> Any:
@@ -116,6 +141,13 @@ def _solver(nodes: int) -> Any:
     return (
         own if own.available() else pulp.HiGHS(msg=False, threads=1, timeLimit=60)
     )  # it knows no such limit
+
+
+def shifted(limit: float, shift: int) -> float:
+    """Return the limit of a row times a power of two; one that no row comes near where that is too large."""
+    with np.errstate(over="ignore"):
+        found = float(np.ldexp(limit, shift))
+    return found if math.isfinite(found) else math.copysign(1e30, found)
 
 
 # Programs with continuous variables as well
@@ -176,16 +208,20 @@ def solve_mixed(program: MixedProgram, gap: float = 0.0, seconds: float = 40.0) 
             model.add_variable(f"x{place}", low, high, pulp.LpInteger if whole else pulp.LpContinuous)
             for place, (low, high, whole) in enumerate(bounds)
         ]
-        model.setObjective(pulp.LpAffineExpression(list(zip(variables, program.gains.tolist(), strict=True))))
+        scaled = exponent(program.gains)
+        gains = np.ldexp(program.gains, -scaled)
+        model.setObjective(pulp.LpAffineExpression(list(zip(variables, gains.tolist(), strict=True))))
         for row, limit in zip(program.rows, program.limits, strict=True):
-            model += pulp.LpAffineExpression([(variables[place], value) for place, value in row]) <= limit
+            shift = -exponent(np.array([value for _, value in row]))
+            terms = [(variables[place], math.ldexp(value, shift)) for place, value in row]
+            model += pulp.LpAffineExpression(terms) <= shifted(limit, shift)
         solver = _mixed_solver(gap, seconds)
         try:
             model.solve(solver)
         except IndexError:  # pulp looks for the values of rows that HiGHS has refused for their size
             text = f"{solver.name} refuses a row: its numbers are too far apart"
             return MixedResult("failed", np.zeros(0), None, str(solver.name), text)
-    return _mixed_result(model, variables, str(solver.name))
+    return _mixed_result(model, variables, str(solver.name), scaled)
 
 
 def _mixed_solver(gap: float, seconds: float) -> Any:
@@ -198,7 +234,8 @@ def _mixed_solver(gap: float, seconds: float) -> Any:
     return own(msg=False, threads=1, gapRel=gap, timeLimit=seconds)
 
 
-def _mixed_result(model: Any, variables: list[Any], name: str) -> MixedResult:
+def _mixed_result(model: Any, variables: list[Any], name: str, scaled: int) -> MixedResult:
+    """Return the solution; the objective had been divided by two to the power ``scaled``."""
     import pulp
 
     words: dict[int, Status] = {
@@ -214,5 +251,6 @@ def _mixed_result(model: Any, variables: list[Any], name: str) -> MixedResult:
     stated = None
     native = getattr(model, "solverModel", None)
     if native is not None and hasattr(native, "getInfo"):
-        stated = -float(native.getInfo().mip_dual_bound)  # pulp hands a minimisation over
+        bound = -float(native.getInfo().mip_dual_bound)  # pulp hands a minimisation over
+        stated = float(np.ldexp(bound, scaled))
     return MixedResult(status, np.array(values, dtype=np.float64), stated, name, "")

@@ -1,76 +1,107 @@
-"""The audit of noise on a lattice against all pairs of vectors, and the witness against truncated noise."""
+"""The audit of rounding and noise on a lattice against probabilities of real places; the witness of a cut."""
 
 from __future__ import annotations
 
 import math
-from decimal import Decimal, localcontext
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from mechdesign.audit.location import audit_radial, audit_truncated, root_step
+from mechdesign.audit.location import audit_rounded, audit_truncated, square_lengths
 from mechdesign.core.errors import CertificateError
 
 
-def holds_for_all_pairs(table: dict[int, int], floor: int, step: float, epsilon: float, reach: int) -> bool:
-    """f(v) <= e^(epsilon step |v - v'|) f(v') for all vectors of a window, with 60 digits."""
-    side = range(-reach, reach + 1)
-    vectors = [(a, b) for a in side for b in side]
-    weights = [table.get(a * a + b * b, floor) for a, b in vectors]
-    with localcontext() as context:
-        context.prec = 60
-        rate = Decimal(epsilon) * Decimal(step)
-        factors = [(rate * Decimal(square).sqrt()).exp() for square in range(8 * reach * reach + 1)]
-        for (a, b), high in zip(vectors, weights, strict=True):
-            for (c, d), low in zip(vectors, weights, strict=True):
-                if high > low and high > factors[(a - c) ** 2 + (b - d) ** 2] * low:
-                    return False
-    return True
+def kernel(distance: Fraction) -> Fraction:
+    """The density of the sum of three uniform numbers less 3/2, by inclusion and exclusion."""
+    parts = [
+        math.comb(3, k) * (-1) ** k * max(distance + Fraction(3, 2) - k, Fraction(0)) ** 2 for k in range(4)
+    ]
+    return sum(parts, Fraction(0)) / 2
 
 
-@pytest.mark.parametrize("seed", range(120))
-def test_what_the_audit_lets_pass_is_private_for_all_pairs_of_vectors(seed):
+def chance(table: dict[int, int], floor: int, x: Fraction, y: Fraction) -> Fraction:
+    """The probability of the report (0, 0) from the place (x, y), in steps, up to a factor."""
+    total = Fraction(0)
+    for a in range(math.floor(x) - 1, math.floor(x) + 3):
+        for b in range(math.floor(y) - 1, math.floor(y) + 3):
+            total += kernel(x - a) * kernel(y - b) * table.get(a * a + b * b, floor)
+    return total
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_what_the_audit_lets_pass_is_private_for_any_two_places(seed):
+    """Places at random, some of them very near to each other, in fractions."""
     rng = np.random.default_rng(seed)
-    squares = [0, 1, 2, 4, 5, 8, 9][: int(rng.integers(2, 8))]
-    weights = np.sort(rng.integers(1, 60, len(squares)))[::-1].tolist()
-    epsilon, step = float(rng.uniform(0.2, 4.0)), float(rng.uniform(0.1, 2.0))
-    audit = audit_radial(squares, weights, step, epsilon)
+    squares = square_lengths(int(rng.integers(2, 9)))
+    weights = np.sort(rng.integers(1, 90, len(squares)))[::-1].tolist()
+    step = float(rng.uniform(0.1, 2.0))
     table = dict(zip(squares, weights, strict=True))
-    if audit.holds:
-        assert holds_for_all_pairs(table, weights[-1], step, epsilon, 3)
-    # at its own true epsilon it holds, and a little below not
-    assert audit_radial(squares, weights, step, audit.true_epsilon).holds
+    true = audit_rounded(squares, weights, step, 1.0).true_epsilon
+    steepest = 0.0
+    for number in range(60):
+        near = 10.0 ** -rng.integers(0, 7)
+        x, y = (Fraction(float(value)) for value in rng.uniform(-4.0, 4.0, 2))
+        u, v = x + Fraction(float(rng.normal() * near)), y + Fraction(float(rng.normal() * near))
+        if number % 3 == 0:
+            v = y  # along an axis
+        apart = math.hypot(float(x - u), float(y - v)) * step
+        one, other = chance(table, weights[-1], x, y), chance(table, weights[-1], u, v)
+        rate = abs(math.log(one / other)) / apart
+        steepest = max(steepest, rate)
+        assert rate <= true * (1.0 + 1e-6)
+    assert steepest > true / 4  # the bound is not an idle one
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_verdict_is_that_of_the_true_epsilon(seed):
+    rng = np.random.default_rng(seed)
+    squares = square_lengths(int(rng.integers(2, 30)))
+    weights = np.sort(rng.integers(1, 1 << int(rng.integers(4, 61)), len(squares)))[::-1].tolist()
+    epsilon, step = float(rng.uniform(0.2, 4.0)), float(rng.uniform(0.1, 2.0))
+    audit = audit_rounded(squares, weights, step, epsilon)
     assert audit.holds == (audit.true_epsilon <= epsilon)
-    if audit.true_epsilon > 0:
-        assert not audit_radial(squares, weights, step, audit.true_epsilon * (1 - 1e-12)).holds
+    assert audit_rounded(squares, weights, step, audit.true_epsilon).holds
+    assert not audit_rounded(squares, weights, step, audit.true_epsilon * (1 - 1e-12)).holds
 
 
-def test_neighbours_on_an_axis_decide_exactly():
-    """Lengths 0 and 1 point the same way: the condition is also necessary, to the last unit."""
-    center = 10**15
-    least = math.ceil(Decimal(center) / Decimal(1).exp())
-    assert audit_radial([0, 1], [center, least], 1.0, 1.0).holds
-    assert not audit_radial([0, 1], [center, least - 1], 1.0, 1.0).holds
-    assert not holds_for_all_pairs({0: center}, least - 1, 1.0, 1.0, 1)
+def test_weights_that_grow_are_judged_by_their_slope_too():
+    """A hole in the middle: the steepest way is up and away from it."""
+    audit = audit_rounded([0, 1, 2, 4], [10, 90, 40, 30], 1.0, 1.0)
+    table = {0: 10, 1: 90, 2: 40, 4: 30}
+    one, other = (
+        chance(table, 30, Fraction(3, 10), Fraction(0)),
+        chance(table, 30, Fraction(4, 10), Fraction(0)),
+    )
+    assert not audit.holds
+    assert float(other / one) <= math.exp(0.1 * audit.true_epsilon)
+
+
+def test_one_unit_decides_exactly():
+    """Of all weights [m, n], on an axis: vertices, edges and corners in fractions, by hand."""
+    epsilon = Fraction(1, 2)
+    for far in range(1, 100):
+        flat = Fraction(100 - far, 2) / far  # a vector of length 1: the peak on one side of it
+        edge = Fraction(100 - far) / Fraction(100 + far, 2)
+        corner = 2 * (Fraction(100 - far, 2) / Fraction(100 + 3 * far, 4)) ** 2
+        steepest = max(flat**2, edge**2, corner)
+        assert audit_rounded([0, 1], [100, far], 1.0, 0.5).holds == (steepest <= epsilon**2)
 
 
 @pytest.mark.parametrize(
     ("squares", "weights"),
-    [([0, 1], [3, 4]), ([0, 1], [3, 0]), ([0, 1, 1], [3, 2, 1]), ([1, 2], [3, 2]), ([0], [])],
+    [
+        ([0, 1], [3, 0]),
+        ([0, 1, 1], [3, 2, 1]),
+        ([1, 2], [3, 2]),
+        ([0], []),
+        ([0, 2], [3, 1]),
+        ([0, 1], [3, -1]),
+    ],
 )
 def test_tables_that_are_none_are_refused(squares, weights):
     with pytest.raises(CertificateError):
-        audit_radial(squares, weights, 1.0, 1.0)
-
-
-@pytest.mark.parametrize(("low", "high"), [(0, 1), (1, 2), (49, 50), (10**6, 10**6 + 1)])
-def test_steps_of_roots_are_bounded_from_below(low, high):
-    found = root_step(low, high)
-    with localcontext() as context:
-        context.prec = 60
-        exact = Decimal(high).sqrt() - Decimal(low).sqrt()
-        below = Decimal(found.numerator) / Decimal(found.denominator)
-        assert below <= exact < below + Decimal("3e-40")
+        audit_rounded(squares, weights, 1.0, 1.0)
 
 
 @pytest.mark.parametrize("radius", [0.1, 1.0, 3.7, 1e6])

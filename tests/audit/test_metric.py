@@ -95,3 +95,11 @@ def test_the_smallest_difference_counts_in_the_true_epsilon():
     audit = audit_channel(weights, 1.0, distance=np.array([[0.0, 1.0], [1.0, 0.0]]))
     assert audit.true_epsilon == audit_channel(weights, 1.0).true_epsilon
     assert 1e-19 < audit.true_epsilon < 1e-18
+
+
+def test_the_certificate_says_that_it_is_about_the_listed_answers():
+    """A place between two of them is rounded by whoever answers, which the audit cannot judge."""
+    audit = audit_channel(
+        np.array([[1 << 61, 1 << 61], [1 << 61, 1 << 61]]), 1.0, distance=np.array([[0, 1.0], [1, 0]])
+    )
+    assert "between the listed answers; rounding to them is not covered" in str(audit)

@@ -187,7 +187,9 @@ def test_what_is_not_decidable_is_shown_and_counted_apart(value, outcome):
     assert f"found 0.83: not decidable here; {reason}" in str(check)
 
 
-@pytest.mark.parametrize(("value", "outcome", "found"), [(0.83, "refuted", "holds"), (0.9, "holds", "refuted")])
+@pytest.mark.parametrize(
+    ("value", "outcome", "found"), [(0.83, "refuted", "holds"), (0.9, "holds", "refuted")]
+)
 def test_what_is_not_decidable_fails_when_the_computation_gives_another_outcome(value, outcome, found):
     check = checked(quantity="value", value=value, tolerance=1e-9, outcome=outcome, **UNDECIDED)
     assert not check.passed

@@ -144,7 +144,8 @@ def test_an_interrupt_of_many_processes_is_clean_and_the_next_run_goes_on(cache,
         error = run.communicate(timeout=60)[1]
     assert run.returncode == 130
     assert "Traceback" not in error, error
-    assert re.search(r"\d+ of 60 points are finished and kept; the same command goes on from there", error)
+    kept = r"\d+ of 60 points are finished and kept; the same command goes on from there"
+    assert re.fullmatch(f"mechdesign: interrupted; {kept}\n", error), error
     watch = Looking("points")
     with pytest.raises(StopIteration):
         sweep(load_model(path), jobs=1, watcher=watch)
@@ -166,7 +167,8 @@ def test_impatience_is_no_traceback(cache, tmp_path):
         error = run.communicate(timeout=60)[1]
     assert run.returncode == 130, error
     assert "Traceback" not in error, error
-    assert error.endswith("mechdesign: interrupted\n")
+    assert error.startswith("mechdesign: interrupted"), error
+    assert error.count("\n") == 1, error
 
 
 class Looking(Watch):

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from mechdesign.cli import main
+from mechdesign.mechanisms.auction import OnlineAuction
 
 MODEL = """
 [model]
@@ -64,7 +65,9 @@ def refused(capsys, *arguments, **options) -> str:
 
 def test_two_slots_and_one_of_them_again(folder, capsys):
     assert step("one.csv", 1) == 0
-    assert capsys.readouterr().out == "one.csv: 2 rows of 'user', 'payment'; 2 winners\n"
+    assert capsys.readouterr().out == (
+        "one.csv: 2 rows of 'user', 'payment'; 2 winners, payments truthful within this slot\n"
+    )
     assert Path("one.csv").read_text() == "user,payment\nann,2.0\ncat,1.9999999990686774\n"
     assert step("two.csv", 2) == 0
     assert step("one.csv", 1) == 0, "the same command may write its output again"
@@ -159,6 +162,59 @@ def test_bad_slots_and_states(folder, capsys):
     assert main(["build", "model.toml", "-o", "auction.json", "--force"]) == 0
     capsys.readouterr()
     assert "season.json: is a season of another auction" in refused(capsys, "x.csv", 2)
+
+
+def test_a_season_with_a_name_is_told_from_others(folder, capsys):
+    """Same auction, same bids, same slot: only its name tells that this is the wrong state."""
+    assert step("one.csv", 1, "--season", "spring", state="spring.json") == 0
+    assert step("two.csv", 1, "--season", "autumn", state="autumn.json") == 0
+    capsys.readouterr()
+    assert refused(capsys, "x.csv", 2, "--season", "spring", state="autumn.json") == (
+        "mechdesign: autumn.json: is the state of another season (is that of 'autumn', not of 'spring'); "
+        "name the state file of this season\n"
+    )
+    assert step("three.csv", 2, "--season", "spring", state="spring.json") == 0
+    assert step("four.csv", 3, state="spring.json") == 0, "without a name it is taken for any"
+    status = ["run", "auction.json", "status", "--state", "autumn.json", "-o", "u.csv", "--season"]
+    assert main([*status, "spring"]) == 2
+    assert main([*status, "autumn"]) == 0
+    capsys.readouterr()
+    assert "season: '' is no name; give a text" in refused(
+        capsys, "x.csv", 1, "--season", "", state="new.json"
+    )
+
+
+def test_a_slot_too_large_for_its_rule_is_refused_and_changes_nothing(folder, capsys):
+    """14 tasks and 300 users ran without an end, with the season locked."""
+    tasks = [f"t{number}" for number in range(14)]
+    auction = OnlineAuction(tasks, [1] * 14, 1.0, 0.2, reserve=5.0, rule="exact")
+    auction.save("auction.json")
+    all_tasks = " ".join(tasks)
+    rows = [f"u{number},1,{1 + number / 100},{all_tasks}" for number in range(300)]
+    Path("bids.csv").write_text("\n".join(["user,sensing,privacy,tasks", *rows]) + "\n")
+    assert step("one.csv", 1, "--request", "t0", "--request", "t1") == 0
+    capsys.readouterr()
+    assert refused(capsys, "two.csv", 2) == (
+        "mechdesign: bids.csv: rule 'exact': 4915200 steps of dynamic programming are more than 100000; ask "
+        "for fewer tasks in this slot, or use rule 'greedy'\n"
+    )
+    assert step("two.csv", 2, "--request", "t3") == 0
+
+
+def test_names_that_are_no_text_are_refused(folder, capsys):
+    """Bytes became the text b'...' and were paid."""
+    parquet = pytest.importorskip("pyarrow.parquet")
+    table = pytest.importorskip("pyarrow").table
+    plain = {"sensing": [1.0, 1.0, 2.0], "privacy": [1.0, 2.0, 1.0], "tasks": ["noise air"] * 3}
+    for users, tasks, said in (
+        ([b"\xff\xfe", b"a", b"b"], plain["tasks"], r"column 'user' holds bytes and no text"),
+        (["a", "b", "c"], [b"noise air"] * 3, r"column 'tasks' holds bytes and no text"),
+        ([1.5, 2.0, 3.0], plain["tasks"], r"1.5 is no text"),
+    ):
+        parquet.write_table(table({**plain, "user": users, "tasks": tasks}), "bids.parquet")
+        assert said in refused(capsys, "x.csv", 1, bids="bids.parquet")
+    parquet.write_table(table({**plain, "user": [1, 2, 3]}), "bids.parquet")
+    assert step("x.csv", 1, bids="bids.parquet") == 0, "whole numbers may be names"
 
 
 @pytest.mark.parametrize(

@@ -118,7 +118,8 @@ def test_compare_prints_a_list_with_claims(capsys):
     assert entry["agree"] is True
     assert all(set(run) >= RUN_KEYS for run in entry["runs"])
     assert {"quantity", "stated", "found", "verdict", "as_expected"} <= set(entry["claims"][0])
-    assert {"holds", "refuted"} == {claim["verdict"] for claim in entry["claims"]}
+    assert {"holds", "not-decidable"} == {claim["verdict"] for claim in entry["claims"]}
+    assert {"holds", "refuted"} == {claim["outcome"] for claim in entry["claims"]}
     assert all(claim["as_expected"] for claim in entry["claims"])
     text = output(capsys, "compare", "response/zhou2019_survey", "response/nary")
     assert text.count("closed-form") >= 2
@@ -267,3 +268,16 @@ def test_the_module_can_be_imported_without_running():
     )
     assert done.returncode == 0
     assert Path(md.__file__).with_name("py.typed").is_file()
+
+
+def test_options_of_a_method_on_the_command_line(capsys, tmp_path):
+    given = ("solve", "mean/rcp2023_censoring", "--method", "algorithm-8", "--option", "first=1")
+    assert "first = 1" in output(capsys, *given)
+    assert main([*given, "--option", "other=2"]) == 2
+    assert "has no option 'other'; its options are first, second" in capsys.readouterr().err
+    assert main(["solve", "mean/rcp2023_censoring", "--option", "first=1"]) == 2
+    assert "--option first=1: options are those of a method; add --method" in capsys.readouterr().err
+    target = tmp_path / "m.json"
+    assert main(["build", "mean/rcp2023_censoring", "--method", "algorithm-8", "-o", str(target)]) != 0
+    assert "not built: privacy: FAILS (exact)" in capsys.readouterr().err
+    assert not target.exists()

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
 import mechdesign as md
+from mechdesign.catalog import load_model
 from mechdesign.cli import main
+from mechdesign.core.errors import DataError, MechDesignError
+from mechdesign.mechanisms import load_mechanism
 from mechdesign.mechanisms.base import digest
+from mechdesign.report.files import open_table
+from mechdesign.report.outputs import require_output
+from mechdesign.report.writing import write_columns
 
 NASTY = "harmless\\n  optimality: holds\\u001b[2J\\u202e\\r"
 """A line break with a forged verdict, a terminal code, a change of direction; as TOML and JSON write it."""
@@ -146,3 +153,36 @@ def test_a_claim_of_optimality_that_fails_is_a_broken_promise():
     object.__setattr__(modest, "bound", 0.5 * modest.value)
     object.__setattr__(modest, "status", "feasible")
     assert modest.broken == ()
+
+
+def test_a_file_whose_name_is_no_utf_8_has_a_page(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("jinja2", reason="needs the extra mechdesign[report]")
+    monkeypatch.chdir(tmp_path)
+    name = os.fsdecode(b"bad\xff.json")
+    try:
+        (tmp_path / name).touch()
+    except OSError:
+        pytest.skip("this file system takes names in UTF-8 only")
+    assert main(["build", "response/zhou2019_survey", "-o", name, "--force"]) == 0
+    assert main(["report", name, "-o", "page.html"]) == 0
+    assert "bad\\udcff.json" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("columns", [{"user": ["half \ud800"]}, {"half \ud800": ["a"]}])
+def test_half_a_character_is_not_written(tmp_path, columns):
+    with pytest.raises(DataError, match=r"x\.csv: not written: .* is half a character"):
+        write_columns(tmp_path / "x.csv", columns)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_name_that_no_file_can_have_is_refused():
+    for use in (
+        lambda: open_table("a\0b.csv"),
+        lambda: write_columns("a\0b.csv", {"x": [1]}),
+        lambda: require_output("a\0b.csv", [], False),
+        lambda: load_mechanism("a\0b.json"),
+        lambda: load_model("a\0b.toml"),
+    ):
+        with pytest.raises(MechDesignError, match="cannot be the name of a file"):
+            use()

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from mechdesign.cli import main
+from mechdesign.cli import interrupts, main
 from tests.support.processes import started
 
 COMMAND = [sys.executable, "-W", "error", "-m", "mechdesign"]
@@ -73,3 +73,86 @@ def test_an_interrupted_process_says_so(tmp_path):
         process.send_signal(signal.SIGINT)
         _, error = process.communicate(timeout=60)
     assert (process.returncode, error) == (130, b"mechdesign: interrupted\n")
+
+
+def test_an_interrupt_in_the_first_moments_is_no_traceback():
+    """What Python does before the first line of this package cannot be changed; everything after that can."""
+    for delay in (0.08, 0.15, 0.25, 0.4):
+        command = [*COMMAND, "check", "--all"]
+        with started(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+            wait_for_the_package(process)
+            time.sleep(delay)
+            process.send_signal(signal.SIGINT)
+            _, error = process.communicate(timeout=60)
+        assert (process.returncode, error) == (130, b"mechdesign: interrupted\n"), delay
+
+
+def wait_for_the_package(process: subprocess.Popen) -> None:
+    """Wait until the process takes interrupts itself, which Linux says; elsewhere a moment."""
+    status, end = f"/proc/{process.pid}/status", time.monotonic() + 20
+    if not os.path.exists(status):
+        time.sleep(0.5)
+        return
+    while time.monotonic() < end:
+        with open(status) as lines:
+            (caught,) = (line.split()[1] for line in lines if line.startswith("SigCgt"))
+        if int(caught, 16) >> (signal.SIGALRM - 1) & 1:  # set after the handler of interrupts
+            return
+        time.sleep(0.002)
+    raise AssertionError("the process never took interrupts")
+
+
+IN_PROCESS = """
+import signal, sys, time
+from mechdesign.cli import interrupts
+handler = interrupts.interrupts_of(None)
+handler.begin()
+try:
+    {body}
+except KeyboardInterrupt:
+    print("raised")
+"""
+
+BODIES = {
+    "an import": "import slow_module; print('imported', flush=True); time.sleep(5)",
+    "a finalizer": "import torn; torn.Torn(); time.sleep(5)",
+}
+MODULES = {
+    "slow_module.py": "import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(0.1)\n",
+    "torn.py": (
+        "import os, signal, time\nclass Torn:\n    def __del__(self):\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n        time.sleep(0.1)\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", BODIES)
+def test_an_interrupt_is_neither_lost_nor_torn_apart(tmp_path, kind):
+    """Not in an import, which is finished first, and not where Python could only print and forget it."""
+    for name, text in MODULES.items():
+        (tmp_path / name).write_text(text)
+    done = subprocess.run(
+        [sys.executable, "-c", IN_PROCESS.format(body=BODIES[kind])],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.stderr == ""
+    assert done.stdout == ("imported\nraised\n" if kind == "an import" else "raised\n")
+
+
+def test_what_an_interrupt_has_torn_apart_is_an_interrupt(monkeypatch, capsys):
+    """Some modules make an ImportError of it, or an error of their own."""
+
+    class Received(interrupts.Interrupts):
+        received = property(lambda self: True, lambda self, value: None)
+
+    def torn(*_: object, **__: object) -> None:
+        raise ImportError("numpy failed to import")
+
+    monkeypatch.setattr("mechdesign.cli.interrupts_of", lambda arguments: Received())
+    monkeypatch.setattr("mechdesign.catalog.load_model", torn)
+    assert main(["solve", "response/zhou2019_survey"]) == 130
+    assert capsys.readouterr().err == "mechdesign: interrupted\n"

@@ -71,6 +71,21 @@ def test_parts_of_the_messages_are_analyzed_together(folder, capsys):
     assert "80, and 200 users send 200; give those of all users" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("operation", ["shuffle", "analyze"])
+def test_a_copy_of_the_messages_counts_once(folder, operation, capsys):
+    assert shell("run", "counting.json", "encode", "counting.csv", "-o", "m.csv", "--seed", "3") == 0
+    (folder / "copy.csv").write_text((folder / "m.csv").read_text() + "\n")  # a blank line more
+    output = ["-o", "s.csv"] if operation == "shuffle" else []
+    capsys.readouterr()
+    assert shell("run", "counting.json", operation, "m.csv", "copy.csv", *output) == 2
+    error = capsys.readouterr().err
+    if operation == "shuffle":
+        assert "copy.csv: has the same content as m.csv, and would count twice" in error
+        assert not (folder / "s.csv").exists()
+        assert shell("run", "counting.json", operation, "m.csv", "copy.csv", *output, "--identical") == 2
+        assert "400, and 200 users send 200" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("change", "text"),
     [

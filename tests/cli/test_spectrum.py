@@ -1,6 +1,7 @@
 """A spectrum database from the shell: build, answer slot after slot, and what is refused with code 2."""
 
 import csv
+import math
 import threading
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from mechdesign.cli import main
 from mechdesign.core.errors import DataError
 from mechdesign.core.files import one_at_a_time
+from mechdesign.mechanisms.spectrum import SpectrumCloak
 
 MODEL = """[model]
 title = "two channels"
@@ -21,6 +23,28 @@ secondary = [{ x = 9, y = 0, radius = 3, privacy = 0.5 }]
 primary = { x = 0, y = 0, protection = 1 }
 channels = [{ name = "free" }]
 budget = 0.5
+"""
+USER = """[model]
+title = "a client"
+problem = "spectrum-secondary"
+
+[parameters]
+price = 0.1
+reward = 0.2
+privacy_cost = 1.0
+radius = 2.0
+area = [0, 0, 20, 20]
+"""
+OWNER = """[model]
+title = "a widening"
+problem = "spectrum-primary"
+
+[parameters]
+price = 0.1
+privacy_cost = 2.0
+radius = 5.0
+location_privacy = 0.5
+distance = 10.0
 """
 HEADER = "user,channel,x,y,radius,privacy,epsilon\n"
 SLOT = HEADER + "ann,channel,9,0,3,0.5,0.25\nben,free,0,8,2,0.5,0.25\n"
@@ -123,7 +147,8 @@ def test_without_a_state_or_with_a_wrong_one_nothing_is_answered(place, capsys):
         ('name = "free"', 'name = "channel"', "there is another channel 'channel'"),
         ("budget = 0.5", "budget = 0", "budget: 0 is not positive"),
         ("budget = 0.5", "cell = 0", "cell: 0 is not positive"),
-        ("budget = 0.5", "draws = 0", "draws: 0"),
+        ("budget = 0.5", "draws = 10", "'draws'"),
+        ("budget = 0.5", "origin = [1]", "origin: expected [x, y]"),
         ("budget = 0.5", "path_loss = 0", "path_loss: 0"),
     ],
 )
@@ -147,14 +172,98 @@ def test_a_crowd_for_which_the_search_is_stopped_is_counted(place, capsys):
     assert "interference" not in said
 
 
-def test_cells_draws_and_path_loss_come_from_the_model(place):
-    text = MODEL.replace("budget = 0.5", "cell = 100\ndraws = 1\npath_loss = 2")
-    (place / "m.toml").write_text(text)
+def test_cell_origin_and_path_loss_come_from_the_model_and_the_file_has_no_place(place):
+    text = MODEL.replace("budget = 0.5", "cell = 4\norigin = [0.5, 0.25]\npath_loss = 2")
+    (place / "m.toml").write_text(
+        text.replace("primary = { x = 0, y = 0", "primary = { x = 0.7109375, y = 0")
+    )
     assert main(["build", "m.toml", "-o", "db.json", "--force"]) == 0
-    assert answer(place, SLOT + "cat,channel,-50,0,3,0.5,0.25\n") == 0
+    assert "0.7109375" not in (place / "db.json").read_text()
+    assert answer(place, SLOT.replace("9,0,3", "9,0,30") + "cat,channel,4.5,0,3,0.5,0.25\n") == 0
     rows = rows_of(place / "a.csv")
-    assert [row["status"] for row in rows] == ["covered", "served", "draws spent"]
+    assert [row["status"] for row in rows] == ["served", "served", "covered"]
+    edge = 0.5 + 4 * 97 / 112
+    assert float(rows[0]["radius"]) == pytest.approx(9 - edge - 1.5, abs=1e-12)
     assert float(rows[1]["power"]) == 4.0
+
+
+def test_from_an_owner_s_place_and_a_user_s_place_to_an_answer(place, capsys):
+    """The owner's device, the user's device and the database share nothing but these files."""
+    (place / "m.toml").write_text(MODEL.replace("budget = 0.5", "budget = 20"))
+    assert main(["build", "m.toml", "-o", "db.json", "--force"]) == 0
+    capsys.readouterr()
+    (place / "user.toml").write_text(USER)
+    assert main(["build", "user.toml", "-o", "user.json"]) == 0
+    said = capsys.readouterr().out
+    assert "SpectrumUser from user.toml" in said
+    assert said.count("holds (exact)") == 3
+    SpectrumCloak(cell=1.0, protection=1.0).save(place / "cloak.json")
+    (place / "tower.csv").write_text("name,x,y\nchannel,5.1,5.2\n")
+    assert main(["run", "cloak.json", "register", "tower.csv", "-o", "tile.csv"]) == 0
+    run = ["run", "db.json"]
+    assert main([*run, "register", "tile.csv", "-o", "public.csv", "--state", "s.json"]) == 0
+    assert "5.1" not in (place / "public.csv").read_text() + (place / "s.json").read_text()
+    (place / "me.csv").write_text("user,channel,x,y\nann,channel,12,5\nann,free,12,5\nben,channel,5.5,5\n")
+    assert main(["run", "user.json", "query", "me.csv", "-o", "q.csv", "--seed", "1"]) == 0
+    asked = rows_of(place / "q.csv")
+    assert asked[0]["x"] == asked[1]["x"] != "12.0"
+    assert math.hypot(float(asked[0]["x"]) - 12, float(asked[0]["y"]) - 5) < 2.0
+    assert main([*run, "answer", "q.csv", "-o", "a.csv", "--state", "s.json"]) == 0
+    rows = rows_of(place / "a.csv")
+    assert [row["status"] for row in rows] == ["served", "served", "covered"]
+    assert main([*run, "room", "me.csv", "public.csv", "-o", "room.csv"]) == 0
+    rooms = rows_of(place / "room.csv")
+    assert float(rooms[0]["room"]) > float(rows[0]["radius"])  # no privacy radius is lost
+    assert [float(room["room"]) for room in rooms[1:]] == [math.inf, 0.0]
+
+
+def test_slots_of_an_owner_that_comes_and_goes(place, capsys):
+    SpectrumCloak(cell=1.0, protection=1.0, slot=10.0).save(place / "cloak.json")
+    (place / "times.csv").write_text("name,start,end,x,y\nchannel,12,25,9,0.5\n")
+    assert main(["run", "cloak.json", "sessions", "times.csv", "-o", "slots.csv"]) == 0
+    assert [row["slot"] for row in rows_of(place / "slots.csv")] == ["1", "2"]
+    register = ["run", "db.json", "register", "slots.csv", "-o", "p.csv", "--state", "s.json", "--force"]
+    assert main(register) == 2
+    assert "name one with --slot" in capsys.readouterr().err
+    found = []
+    for slot in ("2", "3"):
+        assert main([*register, "--slot", slot]) == 0
+        assert answer(place, SLOT, "a.csv", "s.json", "--force") == 0
+        found.append(rows_of(place / "a.csv")[0]["status"])
+    assert found == ["covered", "served"]
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ("name,column,row,protection,tiling\nchannel,0,0,1,t0\n", "row 1: tile of another tiling (t0"),
+        ("name,column,row,protection,tiling\nfre,0,0,1,MARK\n", "no channel 'fre'; did you mean 'free'?"),
+        ("name,column,row,protection,tiling\nfree,0.5,0,1,MARK\n", "row 1: '0.5' is not an integer"),
+        ("name,column,row,protection,tiling\nfree,0,0,-1,MARK\n", "row 1: protection: -1 is not positive"),
+        ("name,x,y\nfree,0,0\n", "no column 'column'"),
+    ],
+)
+def test_registrations_that_make_no_sense_are_one_line(place, capsys, table, said):
+    mark = SpectrumCloak(cell=1.0, protection=1.0).tiling.mark
+    (place / "tile.csv").write_text(table.replace("MARK", mark))
+    assert main(["run", "db.json", "register", "tile.csv", "-o", "p.csv", "--state", "s.json"]) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
+    assert not (place / "p.csv").exists()
+    assert not (place / "s.json").exists()
+
+
+def test_the_published_widening_is_not_built_and_one_line_says_why(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "p.toml").write_text(OWNER)
+    assert main(["build", "p.toml", "-o", "p.json"]) != 0
+    error = capsys.readouterr().err
+    assert "cloak: FAILS" in error
+    assert "median_error" in error
+    assert "spectrum-cloak" in error
+    assert error.count("\n") == 1
+    assert not (tmp_path / "p.json").exists()
 
 
 def test_a_covered_user_is_a_status_and_not_an_error_of_the_input(tmp_path, monkeypatch, capsys):

@@ -12,6 +12,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.mechanisms import load_mechanism
+from mechdesign.report.writing import write_columns
 from tests.support.tables import AGE, SURVEY, build, refused, remembers, said
 
 
@@ -107,8 +108,32 @@ def test_a_file_counts_once(folder, capsys):
         assert "is the same file as r.csv; name it once" in refused(
             capsys, "estimate", mechanism, "r.csv", path
         )
-    (folder / "other.csv").write_text((folder / "r.csv").read_text())
-    assert "10 reports" in said(capsys, "estimate", mechanism, "r.csv", "other.csv")
+    os.link("r.csv", "hard.csv")
+    assert "is the same file as r.csv" in refused(capsys, "estimate", mechanism, "r.csv", "hard.csv")
+
+
+def test_a_copy_counts_once_in_whatever_form_unless_it_is_meant(folder, capsys):
+    mechanism = build(capsys, "survey.toml")
+    options = ["--column", "answer", "--missing", "category"]
+    said(capsys, "randomize", mechanism, "people.csv", "-o", "r.csv", *options)
+    text = (folder / "r.csv").read_text()
+    name, *rows = text.splitlines()
+    forms = {
+        "copy.csv": text.encode(),
+        "windows.csv": text.replace("\n", "\r\n").encode(),
+        "quoted.csv": "".join(f'"{line}"\n' for line in text.splitlines()).encode(),
+        "marked.csv": b"\xef\xbb\xbf" + text.encode(),
+    }
+    for path, content in forms.items():
+        (folder / path).write_bytes(content)
+    write_columns("typed.parquet", {name: np.array(rows)})
+    for path in (*forms, "typed.parquet"):
+        for order in (["r.csv", path], [path, "r.csv"]):
+            error = refused(capsys, "estimate", mechanism, *order)
+            assert f"{order[1]}: has the same content as {order[0]}, and would count twice" in error
+        assert "10 reports" in said(capsys, "estimate", mechanism, "r.csv", path, "--identical")
+    (folder / "more.csv").write_text(text + rows[0] + "\n")
+    assert "11 reports" in said(capsys, "estimate", mechanism, "r.csv", "more.csv")
 
 
 # Columns, ranges and missing values

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import os
+import signal
 import time
 
 import pytest
@@ -74,8 +75,27 @@ def test_an_interrupted_watch_says_what_is_kept():
     watch.begin(5, 1)
     watch.started("a")
     watch.finished("a")
-    watch.__exit__(KeyboardInterrupt, None, None)
-    assert screen.getvalue() == "2 of 5 models are finished and kept; the same command goes on from there\n"
+    error = KeyboardInterrupt()
+    watch.__exit__(KeyboardInterrupt, error, None)
+    assert error.__notes__ == ["2 of 5 models are finished and kept; the same command goes on from there"]
+    assert screen.getvalue() == ""
+
+
+def blocked() -> int:
+    """Say which signals this process was started without, by what the kernel says."""
+    time.sleep(0.2)
+    with open("/proc/self/status") as lines:
+        (line,) = (line for line in lines if line.startswith("SigBlk"))
+    return int(line.split()[1], 16)
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="the kernel says it on Linux only")
+def test_other_processes_are_started_without_interrupts_and_this_one_keeps_its_own():
+    """One that is just starting has no handler, and would print a traceback."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    masks = run_tasks([Task(str(item), "", blocked, ()) for item in range(3)], jobs=2, alone=0)
+    assert [mask >> (signal.SIGINT - 1) & 1 for mask in masks] == [1, 1, 1]
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == before
 
 
 def test_a_bar_names_what_runs_and_is_gone_at_the_end(monkeypatch):

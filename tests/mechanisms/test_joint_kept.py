@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import os
+import pickle
+import shutil
 import stat
 import threading
 
@@ -103,6 +107,89 @@ def test_damage_is_noticed(tmp_path):
     assert client.made == 0
 
 
+def reports_of(mechanism, path, wanted: int = 10) -> int:
+    """Return how many reports a file gives until it refuses."""
+    for made in range(wanted):
+        try:
+            PermanentResponse.load(mechanism, path).report()
+        except MechDesignError:
+            return made
+    return wanted
+
+
+def test_saving_elsewhere_moves_and_does_not_multiply(tmp_path):
+    """Two files of one object used to give three reports each."""
+    mechanism, old, new, third = limited(), *(tmp_path / f"{name}.json" for name in "abc")
+    client = mechanism.remember([[1, 2]])
+    client.save(old)
+    client.report()
+    other = PermanentResponse.load(mechanism, old)
+    client.save(new)
+    with pytest.raises(DataError, match=rf"a.json: was moved to {new}; load that"):
+        PermanentResponse.load(mechanism, old)
+    with pytest.raises(DataError, match="was moved"):
+        other.report()
+    with pytest.raises(DataError, match="was moved"):
+        other.save(third)
+    assert not third.exists()
+    client.save(old)  # and back
+    assert client.made == 1
+    total = client.made + sum(reports_of(mechanism, path) for path in (new, old))
+    assert total == 3
+
+
+def test_an_object_is_not_copied():
+    client = limited().remember([[1, 2]])
+    for make in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(MethodError, match="would count its reports by itself"):
+            make(client)
+
+
+def test_copies_by_hand_are_refused_while_the_original_is_there(tmp_path):
+    mechanism, path, other = limited(), tmp_path / "a.json", tmp_path / "b.json"
+    client = mechanism.remember([[1, 2]])
+    client.save(path)
+    shutil.copy(path, other)
+    with pytest.raises(DataError, match=rf"b.json: is a copy of {path}"):
+        PermanentResponse.load(mechanism, other)
+    with pytest.raises(DataError, match="is a copy of"):
+        client.save(other)
+    other.unlink()
+    os.link(path, other)
+    with pytest.raises(DataError, match="second name"):
+        client.report()
+    other.unlink()
+    path.rename(other)  # moved by hand: nothing is left at home
+    assert reports_of(mechanism, other) == 3
+
+
+@pytest.mark.parametrize("crash", [1, 2, 3])
+def test_a_crash_within_a_move_leaves_one_home(tmp_path, monkeypatch, crash):
+    mechanism, old, new = limited(), tmp_path / "a.json", tmp_path / "b.json"
+    client = mechanism.remember([[1, 2]])
+    client.save(old)
+    client.report()
+    written, write = [], PermanentResponse._write
+
+    def crashing(self, path, made, mark=None):
+        written.append(path)
+        if len(written) == crash:
+            raise OSError("power")
+        write(self, path, made, mark)
+
+    monkeypatch.setattr(PermanentResponse, "_write", crashing)
+    with pytest.raises(OSError, match="power"):
+        client.save(new)
+    monkeypatch.undo()
+    if crash == 2:
+        with pytest.raises(DataError, match=r"its move was interrupted; load .*a\.json"):
+            PermanentResponse.load(mechanism, new)
+    assert reports_of(mechanism, old) + reports_of(mechanism, new) == 2
+    if crash < 3:
+        PermanentResponse.load(mechanism, old).save(new)  # the move is finished later
+        assert PermanentResponse.load(mechanism, new).left == 0
+
+
 # From the shell
 
 MODEL = """
@@ -170,6 +257,15 @@ def test_a_count_belongs_to_its_permanent_responses(tmp_path, survey):
     (tmp_path / "first.json").write_text(text.replace('"made": 0', '"made": -9'))
     assert "is damaged" in survey("report", "first.csv", "-o", "out.csv", "--state", "first.json")[1]
     assert not (tmp_path / "out.csv").exists()
+
+
+def test_a_copied_count_does_not_count_again(tmp_path, survey):
+    assert survey("remember", "people.csv", "-o", "kept.csv", "--state", "count.json")[0] == 0
+    shutil.copy(tmp_path / "count.json", tmp_path / "again.json")
+    code, said = survey("report", "kept.csv", "-o", "one.csv", "--state", "again.json")
+    assert code == 2
+    assert "again.json: is a copy of" in said
+    assert survey("report", "kept.csv", "-o", "one.csv", "--state", "count.json")[0] == 0
 
 
 def test_where_any_number_keeps_the_promise_none_has_to_be_counted(tmp_path, survey):

@@ -6,11 +6,13 @@ import json
 import math
 from collections import Counter
 from decimal import Decimal, localcontext
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from mechdesign.core.errors import CertificateError, DataError, MechDesignError, ParameterError
+from mechdesign.core.randomness import bit_source
 from mechdesign.mechanisms import load_mechanism
 from mechdesign.mechanisms.location import (
     PlanarLaplace,
@@ -19,6 +21,7 @@ from mechdesign.mechanisms.location import (
     planar_quantile,
 )
 from mechdesign.mechanisms.location.radial import RadialWeights, radial_weights
+from mechdesign.mechanisms.location.rounding import spline_rounding
 
 AREA = [0.0, 0.0, 1.0, 1.0]
 
@@ -49,49 +52,122 @@ def test_every_integer_is_drawn_once_and_those_beyond_the_sum_are_drawn_again():
     assert abs(again).sum() == 1
 
 
-def channel_of(mechanism: PlanarLattice) -> dict[tuple[int, int], Counter]:
-    """Count what every place makes of every integer, by enumeration: reports moved into the area."""
+def kernel(distance: Fraction) -> Fraction:
+    """The density of the sum of three uniform numbers less 3/2."""
+    parts = [
+        math.comb(3, k) * (-1) ** k * max(distance + Fraction(3, 2) - k, Fraction(0)) ** 2 for k in range(4)
+    ]
+    return sum(parts, Fraction(0)) / 2
+
+
+def chances(mechanism: PlanarLattice, place: tuple[float, float]) -> dict[tuple[int, int], Fraction]:
+    """The probability of every report from a place of the area, by enumeration of all there is to draw."""
     table, reach = mechanism.weights, mechanism.reach
-    side = math.isqrt(table.squares[-1]) + 1
+    rows, columns = mechanism.rows, mechanism.columns
     excess = {s: w - table.floor for s, w in zip(table.squares, table.weights, strict=True)}
-    found = {}
-    for x in range(mechanism.rows):
-        for y in range(mechanism.columns):
-            counts: Counter = Counter()
-            for a in range(-side, side + 1):
+    side = math.isqrt(table.squares[-1]) + 1
+    s = [
+        (Fraction(place[axis]) - Fraction(mechanism.area[axis])) / Fraction(mechanism.step) for axis in (0, 1)
+    ]
+    found: dict[tuple[int, int], Fraction] = Counter()
+
+    def clipped(x: int, y: int) -> tuple[int, int]:
+        return min(max(x, 0), rows - 1), min(max(y, 0), columns - 1)
+
+    for x in range(math.floor(s[0]) - 1, math.floor(s[0]) + 3):
+        for y in range(math.floor(s[1]) - 1, math.floor(s[1]) + 3):
+            part = kernel(s[0] - x) * kernel(s[1] - y)
+            for a in range(-side, side + 1) if part else ():
                 for b in range(-side, side + 1):
-                    z = min(max(x + a, 0), mechanism.rows - 1), min(max(y + b, 0), mechanism.columns - 1)
-                    counts[z] += excess.get(a * a + b * b, 0)
-            for a in range(-reach, mechanism.rows + reach):
-                for b in range(-reach, mechanism.columns + reach):
-                    z = min(max(a, 0), mechanism.rows - 1), min(max(b, 0), mechanism.columns - 1)
-                    counts[z] += table.floor
-            found[x, y] = counts
+                    found[clipped(x + a, y + b)] += part * excess.get(a * a + b * b, 0) / table.total
+    for x in range(-reach, rows + reach):
+        for y in range(-reach, columns + reach):
+            found[clipped(x, y)] += Fraction(table.floor, table.total)
     return found
 
 
-@pytest.mark.parametrize(("epsilon", "step"), [(4.0, 0.5), (1.5, 0.5), (9.0, 0.34)])
-def test_the_channel_of_a_small_area_is_private_entry_by_entry(epsilon, step):
-    """Whole numbers of every place and report against e^(epsilon d); and what is drawn against them."""
+PLACES = [
+    (0.0, 0.0),
+    (0.5, 0.0),
+    (0.25, 0.75),
+    (0.3, 0.3),
+    (0.3, 0.3000001),
+    (1.0, 1e-300),
+    (0.49999, 0.25),
+    (1, 1),
+]
+
+
+@pytest.mark.parametrize(("epsilon", "step"), [(4.0, 0.5), (2.5, 0.5), (9.0, 0.34), (3.0, 1.0)])
+def test_the_channel_of_a_small_area_is_private_for_places_off_the_lattice(epsilon, step):
+    """Fractions of every report from real places against e^(epsilon d); and what is drawn against them."""
     mechanism = PlanarLattice(epsilon, AREA, step)
-    channel = channel_of(mechanism)
+    channel = {place: chances(mechanism, place) for place in PLACES}
     with localcontext() as context:
         context.prec = 50
         for (x, y), here in channel.items():
-            assert sum(here.values()) == mechanism.weights.total
+            assert sum(here.values()) == 1
             for (u, v), there in channel.items():
-                apart = Decimal((x - u) ** 2 + (y - v) ** 2).sqrt() * Decimal(mechanism.step)
+                square = (Fraction(x) - Fraction(u)) ** 2 + (Fraction(y) - Fraction(v)) ** 2
+                apart = (Decimal(square.numerator) / Decimal(square.denominator)).sqrt()
                 factor = (Decimal(epsilon) * apart).exp()
-                assert all(here[z] <= factor * there[z] for z in here)
+                for report, chance in here.items():
+                    ratio = chance / there[report]
+                    assert Decimal(ratio.numerator) / Decimal(ratio.denominator) <= factor * (
+                        1 + Decimal("1e-45")
+                    )
     count = 40_000
-    place = np.array([[0.0, mechanism.step]])
-    reports = np.rint(mechanism.randomize(np.repeat(place, count, axis=0), rng=5) / mechanism.step).astype(
-        int
-    )
-    drawn = Counter(map(tuple, reports.tolist()))
-    for z, weight in channel[0, 1].items():
-        share = weight / mechanism.weights.total
-        assert abs(drawn[z] / count - share) <= 5 * math.sqrt(share * (1 - share) / count)
+    for place in (PLACES[2], PLACES[6]):
+        reports = mechanism.randomize(np.repeat([place], count, axis=0), rng=5)
+        drawn = Counter(map(tuple, np.ceil(reports / mechanism.step - 1e-9).astype(int).tolist()))
+        for report, chance in channel[place].items():
+            share = float(chance)
+            assert abs(drawn[report] / count - share) <= 5 * math.sqrt(share * (1 - share) / count)
+
+
+@pytest.mark.parametrize(("epsilon", "step"), [(2.0, 5.0), (4.0, 1.7), (1.0, 0.125), (0.5, 10.0)])
+def test_two_people_next_to_each_other_report_alike(epsilon, step):
+    """On both sides of a border between lattice places a ten-thousandth apart: no report tells them apart."""
+    mechanism, count = PlanarLattice(epsilon, [0, 0, 10, 10], step), 20_000
+    border = step / 2
+    seen = []
+    for number, place in enumerate((border - 1e-4, border + 1e-4)):
+        reports = mechanism.randomize(np.full((count, 2), place), rng=number)
+        seen.append(Counter(map(tuple, np.rint(reports / step).astype(int).tolist())))
+    for report in set(seen[0]) | set(seen[1]):
+        one, other = seen[0][report], seen[1][report]
+        assert abs(one - other) <= 5.5 * math.sqrt(one + other)
+
+
+@pytest.mark.parametrize("place", [0.0, 0.3, 0.5, 0.75, 1.0, 2.0 - 2.0**-40])
+def test_rounding_has_the_weights_of_the_spline(place):
+    count = 60_000
+    moved = spline_rounding(np.full((count, 2), place), np.zeros(2), 1.0, bit_source(3))
+    drawn = Counter(moved.ravel().tolist())
+    for k in range(-2, 5):
+        share = float(kernel(Fraction(place) - k))
+        assert abs(drawn[k] / (2 * count) - share) <= 5 * math.sqrt(share * (1 - share) / (2 * count)) + 1e-12
+
+
+def test_rounding_is_decided_by_fractions_where_doubles_leave_it_open():
+    """Two numbers of 31 bits just short of a border: the next bits decide, and the last bit of the place."""
+    half, top = 1 << 31, (1 << 31) - 1
+    place, low, step = 0.1, 0.0, 0.1  # 0.1 / 0.1 - 1/2 + (top + top) / 2^31 is a hair below 5/2
+    for word, wanted in (((half // 2 - 2, 0), 0), ((half // 2, 0), 1)):
+        source = Given([word[0] << 31 | word[1]] * 2 + [0])
+        assert spline_rounding(np.array([[place, place]]), np.full(2, low), step, source).tolist() == [
+            [wanted] * 2
+        ]
+    least = (half // 2 - 1) << 31  # one unit of 2^-31 is missing to the border: what comes next decides
+    for more, wanted in ((0, 0), (top << 31, 0), (top << 31 | 1, 1), (top << 31 | top, 1)):
+        source = Given([least, 5 << 31, more])
+        assert spline_rounding(np.array([[place, place]]), np.full(2, low), step, source)[0, 0] == wanted
+    third = np.nextafter(
+        1.0, 2.0
+    )  # the place is an ulp beyond: it decides, far below the bits that are drawn
+    for point, wanted in ((third, 1), (1.0, 1), (np.nextafter(1.0, 0.0), 0)):
+        source = Given([(half // 2) << 31, 5 << 31, 0])
+        assert spline_rounding(np.array([[point, 1.0]]), np.zeros(2), 1.0, source)[0, 0] == wanted
 
 
 @pytest.mark.parametrize(
@@ -104,19 +180,50 @@ def test_weights_use_the_bits_and_reach_their_floor(epsilon, step, rows):
     assert table.floor * table.cells <= 2.0**-13 * 2**62
 
 
-def test_the_radius_of_the_lattice_is_the_least_that_keeps_beta():
-    mechanism = PlanarLattice(2.0, [0, 0, 30, 20], beta=0.1)
-    table, square = mechanism.weights, mechanism._square
-    below = table.squares[table.squares.index(square) - 1]
-    assert table.beyond(square) <= 0.1 < table.beyond(below)
-    middle = np.tile([[15.0, 10.0]], (20_000, 1))
-    distance = np.hypot(*(mechanism.randomize(middle, rng=3) - middle).T)
-    assert abs((distance > mechanism.noise_radius).mean() - float(table.beyond(square))) < 5 * math.sqrt(
-        0.09 / 20_000
-    )
-    assert abs(distance.mean() - mechanism.mean_distance) < 0.02
+@pytest.mark.parametrize(
+    ("epsilon", "beta", "step", "tight"),
+    [(2.0, 0.1, None, 0.9), (2.0, 0.3, 1.0, 0.4), (5.0, 0.01, 0.11, 0.7)],
+)
+def test_the_radius_is_exceeded_about_as_often_as_beta(epsilon, beta, step, tight):
+    """By people on the lattice, between its places and on the border; on fine ones hardly less."""
+    mechanism, most = PlanarLattice(epsilon, [0, 0, 20.3, 20.3], step, beta), 0.0
+    count = 40_000
+    for number, part in enumerate((0.0, 0.25, 0.5)):
+        middle = round(10 / mechanism.step)
+        people = np.tile([[(middle + part) * mechanism.step, middle * mechanism.step]], (count, 1))
+        distance = np.hypot(*(mechanism.randomize(people, rng=number) - people).T)
+        most = max(most, (distance > mechanism.radius).mean())
+        error = 5 * distance.std() / math.sqrt(count)
+        assert mechanism.mean_distance * 0.9 - error <= distance.mean() <= mechanism.mean_distance + error
+    assert most <= beta + 5 * math.sqrt(beta / count)  # wrong once in three million runs
+    assert most >= tight * beta - 5 * math.sqrt(beta / count)
+    corner = np.full((count, 2), 20.3)
+    distance = np.hypot(*(mechanism.randomize(corner, rng=9) - corner).T)
+    assert (distance > mechanism.radius).mean() <= beta + 5 * math.sqrt(beta / count)
+    (interference,) = (c for c in mechanism.certificates() if c.property == "interference")
+    assert interference.holds
+    assert interference.exact
+
+
+@pytest.mark.parametrize("beta", [1e-3, 1e-9])
+def test_a_radius_that_the_even_part_exceeds_is_that_of_the_area(beta):
+    mechanism = PlanarLattice(2.0, [0, 0, 3, 3], beta=beta)
     assert mechanism.interference().holds
-    assert mechanism.interference().exact
+    if beta < 2.0**-15:
+        assert mechanism.radius >= math.hypot(3, 3)
+
+
+def test_distances_bound_what_is_enumerated():
+    """The bound for all places against the probabilities of some, in fractions."""
+    mechanism = PlanarLattice(3.0, [0, 0, 4, 4], 1.0)
+    for place in ((2.0, 2.0), (2.3, 1.9), (2.5, 2.5), (1.5, 2.25)):
+        for radius in (0.75, 1.5, 2.2):
+            far = sum(
+                chance
+                for (x, y), chance in chances(mechanism, place).items()
+                if math.hypot(x - place[0], y - place[1]) > radius
+            )
+            assert far <= mechanism._distances.beyond(radius)
 
 
 def largest_step(sample: np.ndarray, cumulative) -> float:
@@ -129,19 +236,6 @@ def largest_step(sample: np.ndarray, cumulative) -> float:
 
 SMALL = 1.95 / math.sqrt(50_000)
 """Exceeded with probability 0.001 by the right distribution."""
-
-
-@pytest.mark.parametrize("step", [0.5, 0.35])
-def test_the_radius_counts_from_the_person_not_from_the_lattice(step):
-    """A person in the middle of a cell, or beyond the last line, is farther off than its lattice place."""
-    mechanism = PlanarLattice(2.0, [0, 0, 20, 20], step=step)
-    last = (mechanism.rows - 1) * step
-    rest = 20.0 - last
-    assert mechanism.offset >= np.hypot(max(rest, step / 2), max(rest, step / 2))
-    people = np.full((40_000, 2), 10.0 // step * step + 0.499 * step)
-    found = mechanism.randomize(people, rng=5)
-    beyond = (np.hypot(*(found - people).T) > mechanism.radius).mean()
-    assert beyond <= 0.05 + 5 * np.sqrt(0.05 * 0.95 / 40_000)  # wrong once in three million runs
 
 
 def test_planar_laplace_has_its_radius_and_an_even_direction():
@@ -196,7 +290,7 @@ def test_files_give_back_the_same_and_changes_are_refused(make, tmp_path):
 def test_weights_that_are_not_private_are_refused():
     mechanism = PlanarLattice(8.0, AREA, 0.25)
     content = mechanism.content()
-    content["weights"][0] += content["weights"][0] // 100
+    content["weights"][1] += content["weights"][1] // 10
     content["weights"] = [weight // 2 for weight in content["weights"]]
     with pytest.raises(CertificateError, match="not private as promised"):
         PlanarLattice.from_content(content)
@@ -242,7 +336,7 @@ def test_impossible_parameters_are_refused(kind, options, text):
         kind(**{"epsilon": 2.0, "beta": 0.1, "area": AREA, **options})
 
 
-@pytest.mark.parametrize(("step", "text"), [(0.0, "step"), (1e-4, "too fine"), (2.0, "larger than a side")])
+@pytest.mark.parametrize(("step", "text"), [(0.0, "step"), (1e-4, "too fine"), (2.0, "give at most 1")])
 def test_impossible_steps_are_refused(step, text):
     with pytest.raises(ParameterError, match=text):
         PlanarLattice(2.0, AREA, step)

@@ -36,7 +36,7 @@ from mechdesign.mechanisms.oracles import (
 )
 from mechdesign.mechanisms.shuffle import Promise
 from mechdesign.mechanisms.shuffled import Shuffled
-from mechdesign.mechanisms.spectrum import SpectrumDatabase
+from mechdesign.mechanisms.spectrum import SpectrumCloak, SpectrumDatabase, SpectrumUser
 from mechdesign.problems import exported_names
 from tests.support.protocols import PROTOCOLS
 
@@ -91,7 +91,7 @@ MECHANISMS = {
     ),
     "planar-lattice": (
         lambda: PlanarLattice(2.0, [0, 0, 10, 10]),
-        "PlanarLattice(161 x 161 places, step 0.0625, epsilon=2, mean distance 1.001, within 2.42",
+        "PlanarLattice(161 x 161 places, step 0.0625, epsilon=2, mean distance 1.006, within 2.429",
     ),
     "joint-response": (
         lambda: JointResponse.of([2, 3], 4.0, f=0.5, q=0.75, p=0.5, reports=5),
@@ -107,9 +107,17 @@ MECHANISMS = {
     "hybrid": (lambda: Hybrid(1.0), "Hybrid([-1, 1], epsilon=1)"),
     "laplace": (lambda: Laplace(1.0), "Laplace([-1, 1], epsilon=1)"),
     "piecewise": (lambda: Piecewise(1.0), "Piecewise([-1, 1], epsilon=1)"),
+    "spectrum-cloak": (
+        lambda: SpectrumCloak(2.0, [1.0, 2.0]),
+        "SpectrumCloak(cell 2, area 10.39, protection 1, 2)",
+    ),
     "spectrum-database": (
-        lambda: SpectrumDatabase([{"name": "tv", "x": 0, "y": 0, "protection": 1}, {"name": "free"}], 0.1, 2),
+        lambda: SpectrumDatabase([{"name": "tv", "tiles": [[0, 0]], "protection": 1}, {"name": "free"}], 0.1),
         "SpectrumDatabase(2 channels, 1 idle, budget 1 a user)",
+    ),
+    "spectrum-user": (
+        lambda: SpectrumUser.of(2.0, 5.0, [0, 0, 20, 20]),
+        "SpectrumUser(privacy radius 2, radius 5, epsilon=2.4",
     ),
     "square-wave": (lambda: SquareWave(1.0), "SquareWave([-1, 1], epsilon=1)"),
     "attribute-sampling": (
@@ -194,7 +202,7 @@ def test_a_problem_shows_its_class_and_its_parameters(slug):
     assert repr(model) == f"Model({slug}: {problem!r}, {len(model.claims)} claims)"
     assert repr(problem).startswith(f"{type(problem).__name__}(")
     assert len(repr(problem)) <= LONGEST
-    assert "epsilon=" in repr(problem) or not hasattr(problem, "epsilon")
+    assert "epsilon=" in repr(problem) or getattr(problem, "epsilon", None) is None
 
 
 def test_a_problem_leaves_defaults_out_and_abridges_what_is_long():

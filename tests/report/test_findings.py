@@ -1,4 +1,4 @@
-"""Findings: every refuted and every undecided claim once, for the documentation, the terminal and programs."""
+"""Findings: every refuted and every undecided claim once, for documentation, terminal and programs."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import pytest
 
 from mechdesign.catalog import Claim, load_model, models
 from mechdesign.catalog.bibliography import bibliography
-from mechdesign.cli import main
 from mechdesign.catalog.claim import UNDECIDED
+from mechdesign.cli import main
 from mechdesign.report.findings import (
     Finding,
     counted,
@@ -83,7 +83,9 @@ def test_the_most_charitable_readings_are_recorded(slug):
 
 def test_claims_that_refute_one_statement_count_once():
     def of(number, **given):
-        return Finding(load_model("response/zhou2019_survey"), number, Claim("value", 0.9, **REFUTED, **given))
+        return Finding(
+            load_model("response/zhou2019_survey"), number, Claim("value", 0.9, **REFUTED, **given)
+        )
 
     rule, other = {"statement": "the rule"}, {"statement": "another"}
     assert statements([of(1), of(2)]) == 2

@@ -308,6 +308,8 @@ DESIGNS = {
     "privacy-contract-continuous": ("contract/uniform_density", {}),
     "randomized-response": ("response/zhou2019_survey", {}),
     "spectrum-channel": ("spectrum/six_users", {}),
+    "spectrum-cloak": ("spectrum/owner_tile", {}),
+    "spectrum-partition": ("spectrum/line_cloak", {}),
     "spectrum-primary": ("spectrum/zhang2019_figure6_13a", {}),
     "spectrum-secondary": ("spectrum/zhang2019_figure6_12", {}),
 }

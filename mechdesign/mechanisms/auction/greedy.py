@@ -27,6 +27,10 @@ NEAR = 1.0 + 2.0**-48
 """Ratios in double precision that are further apart than this factor are ordered as the exact ones."""
 
 
+MOST_WORK = 10**12
+"""Ratios that one slot may compare, some minutes' worth."""
+
+
 @dataclass(frozen=True)
 class Award:
     """Who wins a slot, and what they are paid.
@@ -51,6 +55,10 @@ class Stage:
     gain: int
     gains: Doubles
     needs: tuple[int, ...]
+
+
+Runs = dict[tuple[int, ...], list[Stage]]
+"""Phase 2 by what it starts with."""
 
 
 class Covering:
@@ -128,8 +136,29 @@ def award(slot: Slot) -> Award:
     stages = covered(Covering(slot, remaining(slot, ahead), weights.copy()))
     chosen = (*ahead, *(stage.user for stage in stages))
     place = {stage.user: number for number, stage in enumerate(stages)}
+    runs: Runs = {}
     return Award(
-        chosen, tuple(_payment(slot, user, place.get(user), ahead, stages, weights) for user in chosen)
+        chosen, tuple(_payment(slot, user, place.get(user), ahead, stages, weights, runs) for user in chosen)
+    )
+
+
+def too_much_work(slot: Slot) -> str:
+    """Return why the rule would take too long with this slot; empty if it would not.
+
+    The first run is short enough to count it: each winner's payment takes about as long once more.
+    """
+    ahead = preselected(slot)
+    needs = remaining(slot, ahead)
+    first = slot.users * min(slot.users, sum(needs))
+    if first <= MOST_WORK:
+        chosen = len(covered(Covering(slot, needs, competing(slot, ahead)))) if any(needs) else 0
+        tasks = len(needs)
+        first = slot.users * (len(ahead) * (chosen + tasks) + chosen * (chosen // 2 + tasks))
+    if first <= MOST_WORK:
+        return ""
+    return (
+        f"{slot.users} users with {sum(needs)} open places and {len(ahead)} who win anyway take more than "
+        f"{MOST_WORK:.0e} comparisons; divide the users into areas with an auction each"
     )
 
 
@@ -148,7 +177,7 @@ def paid(slot: Slot, user: int) -> int | None:
     place = {stage.user: number for number, stage in enumerate(stages)}
     if user not in place and user not in ahead:
         return None
-    return _payment(slot, user, place.get(user), ahead, stages, weights)
+    return _payment(slot, user, place.get(user), ahead, stages, weights, {})
 
 
 def preselected(slot: Slot) -> tuple[int, ...]:
@@ -186,20 +215,32 @@ def covered(covering: Covering) -> list[Stage]:
 
 
 def _payment(
-    slot: Slot, user: int, place: int | None, ahead: tuple[int, ...], stages: list[Stage], weights: Doubles
+    slot: Slot,
+    user: int,
+    place: int | None,
+    ahead: tuple[int, ...],
+    stages: list[Stage],
+    weights: Doubles,
+    runs: Runs,
 ) -> int:
-    """Return the largest price at which the user would have won."""
+    """Return the largest price at which the user would have won.
+
+    Who wins in phase 1 does not compete in phase 2, so the runs without two of them that leave the same needs
+    are one; ``runs`` keeps them.
+    """
     limit = MOST_UNITS if slot.reserve is None else slot.reserve
     if slot.essential[user] or user in slot.forced:
         return limit
+    if place is None:
+        left = tuple(remaining(slot, (other for other in ahead if other != user)))
+        if left not in runs:
+            runs[left] = covered(Covering(slot, left, weights.copy()))
+        return min(limit, critical_price(slot, user, runs[left]))
     weights = weights.copy()
     weights[user] = np.inf
-    if place is None:
-        needs, gains = remaining(slot, (other for other in ahead if other != user)), None
-    else:
-        needs, gains = list(stages[place].needs), stages[place].gains
-        weights[[stage.user for stage in stages[:place]]] = np.inf
-    return min(limit, critical_price(slot, user, covered(Covering(slot, needs, weights, gains))))
+    weights[[stage.user for stage in stages[:place]]] = np.inf
+    again = Covering(slot, stages[place].needs, weights, stages[place].gains)
+    return min(limit, critical_price(slot, user, covered(again)))
 
 
 def critical_price(slot: Slot, user: int, stages: list[Stage]) -> int:

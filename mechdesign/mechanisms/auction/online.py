@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
-from hashlib import sha256
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import DataError, MethodError, ParameterError, suggestion
+from mechdesign.core.errors import DataError, ParameterError, suggestion
 from mechdesign.core.figure import Figure
 from mechdesign.core.forecast import Forecast
 from mechdesign.core.numbers import rational, shown
 from mechdesign.core.validation import choice, in_range, integer
+from mechdesign.mechanisms.auction.checks import digest_of, task_names_of, users_of
 from mechdesign.mechanisms.auction.figures import waiting_figures
+from mechdesign.mechanisms.auction.owed import OWED, price_limits
 from mechdesign.mechanisms.auction.rules import RULES, amounts
 from mechdesign.mechanisms.auction.season import Bid, Decision, Season
 from mechdesign.mechanisms.auction.slot import (
@@ -33,7 +33,9 @@ from mechdesign.mechanisms.auction.slot import (
     prices_of,
     slot_of,
     units_above,
+    units_below,
 )
+from mechdesign.mechanisms.auction.state import is_name
 from mechdesign.mechanisms.auction.tables import auction_operations
 from mechdesign.mechanisms.auction.trial import slot_certificates, trial_slot
 from mechdesign.mechanisms.base import Mechanism
@@ -70,6 +72,10 @@ class OnlineAuction(Mechanism):
     policy : {"online", "static", "forced"}
         ``static`` ignores backlogs; ``forced`` too, but who would idle for 1/participation slots wins
         whatever it asks, and is paid the reserve price.
+    owed : {"reserve", "highest", "median"}
+        Up to which price a backlog counts, and so up to which price a share is promised: the reserve price,
+        or the highest or the median price that the others asked in the slot before. A user who asks for
+        nearly the reserve price slot after slot earns much with the first.
 
     Raises
     ------
@@ -98,8 +104,9 @@ class OnlineAuction(Mechanism):
         periods: Sequence[int] | None = None,
         rule: str = "greedy",
         policy: str = "online",
+        owed: str = "reserve",
     ) -> None:
-        self.tasks = _names(tasks)
+        self.tasks = task_names_of(tasks)
         self.requirements = checked_requirements(requirements)
         if len(self.requirements) != len(self.tasks):
             raise ParameterError(
@@ -115,18 +122,33 @@ class OnlineAuction(Mechanism):
         self.periods = [integer("periods", period, 1) for period in given]
         self.rule = RULES[choice("rule", rule, tuple(RULES))]
         self.policy = choice("policy", policy, POLICIES)
+        self.owed = choice("owed", owed, OWED)
+        if self.owed != "reserve" and self.policy != "online":
+            raise ParameterError(f"owed: policy '{self.policy}' looks at no backlogs; leave it at 'reserve'")
         if self.policy == "forced" and (self.reserve is None or self.participation == 0):
             raise ParameterError("policy: 'forced' needs a participation and a reserve price; give both")
         if self.rule.name == "published" and self.policy == "online" and self.participation > 0:
             raise ParameterError("rule: 'published' is not truthful with queues; take 'greedy'")
         self._place = {name: number for number, name in enumerate(self.tasks)}
         self._exact_epsilon = rational("epsilon", self.epsilon)
+        self._most = None if self.reserve is None else units_below(rational("reserve", self.reserve))
 
     # Running it
 
-    def season(self) -> Season:
-        """Return the state before the first slot."""
-        return Season(self.fingerprint, rational("participation", self.participation))
+    def season(self, name: str | None = None) -> Season:
+        """Return the state before the first slot, of a new identity.
+
+        Parameters
+        ----------
+        name : str, optional
+            Its identity; by default it is drawn at random.
+        """
+        share = rational("participation", self.participation)
+        if name is None:
+            return Season(self.fingerprint, share)
+        if not is_name(name):
+            raise ParameterError(f"season: {shown(name)} is no name; give a text")
+        return Season(self.fingerprint, share, identity=name)
 
     def step(
         self,
@@ -156,19 +178,23 @@ class OnlineAuction(Mechanism):
         -------
         Decision
             Of status ``infeasible``, with the reason, where a task lacks users; then nothing has changed.
+
+        Raises
+        ------
+        MethodError
+            When the slot is too large for the rule, which is said before any work; nothing has changed.
         """
         number = season.slot + 1 if slot is None else integer("slot", slot, 1)
         needs = self._needs(number, requested, requirements)
-        names = sorted(bids)
-        if not names:
-            raise DataError("bids: there are none; a slot needs users")
-        marked = _digest(names, bids, needs)
+        names = users_of(bids)
+        marked = digest_of(names, bids, needs)
         before = season.decided(number, marked)
         if before is not None:
             return before
-        decision = self._decided(self.slot(season, names, bids, needs), number, names, needs, marked)
+        case = self.slot(season, names, bids, needs)
+        decision = self._decided(case, number, names, needs, marked)
         if decision.status == "decided":
-            season.record(decision, names)
+            season.record(decision, names, case.prices)
         return decision
 
     def slot(self, season: Season, names: Sequence[str], bids: Mapping[str, Bid], needs: list[int]) -> Slot:
@@ -177,6 +203,10 @@ class OnlineAuction(Mechanism):
         able = able_of([self._numbers(name, bids[name].tasks) for name in names], len(self.tasks))
         zero, forced = Fraction(0), frozenset[int]()
         backlog = [season.backlog(name) if self.policy == "online" else zero for name in names]
+        limits = price_limits(season, names, self.owed, self._most)
+        if limits is not None:
+            weight = rational("tradeoff", self.tradeoff)
+            backlog = [min(queue, weight * price) for queue, price in zip(backlog, limits, strict=True)]
         if self.policy == "forced":
             longest = math.ceil(1 / season.share) - 1
             forced = frozenset(place for place, name in enumerate(names) if season.idle(name) >= longest)
@@ -191,9 +221,7 @@ class OnlineAuction(Mechanism):
         obstacle = slot.obstacle(self.tasks)
         if obstacle:
             return Decision(number, "infeasible", message=obstacle)
-        award = self.rule.award(slot)
-        if award is None:
-            raise MethodError(f"rule '{self.rule.name}': has no answer for this slot; take another rule")
+        award = self.rule.decide(slot)
         pairs = sorted(zip(award.winners, amounts(award), strict=True))
         winners = [user for user, _ in pairs]
         has = slot.able[winners].sum(axis=0)
@@ -264,7 +292,7 @@ class OnlineAuction(Mechanism):
 
     def audit_slot(self, season: Season, bids: Mapping[str, Bid]) -> tuple[Certificate, ...]:
         """Return coverage, individual rationality and truthfulness of the next slot, without deciding it."""
-        names = sorted(bids)
+        names = users_of(bids)
         slot = self.slot(season, names, bids, self._needs(season.slot + 1, None, None))
         return slot_certificates(slot, self.rule.name)
 
@@ -272,7 +300,8 @@ class OnlineAuction(Mechanism):
         """Return what the virtual queue of a user who costs at most this much never exceeds.
 
         Who has a backlog of gamma * cost wins at once, so it is at most gamma * cost + D. Infinite where
-        backlogs do not count, or the cost is above the reserve price.
+        backlogs do not count, where the others decide up to which price they do, or where the cost is above
+        the reserve price.
         """
         if not self._counts_backlogs(cost):
             return math.inf
@@ -291,7 +320,8 @@ class OnlineAuction(Mechanism):
 
     def _counts_backlogs(self, cost: float) -> bool:
         """Whether a user of this cost wins once its backlog is long enough."""
-        return self.policy == "online" and (self.reserve is None or cost <= self.reserve)
+        always = self.policy == "online" and self.owed == "reserve"
+        return always and (self.reserve is None or cost <= self.reserve)
 
     def certificates(self) -> tuple[Certificate, ...]:
         """Return what the rule does on a drawn slot with these very settings: coverage, IR, truthfulness."""
@@ -303,6 +333,17 @@ class OnlineAuction(Mechanism):
         return tuple(
             replace(item, note="; ".join(part for part in ("tried on a drawn slot", item.note) if part))
             for item in drawn
+        )
+
+    def explained(self) -> tuple[str, ...]:
+        """Return what it does, and over what its truthfulness holds."""
+        if self.participation == 0 or self.policy == "static":
+            return super().explained()
+        most = "reserve price" if self.owed == "reserve" else f"{self.owed} price that others ask"
+        return (
+            *super().explained(),
+            "Truthful bids are best within one slot. Across slots a user can gain by asking more than its "
+            f"cost: a share of the slots is promised to it at up to the {most}.",
         )
 
     def forecast(self, users: int | None = None) -> Forecast | None:
@@ -318,6 +359,7 @@ class OnlineAuction(Mechanism):
         return (
             f"{len(self.tasks)} tasks, epsilon={self.epsilon:g}, participation={self.participation:g}, "
             f"tradeoff={self.tradeoff:g}{reserve}, {self.policy}, {self.rule.name}"
+            f"{'' if self.owed == 'reserve' else f', owed up to the {self.owed} price of others'}"
         )
 
     # The file
@@ -334,31 +376,10 @@ class OnlineAuction(Mechanism):
             "periods": self.periods,
             "rule": self.rule.name,
             "policy": self.policy,
+            **({} if self.owed == "reserve" else {"owed": self.owed}),
         }
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> Self:
         """Build it from :meth:`content`."""
         return cls(**content)
-
-
-def _names(tasks: Sequence[str]) -> tuple[str, ...]:
-    given: object = tasks
-    if not isinstance(given, (list, tuple)) or not given:
-        raise ParameterError("tasks: expected a list of names, one at least")
-    for name in given:
-        if not isinstance(name, str) or not name or not name.isprintable() or set(name) & set(" ;,"):
-            raise ParameterError(f"tasks: {shown(name)} is no name; give a text without spaces, ';' and ','")
-    if len(set(given)) != len(given):
-        raise ParameterError("tasks: a name stands twice; names must differ")
-    return tuple(given)
-
-
-def _digest(names: Sequence[str], bids: Mapping[str, Bid], needs: Sequence[int]) -> str:
-    """Return what tells the bids of a slot, and what was asked for, from others."""
-    rows = [
-        [name, float(bids[name].sensing), float(bids[name].privacy), sorted(bids[name].tasks)]
-        for name in names
-    ]
-    text = json.dumps([rows, list(needs)])
-    return sha256(text.encode()).hexdigest()

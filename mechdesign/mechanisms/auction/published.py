@@ -15,6 +15,16 @@ import numpy as np
 
 from mechdesign.mechanisms.auction.slot import Slot
 
+MOST_USERS = 300
+"""The direct reading takes cubic time."""
+
+
+def too_many_users(slot: Slot) -> str:
+    """Return why the direct reading is not for this slot; empty if it is."""
+    if slot.users <= MOST_USERS:
+        return ""
+    return f"{slot.users} users are more than {MOST_USERS} for the direct reading; use rule 'greedy'"
+
 
 @dataclass(frozen=True)
 class PublishedAward:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 
 from mechdesign.audit.auctions import Asked, Money, Report, Search, search_misreports, subsets
+from mechdesign.core.errors import MethodError
 from mechdesign.mechanisms.auction import greedy, published, vcg
 from mechdesign.mechanisms.auction.slot import Slot
 
@@ -42,25 +43,40 @@ class Rule:
         Why no misreport gains; empty where some do.
     paid : callable
         What one user is paid; None if it does not win.
+    limit : callable
+        Why a slot is too large for the rule, and what to do about it; empty where it is not.
     slow : callable
-        Whether every question about this slot is an integer program.
+        Whether every question about this slot takes its time.
     by_ratio : bool
         Whether it compares weights per task only, so that answers change where two ratios meet.
-    stand_in : str
-        What is asked in its place in small slots; empty where it is asked itself.
+    aside : str
+        What a search leaves out because it does not change an answer.
     """
 
     name: str
     award: Callable[[Slot], Decided | None]
     argument: str
     paid: Callable[[Slot, int], Money | None]
+    limit: Callable[[Slot], str]
     slow: Callable[[Slot], bool] = lambda slot: False
     by_ratio: bool = False
-    stand_in: str = ""
+    aside: str = ""
 
-    def remark(self, slot: Slot) -> str:
-        """Return what a search for misreports of this rule has to say about whom it asked."""
-        return "" if self.slow(slot) or not self.stand_in else f"asked of {self.stand_in} in its place"
+    def decide(self, slot: Slot) -> Decided:
+        """Return winners and payments of a slot without obstacle.
+
+        Raises
+        ------
+        MethodError
+            When the slot is too large for the rule, or the rule has no answer.
+        """
+        refused = self.limit(slot)
+        if refused:
+            raise MethodError(f"rule '{self.name}': {refused}")
+        award = self.award(slot)
+        if award is None:
+            raise MethodError(f"rule '{self.name}': has no answer for this slot; use rule 'greedy'")
+        return award
 
     def asked(self, slot: Slot) -> Asked:
         """Return the rule as the audit asks it: what a user gets for a report while the others stay."""
@@ -80,13 +96,16 @@ def _published_paid(slot: Slot, user: int) -> Money | None:
 
 
 def _vcg_paid(slot: Slot, user: int) -> Money | None:
-    if _is_large(slot):
-        return vcg.Auctioneer(slot).paid(user)
-    return vcg.Auctioneer(vcg.untied(slot), vcg.best_cover_exactly).paid(user)
+    """Return what the best sets pay a user: proven, so the same by both ways to find them."""
+    cover = vcg.Proven(proposing=False) if _is_large(slot) else vcg.best_cover_exactly
+    return vcg.Auctioneer(vcg.untied(slot), cover).paid(user)
 
 
 def _is_large(slot: Slot) -> bool:
-    return vcg.states(slot) > vcg.MOST_STATES
+    return bool(vcg.too_many_states(slot))
+
+
+CRITICAL = "a winner is paid what its absence costs the others, and the best sets are proven"
 
 
 RULES = {
@@ -95,16 +114,22 @@ RULES = {
         greedy.award,
         "whoever wins also wins with a lower price or more tasks, and is paid the largest price that wins",
         greedy.paid,
+        greedy.too_much_work,
         by_ratio=True,
     ),
-    "exact": Rule(
-        "exact",
-        vcg.award_exactly,
-        "a winner is paid what its absence costs the others, and the best sets are proven",
+    "exact": Rule("exact", vcg.award_exactly, CRITICAL, _vcg_paid, vcg.too_many_states),
+    "milp": Rule(
+        "milp",
+        vcg.award,
+        CRITICAL,
         _vcg_paid,
+        vcg.too_many_entries,
+        _is_large,
+        aside="without the solver whose proposals are proven",
     ),
-    "milp": Rule("milp", vcg.award, "", _vcg_paid, _is_large, stand_in="dynamic programming"),
-    "published": Rule("published", published.award, "", _published_paid, by_ratio=True),
+    "published": Rule(
+        "published", published.award, "", _published_paid, published.too_many_users, by_ratio=True
+    ),
 }
 
 
@@ -127,8 +152,11 @@ def reported(slot: Slot, user: int, report: Report) -> Slot:
     return replace(slot, prices=prices, able=able)
 
 
-def misreports(rule: Rule, slot: Slot) -> Search:
+def misreports(rule: Rule, slot: Slot, given: Mapping[int, Money] | None = None) -> Search:
     """Look for a profitable misreport of bid or tasks.
+
+    With ``given``, the payments of a decision in units, honest users get what was decided.
+
 
     With few users and tasks every report is tried at which a rule by ratios can answer differently: all
     sets of tasks, and around every price at which the user's ratio meets another one's. With many, users
@@ -139,21 +167,24 @@ def misreports(rule: Rule, slot: Slot) -> Search:
     if small:
         users = range(slot.users)
         return search_misreports(
-            rule.asked(slot), truths, lambda user: _all_reports(slot, user), users, exhaustive=rule.by_ratio
+            rule.asked(slot), truths, lambda user: _all_reports(slot, user), users, rule.by_ratio, given
         )
     rng = np.random.default_rng(slot.users)
     count, each = SLOW if rule.slow(slot) or slot.able.size > LARGE else SAMPLED
-    award = rule.award(slot)
-    winners = [] if award is None else rng.permutation(np.array(award.winners))[: (count + 1) // 2].tolist()
+    if given is None:
+        award = rule.decide(slot)
+        given = dict(zip(award.winners, amounts(award), strict=True))
+    winners = rng.permutation(np.array(list(given), dtype=np.int64))[: (count + 1) // 2].tolist()
     others = [user for user in rng.permutation(slot.users).tolist() if user not in winners]
     some = [*winners, *others[: count - len(winners)]]
-    near = list(slot.prices[:1]) if award is None else [int(amount) for amount in amounts(award)]
+    near = [int(amount) for amount in given.values()]
     return search_misreports(
         rule.asked(slot),
         truths,
         lambda user: _some_reports(slot, user, each, near or [0], rng),
         some,
         exhaustive=False,
+        given=given,
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
@@ -16,110 +17,18 @@ from hashlib import sha256
 from typing import Any
 
 from mechdesign.core.certificate import Certificate
+from mechdesign.core.documents import parse_json
 from mechdesign.core.errors import DataError, ModelFileError
 from mechdesign.core.files import read_text, whole_file
+from mechdesign.core.numbers import shown
+from mechdesign.mechanisms.auction.records import Bid, Decision, Member
+from mechdesign.mechanisms.auction.state import StateError, parts_of
 
-FORMAT, VERSION = "mechdesign-season", 1
+FORMAT, VERSION = "mechdesign-season", 2
 
 LARGEST = 1 << 30
 
-
-@dataclass(frozen=True)
-class Bid:
-    """What a user asks in a slot: a cost of sensing, a cost of a unit of epsilon, and what it can do."""
-
-    sensing: float
-    privacy: float
-    tasks: tuple[str, ...]
-
-
-@dataclass
-class Member:
-    """A user of the season.
-
-    Attributes
-    ----------
-    backlog : int
-        The virtual queue, in parts of the season's denominator.
-    idle : int
-        Slots since it last won.
-    slots, won : int
-        How many slots it took part in, and how many of them it won.
-    """
-
-    backlog: int = 0
-    idle: int = 0
-    slots: int = 0
-    won: int = 0
-
-    def is_possible(self) -> bool:
-        """Whether these are counts that a season can come to."""
-        counts = (self.backlog, self.idle, self.slots, self.won)
-        whole = all(type(count) is int and count >= 0 for count in counts)
-        return whole and max(self.idle, self.won) <= self.slots
-
-
-@dataclass(frozen=True)
-class Decision:
-    """What a slot decided.
-
-    Attributes
-    ----------
-    slot : int
-        From 1.
-    status : {"decided", "infeasible"}
-        An infeasible slot changes nothing.
-    winners : tuple of str
-    payments : tuple of float
-        What each winner is paid; exact.
-    value : float
-        The adjusted objective: the sum over the winners of tradeoff * cost - backlog.
-    cost : float
-        What the winners cost, by their bids.
-    requested : tuple of str
-        The tasks that were open.
-    covered : tuple of int
-        How many winners each of them has.
-    bids : str
-        A digest of the bids and the open tasks.
-    message : str
-        Why a slot is infeasible, and what is missing.
-    """
-
-    slot: int
-    status: str
-    winners: tuple[str, ...] = ()
-    payments: tuple[float, ...] = ()
-    value: float = 0.0
-    cost: float = 0.0
-    requested: tuple[str, ...] = ()
-    covered: tuple[int, ...] = ()
-    bids: str = ""
-    message: str = ""
-
-    @property
-    def paid(self) -> float:
-        """What the winners are paid together."""
-        return sum(self.payments)
-
-    def __str__(self) -> str:
-        if self.status != "decided":
-            return f"slot {self.slot}: {self.status}: {self.message}"
-        return f"slot {self.slot}: {len(self.winners)} winners, paid {self.paid:.6g}, cost {self.cost:.6g}"
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the decision as plain values."""
-        return {
-            key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()
-        }
-
-    @classmethod
-    def from_json(cls, document: Mapping[str, Any]) -> Decision:
-        """Return the decision that :meth:`as_json` gave."""
-        plain: dict[str, Any] = {
-            key: tuple(value) if isinstance(value, list) else value for key, value in document.items()
-        }
-        return cls(**plain)
+__all__ = ["Bid", "Decision", "Member", "Season"]
 
 
 @dataclass
@@ -136,12 +45,15 @@ class Season:
         Those who took part in the last slot.
     decisions : list of Decision
         One for each slot.
+    identity : str
+        What tells it from other seasons of the same auction: a name that it was given, else drawn at random.
     """
 
     auction: str
     share: Fraction
     members: dict[str, Member] = field(default_factory=dict)
     decisions: list[Decision] = field(default_factory=list)
+    identity: str = field(default_factory=lambda: secrets.token_hex(16))
 
     @property
     def slot(self) -> int:
@@ -158,12 +70,21 @@ class Season:
         member = self.members.get(name)
         return 0 if member is None else member.idle
 
-    def record(self, decision: Decision, online: Sequence[str]) -> None:
-        """Take up a decision: q <- max(q - x, 0) + D for all who took part; the others have left."""
+    def record(self, decision: Decision, online: Sequence[str], asked: Sequence[int]) -> None:
+        """Take up a decision: q <- max(q - x, 0) + D for all who took part; the others have left.
+
+        Parameters
+        ----------
+        decision : Decision
+        online : sequence of str
+            Who took part.
+        asked : sequence of int
+            What each of them asked, in units of money.
+        """
         one, share = self.share.denominator, self.share.numerator
         winners = set(decision.winners)
         members = {}
-        for name in online:
+        for name, price in zip(online, asked, strict=True):
             member = self.members.get(name, Member())
             won = name in winners
             members[name] = Member(
@@ -171,6 +92,7 @@ class Season:
                 0 if won else member.idle + 1,
                 member.slots + 1,
                 member.won + won,
+                price,
             )
         self.members = members
         self.decisions.append(decision)
@@ -221,6 +143,7 @@ class Season:
             "share": [self.share.numerator, self.share.denominator],
             "members": {name: list(asdict(member).values()) for name, member in self.members.items()},
             "decisions": [decision.as_json() for decision in self.decisions],
+            "identity": self.identity,
         }
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -231,18 +154,31 @@ class Season:
             temporary.write_text(json.dumps(document, allow_nan=False) + "\n", encoding="utf-8")
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], auction: str, share: Fraction) -> Season:
+    def load(
+        cls, path: str | os.PathLike[str], auction: str, share: Fraction, identity: str | None = None
+    ) -> Season:
         """Read the state of a season of this auction.
+
+        Parameters
+        ----------
+        path : path
+        auction : str
+            The fingerprint of the auction.
+        share : Fraction
+            Its participation.
+        identity : str, optional
+            That of the season that is meant; by default any.
 
         Raises
         ------
         ModelFileError
-            When it cannot be read, was changed, or belongs to another auction.
+            When it cannot be read, was changed, is no state that a season can be in, or belongs to another
+            auction or season.
         """
         try:
-            document = json.loads(read_text(path, LARGEST, ModelFileError))
-            content = document["content"]
-            if document["format"] != FORMAT or document["version"] != VERSION:
+            document = parse_json(read_text(path, LARGEST, ModelFileError))
+            content, version = document["content"], document["version"]
+            if document["format"] != FORMAT or type(version) is not int or not 1 <= version <= VERSION:
                 raise ModelFileError(f"{path}: is not a season of this release; name another file")
             if document["sha256"] != _digest(content):
                 raise ModelFileError(
@@ -250,19 +186,24 @@ class Season:
                 )
             if content["auction"] != auction or content["share"] != [share.numerator, share.denominator]:
                 raise ModelFileError(f"{path}: is a season of another auction; name its own state file")
-            members = {name: Member(*figures) for name, figures in content["members"].items()}
-            decisions = [Decision.from_json(entry) for entry in content["decisions"]]
-            if not all(member.is_possible() for member in members.values()) or not all(
-                decision.slot == number for number, decision in enumerate(decisions, 1)
-            ):
-                raise ModelFileError(f"{path}: is no state that a season can be in; restore it from a copy")
+            members, decisions, own = parts_of(content, share, version)
         except ModelFileError:
             raise
         except OSError as error:
             raise ModelFileError(f"{path}: cannot be read ({error.strerror}); name the state file") from None
+        except StateError as error:
+            raise ModelFileError(
+                f"{path}: is no state that a season can be in ({error}); restore it from a copy"
+            ) from None
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise ModelFileError(f"{path}: is no state file of a season; name another file") from None
-        return cls(auction, share, members, decisions)
+        if identity is not None and own != identity:
+            called = f"is that of {shown(own)}" if own else "has no identity"
+            raise ModelFileError(
+                f"{path}: is the state of another season ({called}, not of {shown(identity)}); name the "
+                "state file of this season"
+            )
+        return cls(auction, share, members, decisions, own)
 
 
 def _digest(content: Mapping[str, Any]) -> str:

@@ -9,9 +9,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from mechdesign.core.errors import DataError, ParameterError, RowError
+from mechdesign.core.errors import DataError, MethodError, ParameterError, RowError
 from mechdesign.core.files import one_at_a_time
-from mechdesign.core.numbers import rational
+from mechdesign.core.numbers import rational, shown
 from mechdesign.core.tables import Block, Source
 from mechdesign.core.validation import integer
 from mechdesign.mechanisms.auction.season import Bid, Decision, Member, Season
@@ -24,6 +24,7 @@ PAYMENT = "payment"
 
 STATE = Option("state", "path", "the file of the season; made with slot 1, replaced with every slot")
 SEASON = Option("state", "path", "the file of the season")
+NAMED = Option("season", "text", "the name of the season, given with slot 1; the state of another is refused")
 SLOT = Option("slot", "whole number", "the number of the slot, from 1; one that was decided is only repeated")
 REQUEST = Option("request", "texts", "a task that asks for data in this slot (default: by its period)")
 
@@ -37,7 +38,7 @@ class Auction(Protocol):
     def fingerprint(self) -> str:
         """What tells it from others."""
 
-    def season(self) -> Season:
+    def season(self, name: str | None = None) -> Season:
         """Return the state before the first slot."""
 
     def step(
@@ -65,11 +66,11 @@ def auction_operations(auction: Auction) -> tuple[Operation, ...]:
     return (
         Operation(
             "step",
-            "decide one slot: bids in, winners and payments out; the state is saved first",
+            "decide one slot, truthful within it: bids in, payments out; the state is saved first",
             takes,
             gives,
             lambda sources, settings: _stepped(auction, sources, settings),
-            (STATE, SLOT, REQUEST),
+            (STATE, SLOT, REQUEST, NAMED),
         ),
         Operation(
             "status",
@@ -84,7 +85,7 @@ def auction_operations(auction: Auction) -> tuple[Operation, ...]:
                 Column("paid", "in the whole season"),
             ),
             lambda sources, settings: _status(auction, settings),
-            (SEASON,),
+            (SEASON, NAMED),
         ),
     )
 
@@ -100,11 +101,11 @@ def _stepped(auction: Auction, sources: Sequence[Source], settings: Settings) ->
     integer("--slot", slot, 1)
     bids = _bids(source)
     with one_at_a_time(path, DataError):
-        season = _season(auction, path, slot)
+        season = _season(auction, path, slot, settings["season"])
         before = season.slot
         try:
             decision = auction.step(season, bids, slot, settings["request"])
-        except (DataError, ParameterError) as error:
+        except (DataError, MethodError, ParameterError) as error:
             raise DataError(f"{source.name}: {error}") from None
         if decision.status != "decided":
             raise DataError(f"{source.name}: slot {slot}: {decision.message}")
@@ -112,7 +113,7 @@ def _stepped(auction: Auction, sources: Sequence[Source], settings: Settings) ->
             season.save(path)
         else:
             settings.count("slot that was decided before, repeated", 1)
-    settings.count("winners", len(decision.winners))
+    settings.count("winners, payments truthful within this slot", len(decision.winners))
     yield {USER: np.array(decision.winners, dtype=object), PAYMENT: np.array(decision.payments)}
 
 
@@ -121,7 +122,7 @@ def _status(auction: Auction, settings: Settings) -> Iterator[Block]:
     path = settings["state"]
     if not path:
         raise ParameterError("--state: is missing; name the file that keeps the season")
-    season = Season.load(path, auction.fingerprint, _share(auction))
+    season = Season.load(path, auction.fingerprint, _share(auction), settings["season"])
     paid: dict[str, Fraction] = {}
     for decision in season.decisions:
         for name, payment in zip(decision.winners, decision.payments, strict=True):
@@ -140,12 +141,12 @@ def _status(auction: Auction, settings: Settings) -> Iterator[Block]:
     }
 
 
-def _season(auction: Auction, path: str, slot: int) -> Season:
+def _season(auction: Auction, path: str, slot: int, name: str | None) -> Season:
     if Path(path).exists():
-        return Season.load(path, auction.fingerprint, _share(auction))
+        return Season.load(path, auction.fingerprint, _share(auction), name)
     if slot != 1:
         raise ParameterError(f"--state {path}: does not exist; a season begins with slot 1")
-    return auction.season()
+    return auction.season(name)
 
 
 def _share(auction: Auction) -> Fraction:
@@ -157,7 +158,8 @@ def _bids(source: Source) -> dict[str, Bid]:
     require_columns(source, [USER, SENSING, PRIVACY, TASKS])
     bids: dict[str, Bid] = {}
     for block in source.blocks([USER, SENSING, PRIVACY, TASKS]):
-        names = [str(name) for name in np.asarray(block[USER]).tolist()]
+        with located(source, USER):
+            names = _texts("users", block[USER])
         amounts = {}
         for column in (SENSING, PRIVACY):
             with located(source, column):
@@ -168,7 +170,8 @@ def _bids(source: Source) -> dict[str, Bid]:
                     raise RowError(
                         "bids", row, f": {amounts[column][row]:g} is no finite cost >= 0; correct it"
                     )
-        lists = [_words(text) for text in np.asarray(block[TASKS]).tolist()]
+        with located(source, TASKS):
+            lists = [tuple(text.replace(";", " ").split()) for text in _texts("tasks", block[TASKS])]
         with located(source, USER):
             for row, name in enumerate(names):
                 if name in bids:
@@ -181,5 +184,14 @@ def _bids(source: Source) -> dict[str, Bid]:
     return bids
 
 
-def _words(text: Any) -> tuple[str, ...]:
-    return tuple(str(text).replace(";", " ").split())
+def _texts(what: str, column: Any) -> list[str]:
+    """Return the texts of a column; whole numbers may be names, bytes and other things may not."""
+    found = []
+    for row, value in enumerate(np.asarray(column).tolist()):
+        if type(value) is int:
+            found.append(str(value))
+        elif isinstance(value, str):
+            found.append(value)
+        else:
+            raise RowError(what, row, f": {shown(value)} is no text; give names as text")
+    return found

@@ -9,7 +9,6 @@ import numpy as np
 
 from mechdesign.audit.auctions import coverage, individual_rationality, truthfulness
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import MethodError
 from mechdesign.core.numbers import rational
 from mechdesign.mechanisms.auction.rules import RULES, amounts, misreports
 from mechdesign.mechanisms.auction.slot import UNIT, Slot, checked_bids, prices_of, slot_of
@@ -29,16 +28,14 @@ class Settings(Protocol):
 def slot_certificates(slot: Slot, rule: str) -> tuple[Certificate, ...]:
     """Return coverage, individual rationality and truthfulness of a rule on a slot without obstacle."""
     used = RULES[rule]
-    award = used.award(slot)
-    if award is None:
-        raise MethodError(f"rule '{rule}': has no answer for this slot; take another rule")
+    award = used.decide(slot)
     payments = dict(zip(award.winners, amounts(award), strict=True))
     paid = [payments.get(user, Fraction(0)) * UNIT for user in range(slot.users)]
     costs = [price * UNIT for price in slot.prices]
     return (
         coverage(slot.able, slot.requirements, award.winners),
         individual_rationality(costs, paid, award.winners),
-        truthfulness(misreports(used, slot), used.argument, UNIT, used.remark(slot)),
+        truthfulness(misreports(used, slot, payments), used.argument, UNIT, used.aside),
     )
 
 

@@ -1,9 +1,10 @@
 """The best set of winners of a slot, with Vickrey-Clarke-Groves payments.
 
 A winner is paid the largest price at which the best set would still have it: what the others' best value
-without it exceeds the others' value with it, counted back into money. Weights are summed in whole numbers,
-so a payment is exact for the sets that were found. By integer programming it is the solver's word that
-those are the best ones; by dynamic programming, for small slots, it is proven.
+without it exceeds the others' value with it, counted back into money. That is truthful only where both sets
+are the best ones, so no solver is believed: by integer programming a set is proposed, and whole numbers prove
+it (:mod:`mechdesign.solvers.covering`); in small slots dynamic programming needs no proposal. A set that is
+not proven is not used: the slot is refused.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mechdesign.core.errors import MethodError
-from mechdesign.mechanisms.auction.greedy import Award, preselected, remaining
+from mechdesign.mechanisms.auction.greedy import Award, Covering, covered, preselected, remaining
 from mechdesign.mechanisms.auction.slot import MOST_UNITS, Slot
+from mechdesign.solvers.covering import TooManyStepsError, least_cover
 from mechdesign.solvers.integer import BinaryProgram, solve_binary
 
 
@@ -27,30 +29,81 @@ class Best:
     weight: int
 
 
-def best_cover(slot: Slot, needs: Sequence[int], candidates: Sequence[int]) -> Best | None:
-    """Return the users of least weight who cover what is needed; None where the candidates cannot.
+Cover = Callable[[Slot, Sequence[int], Sequence[int]], Best | None]
+"""``cover(slot, needs, candidates)``: the users of least weight who cover what is needed, proven; or None."""
 
-    Raises
-    ------
-    MethodError
-        When the solver ends without an answer, or stops at its limit: payments from half-solved programs
-        would not be critical.
+MOST_ENTRIES = 20_000
+"""Users times tasks of a slot that is decided by integer programs; each winner costs one more."""
+
+MOST_PROVEN = 300_000
+"""Steps that the proofs of one slot may take together, some ten seconds' worth."""
+
+
+class Proven:
+    """Best covers of one slot: proposed by greedy and integer program, proven in whole numbers.
+
+    Parameters
+    ----------
+    most : int
+        Steps that all proofs together may take.
+    proposing : bool
+        Whether the integer program is asked. The answer does not depend on it, only the time it takes.
     """
-    if not any(needs):
-        return Best((), 0)
-    program, useful = program_of(slot, needs, candidates)
-    if (program.rows.sum(axis=1) < program.limits).any():
-        return None
+
+    def __init__(self, most: int = MOST_PROVEN, proposing: bool = True) -> None:
+        self.left, self.proposing = most, proposing
+
+    def __call__(self, slot: Slot, needs: Sequence[int], candidates: Sequence[int]) -> Best | None:
+        """Return the best cover; None where the candidates cannot cover what is needed.
+
+        Raises
+        ------
+        MethodError
+            When the proof takes too many steps: payments for sets that are not proven would not be critical.
+        """
+        if not any(needs):
+            return Best((), 0)
+        open_tasks = np.asarray(needs) > 0
+        useful = [user for user in candidates if slot.able[user, open_tasks].any()]
+        able, wanted = slot.able[useful][:, open_tasks], np.asarray(needs)[open_tasks]
+        if (able.sum(axis=0) < wanted).any():
+            return None
+        weights = [slot.weights[user] for user in useful]
+        proposals = [_greedy_cover(slot, needs, useful)]
+        if self.proposing:
+            proposals += _proposed(slot, needs, useful)
+        known = min(proposals, key=lambda places: sum(weights[place] for place in places))
+        try:
+            found = least_cover(weights, able, wanted.tolist(), known, self.left)
+        except TooManyStepsError:
+            raise MethodError(
+                f"rule 'milp': the best winners are not proven within {MOST_PROVEN} steps, and payments "
+                f"would not be critical; {REMEDY}"
+            ) from None
+        self.left -= found.steps
+        return Best(tuple(useful[place] for place in found.users), found.weight)
+
+
+REMEDY = "ask for fewer tasks in this slot, or use rule 'greedy'"
+"""What to do about a slot that a rule refuses for its size."""
+
+
+def _greedy_cover(slot: Slot, needs: Sequence[int], users: Sequence[int]) -> list[int]:
+    """Return the places of users whom the greedy rule takes."""
+    weights = np.full(slot.users, np.inf)
+    weights[list(users)] = [slot.weights[user] / slot.scale for user in users]
+    place = {user: number for number, user in enumerate(users)}
+    return [place[stage.user] for stage in covered(Covering(slot, needs, weights))]
+
+
+def _proposed(slot: Slot, needs: Sequence[int], users: Sequence[int]) -> list[list[int]]:
+    """Return the places of the users whom the integer program takes, if they cover what is needed."""
+    program, _ = program_of(slot, needs, users)
     result = solve_binary(program)
-    if result.status == "feasible":
-        raise MethodError(
-            "integer program of a slot: the solver stopped at its limit, and payments would not be critical; "
-            "take the rule 'greedy'"
-        )
-    if result.status != "optimal":
-        raise MethodError(f"integer program of a slot: {result.message}")
-    users = tuple(user for user, taken in zip(useful, result.variables.tolist(), strict=True) if taken)
-    return Best(users, sum(slot.weights[user] for user in users))
+    there = result.status in ("optimal", "feasible")
+    if not there or (program.rows @ result.variables < program.limits).any():
+        return []
+    return [np.flatnonzero(result.variables).tolist()]
 
 
 MOST_STATES = 100_000
@@ -66,7 +119,7 @@ def states(slot: Slot) -> int:
 
 
 def best_cover_exactly(slot: Slot, needs: Sequence[int], candidates: Sequence[int]) -> Best | None:
-    """Return the same as :func:`best_cover` by dynamic programming over what is still needed, proven.
+    """Return the users of least weight who cover what is needed, by dynamic programming alone.
 
     Examples
     --------
@@ -88,13 +141,30 @@ def best_cover_exactly(slot: Slot, needs: Sequence[int], candidates: Sequence[in
     return None if found is None else Best(found[1], found[0])
 
 
-Cover = Callable[[Slot, Sequence[int], Sequence[int]], Best | None]
+def too_many_states(slot: Slot) -> str:
+    """Return why dynamic programming is not for this slot; empty if it is."""
+    count = states(slot)
+    if count <= MOST_STATES:
+        return ""
+    return f"{_size(count)} steps of dynamic programming are more than {MOST_STATES}; {REMEDY}"
+
+
+def too_many_entries(slot: Slot) -> str:
+    """Return why integer programs are not for this slot; empty if they are."""
+    count = slot.users * int((slot.requirements > 0).sum())
+    if count <= MOST_ENTRIES:
+        return ""
+    return f"{count} users times tasks are more than {MOST_ENTRIES}; {REMEDY}"
+
+
+def _size(count: int) -> str:
+    return str(count) if count < 10**15 else f"about 2^{count.bit_length() - 1}"
 
 
 class Auctioneer:
     """The best sets of a slot with and without each winner, each solved once."""
 
-    def __init__(self, slot: Slot, cover: Cover = best_cover) -> None:
+    def __init__(self, slot: Slot, cover: Cover) -> None:
         self.slot, self.cover = slot, cover
         self.ahead = preselected(slot)
         self.needs = remaining(slot, self.ahead)
@@ -103,9 +173,7 @@ class Auctioneer:
         self._without: dict[int, Best | None] = {}
         found = cover(slot, self.needs, self.candidates)
         if found is None:
-            raise MethodError(
-                "integer program of a slot: nobody is left for an open task; find more users first"
-            )
+            raise MethodError("best winners: nobody is left for an open task; find more users first")
         self.best = found
 
     def without(self, user: int) -> Best | None:
@@ -115,15 +183,6 @@ class Auctioneer:
             left = [other for other in self.candidates if other != user]
             self._without[user] = self.cover(self.slot, needs, left)
         return self._without[user]
-
-    def improve(self) -> None:
-        """See to it that nobody's absence makes the best set better: then the solver had missed it."""
-        for user in self.best.users:
-            other = self.without(user)
-            if other is not None and other.weight < self.best.weight:
-                self.best = other
-                self.improve()
-                return
 
     def price(self, user: int) -> int:
         """Return the largest price at which a winner would still have won."""
@@ -140,7 +199,6 @@ class Auctioneer:
 
     def award(self) -> Award:
         """Return winners and payments."""
-        self.improve()
         winners = (*self.ahead, *self.best.users)
         return Award(winners, tuple(self.price(user) for user in winners))
 
@@ -178,7 +236,14 @@ def award_exactly(slot: Slot) -> Award:
 
 
 def award(slot: Slot) -> Award:
-    """Return the best winners of a slot that has no obstacle, and their payments.
+    """Return the best winners of a slot that has no obstacle, and their payments: proposed, then proven.
+
+    Winners and payments are those of :func:`award_exactly`, for larger slots as well.
+
+    Raises
+    ------
+    MethodError
+        When the proofs take too many steps.
 
     Examples
     --------
@@ -189,7 +254,7 @@ def award(slot: Slot) -> Award:
     >>> award(slot)
     Award(winners=(0,), payments=(4,))
     """
-    return Auctioneer(slot).award()
+    return Auctioneer(untied(slot), Proven()).award()
 
 
 def program_of(

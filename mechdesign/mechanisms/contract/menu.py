@@ -316,7 +316,8 @@ class ContractMenu(Mechanism):
         what = "error" if terms.objective == "error" else "payment"
         whose = "everybody" if buys.all() else "exactly these types"
         note = f"least {what} when {whose} buys, by weak duality with the prices of the menu"
-        return Certificate("optimality", True, False, figures, {}, note)
+        kept = "IR and IC" if terms.information == "incomplete" else "IR, types being known"
+        return Certificate("optimality", True, False, figures, {}, note, f"all menus that keep {kept}")
 
     def figures(self) -> list[Figure]:
         """Return the items, and what the types it was designed for choose."""

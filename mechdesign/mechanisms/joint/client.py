@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.errors import DataError, ModelFileError
+from mechdesign.core.errors import DataError, MethodError, ModelFileError
 from mechdesign.core.files import one_at_a_time
 from mechdesign.core.randomness import BitSource, Rng
 from mechdesign.mechanisms.joint.counted import require_left
-from mechdesign.mechanisms.joint.kept import read_kept, write_kept
+from mechdesign.mechanisms.joint.kept import DAMAGED, read_kept, write_kept
 from mechdesign.mechanisms.oracles.packed import Packed, as_texts
 
 FORMAT = "mechdesign-permanent-response"
 WHAT = "permanent response"
+MOVED, COMING = "moved_to", "coming_from"
+"""Marks of a file that is closed because another one is the home now, and of one that is not yet the home."""
 
 
 class Reporting(Protocol):
@@ -49,8 +52,10 @@ class PermanentResponse:
     Every report is drawn from the same kept bits, so that no number of reports says more than these do. When
     the promise is for R reports only, the next one is refused, unless any number of reports keeps it.
 
-    Once it was saved or loaded, it goes with its file: a report is counted there before anybody sees it, so
-    that neither a crash nor a second process takes one back.
+    Once it was saved or loaded, one file is its home: a report is counted there before anybody sees it, so
+    that neither a crash nor a second process takes one back. Saving it elsewhere moves it: the file it
+    leaves is closed, and says where it went. An object is not copied, since each copy would count by
+    itself.
 
     Parameters
     ----------
@@ -75,6 +80,15 @@ class PermanentResponse:
 
     def __repr__(self) -> str:
         return f"PermanentResponse({len(self.bits)} clients, {self.made} reports made, of {self.mechanism!r})"
+
+    def __copy__(self) -> Self:
+        raise MethodError("permanent response: a copy would count its reports by itself; save and load it")
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self.__copy__()
+
+    def __getstate__(self) -> Any:
+        self.__copy__()
 
     @property
     def left(self) -> int | None:
@@ -106,26 +120,46 @@ class PermanentResponse:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write what the client keeps to a file, for its owner only; it appears whole or not at all.
 
-        A count that is higher there stays.
+        The file is its home from then on. One that was saved or loaded before moves there: its former file is
+        closed. A count that is higher at home stays.
 
         Raises
         ------
         DataError, ModelFileError
             When something else stands there: another permanent response is never replaced.
         """
-        place = Path(path)
-        with one_at_a_time(place, ModelFileError):
-            if place.exists():
-                self.made = max(self.made, self._made_in(place))
-            self._write(place, self.made)
+        place = Path(os.path.realpath(path))
+        if self.path is not None and Path(os.path.realpath(self.path)) != place:
+            self._move(Path(os.path.realpath(self.path)), place)
+        else:
+            with one_at_a_time(place, ModelFileError):
+                if place.exists():
+                    self.made = max(self.made, self._made_in(place))
+                self._write(place, self.made)
         self.path = place
 
-    def _write(self, path: Path, made: int) -> None:
+    def _move(self, old: Path, new: Path) -> None:
+        """Close one file and open another; at no moment, not even after a crash, are both open."""
+        first, second = sorted((old, new))
+        with one_at_a_time(first, ModelFileError), one_at_a_time(second, ModelFileError):
+            self.made = self._made_in(old)
+            if new.exists():
+                there = self._document(self.mechanism, new)
+                if there["bits"] != as_texts(self.bits).tolist():
+                    raise DataError(f"{new}: holds another permanent response; name another place")
+                if not there.get(MOVED) and not there.get(COMING):  # a copy by hand: both were reported from
+                    self.made += there["made"]
+            self._write(new, self.made, {COMING: str(old)})
+            self._write(old, self.made, {MOVED: str(new)})
+            self._write(new, self.made)
+
+    def _write(self, path: Path, made: int, mark: Mapping[str, str] | None = None) -> None:
         document = {
             "format": FORMAT,
             "mechanism": self.mechanism.fingerprint,
             "made": made,
             "bits": as_texts(self.bits).tolist(),
+            **(mark or {}),
         }
         write_kept(path, document)
 
@@ -138,11 +172,33 @@ class PermanentResponse:
 
     @classmethod
     def load(cls, mechanism: Reporting, path: str | os.PathLike[str]) -> Self:
-        """Read what :meth:`save` wrote, for the same mechanism."""
+        """Read what :meth:`save` wrote, for the same mechanism.
+
+        Raises
+        ------
+        DataError, ModelFileError
+            When it was moved elsewhere, is a copy of a file that is still there, belongs to another
+            mechanism, or is damaged.
+        """
+        document = cls._document(mechanism, path)
+        if document.get(MOVED):
+            raise DataError(f"{path}: was moved to {document[MOVED]}; load that")
+        if document.get(COMING) and cls._is_open(mechanism, document[COMING]):
+            origin = document[COMING]
+            raise DataError(f"{path}: its move was interrupted; load {origin} and save it here again")
+        made = cls(mechanism, mechanism.read(np.array(document["bits"], dtype=object)), document["made"])
+        made.path = Path(path)
+        return made
+
+    @staticmethod
+    def _document(mechanism: Reporting, path: str | os.PathLike[str]) -> dict[str, Any]:
         document = read_kept(path, FORMAT, WHAT, mechanism.fingerprint)
         texts = document.get("bits")
         if not isinstance(texts, list) or not texts:
-            raise ModelFileError(f"{path}: is damaged; restore it from a copy")
-        made = cls(mechanism, mechanism.read(np.array(texts, dtype=object)), document["made"])
-        made.path = Path(path)
-        return made
+            raise ModelFileError(f"{path}: {DAMAGED}")
+        return document
+
+    @classmethod
+    def _is_open(cls, mechanism: Reporting, origin: str) -> bool:
+        """Whether the file that a move left is there and still the home."""
+        return os.path.exists(origin) and not cls._document(mechanism, origin).get(MOVED)

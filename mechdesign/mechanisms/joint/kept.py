@@ -1,4 +1,9 @@
-"""Files that a client keeps: for its owner only, with a sum that shows damage."""
+"""Files that a client keeps: for its owner only, with a sum that shows damage, and with the home they have.
+
+A file names its home, the path where it was written. A copy elsewhere is refused as long as the original is
+at home; a file that was moved by hand is taken, since nothing is left at its home. What no program can see:
+a copy whose original was moved or deleted, a copy on another machine, an older copy that is put back.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +13,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from mechdesign.core.documents import parse_json
 from mechdesign.core.errors import DataError, ModelFileError
 from mechdesign.core.files import read_text, whole_file
 from mechdesign.core.numbers import plain
@@ -15,6 +21,11 @@ from mechdesign.mechanisms.oracles.packed import Packed
 
 LARGEST_FILE = 1 << 27
 MOST_MADE = 1 << 62
+
+DAMAGED = "is damaged; use a copy only if no report was made since it was taken"
+
+IDENTITY = ("mechanism", "bits", "kept")
+"""What tells whether two files keep the same: the permanent response itself, or its digest."""
 
 
 def digest_of(bits: Packed) -> str:
@@ -31,6 +42,7 @@ def digest_of(bits: Packed) -> str:
 
 def write_kept(path: str | os.PathLike[str], document: Mapping[str, Any]) -> None:
     """Write a document with its sum; it is on the disk when this returns, and appears whole or not at all."""
+    document = {**document, "home": os.path.realpath(path)}
     text = json.dumps({**document, "sha256": _sum_of(document)})
     if len(text) >= LARGEST_FILE:
         raise ModelFileError(f"{path}: would take more than {LARGEST_FILE >> 20} MiB; keep fewer in a file")
@@ -46,23 +58,47 @@ def read_kept(path: str | os.PathLike[str], kind: str, what: str, fingerprint: s
     ModelFileError
         When it cannot be read, is something else or damaged.
     DataError
-        When it belongs to another mechanism.
+        When it belongs to another mechanism, or is a copy of a file that is still there.
     """
-    try:
-        document = json.loads(read_text(path, LARGEST_FILE, ModelFileError))
-    except OSError as error:
-        raise ModelFileError(f"{path}: cannot be read ({error.strerror}); check the path") from None
-    except (ValueError, RecursionError) as error:
-        raise ModelFileError(f"{path}: is no {what} ({error}); restore it from a copy") from None
-    if not isinstance(document, dict) or document.get("format") != kind:
-        raise ModelFileError(f"{path}: is no {what}; name a file that was written as one")
-    if document.pop("sha256", None) != _sum_of(document):
-        raise ModelFileError(f"{path}: is damaged; restore it from a copy")
+    document = _read(path, kind, what)
     if document.get("mechanism") != fingerprint:
         raise DataError(f"{path}: belongs to a different mechanism; load the one it was made with")
     made = plain(document.get("made"))
     if not isinstance(made, int) or isinstance(made, bool) or not 0 <= made < MOST_MADE:
-        raise ModelFileError(f"{path}: is damaged; restore it from a copy")
+        raise ModelFileError(f"{path}: {DAMAGED}")
+    _require_home(path, document, kind, what)
+    return document
+
+
+def _require_home(path: str | os.PathLike[str], document: Mapping[str, Any], kind: str, what: str) -> None:
+    """Refuse a copy, and a file with two names: each of them would count from here on by itself."""
+    if os.stat(path).st_nlink > 1:
+        raise DataError(
+            f"{path}: has a second name (a hard link); remove one, reports are counted in one file"
+        )
+    home = document.get("home")
+    if not isinstance(home, str) or home == os.path.realpath(path) or not os.path.isfile(home):
+        return
+    try:
+        there = _read(home, kind, what)
+    except ModelFileError:  # something else by now
+        return
+    if all(there.get(key) == document.get(key) for key in IDENTITY):
+        raise DataError(f"{path}: is a copy of {home}, which is still there; use that, it counts the reports")
+
+
+def _read(path: str | os.PathLike[str], kind: str, what: str) -> dict[str, Any]:
+    """Return an undamaged document of this kind, of whatever mechanism."""
+    try:
+        document = parse_json(read_text(path, LARGEST_FILE, ModelFileError))
+    except OSError as error:
+        raise ModelFileError(f"{path}: cannot be read ({error.strerror}); check the path") from None
+    except (ValueError, RecursionError) as error:
+        raise ModelFileError(f"{path}: is no {what} ({error}); name a file that was written as one") from None
+    if not isinstance(document, dict) or document.get("format") != kind:
+        raise ModelFileError(f"{path}: is no {what}; name a file that was written as one")
+    if document.pop("sha256", None) != _sum_of(document):
+        raise ModelFileError(f"{path}: {DAMAGED}")
     return document
 
 

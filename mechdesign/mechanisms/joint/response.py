@@ -16,7 +16,7 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, EstimationError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.numbers import rational, shown
-from mechdesign.core.randomness import BITS, TOTAL, BitSource, Rng, bit_source, numpy_generator
+from mechdesign.core.randomness import BITS, TOTAL, BitSource, Rng
 from mechdesign.core.validation import integer, privacy_epsilon
 from mechdesign.mechanisms.base import CollectingMechanism
 from mechdesign.mechanisms.finite import require_total
@@ -163,14 +163,12 @@ class JointResponse(CollectingMechanism):
 
     def report_source(self, rng: Rng) -> BitSource:
         """Return uniform integers for reports; a seed gives others than for permanent responses."""
-        if rng is None or isinstance(rng, np.random.Generator):
-            return bit_source(rng)
-        return bit_source(numpy_generator(rng, f"{self._stream} reports"))
+        return self.source(rng, "reports")
 
     def remember(self, values: Any, rng: Rng = None) -> PermanentResponse:
         """Return the permanent response of people's values, which each client keeps for all its reports."""
         codes = self.attributes.encode(values)
-        return PermanentResponse(self, self.draw_permanent(codes, self.source(rng)))
+        return PermanentResponse(self, self.draw_permanent(codes, self.source(rng, "remember")))
 
     def randomize(self, values: Any, rng: Rng = None, anyway: bool = False) -> NDArray[Any]:
         """Return one report a user as packed bits, shape (n, bytes); the permanent response is forgotten.

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from mechdesign.core.figure import Figure
 from mechdesign.core.text import table
 from mechdesign.mechanisms.figures import interval_figures
+from mechdesign.mechanisms.frequency_limits import few_users
 from mechdesign.mechanisms.intervals import Limits, tail_of
 
 Array = NDArray[np.float64]
@@ -97,12 +98,18 @@ class JointTable:
         rest = self.value.size - len(order)
         more = f"\n... and {rest} more cells of smaller shares" if rest else ""
         head = f"{self.title}: {self.users} reports, log-likelihood within {self.gap:.1e} of the maximum"
-        return f"{head}{self._note()}\n{table(header, rows)}{more}"
+        notes = "".join(f"\nnote: {note}" for note in self.notes)
+        return f"{head}{self._unique()}\n{table(header, rows)}{more}{notes}"
 
-    def _note(self) -> str:
+    def _unique(self) -> str:
         if self.unique is not False:
             return ""
         return "\nother joint distributions are as likely: the reports do not tell all cells apart"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Where the intervals may cover less often than stated: why."""
+        return few_users(self.users)
 
     def as_json(self) -> dict[str, Any]:
         """Return the table as plain values."""
@@ -120,6 +127,7 @@ class JointTable:
             "standard_error": self.standard_error,
             "low": low,
             "high": high,
+            "notes": list(self.notes),
         }
 
 

@@ -169,7 +169,7 @@ def _remembered(mechanism: Collecting, sources: Sequence[Source], settings: Sett
     state = _state(mechanism, settings)
     if state:
         require_fresh(state)
-    bits = bit_source(mechanism.seeded(settings["seed"]))
+    bits = bit_source(mechanism.seeded(settings["seed"], "remember"))
     name, made = marked(PERMANENT, kept_mark(mechanism.fingerprint)), []
     for codes in _answers(mechanism, sources, settings):
         packed = mechanism.draw_permanent(codes, bits)

@@ -167,11 +167,18 @@ class LocationMechanism(Mechanism):
         )
 
 
+EXTREME = 1e100
+"""Neither epsilon nor its inverse is larger: lengths and their squares stay doubles."""
+
+
 def positive_epsilon(value: Any) -> float:
     """Return an epsilon > 0: with 0 a report in the plane would be uniform over all of it."""
     epsilon = privacy_epsilon(value)
     if epsilon == 0.0:
         raise ParameterError("epsilon: is 0, and noise in the plane would have no end; give a number > 0")
+    if not 1.0 / EXTREME <= epsilon <= EXTREME:
+        limits = f"{1.0 / EXTREME:g} to {EXTREME:g}"
+        raise ParameterError(f"epsilon: {epsilon:g} is not from {limits}; use another unit of length")
     return epsilon
 
 

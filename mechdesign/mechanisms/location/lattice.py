@@ -1,4 +1,4 @@
-"""Planar Laplace noise on a lattice, held as integers: what is audited is what is sampled."""
+"""Planar Laplace noise on a lattice, held as integers: what is audited is the whole way to the report."""
 
 from __future__ import annotations
 
@@ -11,14 +11,17 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.location import LocationAudit, audit_radial
+from mechdesign.audit.exponential import float_up
+from mechdesign.audit.location import LocationAudit, audit_rounded
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.numbers import whole
 from mechdesign.core.randomness import BitSource
 from mechdesign.core.validation import in_range
 from mechdesign.mechanisms.location.base import LocationMechanism
-from mechdesign.mechanisms.location.radial import RadialWeights, lengths, radial_weights
+from mechdesign.mechanisms.location.distance import Distances
+from mechdesign.mechanisms.location.radial import FINEST, MARGIN, RadialWeights, lengths, radial_weights
+from mechdesign.mechanisms.location.rounding import spline_rounding
 
 Array = NDArray[np.float64]
 
@@ -30,13 +33,13 @@ STEPS = 8
 
 
 class PlanarLattice(LocationMechanism):
-    """Discrete planar Laplace noise on the places of a square lattice over an area, certified exactly.
+    """Random rounding to a square lattice, then discrete planar Laplace noise, certified exactly.
 
-    A place is moved to the nearest one of the lattice; the noise is a vector of the lattice; reports outside
-    the area are moved to its nearest place. The certificate is about places of the lattice: two of them at
-    the Euclidean distance d make any report with probabilities that differ by the factor e^(epsilon d) at
-    most, for the very integers that are sampled. (The distance of two people's own places differs from that
-    of their places of the lattice by at most step sqrt(2).)
+    A place is moved at random to a place of the lattice near it, a vector of the lattice is added, and what
+    lies outside the area is moved to its nearest place. The certificate is about the whole way: any two
+    places of the area, however near to each other and to the lattice, make any report with probabilities
+    that differ by the factor e^(epsilon d) at most, d their Euclidean distance. Coordinates are the
+    rational numbers that their doubles are, and the integers that are judged are those that are sampled.
 
     Parameters
     ----------
@@ -44,7 +47,8 @@ class PlanarLattice(LocationMechanism):
         > 0, per unit of distance.
     area : (x_low, y_low, x_high, y_high)
     step : float, optional
-        Of the lattice; 1 / (8 epsilon) by default.
+        Of the lattice, at most a side of the area; 1 / (8 epsilon) by default. A larger one is as private,
+        and less accurate.
     beta : float
         Probability of a report beyond ``radius`` of the person's place.
 
@@ -71,20 +75,29 @@ class PlanarLattice(LocationMechanism):
         super().__init__(epsilon, beta, area)
         if self.area is None:
             raise ParameterError("area: is missing; give [x_low, y_low, x_high, y_high]")
-        default = 1.0 / (STEPS * self.epsilon)
+        spans = (self.area[2] - self.area[0], self.area[3] - self.area[1])
+        if min(spans) * self.epsilon < FINEST:
+            raise ParameterError(
+                f"area: a side of {min(spans):g} is below {FINEST / self.epsilon:.4g}, where noise hides "
+                "every place of it; give a larger area or epsilon"
+            )
+        default = min(1.0 / (STEPS * self.epsilon), *spans)
         self.step = in_range(
             "step", default if step is None else step, 0.0, math.inf, low_open=True, high_open=True
         )
-        spans = (self.area[2] - self.area[0], self.area[3] - self.area[1])
         if min(spans) < self.step:
-            raise ParameterError(f"step: {self.step:g} is larger than a side of the area; give a smaller one")
+            raise ParameterError(
+                f"step: {self.step:g} is larger than a side of the area; give at most {min(spans):g}"
+            )
         most = max(span / self.step for span in spans)
         if most > MOST_STEPS:
             raise ParameterError(
                 f"step: {self.step:g} goes {most:.3g} times into a side of the area, {MOST_STEPS} at most; "
                 "give a larger one"
             )
-        self.rows, self.columns = (math.floor(span / self.step) + 1 for span in spans)
+        corners = [Fraction(number) for number in self.area]
+        sides = [(corners[axis + 2] - corners[axis]) / Fraction(self.step) for axis in (0, 1)]
+        self.rows, self.columns = (math.ceil(side) + 1 for side in sides)
         self.weights = (
             radial_weights(self.epsilon, self.step, self.rows, self.columns) if weights is None else weights
         )
@@ -98,27 +111,30 @@ class PlanarLattice(LocationMechanism):
     def reach(self) -> int:
         """How many steps the rectangle of the even part extends beyond the area: all vectors end in it."""
         cells, total = self.weights.cells, self.rows + self.columns
+        if cells <= self.rows * self.columns:
+            raise CertificateError("lattice: the even part is not over the area and its surroundings")
         # (rows + 2 r)(columns + 2 r) = cells
         found = (math.isqrt(total * total - 4 * (self.rows * self.columns - cells)) - total) // 4
-        if found < math.isqrt(self.weights.squares[-1]):
-            raise CertificateError("lattice: vectors reach beyond the rectangle of the even part")
+        if found < math.isqrt(self.weights.squares[-1]) + MARGIN:
+            raise CertificateError(
+                "lattice: vectors and rounding reach beyond the rectangle of the even part; rebuild it"
+            )
         return found
 
     @cached_property
     def _audit(self) -> LocationAudit:
         table = self.weights
-        return audit_radial(table.squares, table.weights, self.step, self.epsilon)
+        return audit_rounded(table.squares, table.weights, self.step, self.epsilon)
 
     def audit(self) -> LocationAudit:
-        """Return the exact audit of the integers that are sampled from."""
+        """Return the exact audit of the way from a place to its report."""
         return self._audit
 
     def draw(self, points: Array, source: BitSource) -> Array:
-        """Return the lattice place of each point plus a vector, or a cell of the rectangle."""
+        """Return a lattice place near each point plus a vector, or a cell of the rectangle."""
         assert self.area is not None
         low = np.array(self.area[:2])
-        places = np.rint((points - low) / self.step).astype(np.int64)
-        np.clip(places, 0, (self.rows - 1, self.columns - 1), out=places)
+        places = spline_rounding(points, low, self.step, source)
         vectors, cells = self.weights.draw(len(points), source)
         moved = places + vectors
         even = np.flatnonzero(cells >= 0)
@@ -130,54 +146,45 @@ class PlanarLattice(LocationMechanism):
         return reports
 
     @cached_property
-    def _square(self) -> int:
-        """The least squared length that is exceeded with probability beta at most."""
-        table, wanted = self.weights, Fraction(self.beta)
-        far = table.floor * table.cells
-        for place in range(len(table.squares) - 1, 0, -1):
-            if Fraction(far + table.excess[place], table.total) > wanted:
-                return table.squares[place]
-            far += table.excess[place]
-        return 0
+    def _distances(self) -> Distances:
+        return Distances(self.weights)
 
-    @property
-    def noise_radius(self) -> float:
-        """The distance that a report exceeds with probability beta at most, from its lattice place."""
-        return self.step * math.nextafter(math.sqrt(self._square), math.inf) if self._square else 0.0
-
-    @property
-    def offset(self) -> float:
-        """The largest distance of a place of the area from its lattice place."""
+    @cached_property
+    def _limit(self) -> float:
+        """The length of the area's diagonal, in steps: no report is farther from its place."""
         assert self.area is not None
         spans = (self.area[2] - self.area[0], self.area[3] - self.area[1])
-        counts = (self.rows, self.columns)
-        last = [span - (count - 1) * self.step for span, count in zip(spans, counts, strict=True)]
-        return math.hypot(*(max(self.step / 2.0, rest) for rest in last)) * (1.0 + 2.0**-40)
+        return math.hypot(*(span / self.step for span in spans)) * (1.0 + 2.0**-40)
+
+    @cached_property
+    def _radius(self) -> float:
+        """The radius in steps."""
+        return self._distances.radius(Fraction(self.beta), self._limit)
 
     @property
     def radius(self) -> float:
         """The distance that a report exceeds with probability beta at most, from the place of the person."""
-        return self.noise_radius + self.offset
+        return math.nextafter(self.step * self._radius, math.inf)
 
     @cached_property
     def mean_distance(self) -> float:
-        """The expected length of the noise; the even part counts with the longest there is."""
+        """A bound of the expected distance of a report from its place; the even part counts as the farthest.
+
+        Rounding moves a place by 1/2 squared step on average, in no direction more than in another, and
+        E |v + w| <= (|v|^2 + E |w|^2)^(1/2) over both signs of v.
+        """
         table = self.weights
-        roots = np.sqrt(np.array(table.squares))
+        roots = np.sqrt(np.array(table.squares) + 0.5)
         inner = math.fsum((np.array(table.excess, dtype=np.float64) * roots).tolist())
         longest = math.hypot(self.rows + self.reach, self.columns + self.reach)
         return self.step * (inner + table.floor * table.cells * longest) / table.total
 
     def interference(self) -> Certificate:
         """Judge the weights beyond the radius against beta, in whole numbers."""
-        beyond = self.weights.beyond(self._square)
-        figures = {
-            "radius": self.radius,
-            "beta": self.beta,
-            "noise_radius": self.noise_radius,
-            "probability_beyond": float(beyond),
-        }
-        note = "noise_radius counts from the place of the lattice, radius from anywhere that goes to it"
+        none_beyond = self._radius >= self._limit
+        beyond = Fraction(0) if none_beyond else self._distances.beyond(self._radius)
+        figures = {"radius": self.radius, "beta": self.beta, "probability_beyond": float_up(beyond)}
+        note = "from the place of the person, rounding included"
         return Certificate("interference", beyond <= Fraction(self.beta), True, figures, note=note)
 
     def _figures(self) -> str:

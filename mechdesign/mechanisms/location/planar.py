@@ -21,8 +21,8 @@ from mechdesign.mechanisms.location.base import LocationMechanism, positive_epsi
 Array = NDArray[np.float64]
 
 LEAK = (
-    "for real numbers: which doubles a report can be tells of the place (Mironov 2012); "
-    "for an exact guarantee use planar-lattice"
+    "for any two places, in real numbers; the last bits of a report leak (Mironov 2012); "
+    "use planar-lattice for an exact guarantee"
 )
 
 HALF = BITS // 2
@@ -81,9 +81,8 @@ class PlanarLaplace(LocationMechanism):
 
     def log_density(self, places: Array, reports: Array) -> Array:
         """Return the log density of reports on the line y = 0 given places on it."""
-        density: Array = -self.epsilon * np.abs(reports - places) + math.log(
-            self.epsilon**2 / (2.0 * math.pi)
-        )
+        level = 2.0 * math.log(self.epsilon) - math.log(2.0 * math.pi)
+        density: Array = -self.epsilon * np.abs(reports - places) + level
         return density
 
     def audit(self) -> LocationAudit:

@@ -1,12 +1,14 @@
-r"""Integer weights of noise on a lattice that depend on its length alone: private by the way they are made.
+r"""Integer weights of noise on a lattice that depend on its length alone.
 
-From the weight f of length 0 outwards, each is the least integer that the inequality allows,
+The weight of the length r, in steps, is the integer nearest to a multiple of
 
-    f(r_k+1) = max(u, ceil(f(r_k) / E_k)),   E_k <= e^(epsilon step (r_k+1 - r_k)) rational,
+    e^(-kappa (sqrt(r^2 + c^2) - c)),   sinh(kappa) <= epsilon step,
 
-until the floor u is reached, which every vector beyond has: the noise is planar Laplace, cut off where
-its probability is below that of a little noise that is even over a rectangle, and mixed with that. The
-weights sum to at most 2**62; a uniform integer is drawn again when it is not below the sum.
+rounded at the top (c), where random rounding to the lattice would make it steeper, down to a floor that
+every longer vector has: the noise is planar Laplace, cut off where its probability is below that of a
+little noise that is even over a rectangle, and mixed with that. The weights sum to at most 2**62; a uniform
+integer is drawn again when it is not below the sum. Nothing here has to be believed: the audit judges the
+integers.
 """
 
 from __future__ import annotations
@@ -15,17 +17,16 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.exponential import exp_lower
-from mechdesign.audit.location import root_step
+from mechdesign.audit.location import coefficients
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.randomness import TOTAL, BitSource
 
 Index = NDArray[np.int64]
+Doubles = NDArray[np.float64]
 
 EVEN = 2.0**-14
 """The probability of the noise that is even over the rectangle, about."""
@@ -35,6 +36,20 @@ MOST_CELLS = 1 << 34
 
 FINEST = 0.02
 """The least epsilon times step; a finer lattice would have tables of millions of lengths."""
+
+COARSEST = 2.0**40
+"""The largest epsilon times step that weights make use of."""
+
+TOP = 0.2
+"""How far, in steps, the peak of the weights is rounded: the least mean distance for fine steps."""
+
+NEAR = 24
+"""Within so many steps of the peak rounding to the lattice changes the slope most."""
+
+MARGIN = 2
+"""Steps beyond the area that random rounding may reach, and one more."""
+
+STEPS_OF_BISECTION = 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +156,7 @@ def lengths(reach: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 def radial_weights(epsilon: float, step: float, rows: int, columns: int) -> RadialWeights:
-    """Return weights for an area of so many rows and columns, private at epsilon step a step.
+    """Return weights for an area of so many rows and columns, private at epsilon after random rounding.
 
     Raises
     ------
@@ -153,34 +168,52 @@ def radial_weights(epsilon: float, step: float, rows: int, columns: int) -> Radi
         raise ParameterError(
             f"step: {step:g} is too fine for epsilon = {epsilon:g}; give at least {FINEST / epsilon:.4g}"
         )
-    reach = max(1, math.ceil(45.0 / float(rate)))
+    allowed = float(min(rate, Fraction(COARSEST)))
+    reach, slope = max(1, math.ceil(45.0 / _slope(allowed))), _slope(allowed)
     while True:
-        cells = (rows + 2 * reach) * (columns + 2 * reach)
+        cells = (rows + 2 * (reach + MARGIN)) * (columns + 2 * (reach + MARGIN))
         if cells > MOST_CELLS:
             raise ParameterError(f"step: the area has {cells} cells of it; give a larger step")
         floor = max(1, int(EVEN * TOTAL) // cells)
+        # Whole numbers may differ by 1 and 1/2 from the shape, and their differences by 3/2.
+        slope = _slope(allowed * (1.0 - 1e-11) - (2.0 + min(allowed, 4.0)) / floor)
         shells, counts = lengths(reach)
-        shape = np.exp(-float(rate) * np.sqrt(np.array(shells)))
-        center = int((1.0 - 2 * EVEN) * TOTAL / float(np.array(counts) @ shape))
-        # The floor is reached where center e^(-rate r) = floor: no need to go farther than a little beyond.
-        needed = max(1, math.ceil(math.log(max(center / floor, math.e)) / float(rate) * 1.02) + 2)
+        shape = _shape(np.array(shells, dtype=np.float64), slope)
+        center = (1.0 - 2 * EVEN) * TOTAL / float(np.array(counts) @ shape)
+        # The floor is reached where center e^(-slope r) = floor: no need to go farther than a little beyond.
+        needed = max(1, math.ceil(math.log(max(center / floor, math.e)) / slope * 1.02) + 2)
         if needed >= reach:
             break
         reach = needed
-    while True:
-        weights = _outwards(center, floor, shells, rate)
-        size = weights.index(floor) + 1 if floor in weights else len(weights)
-        table = RadialWeights(shells[:size], counts[:size], tuple(weights[:size]), cells)
-        if table.total <= TOTAL:
-            return table
-        center = int(center * (TOTAL / table.total) * (1.0 - 1e-6))
+    weights = [max(floor, int(weight)) for weight in np.rint(center * shape)]
+    size = weights.index(floor) + 1 if floor in weights else len(weights)
+    return RadialWeights(shells[:size], counts[:size], tuple(weights[:size]), cells)
 
 
-def _outwards(center: int, floor: int, shells: tuple[int, ...], rate: Fraction) -> list[int]:
-    weights = [center]
-    for low, high in pairwise(shells):
-        if weights[-1] == floor:
-            break
-        bound = exp_lower(rate * root_step(low, high))
-        weights.append(max(floor, -(-weights[-1] * bound.denominator // bound.numerator)))
-    return weights
+def _shape(squares: Doubles, slope: float) -> Doubles:
+    shape: Doubles = np.exp(-slope * (np.sqrt(squares + TOP * TOP) - TOP))
+    return shape
+
+
+def _slope(allowed: float) -> float:
+    """Return the largest slope of the shape, by bisection, that the audit of it allows, near the peak.
+
+    Far from it the slope of the logarithm along the axes decides, which is sinh(slope).
+    """
+    side = np.arange(-1, NEAR + 3, dtype=np.float64)
+    squares = side[:, None] ** 2 + side**2
+
+    def fits(slope: float) -> bool:
+        parts = coefficients(_shape(squares, slope))
+        return all((np.hypot(east, north) <= allowed * level).all() for _, level, east, north in parts)
+
+    high = math.asinh(allowed)
+    if high > 0.0 and fits(high):
+        return high
+    low = 0.0
+    for _ in range(STEPS_OF_BISECTION):
+        middle = (low + high) / 2.0
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    if low <= 0.0:
+        raise ParameterError("step: is too fine for its area; give a larger one")
+    return low

@@ -18,6 +18,9 @@ from mechdesign.core.validation import number
 Array = NDArray[np.float64]
 
 
+NARROWEST, WIDEST = 1e-70, 1e70
+
+
 @dataclass(frozen=True)
 class Domain:
     """The range [low, high] of the values; mechanisms work on u = (x - low) / (high - low).
@@ -46,9 +49,10 @@ class Domain:
             )
         if low >= high:
             raise ParameterError(f"low, high: low = {low:g} is not below high = {high:g}; give low < high")
-        if not math.isfinite(high - low) or high - low < np.finfo(np.float64).tiny:
+        if not NARROWEST <= high - low <= WIDEST:  # its fourth power is a number of the errors
             raise ParameterError(
-                f"low, high: the width of [{low:g}, {high:g}] is no normal double; rescale the values"
+                f"low, high: the width of [{low:g}, {high:g}] is not within {NARROWEST:g} and {WIDEST:g}; "
+                "rescale the values"
             )
 
     @property

@@ -37,6 +37,10 @@ SERIES_TERMS = 24
 """Terms of the exponential series for epsilon <= 1: the first one left out is below 2**-53 of the sum."""
 
 
+MOST_EXPONENT = 700.0
+"""Of a larger one the exponential is no double; what is divided by it is 0 for all purposes long before."""
+
+
 def laplace_variance(epsilon: ArrayLike, x: ArrayLike) -> Any:
     """Return 8/eps^2, thesis eq. (2.7).
 
@@ -72,7 +76,7 @@ def piecewise_variance(epsilon: ArrayLike, x: ArrayLike) -> Any:
     >>> round(float(piecewise_variance(1.0, 1.0)), 3)
     5.224
     """
-    gain = np.expm1(np.asarray(epsilon) / 2.0)
+    gain = np.expm1(np.minimum(np.asarray(epsilon) / 2.0, MOST_EXPONENT))
     return np.square(x) / gain + (1.0 / 3.0 + 4.0 / (3.0 * gain)) / gain
 
 

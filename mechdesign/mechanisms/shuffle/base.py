@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -190,9 +190,41 @@ class Protocol(Mechanism):
     def tally(self, messages: Messages) -> NDArray[np.int64]:
         """Return the sums that the estimate needs of checked messages; sums of parts add up."""
 
-    def reduced(self, sums: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return sums brought back into their range, where a protocol counts in a ring."""
-        return sums
+    one_each: ClassVar[bool] = False
+    """Whether each message adds 1 to one of the sums and 0 to the others."""
+
+    halves: ClassVar[bool] = False
+    """Whether the second half of the sums counts the messages that were added up in the first one."""
+
+    @property
+    def most_added(self) -> int:
+        """The most that a message adds to a sum."""
+        return 1
+
+    @property
+    def modulus(self) -> int | None:
+        """The number of elements of the ring in which sums are formed, where they are."""
+        return None
+
+    def require_sums(self, sums: Sequence[int], messages: int) -> None:
+        """Raise DataError when so many messages cannot have these sums."""
+        counted = sums[len(sums) // 2 :] if self.halves else [messages] * len(sums)
+        limits = [number * self.most_added for number in counted]
+        if self.halves:
+            limits += counted
+        if self.modulus is not None:
+            limits = [self.modulus - 1 if messages else 0] * len(sums)
+        for place, (found, most) in enumerate(zip(sums, limits, strict=True)):
+            if not 0 <= found <= most:
+                raise DataError(
+                    f"counter: sum {place} is {found}, and {messages} messages sum to 0 to {most}; "
+                    "count the messages again"
+                )
+        if (self.one_each or self.halves) and sum(counted if self.halves else sums) != messages:
+            raise DataError(
+                f"counter: the sums are those of another number of messages than {messages}; "
+                "count the messages again"
+            )
 
     @property
     @abstractmethod

@@ -138,6 +138,8 @@ class Cnt2M(CountProtocol):
         sent = int(values.sum()) + len(values) - int(bits(len(values), self.silent, source).sum())
         return np.zeros((sent, 1), dtype=np.int64)
 
+    one_each: ClassVar[bool] = True
+
     def tally(self, messages: Messages) -> NDArray[np.int64]:
         """Return the number of messages."""
         return np.array([len(messages)], dtype=np.int64)
@@ -146,7 +148,7 @@ class Cnt2M(CountProtocol):
         """Return the count; the interval is exact, and holds for small counts as well."""
         users, chance = self.promise.users, self.chance
         value = 0.0 if messages <= users else float(messages - users * (1 - chance))
-        error = float(truncated_errors(users, chance, np.array([value]))[0])
+        error = float(truncated_errors(users, chance, np.array([value]), self.rmse)[0])
         limits = NoiseLimits(Sum((Group.bits(users, 1 - chance),)), messages - value)
         notes = () if messages > users else ("no more messages than users: the count is taken for 0",)
         return TotalEstimate("count", value, error, users, messages, limits, notes)
@@ -171,16 +173,18 @@ def truncated_rmse(users: int, chance: Fraction) -> float:
     return math.sqrt(float(truncated_squares(users, chance, numbers).max()))
 
 
-def truncated_errors(users: int, chance: Fraction, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the root mean squared errors at estimates; of those taken for 0 the largest of any count.
+def truncated_errors(
+    users: int, chance: Fraction, values: NDArray[np.float64], worst: float
+) -> NDArray[np.float64]:
+    """Return the root mean squared errors at estimates; of those taken for 0 the worst of any count.
 
     Examples
     --------
-    >>> truncated_errors(2, Fraction(1, 2), np.array([0.0, 2.0])).round(3).tolist()
-    [1.118, 1.118]
+    >>> truncated_errors(2, Fraction(1, 2), np.array([0.0, 2.0]), 1.2).round(3).tolist()
+    [1.2, 1.118]
     """
     at_value = truncated_squares(users, chance, np.floor(np.maximum(values, 0.0)))
-    return np.where(values > 0.0, np.sqrt(at_value), truncated_rmse(users, chance))
+    return np.where(values > 0.0, np.sqrt(at_value), worst)
 
 
 def truncated_squares(users: int, chance: Fraction, counts: NDArray[np.float64]) -> NDArray[np.float64]:

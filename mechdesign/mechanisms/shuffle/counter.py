@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -31,11 +32,19 @@ class Counted(Protocol):
     def tally(self, messages: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the sums of checked messages."""
 
-    def reduced(self, sums: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return sums in their range."""
+    @property
+    def modulus(self) -> int | None:
+        """The number of elements of the ring in which sums are formed, where they are."""
 
     def require_messages(self, count: int) -> None:
         """Refuse a number of messages that the users cannot have sent."""
+
+    @property
+    def message_range(self) -> tuple[int, int]:
+        """The fewest and the most messages that the users can have sent."""
+
+    def require_sums(self, sums: Sequence[int], messages: int) -> None:
+        """Refuse sums that so many messages cannot have."""
 
     def estimate_of(self, sums: NDArray[np.int64], messages: int) -> Any:
         """Return the estimate."""
@@ -60,16 +69,14 @@ class MessageCounter:
         """Add messages; in any order, in as many parts as wanted."""
         checked = self.protocol.checked_messages(messages)
         self._require(self.messages + len(checked))
-        self.sums = self.protocol.reduced(self.sums + self.protocol.tally(checked))
-        self.messages += len(checked)
+        self._add(self.protocol.tally(checked).tolist(), len(checked))
 
     def merge(self, other: MessageCounter) -> None:
         """Add what another machine has counted of the same protocol."""
         if other.protocol.fingerprint != self.protocol.fingerprint:
             raise DataError("counter: counts messages of another protocol; merge those of one protocol")
-        self._require(self.messages + other.messages)
-        self.sums = self.protocol.reduced(self.sums + other.sums)
-        self.messages += other.messages
+        self._require(self.messages + other.messages, most=True)
+        self._add(other.sums.tolist(), other.messages)
 
     def estimate(self) -> Any:
         """Return the estimate; refuse a number of messages that the users cannot have sent."""
@@ -85,21 +92,38 @@ class MessageCounter:
         }
 
     def load(self, document: dict[str, Any]) -> None:
-        """Add what :meth:`as_json` of another counter gave."""
+        """Add what :meth:`as_json` of another counter gave.
+
+        Raises
+        ------
+        DataError
+            For counts of another protocol, damaged ones, sums that so many messages cannot have, and more
+            messages than the users can have sent; nothing is added then.
+        """
         if document.get("mechanism") != self.protocol.fingerprint:
             raise DataError("counter: counts messages of another protocol; merge those of one protocol")
         (sums,) = whole_rows([document.get("sums")], len(self.sums), 1, signed=True)
         ((messages,),) = whole_rows([[document.get("messages")]], 1, 1)
-        self._require(self.messages + messages)
-        if max(map(abs, sums), default=0) >= 1 << 62:
-            raise DataError("counter: a sum is beyond 62 bits; count the messages again")
-        self.sums = self.protocol.reduced(self.sums + np.array(sums, dtype=np.int64))
+        self._require(self.messages + messages, most=True)
+        self.protocol.require_sums(sums, messages)
+        self._add(sums, messages)
+
+    def _add(self, sums: Sequence[int], messages: int) -> None:
+        """Add sums as exact integers, and refuse what does not fit into 64 bits."""
+        modulus = self.protocol.modulus
+        added = [old + new for old, new in zip(self.sums.tolist(), sums, strict=True)]
+        if modulus is not None:
+            added = [number % modulus for number in added]
+        if max(added, default=0) >= 1 << 62:
+            raise DataError("counter: a sum is beyond 62 bits; split the survey")
+        self.sums = np.array(added, dtype=np.int64)
         self.messages += messages
 
-    @staticmethod
-    def _require(messages: int) -> None:
+    def _require(self, messages: int, most: bool = False) -> None:
         if messages > MOST_MESSAGES:
             raise DataError(f"counter: {messages} messages are more than {MOST_MESSAGES}; split the survey")
+        if most and messages > self.protocol.message_range[1]:
+            self.protocol.require_messages(messages)
 
     def __repr__(self) -> str:
         return f"MessageCounter({self.messages} messages of {self.protocol!r})"

@@ -185,6 +185,8 @@ class DistinctParity(HistogramProtocol):
         """The shares that are 1, and all shares, of each category."""
         return 2 * self.labels.size
 
+    halves: ClassVar[bool] = True
+
     def tally(self, messages: Messages) -> NDArray[np.int64]:
         """Return how many shares of each category are 1, then how many there are."""
         counts = np.bincount(messages[:, 0], minlength=2 * self.labels.size).reshape(-1, 2)

@@ -177,6 +177,8 @@ class HistFlip(HistogramProtocol):
         packed = np.packbits(padded, axis=1, bitorder="little")
         return packed.view("<u4").astype(np.int64)
 
+    one_each: ClassVar[bool] = False
+
     def tally(self, messages: Messages) -> NDArray[np.int64]:
         """Return how many vectors have each bit."""
         size, rows = self.labels.size, max(1, PART // (self.words * WORD))

@@ -135,10 +135,12 @@ class HistMM(HistogramProtocol):
         """Return the counts; those of at most as many messages as users are 0, with exact intervals all."""
         users = self.promise.users
         value = np.where(sums > users, sums - users * (1.0 - float(self.chance)), 0.0)
-        errors = truncated_errors(users, self.chance, value)
+        errors = truncated_errors(users, self.chance, value, self.rmse)
         limits = NoiseLimits(Sum((Group.bits(users, 1 - self.chance),)), sums - value)
         hidden = int((sums <= users).sum())
-        notes = (f"{hidden} categories are taken for 0, up to about {self.rmse:.4g} users",) if hidden else ()
+        notes: tuple[str, ...] = (
+            (f"{hidden} categories are taken for 0, up to about {self.rmse:.4g} users",) if hidden else ()
+        )
         names = tuple(self.labels.shown())
         notes += self.message_notes(messages)
         return HistogramEstimate(value, errors, names, users, messages, notes, limits)

@@ -86,6 +86,8 @@ class HistogramProtocol(Protocol):
         """A message is a category."""
         return (self.labels.size,)
 
+    one_each: ClassVar[bool] = True
+
     def tally(self, messages: Messages) -> NDArray[np.int64]:
         """Return how many messages each category has."""
         return np.bincount(messages[:, 0], minlength=self.labels.size).astype(np.int64)

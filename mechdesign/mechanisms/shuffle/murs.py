@@ -168,7 +168,7 @@ class MURS(SOLH):
                 f"messages: {len(messages)}, and {self.promise.users} users send one each; shuffle those "
                 "of all users together, once"
             )
-        source = self.source(rng)
+        source = self.source(rng, "shuffle")
         seeds = below(self.family.seeds, self.fakes, source)
         buckets = below(self.family.buckets, self.fakes, source)
         return np.concatenate([messages, np.stack([seeds, buckets], axis=1)])

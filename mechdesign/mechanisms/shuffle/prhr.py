@@ -228,6 +228,8 @@ class PRHR(HistogramProtocol):
             table[column] = np.packbits(padded, bitorder="little").view(np.uint64)
         return table
 
+    one_each: ClassVar[bool] = False
+
     def tally(self, messages: Messages) -> NDArray[np.int64]:
         """Return how many messages each category fits; messages that fit none are dropped on the way."""
         if self.entries > self.digits:

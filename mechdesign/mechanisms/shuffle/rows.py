@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.mass import Mass, binomial
-from mechdesign.audit.shuffle_rows import rows_divergence
+from mechdesign.audit.shuffle_rows import rows_attack, rows_divergence
 from mechdesign.core.errors import DataError
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.core.validation import integer
@@ -183,7 +183,11 @@ def least_noise(
         raise OutOfReachError(f"it needs {2 * rows} messages a user; allow as many")
 
     def enough(other: Promise, count: int) -> bool:
-        return made(other, trials=count, cell=most_cell(sizes_for(other))).holds
+        cell = most_cell(sizes_for(other))
+        coin, number = Fraction(2 * cell, TOTAL), other.honest_users * count
+        if rows_attack(number, coin, len(sizes_for(other)), other.epsilon) > other.delta:
+            return False  # in no time, where the divergence itself takes seconds
+        return made(other, trials=count, cell=cell).holds
 
     trials = least_passing(lambda count: enough(promise, count), 1, most, 40)
     if trials is None:

@@ -99,13 +99,14 @@ class RSumDSG(SumProtocol):
         """Return the shares of steps and noise."""
         return self.noise.encode(self.steps(values, source), source)
 
+    @property
+    def modulus(self) -> int:
+        """The number q of the ring Z_q."""
+        return self.noise.modulus
+
     def tally(self, messages: Messages) -> NDArray[np.int64]:
         """Return the sum in Z_q."""
         return ring_sums(messages[:, 0], self.noise.modulus)
-
-    def reduced(self, sums: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the sum in 0 .. q - 1."""
-        return sums % self.noise.modulus
 
     def estimate_of(self, sums: NDArray[np.int64], messages: int) -> TotalEstimate:
         """Return the noisy sum, with limits by the law of the noise and of rounding halfway between steps."""

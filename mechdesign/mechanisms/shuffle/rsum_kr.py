@@ -122,6 +122,11 @@ class RSumKR(SumProtocol):
         steps = self.steps(values, source)
         return responses(steps, self.other, self.precision + 1, source).reshape(-1, 1)
 
+    @property
+    def most_added(self) -> int:
+        """The largest number."""
+        return self.precision
+
     def tally(self, messages: Messages) -> NDArray[np.int64]:
         """Return the sum of the numbers."""
         return np.array([int(messages.sum())], dtype=np.int64)

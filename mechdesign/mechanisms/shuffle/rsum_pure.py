@@ -161,6 +161,8 @@ class RSumPURE(SumProtocol):
         """The ones, and all bits, of each digit."""
         return 2 * len(self.digits)
 
+    halves: ClassVar[bool] = True
+
     def tally(self, messages: Messages) -> NDArray[np.int64]:
         """Return how many bits of each digit are 1, then how many there are."""
         counts = np.bincount(messages[:, 0], minlength=2 * len(self.digits)).reshape(-1, 2)

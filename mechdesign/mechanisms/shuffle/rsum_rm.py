@@ -215,6 +215,13 @@ class RSumRM(SumProtocol):
         """The sum of the digits and the number of messages of each level."""
         return 2 * len(self.levels)
 
+    halves: ClassVar[bool] = True
+
+    @property
+    def most_added(self) -> int:
+        """The largest digit of all levels."""
+        return max(self.sizes) - 1
+
     def tally(self, messages: Messages) -> NDArray[np.int64]:
         """Return for each level the sum of its digits, then how many there are."""
         wrong = messages[:, 1] >= np.array(self.sizes)[messages[:, 0]]

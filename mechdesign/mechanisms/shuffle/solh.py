@@ -193,6 +193,8 @@ class SOLH(HistogramProtocol):
         own = self.family.buckets_of(seeds, values)
         return np.stack([seeds, responses(own, self.other, self.family.buckets, source)], axis=1)
 
+    one_each: ClassVar[bool] = False
+
     def tally(self, messages: Messages) -> NDArray[np.int64]:
         """Return how many messages each category fits; the whole work of the analyzer."""
         return self.family.supports(messages[:, 0], messages[:, 1], self.labels.size)

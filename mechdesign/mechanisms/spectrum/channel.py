@@ -204,9 +204,22 @@ def distance_below(first: Point, second: Point) -> Fraction:
     >>> distance_below((0.0, 0.0), (3.0, 4.0)), distance_below((0.0, 0.0), (1.0, 1.0)) ** 2 < 2
     (Fraction(5, 1), True)
     """
-    square = squared_distance(first, second)
-    across, up = (Fraction(one) - Fraction(other) for one, other in zip(first, second, strict=True))
-    guess = math.hypot(float(across), float(up))
+    return root_below(squared_distance(first, second))
+
+
+def root_below(square: Fraction) -> Fraction:
+    """Return the largest double that is not above the root of a number >= 0.
+
+    Examples
+    --------
+    >>> root_below(Fraction(25)), root_below(Fraction(2)) ** 2 < 2
+    (Fraction(5, 1), True)
+    """
+    if square == 0:
+        return Fraction(0)
+    # Near 1 the root of a double is close; small squares would be 0 as doubles.
+    shift = (square.numerator.bit_length() - square.denominator.bit_length()) // 2
+    guess = math.ldexp(math.sqrt(square / Fraction(4) ** shift), shift)
     while Fraction(guess) ** 2 > square:
         guess = math.nextafter(guess, 0.0)
     while Fraction(math.nextafter(guess, math.inf)) ** 2 <= square:

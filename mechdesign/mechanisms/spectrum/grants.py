@@ -1,110 +1,139 @@
-"""What one channel grants in a slot: the mean of a new widening, and the best radii for what was drawn."""
+"""What one channel grants in a slot: the best radii in the rooms that the owner's tiles leave."""
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
 from mechdesign.audit.exponential import float_down
+from mechdesign.audit.interference import audit_interference
+from mechdesign.audit.polygon import squared_distance_to
 from mechdesign.core.certificate import Certificate
-from mechdesign.mechanisms.spectrum.allocate import best_pattern, best_radii
-from mechdesign.mechanisms.spectrum.channel import Array, Channel, Owner, Point, distance_below
-from mechdesign.mechanisms.spectrum.greedy import Greedy
-
-FEW = 7
-"""Up to so many users the best mean widening is found by all vertex patterns, beyond by a heuristic."""
+from mechdesign.mechanisms.spectrum.allocate import best_radii
+from mechdesign.mechanisms.spectrum.channel import Array, Channel, root_below
+from mechdesign.mechanisms.spectrum.registered import Registered
+from mechdesign.mechanisms.spectrum.tile import Tiling
 
 NODES = 20_000
 
 
 @dataclass(frozen=True)
+class Region:
+    """Where the owner of a channel may be: a union of tiles, and the protection radius around it.
+
+    Attributes
+    ----------
+    tiling : Tiling
+    registered : Registered
+    """
+
+    tiling: Tiling
+    registered: Registered
+
+    @property
+    def area(self) -> Fraction:
+        """The area of the tiles."""
+        return len(self.registered.tiles) * self.tiling.area
+
+    def room(self, x: float, y: float, privacy: float = 0.0) -> float:
+        """Return how far somebody may send who is within ``privacy`` of a place; below 0 where it may not.
+
+        The distance to the nearest point of the tiles, less protection and privacy radius, rounded down.
+
+        Examples
+        --------
+        >>> Region(Tiling.of(2.0), Registered(((0, 0),), 1.0)).room(0.0, 9.0, 0.5)
+        5.5
+        """
+        apart = root_below(self.tiling.nearest(self.registered.tiles, x, y))
+        return float_down(apart - Fraction(self.registered.protection) - Fraction(privacy))
+
+    def room_by_sides(self, x: float, y: float, privacy: float) -> float:
+        """Return the same by the sides of every tile, without its symmetry: for the audit."""
+        place = Fraction(x), Fraction(y)
+        tiles = self.registered.tiles
+        square = min(squared_distance_to(place, self.tiling.vertices(tile)) for tile in tiles)
+        return float_down(root_below(square) - Fraction(self.registered.protection) - Fraction(privacy))
+
+
+@dataclass(frozen=True)
 class Grant:
-    """Radii of all who asked for a channel.
+    """Radii of all users who asked for a channel.
 
     Attributes
     ----------
     channel : Channel
-    radii : (n,) array
-    widening : (n,) array
-        What was drawn for the cell of each user, infinite where no draw is left; 0 where the channel is idle.
+        The users; it knows no owner.
+    region : Region or None
+        The owner's tiles; None: the channel is idle.
     rooms : (n,) array
-        What is left of the distance between owner and cell, once both circles are taken away.
+        How far each user may send as far as the owner is concerned.
+    radii : (n,) array
     bound : float
         No radii pay more in these rooms.
     """
 
     channel: Channel
-    radii: Array
-    widening: Array
+    region: Region | None
     rooms: Array
+    radii: Array
     bound: float
 
     def certificate(self, name: str) -> Certificate:
-        """Return the exact check that nobody was disturbed in the last slot."""
-        wide = np.where(np.isfinite(self.widening), self.widening, 0.0)
-        audit = self.channel.audit(self.radii, wide).certificate()
-        note = f"channel {name}: what was granted in the last slot"
+        """Return the exact check that nobody was disturbed, wherever in its tiles the owner is."""
+        channel, served = self.channel, np.flatnonzero(self.radii > 0)
+        reach = [[float(channel.privacy[j]), float(self.radii[j])] for j in served]
+        polygons = (
+            []
+            if self.region is None
+            else list(map(self.region.tiling.vertices, self.region.registered.tiles))
+        )
+        ring = 0.0 if self.region is None else self.region.registered.protection
+        x, y = channel.x[served], channel.y[served]
+        audit = audit_interference(x, y, reach, regions=polygons, region_reach=[ring]).certificate()
+        where = "" if self.region is None else ", anywhere in the owner's tiles"
+        note = f"channel {name}: what was granted in the last slot{where}"
         return Certificate(audit.property, audit.holds, True, audit.figures, audit.witness, note)
 
     def optimality(self, name: str) -> Certificate:
-        """Return whether no other radii pay more, given what was drawn."""
-        value = self.channel.utility(self.radii, math.inf)
+        """Return whether no other radii pay more in these rooms."""
+        value = float(sum(self.channel.revenue(self.radii).tolist()))
         figures = {"value": value, "bound": self.bound, "gap": self.bound - value}
-        note = f"channel {name}: a search tree over all vertices for the drawn widenings"
+        note = f"channel {name}: a search tree over all vertices, in the rooms that the tiles leave"
         holds = self.bound - value <= 1e-6 * float(self.channel.revenue(self.channel.radius).sum())
-        return Certificate("optimality", holds, False, figures, note=note)
+        among = "all radii in the rooms that the tiles leave"
+        return Certificate("optimality", holds, False, figures, note=note, among=among)
+
+    def of_tiles_alone(self) -> bool:
+        """Return whether every room is what the tiles give, computed in a second way."""
+        if self.region is None:
+            return bool(np.isinf(self.rooms).all())
+        users = zip(
+            self.channel.x.tolist(), self.channel.y.tolist(), self.channel.privacy.tolist(), strict=True
+        )
+        expected = [self.region.room_by_sides(*user) for user in users]
+        return bool(self.rooms.tolist() == expected)
 
     def said(self, user: int) -> tuple[str, float]:
-        """Return status and radius of a user.
-
-        Whether the protection alone or only the widened circle is in the way is not told: who asks with one
-        privacy radius after the other would find the edge of the protection.
-        """
+        """Return status and radius of a user: functions of the tiles and of the reports alone."""
         radius = float(self.radii[user])
         if radius > 0:
             return "served", radius
-        if math.isinf(self.widening[user]):
-            return "draws spent", 0.0
         return ("covered" if self.rooms[user] <= 0 else "not served"), 0.0
 
 
-def best_mean(channel: Channel, least: float) -> float:
-    """Return the best mean widening for those who ask, or the least one, so that nobody makes it vanish.
-
-    Without that, a user whose privacy radius leaves next to no room would have next to no widening drawn.
-    """
-    if channel.most <= 0:
-        return least
-    if channel.size <= FEW:
-        return max(least, best_pattern(channel, NODES).level)
-    return max(least, Greedy(channel).best().level)
-
-
-def room_of(owner: Owner, corner: Point, side: Fraction, widening: float, privacy: float) -> float:
-    """Return what is left of the distance between an owner and the nearest point of a cell, rounded down.
-
-    All places of the cell get the same room, so that they tell one number together.
-
-    Examples
-    --------
-    >>> cell = (Fraction(3), Fraction(-1))
-    >>> room_of(Owner(0.0, 0.0, 1.0), cell, Fraction(2), 0.5, 0.25)
-    1.25
-    """
-    near = [
-        min(max(Fraction(place), low), low + side)
-        for place, low in zip((owner.x, owner.y), corner, strict=True)
-    ]
-    apart = distance_below((near[0], near[1]), (owner.x, owner.y))
-    return float_down(apart - Fraction(owner.protection) - Fraction(widening) - Fraction(privacy))
-
-
-def granted(channel: Channel, widening: Array, rooms: Array) -> Grant:
-    """Return the best radii for the rooms that the owner leaves."""
+def granted(channel: Channel, region: Region | None) -> Grant:
+    """Return the best radii for the rooms that the owner's tiles leave."""
+    rooms = np.full(channel.size, np.inf)
+    if region is not None:
+        users: Sequence[tuple[float, float, float]] = list(
+            zip(channel.x.tolist(), channel.y.tolist(), channel.privacy.tolist(), strict=True)
+        )
+        rooms = np.array([region.room(*user) for user in users])
     caps = np.clip(np.minimum(channel.radius, rooms), 0.0, None)
     radii, bound = best_radii(channel, caps, NODES)
     allowed = channel.allowed(np.minimum(radii, caps), 0.0)
-    return Grant(channel, allowed, widening, rooms, bound + channel.rounding)
+    return Grant(channel, region, rooms, allowed, bound + channel.rounding)

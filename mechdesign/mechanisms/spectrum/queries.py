@@ -18,9 +18,9 @@ from mechdesign.core.errors import (
 from mechdesign.core.text import table
 from mechdesign.mechanisms.spectrum.channel import coordinate, positive
 
-STATUSES = ("served", "not served", "covered", "budget spent", "draws spent")
-"""What can become of a query: ``not served``: others pay more; ``covered``: by the widened circle of the
-owner; ``budget spent``: the user's epsilon; ``draws spent``: of the owner or of the user, for new places."""
+STATUSES = ("served", "not served", "covered", "budget spent")
+"""What can become of a query: ``not served``: others pay more; ``covered``: no room outside the owner's tiles
+and protection; ``budget spent``: the user's epsilon."""
 
 Levels = float | tuple[float, ...] | None
 """The least level, or all levels that are accepted; None: any."""
@@ -170,9 +170,9 @@ class Answers:
     answers : tuple of Answer
         In the order of the queries.
     certificates : tuple of Certificate
-        No interference (exact) and optimality of each channel's allocation, and the budget (exact).
+        The budget, the cloak and no interference (all exact), and optimality of each channel's allocation.
     repeated : bool
-        Whether the very same queries were answered before: then nothing was drawn and nothing spent.
+        Whether the very same queries were answered before: then nothing is spent.
     """
 
     answers: tuple[Answer, ...]

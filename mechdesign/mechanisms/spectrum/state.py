@@ -15,19 +15,24 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from mechdesign.core.documents import parse_json
 from mechdesign.core.errors import DataError
 from mechdesign.core.files import read_text, whole_file
-from mechdesign.core.numbers import rational, whole
+from mechdesign.core.numbers import whole
 from mechdesign.mechanisms.base import digest
 from mechdesign.mechanisms.spectrum.queries import STATUSES, Answer
+from mechdesign.mechanisms.spectrum.registered import Registered
 
 FORMAT = "mechdesign-spectrum-state"
+VERSION = 2
+"""Version 1 held widenings drawn around owners' places."""
+
 LARGEST_FILE = 1 << 28
 
 
 @dataclass
 class State:
-    """Slots answered, what users have spent, the owners' draws, and the last slot.
+    """Slots answered, what users have spent, registrations since the database was built, the last slot.
 
     Attributes
     ----------
@@ -36,10 +41,9 @@ class State:
         Epsilon per unit of distance by user, exact.
     reports : dict
         Digests of all reports of each user: sending one again tells nothing new, and is free.
-    widenings : dict
-        For each occupied channel the widening that was drawn for each cell of the map.
-    drawn : dict
-        For each occupied channel, for how many cells each user was the first to ask.
+    registered : dict
+        For each channel whose registration changed since the database was built: the tiles now registered, or
+        None where it is idle now.
     last : dict
         The digest of the last slot's queries, and its answers.
     """
@@ -47,8 +51,7 @@ class State:
     slots: int = 0
     spent: dict[str, Fraction] = field(default_factory=dict)
     reports: dict[str, set[str]] = field(default_factory=dict)
-    widenings: dict[str, dict[str, float]] = field(default_factory=dict)
-    drawn: dict[str, dict[str, int]] = field(default_factory=dict)
+    registered: dict[str, Registered | None] = field(default_factory=dict)
     last: dict[str, Any] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
@@ -57,10 +60,10 @@ class State:
             "slots": self.slots,
             "spent": {user: str(amount) for user, amount in sorted(self.spent.items())},
             "reports": {user: sorted(reports) for user, reports in sorted(self.reports.items())},
-            "widenings": {
-                name: dict(sorted(cells.items())) for name, cells in sorted(self.widenings.items())
+            "registered": {
+                name: None if item is None else item.as_json()
+                for name, item in sorted(self.registered.items())
             },
-            "drawn": {name: dict(sorted(users.items())) for name, users in sorted(self.drawn.items())},
             "last": self.last,
         }
 
@@ -70,7 +73,7 @@ class State:
 
         Examples
         --------
-        >>> state = State(3, {"ann": Fraction(1, 2)}, {"ann": {"5f2b"}}, {"tv": {"0,1": 0.7}})
+        >>> state = State(3, {"ann": Fraction(1, 2)}, {"ann": {"5f2b"}}, {"tv": None})
         >>> State.from_json(state.as_json()) == state
         True
         """
@@ -78,13 +81,9 @@ class State:
             slots=whole("slots", given["slots"]),
             spent={str(user): _amount(amount) for user, amount in given["spent"].items()},
             reports={str(user): set(map(str, reports)) for user, reports in given["reports"].items()},
-            widenings={
-                str(name): {str(cell): _width(width) for cell, width in cells.items()}
-                for name, cells in given["widenings"].items()
-            },
-            drawn={
-                str(name): {str(user): whole("drawn", count) for user, count in users.items()}
-                for name, users in given["drawn"].items()
+            registered={
+                str(name): None if item is None else Registered.of("registered", item)
+                for name, item in given["registered"].items()
             },
             last=_last(given["last"]),
         )
@@ -92,9 +91,7 @@ class State:
     def copy(self) -> State:
         """Return a copy that can be changed."""
         reports = {user: set(sent) for user, sent in self.reports.items()}
-        widenings = {name: dict(cells) for name, cells in self.widenings.items()}
-        drawn = {name: dict(users) for name, users in self.drawn.items()}
-        return State(self.slots, dict(self.spent), reports, widenings, drawn, dict(self.last))
+        return State(self.slots, dict(self.spent), reports, dict(self.registered), dict(self.last))
 
 
 def _amount(value: Any) -> Fraction:
@@ -124,38 +121,17 @@ def _last(given: Any) -> dict[str, Any]:
     return last
 
 
-def _width(value: Any) -> float:
-    width = float(rational("widening", value))
-    if width <= 0:
-        raise ValueError("a widening is not positive")
-    return width
-
-
 def save_state(path: str | os.PathLike[str], state: State, fingerprint: str) -> None:
     """Write a state of the database with this fingerprint; on the disk, whole, when this returns.
 
-    Nobody but its owner may read it: it holds the widenings.
+    Nobody but its owner may read it: it holds what users have spent.
     """
     content = state.as_json()
-    document = {"format": FORMAT, "database": fingerprint, "state": content}
+    document = {"format": FORMAT, "version": VERSION, "database": fingerprint, "state": content}
     document["sha256"] = digest(fingerprint, content)
-    private = whole_file(path, DataError, private=True)
-    with private as temporary, open(temporary, "w", encoding="utf-8") as stream:
-        json.dump(document, stream, indent=1, allow_nan=False)
-        stream.write("\n")
-        stream.flush()
-        os.fsync(stream.fileno())
-    _sync_folder(Path(path).resolve().parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    if not hasattr(os, "O_DIRECTORY"):  # no folder can be opened there
-        return
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    text = json.dumps(document, indent=1, allow_nan=False) + "\n"
+    with whole_file(path, DataError, durable=True, private=True) as temporary:
+        temporary.write_text(text, encoding="utf-8")
 
 
 def load_state(path: str | os.PathLike[str], fingerprint: str) -> State:
@@ -170,13 +146,18 @@ def load_state(path: str | os.PathLike[str], fingerprint: str) -> State:
         return State()
     advice = "name the state file of this database, or another place to begin anew"
     try:
-        document = json.loads(read_text(path, LARGEST_FILE, DataError))
+        document = parse_json(read_text(path, LARGEST_FILE, DataError))
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror}); {advice}") from None
     except (ValueError, RecursionError):
         raise DataError(f"{path}: is not JSON; {advice}") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise DataError(f"{path}: is no state of a spectrum database; {advice}")
+    if document.get("version") != VERSION:
+        raise DataError(
+            f"{path}: is a state of an earlier release, which held draws around owners' places; "
+            "delete it and name another path to begin a new state"
+        )
     if document.get("database") != fingerprint:
         raise DataError(f"{path}: belongs to another database; {advice}")
     try:
@@ -185,5 +166,5 @@ def load_state(path: str | os.PathLike[str], fingerprint: str) -> State:
         return State.from_json(document["state"])
     except DataError:
         raise
-    except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
         raise DataError(f"{path}: is damaged ({error!r}); {advice}") from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -10,12 +10,13 @@ import numpy as np
 
 from mechdesign.core.errors import DataError, ParameterError, RowError
 from mechdesign.core.files import one_at_a_time
-from mechdesign.core.randomness import Rng
 from mechdesign.core.tables import Block, Source
 from mechdesign.mechanisms.collecting import Owner, located, require_columns
 from mechdesign.mechanisms.mean.values import as_floats
-from mechdesign.mechanisms.operations import SEED, Column, Operation, Option, Settings
+from mechdesign.mechanisms.operations import Column, Operation, Option, Settings
 from mechdesign.mechanisms.spectrum.queries import Answers
+from mechdesign.mechanisms.spectrum.registered import COLUMNS, Registered, read_registered, rows_of
+from mechdesign.mechanisms.spectrum.tile import Tiling
 
 NUMBERS = ("x", "y", "radius", "privacy", "epsilon")
 MOST_QUERIES = 10_000
@@ -23,14 +24,27 @@ TABLES = (".csv", ".parquet", ".pq")
 """Endings that a state file does not have, so that no table of answers takes its place."""
 
 GIVEN = ("user", "channel", "status", "radius", "power", "spent")
-STATE = Option("state", "text", "the file that remembers budgets and draws from slot to slot; needed")
+STATE = Option("state", "text", "the file that remembers budgets and registrations from slot to slot; needed")
+SLOT = Option("slot", "whole number", "of a table with a column slot: register the rows of this slot")
+ROOMS = ("channel", "x", "y", "room")
 
 
 class Database(Owner, Protocol):
     """What tables need of a database."""
 
-    def answer(self, queries: Any, rng: Rng = None) -> Answers:
+    tiling: Tiling
+
+    def answer(self, queries: Any) -> Answers:
         """Answer the queries of one slot."""
+
+    def register(self, owners: Mapping[str, Registered | None]) -> None:
+        """Replace the registrations of some channels."""
+
+    def registered(self) -> dict[str, Registered | None]:
+        """Return the tiles registered for each channel."""
+
+    def room(self, channel: str, x: float, y: float) -> float:
+        """Return how far a user at a place may send."""
 
     def save_state(self, path: str) -> None:
         """Save what is remembered."""
@@ -40,7 +54,7 @@ class Database(Owner, Protocol):
 
 
 def database_operations(database: Database) -> tuple[Operation, ...]:
-    """Return ``answer``: one table is one slot."""
+    """Return ``answer``, one table is one slot; ``register`` for owners and ``room`` for users' devices."""
     takes = (
         Column("user", "who asks"),
         Column("channel", "for which channel"),
@@ -53,7 +67,7 @@ def database_operations(database: Database) -> tuple[Operation, ...]:
     gives = (
         Column("user", "who asked"),
         Column("channel", "for which channel"),
-        Column("status", "served, not served, covered, budget spent or draws spent"),
+        Column("status", "served, not served, covered or budget spent"),
         Column("radius", "granted, 0 where nothing is"),
         Column("power", "maximum transmission power, that of radius 1 being 1"),
         Column("spent", "epsilon that the user has spent in all"),
@@ -66,17 +80,34 @@ def database_operations(database: Database) -> tuple[Operation, ...]:
             takes,
             gives,
             lambda sources, settings: _answered(database, sources, settings),
-            (STATE, SEED),
+            (STATE,),
+        ),
+        Operation(
+            "register",
+            "replace the tiles of the channels in a table; gives the tiles of all channels, to be published",
+            COLUMNS,
+            COLUMNS,
+            lambda sources, settings: _registered(database, sources, settings),
+            (STATE, SLOT),
+        ),
+        Operation(
+            "room",
+            "how far one may send from a true place, next to owners alone; for a user's own device",
+            (Column("channel", "which channel"), Column("x", "true place"), Column("y", "true place")),
+            (
+                *(Column(name, "as given") for name in ROOMS[:3]),
+                Column("room", "radius; inf where it is idle"),
+            ),
+            lambda sources, settings: _rooms(database, sources),
+            several=True,
+            private=True,
         ),
     )
 
 
 def _answered(database: Database, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
     (source,) = sources
-    if not settings["state"]:
-        raise ParameterError("--state: is missing; name the file that remembers budgets between slots")
-    if str(settings["state"]).lower().endswith(TABLES):
-        raise ParameterError(f"--state: {settings['state']} is named like a table; give it another name")
+    _require_state(settings)
     require_columns(source, ["user", "channel", *NUMBERS])
     queries = _queries(source)
     if not queries:
@@ -86,7 +117,7 @@ def _answered(database: Database, sources: Sequence[Source], settings: Settings)
             settings.count("state begun: nothing spent before", 1)
         database.restore_state(settings["state"])
         with located(source):
-            answers = database.answer(queries, settings["seed"])
+            answers = database.answer(queries)
         database.save_state(settings["state"])  # before anybody sees an answer
     for status in sorted({answer.status for answer in answers}):
         settings.count(status, sum(answer.status == status for answer in answers))
@@ -98,16 +129,69 @@ def _answered(database: Database, sources: Sequence[Source], settings: Settings)
     yield {name: np.array([getattr(answer, name) for answer in answers]) for name in GIVEN}
 
 
+def _require_state(settings: Settings) -> None:
+    if not settings["state"]:
+        raise ParameterError("--state: is missing; name the file that remembers budgets between slots")
+    if str(settings["state"]).lower().endswith(TABLES):
+        raise ParameterError(f"--state: {settings['state']} is named like a table; give it another name")
+
+
+def _registered(database: Database, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+    (source,) = sources
+    _require_state(settings)
+    found, names = read_registered(source, database.tiling, settings["slot"])
+    if not names:
+        raise DataError(f"{source.name}: there is no registration; give at least one row")
+    with one_at_a_time(settings["state"], DataError):
+        if not Path(settings["state"]).exists():
+            settings.count("state begun: nothing spent before", 1)
+        database.restore_state(settings["state"])
+        with located(source):
+            database.register({name: found.get(name) for name in sorted(names)})
+        database.save_state(settings["state"])
+    settings.count("channels registered", len(found))
+    settings.count("channels idle in this slot", len(names - set(found)))
+    occupied = {name: owner for name, owner in database.registered().items() if owner is not None}
+    yield rows_of(occupied, database.tiling)
+
+
+def _rooms(database: Database, sources: Sequence[Source]) -> Iterator[Block]:
+    """Compute rooms; a table of registrations among the sources replaces those of the file."""
+    for source in sources:
+        if "tiling" in source.columns:
+            found, names = read_registered(source, database.tiling)
+            with located(source):
+                database.register({name: found.get(name) for name in names})
+    places = [source for source in sources if "tiling" not in source.columns]
+    if not places:
+        raise DataError("room: no table of places; give one with the columns channel, x and y")
+    for source in places:
+        require_columns(source, ROOMS[:3])
+        for block in source.blocks(ROOMS[:3]):
+            columns = numbers_of(source, block, ("x", "y"))
+            channels = np.asarray(block["channel"]).astype(str)
+            spots = list(zip(channels.tolist(), columns["x"].tolist(), columns["y"].tolist(), strict=True))
+            with located(source):
+                rooms = np.array([max(database.room(*spot), 0.0) for spot in spots])
+            yield {"channel": channels, **columns, "room": rooms}
+
+
+def numbers_of(source: Source, block: Block, names: Sequence[str]) -> dict[str, Any]:
+    """Return columns of finite numbers; the error names file, column and row."""
+    columns: dict[str, Any] = {}
+    for name in names:
+        with located(source, name):
+            columns[name] = as_floats(block[name], 1, name)
+            wrong = ~np.isfinite(columns[name])
+            if wrong.any():
+                raise RowError(name, int(np.argmax(wrong)), ": is no finite number; correct it")
+    return columns
+
+
 def _queries(source: Source) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for block in source.blocks(["user", "channel", *NUMBERS]):
-        columns = {}
-        for name in NUMBERS:
-            with located(source, name):
-                columns[name] = as_floats(block[name], 1, name)
-                wrong = ~np.isfinite(columns[name])
-                if wrong.any():
-                    raise RowError(name, int(np.argmax(wrong)), ": is no finite number; correct it")
+        columns = numbers_of(source, block, NUMBERS)
         users, channels = np.asarray(block["user"]).astype(str), np.asarray(block["channel"]).astype(str)
         if len(found) + len(users) > MOST_QUERIES:
             raise DataError(f"{source.name}: more than {MOST_QUERIES} queries in a slot; split it")

@@ -110,6 +110,11 @@ def test_figures_of_setting_one():
     assert quantities["static_left"] < 0.5
     assert quantities["online_left"] == 1.0
     assert quantities["static_cost"] < quantities["online_cost"] < quantities["forced_cost"]
+    assert quantities["static_paid"] < quantities["online_paid"] < quantities["forced_paid"]
+    for policy in ("static", "online", "forced"):
+        assert quantities[f"{policy}_paid"] > quantities[f"{policy}_cost"], "payments cover costs"
+    share = 1.0 - quantities["online_paid"] / quantities["forced_paid"]
+    assert quantities["paid_saved"] == pytest.approx(share, rel=1e-12)
     assert quantities["least_share"] >= quantities["share_bound"]
     assert quantities["largest_backlog"] <= quantities["backlog_bound"]
 

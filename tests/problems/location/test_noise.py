@@ -131,6 +131,10 @@ def test_bad_tables_end_in_one_line(built, tmp_path, capsys, rows, text):
         ({"beta": 0.0}, "beta: 0 is outside (0, 1)"),
         ({"beta": 1.0}, "beta: 1 is outside (0, 1)"),
         ({"area": "[0, 0, 4]"}, "area"),
+        ({"epsilon": 1e308}, "epsilon: 1e+308 is not from 1e-100 to 1e+100; use another unit"),
+        ({"epsilon": 1e-300}, "epsilon: 1e-300 is not from"),
+        ({"epsilon": 1e100}, "step: 1.25e-101 goes 3.2e+101 times into a side"),
+        ({"epsilon": 1e-3}, "area: a side of 4 is below 20, where noise hides every place of it"),
         ({"area": "[0, 0, nan, 4]"}, "area"),
     ],
 )

@@ -9,10 +9,12 @@ import mechdesign as md
 from mechdesign.core.errors import ParameterError
 from mechdesign.mechanisms.mean import WORST_VARIANCES
 from mechdesign.problems.mean import MeanChannel
-from mechdesign.problems.mean.channel.best import any_mechanism_bound, best_mechanism, best_variance
+from mechdesign.problems.mean.channel.any_mechanism import any_mechanism_bound, quick_bound, two_input_bound
+from mechdesign.problems.mean.channel.best import best_mechanism, best_variance
 from mechdesign.problems.mean.channel.columns import hat_weights
+from mechdesign.problems.mean.channel.grids import default_inputs
 from mechdesign.problems.mean.channel.patterns import Prices, cheapest, proven_lower
-from mechdesign.problems.mean.channel.problem import criterion_value, default_inputs
+from mechdesign.problems.mean.channel.problem import criterion_value
 
 
 def random_prices(rng, size):
@@ -190,3 +192,17 @@ def test_epsilon_zero_is_infeasible_and_tiny_or_huge_ones_are_explained():
 def test_bad_parameters_are_named(parameters, message):
     with pytest.raises(ParameterError, match=message):
         MeanChannel(**parameters)
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 0.3, 2.0, 7.0, 30.0])
+@pytest.mark.parametrize("criterion", ["worst", "average"])
+def test_the_bound_of_two_inputs_is_below_all_mechanisms(epsilon, criterion):
+    """Duchi's has the variance (scale^2 - (2 x - 1)^2) / 4; and the bound is never above the solved one."""
+    bound = two_input_bound(epsilon, criterion)
+    scale = 1.0 / math.tanh(epsilon / 2.0) ** 2
+    duchi = (scale if criterion == "worst" else scale - 1.0 / 3.0) / 4.0
+    assert 0.0 < bound < duchi
+    ends = (scale - 1.0) / 4.0  # of one report at an end, where two inputs decide
+    assert criterion == "average" or bound == pytest.approx(ends, rel=1e-9)
+    if 0.1 < epsilon < 5.0:
+        assert bound < quick_bound(epsilon, criterion) < best_variance(epsilon)

@@ -1,4 +1,4 @@
-"""Pictures of a horizon: cost, users who stay and backlogs over time (figures 5.2 and 5.3)."""
+"""Pictures of a horizon: payments, users who stay and backlogs over time (figures 5.2 and 5.3)."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ NAMES = {"online": "online", "static": "static", "forced": "forced to keep share
 def figures(problem: AuctionHorizon, solution: Candidate) -> list[Figure]:
     """Return the policies slot by slot, when a user leaves who loses 20 slots in a row."""
     policies = ["online", "static", *(["forced"] if problem.participation > 0 else [])]
-    played = {policy: play(problem, policy, PATIENCE, paying=False) for policy in policies}
+    played = {policy: play(problem, policy, PATIENCE) for policy in policies}
     slots = np.arange(1, problem.slots + 1)
-    cost = [Line(x=slots, y=np.cumsum(one.costs), label=NAMES[policy]) for policy, one in played.items()]
+    paid = [Line(x=slots, y=np.cumsum(one.payments), label=NAMES[policy]) for policy, one in played.items()]
     there = [Line(x=slots, y=one.left, label=NAMES[policy]) for policy, one in played.items()]
     bound = problem.tradeoff * problem.reserve + problem.participation
     queues = [
@@ -27,7 +27,7 @@ def figures(problem: AuctionHorizon, solution: Candidate) -> list[Figure]:
         Reference(value=bound, label="proven bound", series=3),
     ]
     panels = [
-        Panel("slot", "cost of all slots so far", cost, title="Cost"),
+        Panel("slot", "paid in all slots so far", paid, title="Payments"),
         Panel(
             "slot", "users who are still there", there, title=f"Who loses {PATIENCE} slots in a row leaves"
         ),

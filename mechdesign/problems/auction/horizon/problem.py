@@ -76,6 +76,7 @@ class AuctionHorizon(Problem[OnlineAuction]):
     sense: ClassVar[Sense] = "min"
     value_name: ClassVar[str] = "total cost"
     summary: ClassVar[str] = "the cheapest selection over many slots in which everybody takes part"
+    compared_with: ClassVar[str] = "all selections over the given slots, which are known in advance"
 
     users: int
     tasks: int

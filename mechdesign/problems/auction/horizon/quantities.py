@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.problem import Candidate
-from mechdesign.problems.auction.horizon.play import Played, play
+from mechdesign.problems.auction.horizon.play import play
 from mechdesign.problems.auction.horizon.problem import AuctionHorizon
 
 PATIENCE = 20
@@ -17,23 +17,27 @@ PATIENCE = 20
 
 
 def quantities(problem: AuctionHorizon, solution: Candidate) -> dict[str, Any]:
-    """Return costs, shares, backlogs and who stays, for the online, the static and the forced policy.
+    """Return payments, costs, shares, backlogs and who stays: online, static and forced policy.
 
-    ``*_cost`` is per slot and with all users there; ``*_left`` is the share of users who are still there at
-    the end when losing 20 slots in a row makes one leave. ``backlog_bound`` is gamma times the largest cost
+    ``*_paid`` is what the center pays per slot (definition 5.2.3 of the source) and ``*_cost`` what its
+    winners cost, both with all users there; ``paid_saved`` and ``saved`` are the parts of them that the
+    online policy saves compared with the forced one, which pays forced users the reserve price. ``*_left`` is
+    the share of users who are still there at the end when losing 20 slots in a row makes one leave.
+    ``backlog_bound`` is gamma times the largest cost
     plus D, and ``share_bound`` what follows for everybody's share of the slots. ``drift_bound`` is n (1 +
     D^2) / (2 gamma), by which a best online decision in each slot costs more than the best on average.
     ``drift_slack`` is by how much the inequality (5.10) on the drift of the backlogs holds in the slot in
     which it comes closest to failing. Where a method has a bound, ``price_of_not_knowing`` is what the online
     rule costs, with everybody's share made sure of by the end, over that bound of the best cost.
     """
-    online = play(problem, "online", paying=False)
-    static = play(problem, "static", paying=False)
+    online, static = play(problem, "online"), play(problem, "static")
     share, gamma, slots = problem.participation, problem.tradeoff, problem.slots
     longest = gamma * problem.reserve + share
     found: dict[str, Any] = {
-        "online_cost": _average(online),
-        "static_cost": _average(static),
+        "online_paid": float(online.payments.mean()),
+        "static_paid": float(static.payments.mean()),
+        "online_cost": float(online.costs.mean()),
+        "static_cost": float(static.costs.mean()),
         "online_left": _left(problem, "online"),
         "static_left": _left(problem, "static"),
         "least_share": float(online.selected.mean(axis=0).min()),
@@ -44,17 +48,16 @@ def quantities(problem: AuctionHorizon, solution: Candidate) -> dict[str, Any]:
         "drift_bound": problem.users * (1.0 + share * share) / (2.0 * gamma),
     }
     if share > 0:
-        found["forced_cost"] = _average(play(problem, "forced", paying=False))
+        forced = play(problem, "forced")
+        for what, amounts in (("paid", forced.payments), ("cost", forced.costs)):
+            found[f"forced_{what}"] = float(amounts.mean())
+        found["paid_saved"] = 1.0 - found["online_paid"] / found["forced_paid"]
         found["saved"] = 1.0 - found["online_cost"] / found["forced_cost"]
     if solution.bound is not None:
         deadline = play(problem, "deadline", paying=False)
         found["offline_cost"] = solution.value / slots
         found["price_of_not_knowing"] = float(deadline.costs.sum()) / solution.bound
     return found
-
-
-def _average(played: Played) -> float:
-    return float(played.costs.mean())
 
 
 def _left(problem: AuctionHorizon, policy: str) -> float:

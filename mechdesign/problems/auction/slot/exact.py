@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mechdesign.core.method import Method, Outcome
 from mechdesign.mechanisms.auction import vcg
-from mechdesign.problems.auction.slot.problem import AuctionSlot, obstacle, outcome
+from mechdesign.problems.auction.slot.problem import AuctionSlot, obstacle, outcome, rounded_down
 
 
 def run(problem: AuctionSlot) -> Outcome:
@@ -13,16 +13,13 @@ def run(problem: AuctionSlot) -> Outcome:
     if refused is not None:
         return refused
     award = vcg.award_exactly(problem.slot)
-    value = float(problem.slot.value(award.winners))
-    return outcome(problem, award, "exact", "dynamic programming", (value, "dynamic programming, exact"))
+    bound = (rounded_down(problem.slot.value(award.winners)), "dynamic programming, exact")
+    return outcome(problem, award, "exact", "dynamic programming", bound)
 
 
 def why_not(problem: AuctionSlot) -> str | None:
     """Say that there are too many states, if so."""
-    count = vcg.states(problem.slot)
-    if count > vcg.MOST_STATES:
-        return f"{count} steps are too many for dynamic programming; {vcg.MOST_STATES} at most"
-    return None
+    return vcg.too_many_states(problem.slot) or None
 
 
 METHOD = Method(

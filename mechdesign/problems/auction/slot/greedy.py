@@ -24,6 +24,11 @@ def run(problem: AuctionSlot) -> Outcome:
     return outcome(problem, award, "greedy", "two-phase greedy", bound)
 
 
+def why_not(problem: AuctionSlot) -> str | None:
+    """Say that the slot is too large, if so."""
+    return None if problem.slot.obstacle() else greedy.too_much_work(problem.slot) or None
+
+
 METHOD = Method(
     name="greedy",
     problem=AuctionSlot,
@@ -31,4 +36,5 @@ METHOD = Method(
     preference=10,
     summary="two-phase greedy with critical payments: truthful in bids and tasks",
     run=run,
+    why_not=why_not,
 )

@@ -4,34 +4,30 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from mechdesign.core.errors import MethodError
 from mechdesign.core.method import Method, Outcome
 from mechdesign.mechanisms.auction import vcg
-from mechdesign.problems.auction.slot.problem import AuctionSlot, obstacle, outcome
-
-MOST_ENTRIES = 20_000
-"""Users times tasks; each winner costs one more integer program."""
-
-
-NODES = 300
-"""Linear programs that may be solved to prove the optimum."""
+from mechdesign.problems.auction.slot.problem import AuctionSlot, obstacle, outcome, rounded_down
 
 
 def run(problem: AuctionSlot) -> Outcome:
-    """Solve the slot with and without each winner; the bound is our own, not the solver's."""
+    """Solve the slot with and without each winner; what the solver proposes is proven in whole numbers."""
     refused = obstacle(problem)
     if refused is not None:
         return refused
-    award = vcg.award(problem.slot)
-    bound = (vcg.lower_bound(problem.slot, award.winners, NODES), "linear relaxations of a tree")
-    found = outcome(problem, award, "milp", "pulp", bound)
+    try:
+        award = vcg.award(problem.slot)
+    except MethodError as error:
+        return Outcome("failed", solver="pulp, proven", message=str(error))
+    source = "whole multipliers of the linear relaxation and dynamic programming"
+    bound = (rounded_down(problem.slot.value(award.winners)), source)
+    found = outcome(problem, award, "milp", "pulp, proven", bound)
     return replace(found, notes={"integer_programs": 1 + len(award.winners)})
 
 
 def why_not(problem: AuctionSlot) -> str | None:
     """Say that the slot is too large, if so."""
-    if problem.slot.able.size > MOST_ENTRIES:
-        return f"{problem.slot.able.size} users times tasks are too many; {MOST_ENTRIES} at most"
-    return None
+    return vcg.too_many_entries(problem.slot) or None
 
 
 METHOD = Method(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,9 @@ from mechdesign.core.numbers import rational, shown
 from mechdesign.core.parameters import Generators
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
 from mechdesign.core.types import Matrix, Vector
-from mechdesign.core.validation import finite_array, in_range
+from mechdesign.core.validation import choice, finite_array, in_range
 from mechdesign.mechanisms.auction import OnlineAuction
+from mechdesign.mechanisms.auction.owed import OWED
 from mechdesign.mechanisms.auction.rules import RULES, Decided, amounts, misreports
 from mechdesign.mechanisms.auction.slot import (
     UNIT,
@@ -39,7 +40,8 @@ from mechdesign.mechanisms.auction.slot import (
 from mechdesign.problems.auction.drawn import BID_GENERATORS, REQUIREMENT_GENERATORS, TASK_GENERATORS
 
 OPTIMALITY = 1e-9
-"""A set of winners is certified optimal when its proven gap is below this part of the largest weight sum."""
+"""A set of winners is certified optimal when its proven gap is below this part of the weights of the winners
+that phase 2 has to choose; those of phase 1 are in some best set."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -74,6 +76,9 @@ class AuctionSlot(Problem[OnlineAuction]):
         D: what the mechanism that is built promises over many slots; it does not matter in one slot.
     task_names : list of str, optional
         For the mechanism; by default the numbers.
+    owed : {"reserve", "highest", "median"}
+        For the mechanism: up to which price a backlog counts over many slots; the reserve price, or the
+        highest or the median price that the others asked in the slot before.
 
     Raises
     ------
@@ -98,6 +103,7 @@ class AuctionSlot(Problem[OnlineAuction]):
     sense: ClassVar[Sense] = "min"
     value_name: ClassVar[str] = "cost minus backlogs"
     summary: ClassVar[str] = "winners and truthful payments of one slot of a reverse auction for data"
+    compared_with: ClassVar[str] = "all sets of winners that meet the requirements, at the bids given"
     generators: ClassVar[Generators] = {
         "bids": BID_GENERATORS,
         "tasks": TASK_GENERATORS,
@@ -113,6 +119,7 @@ class AuctionSlot(Problem[OnlineAuction]):
     reserve: float | None = None
     participation: float = 0.0
     task_names: tuple[str, ...] | None = None
+    owed: Literal["reserve", "highest", "median"] = "reserve"
 
     if TYPE_CHECKING:  # lists are accepted, arrays are kept
 
@@ -127,6 +134,7 @@ class AuctionSlot(Problem[OnlineAuction]):
             reserve: float | None = None,
             participation: float = 0.0,
             task_names: Sequence[str] | None = None,
+            owed: str = "reserve",
         ) -> None: ...
 
     def __post_init__(self) -> None:
@@ -137,6 +145,7 @@ class AuctionSlot(Problem[OnlineAuction]):
         self._set("tradeoff", checked_positive("tradeoff", self.tradeoff))
         self._set("reserve", checked_reserve(self.reserve))
         self._set("participation", in_range("participation", self.participation, 0.0, 1.0, high_open=True))
+        self._set("owed", choice("owed", self.owed, OWED))
         if self.backlog is not None:
             self._set("backlog", checked_backlog(self.backlog, len(self.bids)))
         if self.task_names is not None:
@@ -168,9 +177,11 @@ class AuctionSlot(Problem[OnlineAuction]):
             self.reserve,
         )
 
-    def objective_scale(self) -> float:
-        """Return the sum of all weights without their signs."""
-        return math.fsum(abs(weight / self.slot.scale) for weight in self.slot.weights)
+    def tolerance(self, winners: Sequence[int]) -> float:
+        """Return the gap below which these winners are the best as far as double precision tells."""
+        weights = [float(Fraction(self.slot.weights[user], self.slot.scale)) for user in winners]
+        chosen = math.fsum(weight for weight in weights if weight > 0)
+        return OPTIMALITY * chosen + 8.0 * float(np.spacing(math.fsum(map(abs, weights))))
 
     # Judging candidates
 
@@ -202,15 +213,15 @@ class AuctionSlot(Problem[OnlineAuction]):
         ]
         if solution.realisation in RULES:
             rule = RULES[solution.realisation]
-            search, remark = misreports(rule, self.slot), rule.remark(self.slot)
-            found.append(truthfulness(search, rule.argument, UNIT, remark))
+            search = misreports(rule, self.slot, {user: paid[user] / UNIT for user in winners})
+            found.append(truthfulness(search, rule.argument, UNIT, rule.aside))
         return (*found, self._optimality(solution))
 
     def _optimality(self, solution: Candidate) -> Certificate:
         if solution.bound is None:
             return Certificate("optimality", False, False, {"value": solution.value}, {}, "no bound is known")
         figures = {"value": solution.value, "bound": solution.bound, "gap": solution.gap}
-        holds = solution.gap <= OPTIMALITY * max(abs(solution.value), self.objective_scale())
+        holds = solution.gap <= self.tolerance(np.asarray(solution.variables["winners"]).tolist())
         return Certificate("optimality", holds, False, figures, {}, f"bound from {solution.bound_source}")
 
     def mechanism(self, solution: Candidate) -> OnlineAuction:
@@ -224,6 +235,7 @@ class AuctionSlot(Problem[OnlineAuction]):
             self.tradeoff,
             self.reserve,
             rule=str(solution.realisation),
+            owed=self.owed,
         )
         for certificate in auction.certificates():
             if not certificate.holds:
@@ -265,7 +277,7 @@ def outcome(
     payments = np.array([float(units_above(payment * UNIT) * UNIT) for _, payment in pairs])
     value = float(problem.slot.value(winners.tolist()))
     lowest, source = (None, "") if bound is None else bound
-    met = lowest is not None and value - lowest <= OPTIMALITY * max(abs(value), problem.objective_scale())
+    met = lowest is not None and value - lowest <= problem.tolerance(winners.tolist())
     return Outcome(
         status="optimal" if met else "feasible",
         variables={"winners": winners, "payments": payments},
@@ -274,6 +286,18 @@ def outcome(
         solver=solver,
         realisation=rule,
     )
+
+
+def rounded_down(number: Fraction) -> float:
+    """Return the largest double that is not above a number.
+
+    Examples
+    --------
+    >>> rounded_down(Fraction(1, 10)) < Fraction(1, 10) < Fraction(0.1)
+    True
+    """
+    found = float(number)
+    return found if Fraction(found) <= number else float(np.nextafter(found, -np.inf))
 
 
 def obstacle(problem: AuctionSlot) -> Outcome | None:

@@ -6,9 +6,6 @@ from mechdesign.core.method import Method, Outcome
 from mechdesign.mechanisms.auction import published
 from mechdesign.problems.auction.slot.problem import AuctionSlot, obstacle, outcome
 
-MOST_USERS = 300
-"""The direct reading takes cubic time."""
-
 
 def run(problem: AuctionSlot) -> Outcome:
     """Decide the slot as printed."""
@@ -22,9 +19,7 @@ def run(problem: AuctionSlot) -> Outcome:
 
 def why_not(problem: AuctionSlot) -> str | None:
     """Say that it would take too long, if so."""
-    if len(problem.bids) > MOST_USERS:
-        return f"{len(problem.bids)} users are too many for the direct reading; {MOST_USERS} at most"
-    return None
+    return published.too_many_users(problem.slot) or None
 
 
 METHOD = Method(

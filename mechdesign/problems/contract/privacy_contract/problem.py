@@ -244,6 +244,12 @@ class PrivacyContract(Problem[ContractMenu]):
         )
         return worst
 
+    def among(self) -> str:
+        """Return the set of menus among which an optimum is one."""
+        kept = "IR and IC" if self.information == "incomplete" else "IR, types being known"
+        limit = "the budget" if self.budget is not None else "the target error"
+        return f"all menus, one item per type, that keep {kept} and {limit}"
+
     def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
         """Return IR, IC, budget and monotonicity, exact on the very numbers, and optimality of the value."""
         people, variables = self.population, solution.variables

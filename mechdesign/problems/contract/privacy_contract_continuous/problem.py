@@ -83,6 +83,7 @@ class PrivacyContractContinuous(Problem[ContractMenu]):
     sense: ClassVar[Sense] = "min"
     value_name: ClassVar[str] = "mean loss of a user"
     summary: ClassVar[str] = "menu of privacy levels and payments for preferences with a density"
+    compared_with: ClassVar[str] = "all menus for this density that keep IR, IC and the budget"
 
     density: Mapping[str, Any]
     budget: float

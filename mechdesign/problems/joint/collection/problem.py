@@ -76,6 +76,7 @@ class JointCollection(Problem[JointResponse]):
     summary: ClassVar[str] = (
         "noise that is kept and noise drawn anew, for one-hot reports on several attributes"
     )
+    compared_with: ClassVar[str] = "all f, q, p of this two-step response that are private as required"
 
     attributes: Sequence[int]
     epsilon: float

@@ -63,6 +63,7 @@ class LocationNoise(Problem[LocationMechanism]):
     sense: ClassVar[Sense] = "min"
     value_name: ClassVar[str] = "expected distance of a report"
     summary: ClassVar[str] = "planar Laplace noise on places, exact on a lattice, and its radius"
+    compared_with: ClassVar[str] = "the kinds of noise that are built in"
 
     epsilon: float
     area: Sequence[float]

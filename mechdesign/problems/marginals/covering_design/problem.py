@@ -60,6 +60,7 @@ class CoveringDesign(Problem[Mechanism]):
     sense: ClassVar[Sense] = "min"
     value_name: ClassVar[str] = "number of views"
     summary: ClassVar[str] = "the fewest blocks (views) that contain every few points (attributes) together"
+    compared_with: ClassVar[str] = "all lists of blocks of this size"
 
     points: int
     order: int

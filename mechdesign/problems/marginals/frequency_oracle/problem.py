@@ -78,6 +78,7 @@ class FrequencyOracle(Problem[KaryResponse | SupportOracle]):
     sense: ClassVar[Sense] = "min"
     value_name: ClassVar[str] = "users x variance of a share"
     summary: ClassVar[str] = "best private report for frequencies, and how far the popular ones are from it"
+    compared_with: ClassVar[str] = "all epsilon-private channels with unbiased estimators"
 
     categories: int
     epsilon: float

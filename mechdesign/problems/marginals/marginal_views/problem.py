@@ -281,6 +281,13 @@ class MarginalViews(Problem[MarginalRelease]):
         """Return how far the views are from proper ones, and the shares from adding up to 1."""
         return judging.residuals(self, variables)
 
+    def among(self) -> str:
+        """Return the set of plans among which an optimum is one."""
+        if self.criterion == "rule":
+            return "views of equal size and equal shares, by the rule's formulas"
+        which = "views" if self.views is None else "views given"
+        return f"all splits of the users among the {which}, with the {self.oracle} oracle"
+
     def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
         """Return the covering (exact), and optimality where a bound is known."""
         return judging.certificates(self, solution)

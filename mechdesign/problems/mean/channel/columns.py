@@ -10,8 +10,9 @@ import numpy as np
 from mechdesign.core.method import Method, Outcome
 from mechdesign.problems.mean.channel.design import Design
 from mechdesign.problems.mean.channel.generation import Found, refined
+from mechdesign.problems.mean.channel.grids import symmetric_grid
 from mechdesign.problems.mean.channel.patterns import Array
-from mechdesign.problems.mean.channel.problem import OPTIMALITY, MeanChannel, symmetric_grid
+from mechdesign.problems.mean.channel.problem import OPTIMALITY, MeanChannel
 
 
 def hat_weights(grid: Array) -> Array:

@@ -14,6 +14,8 @@ from mechdesign.core.errors import ParameterError
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
 from mechdesign.core.validation import choice, integer, privacy_epsilon
 from mechdesign.mechanisms.mean import GridMean
+from mechdesign.problems.mean.channel.any_mechanism import quick_bound
+from mechdesign.problems.mean.channel.grids import default_inputs, largest_output, symmetric_grid
 
 Array = NDArray[np.float64]
 
@@ -21,10 +23,6 @@ CRITERIA = ("worst", "average")
 
 OPTIMALITY = 1e-5
 """A solution is certified optimal when its proven gap is below this part of its value."""
-
-FEWEST, MOST = 21, 41
-"""Limits of the default number of inputs: half a second and a few seconds. 61 take half a minute."""
-
 
 MAX_GRID = 100_000
 """The largest number of inputs or of outputs; programs of that size are far beyond any solver."""
@@ -143,10 +141,25 @@ class MeanChannel(Problem[GridMean]):
         """Return the mechanism for values in [0, 1]: integers, audited, inputs rounded at random."""
         return self.deployable(solution.variables["channel"], solution.variables["output_values"])
 
+    def among(self) -> str:
+        """Return the set of channels among which an optimum is one: its grid is part of it."""
+        outputs = "any outputs" if self.outputs is None else f"{self.outputs} outputs"
+        return f"unbiased epsilon-private channels on the grid of {len(self.knots())} inputs with {outputs}"
+
     def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
-        """Return privacy and bias of the mechanism that would run, and optimality of the value."""
+        """Return privacy and bias of the mechanism that would run, and optimality of the value.
+
+        ``any_mechanism`` is a proven lower bound for unbiased epsilon-private mechanisms of any form, on any
+        grid or none; ``above_any`` by which part the value exceeds it.
+        """
         mechanism = self.mechanism(solution)
-        figures: dict[str, Any] = {"gap": solution.gap}
+        least = quick_bound(self.epsilon, self.criterion)
+        figures: dict[str, Any] = {
+            "gap": solution.gap,
+            "any_mechanism": least,
+        }
+        if least > 0.0:
+            figures["above_any"] = solution.value / least - 1.0
         if self.criterion == "worst":
             figures["deployed_value"] = mechanism.worst_variance()
         note = f"bound from {solution.bound_source}" if solution.bound is not None else "no bound is known"
@@ -180,36 +193,3 @@ def criterion_value(knots: Array, means: Array, moments: Array, criterion: str) 
         peak = np.where(bend < 0.0, -slope / (2.0 * bend), 0.0)
     inside = np.clip(peak, 0.0, 1.0)
     return float(np.max([first, last, first + slope * inside + bend * inside**2]))
-
-
-def default_inputs(epsilon: float) -> int:
-    """Return an odd number of inputs, 21 to 41, for which rounding costs about a percent up to epsilon = 5.
-
-    Rounding costs at most h^2/4 for a step h, and the best variance falls about like e^(-3 eps/4) (measured),
-    so the number grows like e^(3 eps/8) from epsilon = 3.
-
-    Examples
-    --------
-    >>> [default_inputs(epsilon) for epsilon in (0.5, 3.0, 4.0, 5.0, 10.0)]
-    [21, 21, 31, 41, 41]
-    """
-    wanted = (FEWEST - 1) * math.exp(min(3.0, 3.0 / 8.0 * max(0.0, epsilon - 3.0)))
-    return min(MOST, 2 * math.ceil(wanted / 2.0 - 0.25) + 1)
-
-
-def symmetric_grid(size: int) -> Array:
-    """Return evenly spaced numbers from -1 to 1, symmetric to the last bit.
-
-    Examples
-    --------
-    >>> symmetric_grid(3)
-    array([-1.,  0.,  1.])
-    """
-    steps = np.arange(size, dtype=np.float64)
-    grid: Array = (steps - steps[::-1]) / (size - 1)
-    return grid
-
-
-def largest_output(epsilon: float) -> float:
-    """Return the larger of Duchi's and the piecewise mechanism's largest output, on the scale of [-1, 1]."""
-    return 1.0 / math.tanh(epsilon / 4.0)

@@ -8,7 +8,7 @@ import numpy as np
 
 from mechdesign.core.problem import Candidate
 from mechdesign.mechanisms.mean.variance import WORST_VARIANCES
-from mechdesign.problems.mean.channel.best import any_mechanism_bound
+from mechdesign.problems.mean.channel.any_mechanism import any_mechanism_bound
 from mechdesign.problems.mean.channel.problem import MeanChannel
 
 RIVALS = ("laplace", "duchi", "piecewise", "hybrid")

@@ -4,10 +4,10 @@ With 36 attributes and the paper's estimators n times the variance of an attribu
 whatever the users' values are. The printed numbers are means over 30 data sets of root mean squares over 36
 attributes; for normal errors their relative standard error is 1/sqrt(2 x 36 x 30) = 2.15 %.
 
-The paper does not say how the server added up the reports of the three methods that are not its own. They run on
-[-1, 1], and the estimates are then moved to [0, 1]: read by the letter, reports are centred at 0 (``centred``). It
-may as well have used its own accumulator, algorithm 6, which adds up m times a report from [0, 1]
-(``algorithm_6``): a user who is not drawn then counts as 0 and not as 1/2, and the errors are larger.
+The paper does not say how the server added up the reports of the three methods that are not its own. They
+run on [-1, 1], and the estimates are then moved to [0, 1]: read by the letter, reports are centred at 0
+(``centred``). It may as well have used its own accumulator, algorithm 6, which adds up m times a report from
+[0, 1] (``algorithm_6``): a user who is not drawn then counts as 0 and not as 1/2, and errors are larger.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def possible_errors(name: str, epsilon: float, reading: str = CENTRED) -> Ends:
     offset = least_offset(epsilon)
     if name == "opt":
         low, high = interval_ends(offset, 0.0, ATTRIBUTES)
-    elif name == "baseline" or (name != "piecewise" and reading == ALGORITHM_6):  # the same bits, the same sum
+    elif name == "baseline" or (name != "piecewise" and reading == ALGORITHM_6):  # the same bits and sum
         low, high = interval_ends(offset, offset, ATTRIBUTES)
     elif name == "piecewise":
         ends = accumulated_piecewise_ends if reading == ALGORITHM_6 else piecewise_ends
@@ -135,7 +135,7 @@ def errors_outside(epsilon: float, reading: str = CENTRED) -> dict[str, float]:
 
 
 def possible_cells(reading: str) -> int:
-    """Return how many of the 45 numbers of table 8 are possible: within 3.3 standard errors of what data give.
+    """Return how many of the 45 numbers of table 8 lie within 3.3 standard errors of what data give.
 
     Examples
     --------

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from mechdesign.core.problem import Candidate
-from mechdesign.problems.mean.interval import offsets, printed, printed_errors, widened
+from mechdesign.problems.mean.interval import offsets, printed, printed_errors, printed_rows, widened
 from mechdesign.problems.mean.interval.problem import MeanInterval
 from mechdesign.problems.mean.interval.ranks import friedman_p_value
 
@@ -34,13 +34,28 @@ def quantities(problem: MeanInterval, solution: Candidate) -> dict[str, Any]:
         "published_value": offsets.worst_value(least, 0.0, means, m, True),
         "baseline_value": offsets.worst_value(least, least, means, m, True),
         "pure_value": offsets.worst_value(0.0, 0.0, means, m, True),
+        "share_of_ones": [start + (end - start) * mean for mean in means],
     }
     if means[0] == means[1]:
         found["given_users_value"] = solution.value - means[0] * (1.0 - means[0])
         found |= _theorem_2(problem, means[0])
+    if problem.epsilon == printed_rows.EPSILON:
+        found |= _rows()
     if problem.epsilon in printed.PRINTED_RANKS:
         found |= _tables(problem.epsilon)
     return found
+
+
+def _rows() -> dict[str, Any]:
+    """Return figures of tables 4 and 5 and of the error without privacy, which no parameter changes."""
+    low, high = printed_rows.no_dp_ends()
+    return {
+        "table_5_rows": printed_rows.rows_that_follow(),
+        "table_4_and_5_means": printed_rows.means_repeated(),
+        "no_dp_least": low,
+        "no_dp_most": high,
+        "no_dp_mean": printed_rows.no_dp_mean(),
+    }
 
 
 def _theorem_2(problem: MeanInterval, mean: float) -> dict[str, float]:

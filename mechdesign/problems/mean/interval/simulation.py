@@ -79,7 +79,7 @@ def _from_sums(sums: NDArray[Any], attributes: int, users: int) -> Array:
 
 
 def entrants(problem: MeanInterval, interval: tuple[float, float]) -> dict[str, Entrant]:
-    """Return the five methods of the paper by name, and ``"interval"``, the solution's."""
+    """Return the five methods by name, ``"no_dp"`` without privacy, and ``"interval"``, the solution's."""
     epsilon, m = problem.epsilon, problem.attributes
     if epsilon == 0.0:
         raise ParameterError("epsilon: the compared methods need epsilon > 0; give a larger one")
@@ -90,6 +90,7 @@ def entrants(problem: MeanInterval, interval: tuple[float, float]) -> dict[str, 
         "duchi": duchi_bits(epsilon, m),
         "piecewise": numbers(Piecewise(epsilon), m),
         "harmony": duchi_bits(epsilon, m),
+        "no_dp": interval_bits(0.0, 1.0, m, False),
         "interval": interval_bits(*interval, m, not problem.scaled),
     }
 

@@ -285,6 +285,14 @@ class RandomizedResponse(Problem[FiniteChannel | KaryResponse]):
             report_labels = self.labels
         return FiniteChannel.from_floats(np.asarray(channel), self.target(), self.labels, report_labels)
 
+    def among(self) -> str:
+        """Return the set of channels among which an optimum is one."""
+        private = "epsilon-private" if self.delta == 0.0 else f"(epsilon, delta)-private ({self.notion})"
+        if self.distance is not None:
+            private = "metric-private"
+        more = ", within the custom constraints" if self.is_extended else ""
+        return f"all {private} channels from {self.size} answers to {self.reports} reports{more}"
+
     def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
         """Return privacy and normalization of the mechanism that would run, and optimality of the value."""
         mechanism = self.mechanism(solution)

@@ -64,6 +64,7 @@ class ShuffleAmplification(Problem[Mechanism]):
     sense: ClassVar[Sense] = "min"
     value_name: ClassVar[str] = "central epsilon"
     summary: ClassVar[str] = "how private shuffled reports are, proven, beside what an attack achieves"
+    compared_with: ClassVar[str] = "all central epsilons that this local randomizer can have"
 
     users: int
     local_epsilon: float

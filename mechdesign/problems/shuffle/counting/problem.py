@@ -69,6 +69,7 @@ class ShuffleCounting(Choosing, Problem[Protocol]):
     sense: ClassVar[Sense] = "min"
     value_name: ClassVar[str] = "root mean squared error of the count"
     summary: ClassVar[str] = "protocol that counts ones from shuffled messages with the least error"
+    compared_with: ClassVar[str] = "the protocols that are built in and fit the limits"
     kinds = KINDS
     share: ClassVar[str] = "share of the users who hold 1"
 

@@ -60,6 +60,7 @@ class ShuffleDistinct(CategoryTask, Problem[Protocol]):
     summary: ClassVar[str] = (
         "protocol that counts distinct categories from shuffled messages with the least error"
     )
+    compared_with: ClassVar[str] = "the protocols that are built in and fit the limits"
     kinds = KINDS
 
     def __post_init__(self) -> None:

@@ -76,6 +76,7 @@ class ShuffleHistogram(Categorised, Problem[Protocol]):
     sense: ClassVar[Sense] = "min"
     value_name: ClassVar[str] = "root mean squared error of a count"
     summary: ClassVar[str] = "protocol that counts categories from shuffled messages with the least error"
+    compared_with: ClassVar[str] = "the protocols that are built in and fit the limits"
     kinds = KINDS
     share: ClassVar[str] = "share of a category"
 

@@ -59,6 +59,7 @@ class ShuffleLocalBudget(Problem[Mechanism]):
     sense: ClassVar[Sense] = "max"
     value_name: ClassVar[str] = "local epsilon"
     summary: ClassVar[str] = "how little local privacy is proven to be enough before shuffling"
+    compared_with: ClassVar[str] = "all local epsilons that this central epsilon can allow"
 
     users: int
     central_epsilon: float

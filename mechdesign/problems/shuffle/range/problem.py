@@ -61,6 +61,7 @@ class ShuffleRange(CategoryTask, Problem[Protocol]):
     summary: ClassVar[str] = (
         "protocol that counts the users of all ranges from shuffled messages with the least error"
     )
+    compared_with: ClassVar[str] = "the protocols that are built in and fit the limits"
     kinds = KINDS
     share: ClassVar[str] = "share of the users in a range"
 

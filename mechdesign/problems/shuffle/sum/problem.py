@@ -63,6 +63,7 @@ class ShuffleSum(Choosing, Problem[Protocol]):
     sense: ClassVar[Sense] = "min"
     value_name: ClassVar[str] = "root mean squared error of the sum"
     summary: ClassVar[str] = "protocol that adds up numbers from shuffled messages with the least error"
+    compared_with: ClassVar[str] = "the protocols that are built in and fit the limits"
     kinds = KINDS
     share: ClassVar[str] = "mean of the numbers in [0, 1]"
 

@@ -64,6 +64,7 @@ class ShuffleUniformity(CategoryTask, Problem[Protocol]):
     summary: ClassVar[str] = (
         "protocol that tests uniform categories from shuffled messages with the least distance"
     )
+    compared_with: ClassVar[str] = "the protocols that are built in and fit the limits"
     kinds = KINDS
 
     error: float = ERROR

@@ -19,6 +19,7 @@ from mechdesign.core.text import abridged
 from mechdesign.mechanisms.spectrum import SpectrumDatabase
 from mechdesign.mechanisms.spectrum.allocate import best_radii
 from mechdesign.mechanisms.spectrum.channel import Array, Channel, Owner, positive, users_of
+from mechdesign.mechanisms.spectrum.tile import Tiling
 from mechdesign.problems.spectrum.channel.scatter import scattered_owner, scattered_users
 from mechdesign.problems.spectrum.judging import optimality, rounded_up
 
@@ -53,17 +54,15 @@ class SpectrumChannel(Problem[SpectrumDatabase]):
         owner, which has to agree with the positions.
     primary : {x, y, protection}, optional
         The owner and its protection radius; without it the channel is idle.
-    channels : list of {name, x, y, protection} or {name}, optional
+    channels : list of {name, tiles, protection}, {name, x, y, protection} or {name}, optional
         Further channels of the database that is built from the problem, where this one is called
-        ``channel``. They change nothing in the optimum.
+        ``channel``. They change nothing in the optimum. Of a place the database gets the tile alone.
     budget : number > 0
         What a user of the database may spend in all, in epsilon per unit of distance.
     cell : number > 0
-        The side of the cells of the map, for each of which the database draws one widening.
-    draws : int
-        For how many cells the database draws.
-    user_draws : int
-        For how many of them one user may be the first to ask.
+        The side of the hexagons that owners register in the database, which has no L.
+    origin : (x, y)
+        The center of a hexagon.
     levels : number or list of numbers, optional
         The least level that a report may declare, or all that the database accepts.
     path_loss : number > 0
@@ -95,6 +94,7 @@ class SpectrumChannel(Problem[SpectrumDatabase]):
     sense: ClassVar[Sense] = "max"
     value_name: ClassVar[str] = "owner's utility"
     summary: ClassVar[str] = "who is served on a channel, how far, and how its owner hides"
+    compared_with: ClassVar[str] = "all radii and widenings on this channel"
 
     generators: ClassVar[Generators] = {
         "secondary": {"scattered": scattered_users},
@@ -108,9 +108,8 @@ class SpectrumChannel(Problem[SpectrumDatabase]):
     channels: Sequence[Mapping[str, Any]] | None = None
     budget: float = 1.0
     cell: float = 1.0
-    draws: int = 1000
+    origin: Sequence[float] = (0.0, 0.0)
     path_loss: float = 4.0
-    user_draws: int = 100
     levels: float | Sequence[float] | None = None
 
     def __post_init__(self) -> None:
@@ -121,7 +120,7 @@ class SpectrumChannel(Problem[SpectrumDatabase]):
             object.__setattr__(self, "primary", {"x": owner.x, "y": owner.y, "protection": owner.protection})
         object.__setattr__(self, "secondary", users_of("secondary", self.secondary, self.owner))
         database = self.database()
-        for field in ("budget", "cell", "draws", "path_loss", "user_draws", "levels"):
+        for field in ("budget", "cell", "origin", "path_loss", "levels"):
             object.__setattr__(self, field, database.content().get(field))
         if self.channels is not None:
             object.__setattr__(self, "channels", tuple(database.content()["channels"][1:]))
@@ -136,25 +135,22 @@ class SpectrumChannel(Problem[SpectrumDatabase]):
         return f"{type(self).__name__}({figures}, {self.size} users, {state})"
 
     def database(self) -> SpectrumDatabase:
-        """Return the database of this channel and the further ones."""
+        """Return the database of this channel and the further ones; of each owner it holds the tile alone."""
         own = {"name": "channel", **(self.primary or {})}
         more = [] if self.channels is None else self.channels
         if not isinstance(more, (list, tuple)):
-            raise ParameterError("channels: expected a list of {name, x, y, protection}")
+            raise ParameterError("channels: expected a list of {name, tiles, protection}")
+        tiling = Tiling.of(self.cell, self.origin)
+        channels = [_with_tile(f"channels {number}", one, tiling) for number, one in enumerate([own, *more])]
         return SpectrumDatabase(
-            [own, *more],
-            self.price,
-            self.privacy_cost,
-            self.budget,
-            self.draws,
-            self.cell,
-            self.path_loss,
-            self.user_draws,
-            self.levels,
+            channels, self.price, self.budget, self.cell, self.origin, self.path_loss, self.levels
         )
 
     def mechanism(self, solution: Candidate) -> SpectrumDatabase:
-        """Return the database; it allocates each slot anew, for those who ask."""
+        """Return the database, which allocates each slot for those who ask in it.
+
+        It does not use L: a drawn widening hides no place from many queries (``SpectrumWidening``).
+        """
         return self.database()
 
     @cached_property
@@ -204,6 +200,15 @@ class SpectrumChannel(Problem[SpectrumDatabase]):
             self.channel.audit(radii, level).certificate(),
             optimality(solution, self.objective_scale()),
         )
+
+
+def _with_tile(where: str, given: Any, tiling: Tiling) -> Any:
+    """Return a channel with the tile of its owner in place of the owner's place."""
+    if not isinstance(given, Mapping) or not {"x", "y"} & set(given):
+        return given
+    owner = Owner.of(where, {key: value for key, value in given.items() if key != "name"})
+    tile = list(tiling.tile_of(owner.x, owner.y))
+    return {"name": given.get("name"), "tiles": [tile], "protection": owner.protection}
 
 
 def outcome(

@@ -23,5 +23,5 @@ def figures(problem: SpectrumPrimary, solution: Candidate) -> list[Figure]:
         Points(x=[best], y=[problem.utility(best)], label="best widening"),
     ]
     panel = Panel("widening L of the protected circle (units of distance)", "money", marks)
-    caption = "A wider circle hides the owner better and leaves less room to rent out."
+    caption = "A wider circle leaves less room to rent out. It does not hide the owner from many queries."
     return [Figure("How far an owner hides", [panel], caption)]

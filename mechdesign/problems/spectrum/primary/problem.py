@@ -14,6 +14,7 @@ from mechdesign.core.method import Outcome
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
 from mechdesign.core.validation import choice
 from mechdesign.mechanisms import Mechanism
+from mechdesign.mechanisms.spectrum import SpectrumWidening
 from mechdesign.mechanisms.spectrum.channel import coordinate, positive
 from mechdesign.problems.spectrum.judging import optimality, rounded_up
 from mechdesign.problems.spectrum.primary.widening import Widened
@@ -70,6 +71,7 @@ class SpectrumPrimary(Problem[Mechanism]):
     sense: ClassVar[Sense] = "max"
     value_name: ClassVar[str] = "owner's utility"
     summary: ClassVar[str] = "how far a channel's owner widens its protection radius to hide its place"
+    compared_with: ClassVar[str] = "all mean widenings L"
 
     price: float
     privacy_cost: float
@@ -148,6 +150,10 @@ class SpectrumPrimary(Problem[Mechanism]):
             Certificate("interference", safe, True, {"widening": level}, note=self._how()),
             optimality(solution, self.objective_scale()),
         )
+
+    def mechanism(self, solution: Candidate) -> Mechanism:
+        """Refuse: the widening does not hide the owner, and the error says how near an attack comes."""
+        raise SpectrumWidening(float(solution.variables["privacy"]), 1.0).refusal()
 
     def _how(self) -> str:
         if self.widening == "mean":

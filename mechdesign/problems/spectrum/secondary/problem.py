@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.method import Outcome
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
-from mechdesign.mechanisms import Mechanism
+from mechdesign.mechanisms.location.base import checked_area, probability
+from mechdesign.mechanisms.spectrum import SpectrumUser
 from mechdesign.mechanisms.spectrum.channel import positive
 from mechdesign.problems.spectrum.judging import optimality, rounded_up
 
 
 @dataclass(frozen=True, repr=False)
-class SpectrumSecondary(Problem[Mechanism]):
+class SpectrumSecondary(Problem[SpectrumUser]):
     """The best privacy radius L of a user who rents spectrum.
 
     ::
@@ -32,6 +34,10 @@ class SpectrumSecondary(Problem[Mechanism]):
         ks: the loss of privacy is privacy_cost / L.
     radius : number > 0
         r0: how far the user wants to send.
+    beta : float
+        In (0, 1): with this probability a report of the client may be farther than L from the true place.
+    area : (x_low, y_low, x_high, y_high), optional
+        Where users of the client are; by default a square around (0, 0), 40 radii wide or less.
 
     Raises
     ------
@@ -55,15 +61,25 @@ class SpectrumSecondary(Problem[Mechanism]):
     sense: ClassVar[Sense] = "max"
     value_name: ClassVar[str] = "user's utility"
     summary: ClassVar[str] = "how much location privacy a user takes who rents spectrum"
+    compared_with: ClassVar[str] = "all privacy radii L > 0"
 
     price: float
     reward: float
     privacy_cost: float
     radius: float
+    beta: float = 0.05
+    area: Sequence[float] | None = None
 
     def __post_init__(self) -> None:
         for field in ("price", "reward", "privacy_cost", "radius"):
             object.__setattr__(self, field, positive(field, getattr(self, field)))
+        object.__setattr__(self, "beta", probability("beta", self.beta))
+        if self.area is not None:
+            object.__setattr__(self, "area", checked_area(self.area))
+
+    def mechanism(self, solution: Candidate) -> SpectrumUser:
+        """Return the client: exact noise that stays within L of the place, and queries for a database."""
+        return SpectrumUser.of(float(solution.variables["privacy"]), self.radius, self.area, self.beta)
 
     def utility(self, level: float) -> float:
         """Return the user's utility at a privacy radius."""

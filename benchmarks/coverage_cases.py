@@ -1,0 +1,70 @@
+"""What is counted when the coverage of intervals is measured; see :mod:`benchmarks.coverage`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+SLACK = 1e-9
+"""A truth that is the end of an interval is not missed by a rounding error, as a part of the users."""
+
+
+@dataclass(frozen=True)
+class Covered:
+    """How many intervals contained the truth, of how many.
+
+    Attributes
+    ----------
+    case : str
+        Which estimator, what the users held, and the true number.
+    hits, trials : int
+    """
+
+    case: str
+    hits: int
+    trials: int
+
+    @property
+    def share(self) -> float:
+        """The part that contained it."""
+        return self.hits / self.trials
+
+
+Measure = Callable[[float, int, int, np.random.Generator], list[Covered]]
+"""From epsilon, users, repetitions and a generator; nothing where there is no such mechanism."""
+
+
+class Counting:
+    """Counts intervals that contain the truth, those of equal truths together.
+
+    Categories that equally many users hold are alike, so that their intervals are repetitions.
+
+    Examples
+    --------
+    >>> counting = Counting("a case", [3.0, 0.0, 0.0])
+    >>> counting.add((np.array([2.0, -1.0, 1.0]), np.array([4.0, 1.0, 2.0])))
+    >>> [(item.case, item.hits, item.trials) for item in counting.found()]
+    [('a case, truth 0', 1, 2), ('a case, truth 3', 1, 1)]
+    """
+
+    def __init__(self, case: str, truth: Any, slack: float = SLACK) -> None:
+        self.case, self.slack = case, slack
+        self.truth = np.atleast_1d(np.asarray(truth, dtype=np.float64)).ravel()
+        self.hits, self.trials = np.zeros(len(self.truth), np.int64), np.zeros(len(self.truth), np.int64)
+
+    def add(self, interval: tuple[Any, Any]) -> None:
+        """Count the intervals of one estimate; those without ends say nothing and are left out."""
+        low, high = (np.atleast_1d(np.asarray(end, dtype=np.float64)).ravel() for end in interval)
+        self.hits += (low - self.slack <= self.truth) & (self.truth <= high + self.slack)
+        self.trials += np.isfinite(low) & np.isfinite(high)
+
+    def found(self) -> Iterable[Covered]:
+        """Yield the counts for each true number."""
+        for truth in np.unique(self.truth):
+            same = self.truth == truth
+            trials = int(self.trials[same].sum())
+            if trials:
+                yield Covered(f"{self.case}, truth {truth:.6g}", int(self.hits[same].sum()), trials)

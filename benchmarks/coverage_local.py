@@ -1,0 +1,256 @@
+"""Coverage of the intervals of frequency oracles, joint responses, marginals and bought reports.
+
+See :mod:`benchmarks.coverage`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.coverage_cases import Counting, Covered, Measure
+from benchmarks.coverage_frequencies import TAIL, cases, nearly
+from mechdesign.core.errors import MechDesignError
+from mechdesign.mechanisms import KaryChannel, KaryResponse
+from mechdesign.mechanisms.contract.menu import ContractMenu, Terms
+from mechdesign.mechanisms.joint import JointResponse
+from mechdesign.mechanisms.marginals import MarginalRelease
+from mechdesign.mechanisms.mean import AttributeSampling, Duchi, Harmony, Laplace
+from mechdesign.mechanisms.oracles import (
+    HadamardResponse,
+    LocalHashing,
+    ProjectiveGeometry,
+    SubsetSelection,
+    SupportOracle,
+    UnaryEncoding,
+)
+from mechdesign.mechanisms.shuffle import Promise
+from mechdesign.mechanisms.shuffled import Shuffled
+
+SIZES = (4, 100)
+"""Categories of the oracles."""
+
+ORACLES: dict[str, Callable[[int, float], SupportOracle]] = {
+    "unary-encoding": UnaryEncoding.optimised,
+    "subset-selection": lambda size, epsilon: SubsetSelection.of(
+        size, epsilon, max(1, round(size / (np.exp(epsilon) + 1.0)))
+    ),
+    "local-hashing": lambda size, epsilon: LocalHashing.of(
+        size, epsilon, min(size, max(2, round(np.exp(epsilon)) + 1))
+    ),
+    "hadamard-response": HadamardResponse.of,
+    "projective-geometry": lambda size, epsilon: ProjectiveGeometry.of(size, epsilon, 3),
+}
+
+
+def oracle_measure(build: Callable[[int, float], SupportOracle]) -> Measure:
+    """Return the measurement of an oracle, whose counters are drawn from what it says of its reports.
+
+    A category's counter is a sum of independent reports that support it with p or q, whatever the oracle;
+    so repetitions take the place of categories in one estimate.
+    """
+
+    def measure(epsilon: float, users: int, repetitions: int, rng: np.random.Generator) -> list[Covered]:
+        found: list[Covered] = []
+        for size in SIZES:
+            try:
+                estimator = build(size, epsilon)._estimator
+            except MechDesignError:
+                continue
+            p, q = float(estimator.own), float(estimator.other)
+            for counts in cases(size, users):
+                for held in np.unique(counts).tolist():
+                    for population in (False, True):
+                        chance = held / users * p + (1.0 - held / users) * q
+                        supports = rng.binomial(held, p, repetitions) + rng.binomial(
+                            users - held, q, repetitions
+                        )
+                        if population:
+                            supports = rng.binomial(users, chance, repetitions)
+                        estimate = estimator.estimate(supports, users, ("",) * repetitions, population)
+                        assert estimate.limits is not None
+                        inside = estimate.limits.reach(nearly(held / users - estimate.value), TAIL)
+                        kind = "population" if population else "users"
+                        case = f"{size} categories, {held} hold it, {kind}"
+                        found.append(Covered(case, int(inside.sum()), repetitions))
+        return found
+
+    return measure
+
+
+Joint = NDArray[np.int64]
+
+
+def rows(users: int) -> Iterator[tuple[str, Joint]]:
+    """Yield what users hold of three attributes with 2, 3 and 2 values."""
+    yield "all alike", np.zeros((users, 3), dtype=np.int64)
+    few = np.zeros((users, 3), dtype=np.int64)
+    few[: min(5, users)] = 1
+    yield "five others", few
+    halves = np.zeros((users, 3), dtype=np.int64)
+    halves[: users // 2] = (1, 2, 1)
+    yield "half and half", halves
+    yield (
+        "even",
+        np.stack([np.arange(users) % 2, np.arange(users) // 2 % 3, np.arange(users) // 6 % 2], axis=1),
+    )
+
+
+NAMES = ("a", "b", "c")
+
+
+def share_table(values: Joint, places: tuple[int, ...]) -> NDArray[np.float64]:
+    """Return the true shares of a marginal."""
+    shape = tuple((2, 3, 2)[place] for place in places)
+    cells = np.ravel_multi_index(tuple(values[:, place] for place in places), shape)
+    return np.bincount(cells, minlength=int(np.prod(shape))) / len(values)
+
+
+@cache
+def joint_response(epsilon: float) -> JointResponse:
+    """Return the one-hot response whose three changed pairs of bits use up epsilon."""
+    other = 1.0 / (1.0 + np.exp(epsilon / 6.0))
+    return JointResponse.of([2, 3, 2], epsilon * (1.0 + 1e-9), f=0.0, q=1.0 - other, p=other, names=NAMES)
+
+
+def joint(epsilon: float, users: int, repetitions: int, rng: np.random.Generator) -> list[Covered]:
+    """Return the coverage of unbiased joint shares: single attributes, pairs, cells, and given another."""
+    mechanism, found = joint_response(epsilon), []
+    for name, values in rows(users):
+        wanted = [(0,), (1,), (0, 1), (0, 1, 2)]
+        counts = [
+            Counting(f"{len(places)} attributes, {name}", share_table(values, places)) for places in wanted
+        ]
+        both, below = share_table(values, (0, 2)).reshape(2, 2), share_table(values, (2,))
+        known = below > 0.0
+        given = Counting(f"given another, {name}", (both[:, known] / below[known]).ravel())
+        for _ in range(repetitions):
+            estimate = mechanism.estimate(mechanism.randomize(values, rng=rng))
+            for places, counting in zip(wanted, counts, strict=True):
+                counting.add(estimate.marginal([NAMES[place] for place in places]).interval())
+            low, high = estimate.conditional(["a"], given=["c"]).interval()
+            given.add((np.asarray(low)[:, known], np.asarray(high)[:, known]))
+        found += [item for counting in (*counts, given) for item in counting.found()]
+    return found
+
+
+@cache
+def release_of(epsilon: float) -> MarginalRelease:
+    """Return a release of all pairs."""
+    return MarginalRelease.of([2, 3, 2], [(0, 1), (1, 2), (0, 2)], epsilon, names=NAMES)
+
+
+def release(epsilon: float, users: int, repetitions: int, rng: np.random.Generator) -> list[Covered]:
+    """Return the coverage of raw marginals; consistent ones have a predicted error and no interval."""
+    mechanism, found = release_of(epsilon), []
+    for name, values in rows(users):
+        wanted = [(0,), (1,), (0, 1)]
+        raw = [
+            Counting(f"raw, {len(places)} attributes, {name}", share_table(values, places))
+            for places in wanted
+        ]
+        for _ in range(repetitions):
+            estimate = mechanism.estimate(mechanism.randomize(values, rng=rng))
+            for places, counting in zip(wanted, raw, strict=True):
+                found_raw: Any = estimate.marginal([NAMES[place] for place in places], raw=True)
+                counting.add(found_raw.interval())
+        found += [item for counting in raw for item in counting.found()]
+    return found
+
+
+def attributes_measure(build: Callable[[float], AttributeSampling]) -> Measure:
+    """Return the measurement of a mechanism in which users report some of four attributes."""
+
+    def measure(epsilon: float, users: int, repetitions: int, rng: np.random.Generator) -> list[Covered]:
+        mechanism, found = build(epsilon), []
+        for name, high in (("all low", 0), ("half", users // 2), ("one high", 1)):
+            values = np.zeros((users, 4))
+            values[:high] = 1.0
+            counting = Counting(name, np.full(4, high / users))
+            for _ in range(repetitions):
+                counting.add(mechanism.estimate(mechanism.randomize(values, rng=rng)).interval())
+            found += list(counting.found())
+        return found
+
+    return measure
+
+
+def sampled(epsilon: float) -> AttributeSampling:
+    """Return one of four attributes with Laplace noise, self-normalized."""
+    return AttributeSampling.of(Laplace, epsilon, 4, low=0.0, high=1.0)
+
+
+def harmony(epsilon: float) -> AttributeSampling:
+    """Return Harmony on four attributes."""
+    return Harmony(epsilon, 4, 0.0, 1.0)
+
+
+def kary(epsilon: float, users: int, repetitions: int, rng: np.random.Generator) -> list[Covered]:
+    """Return the coverage of k-ary responses by themselves, all answers kept and some."""
+    found: list[Covered] = []
+    for size, kept, delta in ((4, 4, 0.0), (5, 3, 0.05), (30, 30, 0.0)):
+        response = KaryResponse.from_channel(KaryChannel(size, np.arange(kept), epsilon, delta))
+        channel = response.channel
+        for answers in cases(size, users):
+            drawn = [
+                rng.multinomial(n, row, size=repetitions) for n, row in zip(answers, channel, strict=True)
+            ]
+            counting = Counting(f"{size} answers, {answers.max()} give one", answers / users)
+            for counts in np.sum(drawn, axis=0):
+                counting.add(response.estimate_from_counts(counts).interval())
+            found += list(counting.found())
+    return found
+
+
+def shuffled(epsilon: float, users: int, repetitions: int, rng: np.random.Generator) -> list[Covered]:
+    """Return the coverage of a local mechanism with a central guarantee."""
+    try:
+        mechanism = Shuffled(Duchi(epsilon, 0.0, 1.0), Promise(users, epsilon, 1e-4))
+    except MechDesignError:
+        return []
+    found = []
+    for name, high in (("all low", 0), ("half", users // 2), ("one high", 1)):
+        counting = Counting(name, high / users)
+        values = (np.arange(users) < high).astype(float)
+        for _ in range(repetitions):
+            counting.add(mechanism.local.estimate(mechanism.local.randomize(values, rng=rng)).interval())
+        found += list(counting.found())
+    return found
+
+
+@cache
+def menu_for(epsilon: float) -> ContractMenu:
+    """Return a menu of one item."""
+    terms = Terms(np.ones(1), np.ones(1), np.zeros(1), confidence=0.95)
+    return ContractMenu([epsilon], [10.0 * epsilon], terms)
+
+
+def bought(epsilon: float, users: int, repetitions: int, rng: np.random.Generator) -> list[Covered]:
+    """Return how often the buyers' average is within alpha of the truth; its confidence is 0.95."""
+    menu = menu_for(epsilon)
+    found = []
+    for name, value in (("all low", 0.0), ("in the middle", menu.terms.data_range / 2.0)):
+        values, chosen = np.full(users, value), np.zeros(users, dtype=np.int64)
+        counting = Counting(f"within alpha, {name}", value)
+        for _ in range(repetitions):
+            average = menu.estimate(menu.randomize(values, chosen, rng=rng), chosen)
+            counting.add((average.value - average.alpha, average.value + average.alpha))
+        found += list(counting.found())
+    return found
+
+
+LOCAL: dict[str, Measure] = {
+    **{name: oracle_measure(build) for name, build in ORACLES.items()},
+    "marginal-release": release,
+    "attribute-sampling": attributes_measure(sampled),
+    "harmony": attributes_measure(harmony),
+    "kary-response": kary,
+    "shuffled": shuffled,
+    "contract-menu": bought,
+    "joint-response": joint,
+}
+"""By type: how its intervals are measured."""

@@ -1,0 +1,61 @@
+"""Every type of mechanism: how the coverage of its intervals is measured, or why it has none.
+
+A test fails when a type is in neither list, so that a new mechanism cannot be forgotten; see
+:mod:`benchmarks.coverage`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from benchmarks.coverage_cases import Covered, Measure
+from benchmarks.coverage_frequencies import FREQUENCIES, frequency_coverage
+from benchmarks.coverage_local import LOCAL
+from benchmarks.coverage_means import MEANS, coverage
+from benchmarks.coverage_shuffle import PROTOCOLS, protocol_measure
+from mechdesign.mechanisms.mean import MeanMechanism
+
+NO_ESTIMATE = {
+    "online-auction": "pays bidders and allots tasks; what it says of accuracy is a number of reports",
+    "planar-laplace": "reports places; nothing is estimated from them",
+    "planar-lattice": "reports places; nothing is estimated from them",
+    "spectrum-database": "answers with channels and powers; nothing is estimated",
+}
+"""Types without an estimate, and why."""
+
+
+def mean_measure(build: Callable[[float], MeanMechanism]) -> Measure:
+    """Return the measurement of a mean of all users, the lowest over its cases."""
+
+    def measure(epsilon: float, users: int, repetitions: int, rng: np.random.Generator) -> list[Covered]:
+        share = coverage(build(epsilon), users, "everybody", repetitions, rng)
+        return [Covered("the lowest of its cases", round(share * repetitions), repetitions)]
+
+    return measure
+
+
+def channel_measure(epsilon: float, users: int, repetitions: int, rng: np.random.Generator) -> list[Covered]:
+    """Return the coverage of frequencies from tables of chances, the lowest over their cases."""
+    found = []
+    for name, build in FREQUENCIES.items():
+        share = frequency_coverage(build(epsilon), users, repetitions, rng)
+        found.append(Covered(name, round(share * repetitions), repetitions))
+    return found
+
+
+MEASURED: dict[str, Measure] = {
+    "duchi": mean_measure(MEANS["duchi"]),
+    "censoring-interval": mean_measure(MEANS["one-bit interval, symmetric"]),
+    "discrete-piecewise": mean_measure(MEANS["discrete-piecewise"]),
+    "grid-mean": mean_measure(MEANS["mean-channel, 11 inputs"]),
+    "laplace": mean_measure(MEANS["laplace"]),
+    "piecewise": mean_measure(MEANS["piecewise"]),
+    "hybrid": mean_measure(MEANS["hybrid"]),
+    "square-wave": mean_measure(MEANS["square-wave"]),
+    "finite-channel": channel_measure,
+    **LOCAL,
+    **{name: protocol_measure(builds) for name, builds in PROTOCOLS.items()},
+}
+"""By type: how its intervals are measured."""

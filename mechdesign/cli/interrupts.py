@@ -1,0 +1,135 @@
+"""What an interrupt does to the command line: one line and exit code 130, whenever it arrives.
+
+Nothing is imported here that Python has not imported already, or that takes time: until the handler is set,
+an interrupt is a traceback of Python's own.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+try:  # what the module signal is made of, without the enumerations that take it 6 ms to make
+    import _signal as signal  # type: ignore[import-not-found]
+except ImportError:  # another Python than CPython
+    import signal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+OBEYING = 5.0
+"""Seconds after an interrupt in which further ones change nothing: processes are being ended."""
+AGAIN = 0.02
+"""Seconds after which an interrupt is tried again that came while a module was imported."""
+IMPORTING = "<frozen importlib"
+"""How the file names of Python's own frames begin that import a module."""
+
+
+class Interrupts:
+    """Handles the interrupts of this process.
+
+    Until the command begins, nothing has to be undone, and an interrupt ends the process. After that the
+    first one is a ``KeyboardInterrupt``, once, at a moment when no module is being imported: modules that
+    are not written in Python may not survive one. Whoever is impatient does not disturb the end of the work;
+    after ``OBEYING`` seconds another interrupt ends the process as it is. What was being written then is
+    not there, as after a kill.
+    """
+
+    def __init__(self) -> None:
+        self.received = False
+        self._begun = self._ended = self._installed = False
+        self._when = 0.0
+
+    def install(self) -> None:
+        """Take the interrupts of this process."""
+        self._installed = True
+        signal.signal(signal.SIGINT, self)
+        if hasattr(signal, "SIGALRM"):
+            signal.signal(signal.SIGALRM, self._retry)
+        self._hook, sys.unraisablehook = sys.unraisablehook, self._unraisable
+
+    def begin(self) -> None:
+        """Say that the command begins: from here on an interrupt is an exception."""
+        self._begun = True
+
+    def end(self) -> None:
+        """Say that the work is done or given up: from here on an interrupt changes nothing."""
+        self._ended = True
+        if self._installed:  # Python forgets a handler of its own before its own end
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            if hasattr(signal, "setitimer"):  # one that is still to be tried again would end the process
+                signal.signal(signal.SIGALRM, signal.SIG_IGN)
+                signal.setitimer(signal.ITIMER_REAL, 0.0)
+
+    def __call__(self, number: int, frame: Any) -> None:
+        """Handle an interrupt."""
+        if self._ended:
+            return
+        if not self._begun:
+            _leave()
+        if self.received:
+            if time.monotonic() - self._when >= OBEYING:
+                _end_workers()
+                _leave()
+            return
+        self.received, self._when = True, time.monotonic()
+        self._raise(frame)
+
+    def _raise(self, frame: Any) -> None:
+        while frame is not None:
+            if frame.f_code.co_filename.startswith(IMPORTING) and hasattr(signal, "setitimer"):
+                self._later()
+                return
+            frame = frame.f_back
+        raise KeyboardInterrupt
+
+    def _later(self) -> None:
+        signal.setitimer(signal.ITIMER_REAL, AGAIN)
+
+    def _retry(self, number: int, frame: Any) -> None:
+        if not self._ended:
+            self._raise(frame)
+
+    def _unraisable(self, given: Any) -> None:
+        """Raise an interrupt again that came where Python could only have printed it."""
+        if self.received and issubclass(given.exc_type, KeyboardInterrupt):
+            if not self._ended and hasattr(signal, "setitimer"):
+                self._later()
+            return
+        self._hook(given)
+
+
+def _leave() -> None:
+    try:  # noqa: SIM105 (contextlib takes time to import)
+        os.write(2, b"mechdesign: interrupted\n")
+    except OSError:  # no standard error
+        pass
+    os._exit(130)
+
+
+def _end_workers() -> None:
+    """End the processes that joblib has started, where it has."""
+    home = sys.modules.get("joblib.externals.loky.reusable_executor")
+    executor = getattr(home, "_executor", None)
+    for process in list(getattr(executor, "_processes", None) or ()):
+        try:  # noqa: SIM105
+            os.kill(process, signal.SIGTERM)
+        except OSError:
+            pass
+
+
+def interrupts_of(arguments: Sequence[str] | None) -> Interrupts:
+    """Return what handles the interrupts of a command line; that of this process takes them.
+
+    A caller who gives arguments, or has a handler of its own, keeps it; so does a shell that has said that
+    interrupts are to be ignored.
+    """
+    found = Interrupts()
+    handler = signal.getsignal(signal.SIGINT)
+    is_usual = handler is signal.default_int_handler or getattr(handler, "__name__", "") == "_leave_at_once"
+    if arguments is None and is_usual:  # the latter is what the package's first lines have set
+        found.install()
+    return found

@@ -1,0 +1,151 @@
+"""TOML and JSON from files that anybody may have written: parsed only when that takes bounded memory.
+
+A line of TOML such as ``a.a.a = 1`` makes a table for every dot, and the parser keeps all beginnings of the
+name; brackets in brackets are a call in a call. So depth and number of tables are counted first.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import tomllib
+from typing import Any
+
+MOST_DEPTH = 100
+"""Tables and lists in each other; no document of this package has more than ten."""
+MOST_ITEMS = 200_000
+"""Keys, tables and lists of a TOML document; its numbers are limited by the size of the file only."""
+MOST_LISTS = 2_000_000
+"""Objects and lists of a JSON document."""
+
+TOKEN = re.compile(
+    r"""\"{3}|'{3}|"(?:\\.|[^"\\\n])*"|'[^'\n]*'|["']|\#[^\n]*|[0-9eE+\-_.,\ \t\r\n]{2,}|[\[\]{}=,.\n]"""
+)
+LONG_TEXT = re.compile(r'(?:[^"\\]|\\.|"(?!""))*"{3,5}', re.DOTALL)
+JSON_TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|[\[\]{}]', re.DOTALL)
+DEEP_NUMBERS = re.compile(rf"(?:\.[^.,\n]*){{{MOST_DEPTH}}}")
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    r"""Return the content of a TOML document.
+
+    Raises
+    ------
+    ValueError
+        When it is not valid, or too deep or too large to be parsed in bounded memory.
+
+    Examples
+    --------
+    >>> parse_toml("a.b = [1, 2]")
+    {'a': {'b': [1, 2]}}
+    >>> parse_toml("a." * 200 + "a = 1")
+    Traceback (most recent call last):
+        ...
+    ValueError: tables and lists are nested more than 100 deep
+    """
+    if sum(map(text.count, "[{=")) > MOST_ITEMS:
+        raise ValueError(f"it has more than {MOST_ITEMS} keys, tables and lists")
+    _require_shallow_toml(text)
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError("tables and lists are nested too deep") from None
+
+
+def _require_shallow_toml(text: str) -> None:
+    """Raise ValueError for a document that nests too deep.
+
+    Where the tokens cannot go on, the parser cannot either: it raises an error there, and what comes after
+    that place does not matter.
+    """
+    place = dots = key = deep = items = 0
+    waiting: list[int] = []  # how deep the key of each open bracket is
+    while found := TOKEN.search(text, place):
+        token, place = found.group(), found.end()
+        if token in ('"', "'"):
+            return  # a text that is not closed
+        if token in ('"""', "'''"):
+            place = _end_of_long_text(text, place, token)
+            if place < 0:
+                return
+        elif token == ".":
+            dots += 1
+            items += 1
+        elif token == "=":
+            key, dots = dots + 1, 0
+        elif token in ("[", "{"):
+            waiting.append(max(1, key))
+            deep, key, dots = deep + waiting[-1], 0, 0
+        elif token in ("]", "}"):
+            deep -= waiting.pop() if waiting else 0
+            key = dots = 0
+        elif token in (",", "\n"):
+            key = dots = 0
+        elif token[0] not in "\"'#":  # numbers, or bare keys of digits
+            if "," in token or "\n" in token:
+                if DEEP_NUMBERS.search(token) or dots + token.count(".") > MOST_DEPTH > len(token):
+                    dots = MOST_DEPTH
+                else:
+                    dots, key = re.split("[,\n]", token)[-1].count("."), 0
+            else:
+                dots += token.count(".")
+        if deep + dots >= MOST_DEPTH:
+            raise ValueError(f"tables and lists are nested more than {MOST_DEPTH} deep")
+        if items > MOST_ITEMS:
+            raise ValueError(f"it has more than {MOST_ITEMS} keys, tables and lists")
+
+
+def _end_of_long_text(text: str, place: int, quotes: str) -> int:
+    if quotes == "'''":
+        end = text.find(quotes, place)
+        more = text[end + 3 : end + 5]  # up to two quotes at the end are part of the text
+        return end if end < 0 else end + 3 + len(more) - len(more.lstrip("'"))
+    found = LONG_TEXT.match(text, place)
+    return found.end() if found else -1
+
+
+def parse_json(text: str) -> Any:
+    """Return the content of a JSON document; its numbers are finite.
+
+    Raises
+    ------
+    ValueError
+        When it is not valid, or too deep or too large to be parsed in bounded memory.
+
+    Examples
+    --------
+    >>> parse_json('{"a": [1, 2.5]}')
+    {'a': [1, 2.5]}
+    >>> parse_json("[" * 200 + "]" * 200)
+    Traceback (most recent call last):
+        ...
+    ValueError: objects and lists are nested more than 100 deep
+    >>> parse_json("1e999")
+    Traceback (most recent call last):
+        ...
+    ValueError: 1e999 is too large for a number
+    """
+    if text.count("[") + text.count("{") > MOST_LISTS:
+        raise ValueError(f"it has more than {MOST_LISTS} objects and lists")
+    depth = 0
+    for found in JSON_TOKEN.finditer(text):
+        letter = text[found.start()]
+        if letter in "[{":
+            depth += 1
+            if depth > MOST_DEPTH:
+                raise ValueError(f"objects and lists are nested more than {MOST_DEPTH} deep")
+        elif letter in "]}":
+            depth -= 1
+    return json.loads(text, parse_constant=_refused, parse_float=_finite)
+
+
+def _refused(text: str) -> Any:
+    raise ValueError(f"{text} is no JSON number")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError(f"{text[:40]} is too large for a number")
+    return number

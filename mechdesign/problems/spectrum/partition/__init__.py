@@ -1,0 +1,1 @@
+"""The problem ``spectrum-partition``."""

@@ -1,0 +1,75 @@
+"""The best partition by an integer program, of which the solution alone is taken; proven where tight.
+
+The bound is that of all channels of the notion "cloak". On a line it is the optimum; on a grid it may be
+below the best partition, and then nothing is claimed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mechdesign.core.method import Method, Outcome
+from mechdesign.problems.spectrum.judging import OPTIMALITY, rounded_down
+from mechdesign.problems.spectrum.partition.duality import repaired
+from mechdesign.problems.spectrum.partition.linear_program import cloak_program
+from mechdesign.problems.spectrum.partition.problem import (
+    SpectrumPartition,
+    channels_over,
+    impossible,
+    released,
+)
+from mechdesign.solvers.integer import BinaryProgram, solve_binary
+
+MOST_SETS = 4000
+"""Beyond it an integer program takes minutes."""
+
+
+def run(problem: SpectrumPartition) -> Outcome:
+    """Solve set partitioning and compare with the bound of the relaxation."""
+    from scipy.sparse import csr_array, vstack
+
+    nothing = impossible(problem, "integer program")
+    if nothing is not None:
+        return nothing
+    costs = (problem.family @ problem.masses) * problem.losses
+    rows = csr_array(problem.family.T.astype(np.float64))
+    ones = np.ones(problem.size)
+    both = csr_array(vstack([rows, -rows]))
+    program = BinaryProgram(costs, both, np.concatenate([ones, -ones]), np.zeros(len(costs), dtype=np.bool_))
+    found = solve_binary(program)
+    if not found.variables.size:
+        return Outcome(status=found.status, solver=found.solver, message=found.message)
+    sets = problem.family[found.variables]
+    variables = released(sets, sets.T.astype(np.float64))
+    relaxed = cloak_program(problem, costs)
+    exact = repaired(problem, -relaxed.equal_multipliers)
+    bound = rounded_down(exact.bound, problem.objective_scale())
+    tight = problem.objective(variables) - bound <= OPTIMALITY * problem.objective_scale()
+    return Outcome(
+        status="optimal" if tight else "feasible",
+        variables=variables,
+        bound=bound,
+        bound_source=f"weak duality in integers, for {channels_over(problem)}",
+        solver=found.solver,
+        notes={"stated_status": found.status},
+    )
+
+
+def why_not(problem: SpectrumPartition) -> str | None:
+    """Say why it does not apply, if so."""
+    if problem.notion != "partition":
+        return f"the notion '{problem.notion}' allows more than partitions"
+    if len(problem.family) > MOST_SETS:
+        return f"{len(problem.family)} sets are more than {MOST_SETS}"
+    return None
+
+
+METHOD = Method(
+    name="milp",
+    problem=SpectrumPartition,
+    kind="numeric",
+    preference=40,
+    summary="set partitioning by an integer program (pulp)",
+    run=run,
+    why_not=why_not,
+)

@@ -1,0 +1,341 @@
+"""The problem ``spectrum-partition``: how a map with a prior is divided into cloaks of its owner."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.errors import ParameterError
+from mechdesign.core.method import Outcome
+from mechdesign.core.parameters import Generators
+from mechdesign.core.problem import Candidate, Problem, Sense, Variables
+from mechdesign.core.validation import (
+    choice,
+    finite_array,
+    in_range,
+    integer,
+    privacy_delta,
+    probability_vector,
+)
+from mechdesign.mechanisms import Mechanism
+from mechdesign.problems.spectrum.judging import optimality
+from mechdesign.problems.spectrum.partition.family import candidate_sets, losses
+from mechdesign.problems.spectrum.partition.priors import GENERATORS, MOST_PLACES
+
+Array = NDArray[np.float64]
+Members = NDArray[np.bool_]
+
+NOTIONS = ("partition", "cloak", "cap", "slack")
+
+ROUNDING = 1e-12
+"""A prior is rounded to doubles, so masses and posteriors this close to their limits keep them."""
+
+FEASIBLE = 1e-9
+"""What a solver of linear programs leaves of the inequalities of "cap" and "slack"."""
+
+LARGEST_GRID = 144
+"""Places of a grid at most: 12 by 12 has some 17,000 rectangles and discs."""
+
+LARGEST_REACH = 100.0
+
+LARGEST_EPSILON = 10.0
+"""With more, e^epsilon is beyond what programs in double precision tell apart; delta alone would decide."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SpectrumPartition(Problem[Mechanism]):
+    """The best way to release a region Q that contains the owner's place x, on a map with a prior.
+
+    ::
+
+        minimise  sum_x prior_x sum_Q K(Q | x) loss(Q)   with   sum_Q K(Q | x) = 1,  K(Q | x) = 0 unless x in
+        Q
+
+    loss(Q) counts the places that lose service because the database answers from Q: those within ``reach`` of
+    Q, less those within ``reach`` of one place.
+
+    Parameters
+    ----------
+    prior : list or matrix of probabilities
+        Where the owner is: a list for places on a line, a matrix for a grid, with steps of length 1.
+    reach : number >= 0
+        Users within this distance of Q are not served, in steps.
+    notion : {"partition", "cloak", "cap", "slack"}
+        What is promised. "partition": Q is the one cell of a public partition that has x. "cloak": K(Q | x)
+        is the same for all x in Q, so the answers tell that x is in Q and nothing else, whatever the prior.
+        "cap": for this prior no place has a posterior probability above ``cap``. "slack": (epsilon, delta)
+        for all pairs of places up to ``distance`` apart.
+    cap : number in (0, 1]
+        The largest posterior probability of one place; for "partition" and "cloak" in each Q.
+    least : number in [0, 1]
+        The least prior mass of Q.
+    count : int
+        The least number of places of Q.
+    epsilon, delta : number, for "slack"
+        P(Q in S | x) <= e^epsilon P(Q in S | x') + delta, with epsilon up to 10.
+    distance : int, for "slack"
+        The largest distance of such pairs, in steps.
+
+    Raises
+    ------
+    ParameterError
+        Naming the field, what is wrong and the remedy.
+
+    Notes
+    -----
+    Source: docs/families/spectrum_cloak.md. The sets are all intervals of a line, and all rectangles and
+    discs of a grid: an optimum is one among these sets. ``sets`` has a row of 0 and 1 per set that is
+    released, ``channel`` K(Q | x) with a row per place. Where the whole map is no cloak the status is
+    ``infeasible``.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> solution = md.solve(md.SpectrumPartition(prior=[0.1, 0.4, 0.1, 0.1, 0.2, 0.1], least=0.4))
+    >>> print(solution.variables["sets"].astype(int).tolist(), round(solution.value, 6))
+    [[1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 1]] 2.0
+    """
+
+    name: ClassVar[str] = "spectrum-partition"
+    sense: ClassVar[Sense] = "min"
+    value_name: ClassVar[str] = "places that lose service"
+    summary: ClassVar[str] = "how a map is divided into regions in which a channel's owner cannot be found"
+
+    generators: ClassVar[Generators] = {"prior": GENERATORS}
+
+    prior: Array
+    reach: float = 1.0
+    notion: Literal["partition", "cloak", "cap", "slack"] = "partition"
+    cap: float = 1.0
+    least: float = 0.0
+    count: int = 1
+    epsilon: float | None = None
+    delta: float | None = None
+    distance: int = 1
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            prior: Any,
+            reach: float = 1.0,
+            notion: str = "partition",
+            cap: float = 1.0,
+            least: float = 0.0,
+            count: int = 1,
+            epsilon: float | None = None,
+            delta: float | None = None,
+            distance: int = 1,
+        ) -> None: ...
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "prior", _prior(self.prior))
+        object.__setattr__(self, "reach", in_range("reach", self.reach, 0.0, LARGEST_REACH))
+        object.__setattr__(self, "notion", choice("notion", self.notion, NOTIONS))
+        object.__setattr__(self, "cap", in_range("cap", self.cap, 0.0, 1.0, low_open=True))
+        object.__setattr__(self, "least", in_range("least", self.least, 0.0, 1.0))
+        object.__setattr__(self, "count", integer("count", self.count, 1))
+        object.__setattr__(self, "distance", integer("distance", self.distance, 1))
+        if self.notion != "slack":
+            for field in ("epsilon", "delta"):
+                if getattr(self, field) is not None:
+                    raise ParameterError(f"{field}: is for notion 'slack'; leave it out for '{self.notion}'")
+            return
+        if self.epsilon is None or self.delta is None:
+            field = "epsilon" if self.epsilon is None else "delta"
+            raise ParameterError(f"{field}: is missing; notion 'slack' needs epsilon and delta")
+        object.__setattr__(self, "epsilon", in_range("epsilon", self.epsilon, 0.0, LARGEST_EPSILON))
+        object.__setattr__(self, "delta", privacy_delta(self.delta))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns; a line has one row."""
+        rows, columns = self.prior.shape if self.prior.ndim == 2 else (1, len(self.prior))
+        return rows, columns
+
+    @property
+    def on_line(self) -> bool:
+        """Whether the places are on a line."""
+        return 1 in self.shape
+
+    @property
+    def size(self) -> int:
+        """The number of places."""
+        return int(self.prior.size)
+
+    @cached_property
+    def masses(self) -> Array:
+        """The prior, a number per place."""
+        return np.asarray(self.prior.ravel())
+
+    @cached_property
+    def pairs(self) -> NDArray[np.int64]:
+        """The ordered pairs of places that "slack" is about, a row each."""
+        y, x = np.divmod(np.arange(self.size), self.shape[1])
+        near = (y[:, None] - y) ** 2 + (x[:, None] - x) ** 2 <= self.distance**2
+        np.fill_diagonal(near, False)
+        return np.argwhere(near)
+
+    @cached_property
+    def family(self) -> Members:
+        """All admissible sets, a row per set."""
+        every = candidate_sets(*self.shape)
+        return np.asarray(every[self.admissible(every)])
+
+    @cached_property
+    def known(self) -> frozenset[bytes]:
+        """The admissible sets, to look one up."""
+        return frozenset(row.tobytes() for row in self.family)
+
+    @cached_property
+    def losses(self) -> NDArray[np.int64]:
+        """The loss of each admissible set."""
+        return losses(self.family, *self.shape, self.reach)
+
+    def admissible(self, sets: Members) -> Members:
+        """Return which sets have enough mass and places and, where it is about sets, no likely place."""
+        mass = sets @ self.masses
+        kept = (mass >= self.least - ROUNDING) & (sets.sum(axis=1) >= self.count)
+        if self.notion in ("partition", "cloak"):
+            likely = np.where(sets, self.masses, 0.0).max(axis=1, initial=0.0)
+            kept &= likely <= self.cap * mass + ROUNDING
+        return np.asarray(kept)
+
+    def objective(self, variables: Variables) -> float:
+        """Return the expected loss."""
+        sets = np.asarray(variables["sets"], dtype=np.bool_)
+        lost = losses(sets, *self.shape, self.reach)
+        return math.fsum((self.masses[:, None] * np.asarray(variables["channel"]) * lost).ravel().tolist())
+
+    def objective_scale(self) -> float:
+        """Return the loss of the whole map."""
+        return float(losses(np.ones((1, self.size), dtype=np.bool_), *self.shape, self.reach)[0])
+
+    def residuals(self, variables: Variables) -> dict[str, float]:
+        """Return by how much rows are off 1, sets miss the place or are not admissible, and notions fail."""
+        sets, channel = np.asarray(variables["sets"], dtype=np.bool_), np.asarray(variables["channel"])
+        strangers = sum(row.tobytes() not in self.known for row in sets)
+        return {
+            "rows": float(np.abs(channel.sum(axis=1) - 1.0).max()),
+            "range": max(0.0, float(-channel.min())),
+            "outside": float(np.where(sets.T, 0.0, channel).max()),
+            "sets": float(strangers),
+            self.notion: self.broken(sets, channel),
+        }
+
+    def broken(self, sets: Members, channel: Array) -> float:
+        """Return by how much the notion's promise fails: 0 where it is kept."""
+        inside = sets.T
+        if self.notion == "partition":
+            return float(np.abs(channel - inside).max())
+        if self.notion == "cloak":
+            high = np.where(inside, channel, -np.inf).max(axis=0)
+            return float((high - np.where(inside, channel, np.inf).min(axis=0)).max())
+        if self.notion == "cap":
+            joint = self.masses[:, None] * channel
+            return max(0.0, float((joint.max(axis=0) - self.cap * joint.sum(axis=0)).max()))
+        assert self.epsilon is not None
+        assert self.delta is not None
+        first, second = self.pairs.T
+        over = channel[first] - math.exp(self.epsilon) * channel[second]
+        return max(0.0, float(np.maximum(over, 0.0).sum(axis=1).max(initial=0.0)) - self.delta)
+
+    def among(self) -> str:
+        """Return among which partitions or channels an optimum is one."""
+        return f"all partitions into {sets_of(self)}" if self.notion == "partition" else channels_over(self)
+
+    def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
+        """Return what is promised, and that no other channel over these sets loses less."""
+        sets = np.asarray(solution.variables["sets"], dtype=np.bool_)
+        channel = np.asarray(solution.variables["channel"])
+        joint = self.masses[:, None] * channel
+        told = joint.sum(axis=0)
+        posterior = float((joint.max(axis=0) / np.where(told > 0, told, 1.0)).max())
+        figures = {
+            "sets": len(sets),
+            "least_mass": float((sets @ self.masses).min()),
+            "least_count": int(sets.sum(axis=1).min()),
+            "largest_posterior": posterior,
+        }
+        left = self.residuals(solution.variables)
+        broken = max(left[self.notion], left["sets"], left["outside"], left["range"])
+        note = (
+            "for this prior"
+            if self.notion == "cap"
+            else "for every prior; masses and posterior are of this one"
+        )
+        kept = Certificate(
+            self.notion, broken <= self.allowance and left["rows"] <= FEASIBLE, False, figures, note=note
+        )
+        return kept, optimality(solution, self.objective_scale())
+
+    @property
+    def allowance(self) -> float:
+        """By how much a promise may fail: not at all where K is constant by construction."""
+        return 0.0 if self.notion in ("partition", "cloak") else FEASIBLE
+
+
+def _prior(value: Any) -> Array:
+    """Return a vector or a matrix of probabilities."""
+    rows = value.ndim == 2 if isinstance(value, np.ndarray) else _has_rows(value)
+    matrix = finite_array("prior", value, 2, rounded=True) if rows else None
+    vector = probability_vector("prior", value if matrix is None else matrix.ravel())
+    most = MOST_PLACES if matrix is None or 1 in matrix.shape else LARGEST_GRID
+    if len(vector) > most:
+        raise ParameterError(f"prior: {len(vector)} places are more than {most}; merge neighboring places")
+    return vector if matrix is None else vector.reshape(matrix.shape)
+
+
+def _has_rows(value: Any) -> bool:
+    first = value[0] if isinstance(value, (list, tuple)) and len(value) else None
+    return isinstance(first, (list, tuple, np.ndarray))
+
+
+def impossible(problem: SpectrumPartition, solver: str) -> Outcome | None:
+    """Return the outcome ``infeasible`` where not even the whole map is a cloak."""
+    if problem.count > problem.size:
+        text = f"no set has {problem.count} places: the map has {problem.size}; reduce count"
+    elif problem.notion != "slack" and float(problem.masses.max()) > problem.cap + ROUNDING:
+        place = int(problem.masses.argmax())
+        text = (
+            f"place {place} has the prior probability {problem.masses[place]:.4g}, above cap "
+            f"{problem.cap:g}, even where nothing is told; raise cap or divide the place"
+        )
+    else:
+        return None
+    return Outcome(status="infeasible", solver=solver, message=text)
+
+
+def released(sets: Members, channel: Array) -> dict[str, Any]:
+    """Return the variables: the sets that are used, and their columns."""
+    used = (channel > 0).any(axis=0)
+    return {"sets": sets[used], "channel": channel[:, used]}
+
+
+def completed(family: Members, weights: Array, negligible: float) -> Array:
+    """Return a solver's weights without the negligible ones, moved as little as needed to sum to 1."""
+    kept = np.flatnonzero(weights > negligible)
+    inside = family[kept].T.astype(np.float64)
+    values = weights[kept]
+    for _ in range(2):
+        values = values + np.linalg.lstsq(inside, 1.0 - inside @ values, rcond=None)[0]
+    result = np.zeros(len(weights))
+    result[kept] = np.where(np.abs(values - 1.0) <= ROUNDING, 1.0, values)
+    return result
+
+
+def sets_of(problem: SpectrumPartition) -> str:
+    """Return which sets an optimum is one over."""
+    kind = "intervals" if problem.on_line else "rectangles and discs"
+    return f"{len(problem.family)} {kind}"
+
+
+def channels_over(problem: SpectrumPartition) -> str:
+    """Return which channels a bound is for."""
+    return f"all channels over {sets_of(problem)}"
