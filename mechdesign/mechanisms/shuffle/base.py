@@ -203,17 +203,17 @@ class Protocol(Mechanism):
 
     @property
     def modulus(self) -> int | None:
-        """The number of elements of the ring in which sums are formed, where they are."""
+        """The number of elements of the ring in which sums are formed, where they are; counts are not."""
         return None
 
     def require_sums(self, sums: Sequence[int], messages: int) -> None:
         """Raise DataError when so many messages cannot have these sums."""
         counted = sums[len(sums) // 2 :] if self.halves else [messages] * len(sums)
         limits = [number * self.most_added for number in counted]
+        if self.modulus is not None:
+            limits = [self.modulus - 1 if number else 0 for number in counted]
         if self.halves:
             limits += counted
-        if self.modulus is not None:
-            limits = [self.modulus - 1 if messages else 0] * len(sums)
         for place, (found, most) in enumerate(zip(sums, limits, strict=True)):
             if not 0 <= found <= most:
                 raise DataError(

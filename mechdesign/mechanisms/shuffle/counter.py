@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,8 @@ class Counted(Protocol):
 
     def tally(self, messages: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the sums of checked messages."""
+
+    halves: ClassVar[bool]
 
     @property
     def modulus(self) -> int | None:
@@ -113,7 +115,8 @@ class MessageCounter:
         modulus = self.protocol.modulus
         added = [old + new for old, new in zip(self.sums.tolist(), sums, strict=True)]
         if modulus is not None:
-            added = [number % modulus for number in added]
+            ring = len(added) // 2 if self.protocol.halves else len(added)
+            added[:ring] = [number % modulus for number in added[:ring]]
         if max(added, default=0) >= 1 << 62:
             raise DataError("counter: a sum is beyond 62 bits; split the survey")
         self.sums = np.array(added, dtype=np.int64)

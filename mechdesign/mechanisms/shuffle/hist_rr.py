@@ -34,7 +34,7 @@ PART = 1 << 22
 class HistRR(HistogramProtocol):
     """Every user sends the indicator vector of the category bit by bit, each flipped: attribute fragments.
 
-    A bit is that of :class:`CntRR`, and each category has a shuffler of its own. Two values differ in two bits.
+    A bit is that of :class:`CntRR`; each category has a shuffler of its own. Two values differ in two bits.
 
     Parameters
     ----------
@@ -58,6 +58,7 @@ class HistRR(HistogramProtocol):
     """
 
     type: ClassVar[str] = "hist-rr"
+    one_each = True
 
     def __init__(
         self,
@@ -184,8 +185,8 @@ class HistRR(HistogramProtocol):
         wrong = np.flatnonzero(pairs.sum(axis=1) != users)
         if len(wrong):
             raise DataError(
-                f"messages: category {int(wrong[0])} has {int(pairs[wrong[0]].sum())} bits, and {users} users "
-                "send one each; give those of all users"
+                f"messages: category {int(wrong[0])} has {int(pairs[wrong[0]].sum())} bits, and {users} "
+                "users send one each; give those of all users"
             )
         ones = pairs[:, 1]
         value = (ones - users * q) / (1.0 - 2.0 * q)

@@ -47,6 +47,7 @@ class PUT(UniformityBits):
     """
 
     type: ClassVar[str] = "put"
+    halves = True
     columns: ClassVar[tuple[str, ...]] = ("category", "share")
 
     def __init__(
@@ -148,10 +149,10 @@ class PUT(UniformityBits):
         sums = [(int(h) * 2**28 + int(part)) % self.noise.modulus for h, part in zip(high, low, strict=True)]
         return np.concatenate([np.array(sums, dtype=np.int64), np.bincount(where, minlength=size)])
 
-    def reduced(self, sums: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the sums in 0 .. q - 1."""
-        size = self.labels.size
-        return np.concatenate([sums[:size] % self.noise.modulus, sums[size:]])
+    @property
+    def modulus(self) -> int:
+        """The number of elements of the ring."""
+        return self.noise.modulus
 
     def noisy_counts(self, sums: NDArray[np.int64]) -> tuple[Array, Array, Array]:
         """Return the sums as numbers around the true counts, with the moments of the noise of all users."""

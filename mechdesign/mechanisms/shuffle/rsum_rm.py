@@ -313,7 +313,8 @@ def best_levels(half: float, most: int) -> list[Levels]:
         return half * (PARTS / 2 / part) ** 2
 
     def alone(part: int) -> Levels:
-        error, size = min((worst_variance(size, chance(part)), size) for size in _tried(most_values(part) - 1))
+        tried = _tried(most_values(part) - 1)
+        error, size = min((worst_variance(size, chance(part)), size) for size in tried)
         return error, [size], [part]
 
     def most_values(part: int) -> int:
