@@ -5,6 +5,8 @@ from __future__ import annotations
 from mechdesign.mechanisms.shuffle import AUT, PUT, UniformityDump
 from mechdesign.problems.shuffle.candidates import Kind
 
+MANY = "a user sends messages for every category, for next to no gain"
+
 KINDS = (
     Kind(
         "uniformity-dump",
@@ -21,11 +23,13 @@ KINDS = (
         lambda case: AUT.calibrated(case.promise, case.size, case.max_messages, case.labels, case.error),
         "a bit for each category, among fair coins",
         flexible=True,
+        by_name=MANY,
     ),
     Kind(
         "put",
         PUT,
         lambda case: PUT.calibrated(case.promise, case.size, case.max_messages, case.labels, case.error),
         "a bit for each category with discrete Laplace noise, in shares",
+        by_name=MANY,
     ),
 )

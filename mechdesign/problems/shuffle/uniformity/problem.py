@@ -35,7 +35,7 @@ class ShuffleUniformity(CategoryTask, Problem[Protocol]):
     delta : float
         From 1e-30 to below 1.
     protocol : str
-        ``"best"``, ``"uniformity-dump"``, ``"aut"`` or ``"put"``.
+        ``"best"``, ``"uniformity-dump"``; by name only, for their many messages, ``"aut"`` and ``"put"``.
     max_messages : int, optional
         The most messages that a user may send.
     honest : float
