@@ -19,6 +19,7 @@ from mechdesign.mechanisms.mean import MeanMechanism
 
 NO_ESTIMATE = {
     "online-auction": "pays bidders and allots tasks; what it says of accuracy is a number of reports",
+    "batch-shuffler": "passes messages on; nothing is estimated",
     "planar-laplace": "reports places; nothing is estimated from them",
     "planar-lattice": "reports places; nothing is estimated from them",
     "spectrum-database": "answers with channels and powers; nothing is estimated",

@@ -2,6 +2,7 @@
 
 from mechdesign.mechanisms.shuffle.aut import AUT
 from mechdesign.mechanisms.shuffle.base import Protocol
+from mechdesign.mechanisms.shuffle.batches import BatchShuffler
 from mechdesign.mechanisms.shuffle.cnt_2m import Cnt2M
 from mechdesign.mechanisms.shuffle.cnt_bn import CntBN
 from mechdesign.mechanisms.shuffle.cnt_pure import CntPURE
@@ -34,6 +35,7 @@ __all__ = [
     "PUCM",
     "PUT",
     "SOLH",
+    "BatchShuffler",
     "Cnt2M",
     "CntBN",
     "CntPURE",

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.blanket import crowd_divergence
 from mechdesign.core.errors import DataError
-from mechdesign.core.randomness import TOTAL, Rng
+from mechdesign.core.randomness import TOTAL, BitSource, Rng
 from mechdesign.core.validation import integer
 from mechdesign.mechanisms.count_limits import Group
 from mechdesign.mechanisms.oracles.draws import below
@@ -24,14 +24,16 @@ from mechdesign.mechanisms.shuffle.promise import MOST_USERS, OutOfReachError, P
 from mechdesign.mechanisms.shuffle.solh import MOST_BUCKETS, ROUNDS, SOLH
 
 SHARE = 100
-"""The shufflers add one fake message for so many users."""
+"""A shuffler adds one fake message for so many users."""
+
+MOST_SHUFFLERS = 100
 
 
 class MURS(SOLH):
     """:class:`SOLH` with ``fakes`` uniform messages that the shufflers add, and that hide users as well.
 
-    The shufflers are trusted to add them, and not to tell which they are. Where several shufflers add fakes
-    and some of them collude with the analyzer, ``fakes`` counts those of the others only.
+    The shufflers are trusted to add them, and not to tell which they are. Several ``shufflers`` in a row add
+    ``fakes`` each: one of them has to be honest, the others may collude with the analyzer.
 
     Notes
     -----
@@ -57,9 +59,11 @@ class MURS(SOLH):
         buckets: int,
         other: int,
         fakes: int,
+        shufflers: int = 1,
     ) -> None:
         super().__init__(promise, calibration, categories, labels, buckets=buckets, other=other)
         self.fakes = integer("fakes", fakes, 1, MOST_USERS)
+        self.shufflers = integer("shufflers", shufflers, 1, MOST_SHUFFLERS)
 
     @classmethod
     def calibrated(
@@ -68,10 +72,11 @@ class MURS(SOLH):
         categories: int,
         local_cap: float | None = None,
         labels: Sequence[str] | None = None,
+        shufflers: int = 1,
     ) -> Self:
         """Return the one of least error of some numbers of buckets, with one fake message for 100 users."""
         fakes, most = -(-promise.users // SHARE), min(prime_from(categories), MOST_BUCKETS)
-        made = partial(cls, promise, "exact", categories, labels, fakes=fakes)
+        made = partial(cls, promise, "exact", categories, labels, fakes=fakes, shufflers=shufflers)
         found: list[Self] = []
         buckets = max(2, min(most, round(best_buckets(promise.users, 100.0))))
         for _ in range(ROUNDS):
@@ -126,7 +131,8 @@ class MURS(SOLH):
 
     def parameters(self) -> dict[str, Any]:
         """Return the number of buckets, the weight of another bucket and the number of fakes."""
-        return {**super().parameters(), "fakes": self.fakes}
+        several = {} if self.shufflers == 1 else {"shufflers": self.shufflers}
+        return {**super().parameters(), "fakes": self.fakes, **several}
 
     @cached_property
     def least_delta(self) -> float:
@@ -143,7 +149,7 @@ class MURS(SOLH):
     @property
     def _fake_variance(self) -> float:
         fit = 1.0 / self.family.buckets
-        return self.fakes * fit * (1.0 - fit)
+        return self.fakes * self.shufflers * fit * (1.0 - fit)
 
     def variance_of(self, count: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the variance of unbiased counts of categories that so many users hold."""
@@ -154,23 +160,45 @@ class MURS(SOLH):
     @property
     def fitting_fakes(self) -> tuple[Group, ...]:
         """The fakes that fit a category."""
-        return (Group.bits(self.fakes, Fraction(1, self.family.buckets)),)
+        return (Group.bits(self.fakes * self.shufflers, Fraction(1, self.family.buckets)),)
 
     @property
     def message_range(self) -> tuple[int, int]:
         """One message of each user, and the fakes."""
-        return (self.promise.users + self.fakes,) * 2
+        return (self.promise.users + self.fakes * self.shufflers,) * 2
 
     def with_fakes(self, messages: Messages, rng: Rng) -> Messages:
-        """Return the messages with the fakes; those of all users are wanted, each once."""
+        """Return the messages with the fakes of all shufflers; those of all users are wanted, each once."""
         if len(messages) != self.promise.users:
             raise DataError(
                 f"messages: {len(messages)}, and {self.promise.users} users send one each; shuffle those "
                 "of all users together, once"
             )
-        source = self.source(rng, "shuffle")
-        seeds = below(self.family.seeds, self.fakes, source)
-        buckets = below(self.family.buckets, self.fakes, source)
+        return self._added(messages, self.fakes * self.shufflers, self.source(rng, "shuffle"))
+
+    def mix(self, messages: Any, rng: Rng = None) -> Messages:
+        """Return what one of the shufflers passes on: its fakes added, and all messages sorted.
+
+        The shufflers stand in a row: each mixes what the one before has passed on, and the analyzer gets the
+        messages of the last one.
+
+        Raises
+        ------
+        DataError
+            For a number of messages that no shuffler in the row gets.
+        """
+        checked, users = self.checked_messages(messages), self.promise.users
+        if len(checked) not in range(users, users + self.fakes * self.shufflers, self.fakes):
+            raise DataError(
+                f"messages: {len(checked)}, and a shuffler in the row gets {users} and {self.fakes} for each "
+                "one before it; give those"
+            )
+        mixed = self._added(checked, self.fakes, self.source(rng, f"shuffle {len(checked)}"))
+        return mixed[np.lexsort(mixed.T[::-1])]
+
+    def _added(self, messages: Messages, fakes: int, source: BitSource) -> Messages:
+        seeds = below(self.family.seeds, fakes, source)
+        buckets = below(self.family.buckets, fakes, source)
         return np.concatenate([messages, np.stack([seeds, buckets], axis=1)])
 
 
