@@ -42,7 +42,7 @@ def test_the_number_that_is_left_is_private_and_no_shorter_table_is(epsilon, del
 
 
 def test_what_is_released_has_the_law_of_the_table():
-    """20 000 batches: a chi-square statistic of at most 28 degrees of freedom is below 90, but for one in 1e8."""
+    """20 000 batches: a chi-square of at most 28 degrees of freedom exceeds 90 once in 1e8."""
     shuffler, source = BatchShuffler(10, "amount", 1.0, 1e-6), bit_source(3)
     left = np.array([len(shuffler.kept(200, source)) for _ in range(20_000)])
     counts = np.bincount(200 - left, minlength=29)
