@@ -1,8 +1,8 @@
 """The items of the sources, ``models/sources/*.toml``: each with its place in the software and its verdict.
 
-An item is a numbered theorem, definition, problem, algorithm, table or figure of a source, or an experiment or
-a component (a mechanism, protocol or method). Its verdict is not written down: it is counted from the claims
-of the models that speak of it. An item without such a claim says why it has none.
+An item is a numbered theorem, definition, problem, algorithm, table or figure of a source, or an experiment
+or a component (a mechanism, protocol or method). Its verdict is not written down: it is counted from the
+claims of the models that speak of it. An item without such a claim says why it has none.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import product
 from typing import Any
 
 from mechdesign.catalog.claim import UNDECIDED, Claim
@@ -163,7 +162,7 @@ def tally(item: Item) -> Tally:
 
 
 def speaks_of(claim: Claim, words: str) -> bool:
-    """Tell whether the place of a claim has these words, whole: ``table 1`` is not in ``table 10`` or ``1.1``.
+    """Tell whether the place of a claim has these words, whole: ``table 1`` is not in ``table 10``.
 
     Examples
     --------
@@ -178,16 +177,16 @@ def speaks_of(claim: Claim, words: str) -> bool:
 
 
 def spanned(text: str) -> list[str]:
-    """Return the numbers of a range, or of a single number.
+    """Return the numbers of a range; a single number and a name stand for themselves.
 
     Examples
     --------
-    >>> spanned("6.1-6.3"), spanned("4"), spanned("2.1.2")
-    (['6.1', '6.2', '6.3'], ['4'], ['2.1.2'])
+    >>> spanned("6.1-6.3"), spanned("2.1.2"), spanned("LPRC-OTPM")
+    (['6.1', '6.2', '6.3'], ['2.1.2'], ['LPRC-OTPM'])
     """
     first, _, last = text.partition("-")
-    if not last:
-        return [first]
+    if not last or not text[0].isdigit():
+        return [text]
     head, dot, low = first.rpartition(".")
     tail, _, high = last.rpartition(".")
     if head != tail or not (low.isdigit() and high.isdigit()) or int(low) >= int(high):
@@ -279,7 +278,9 @@ def loose_claims(cites: Mapping[str, str]) -> list[tuple[str, int, str]]:
     """
     from mechdesign.catalog.load import models
 
-    reached = {(slug, number) for found in sources() for item in found.items for slug, number, _ in item.reached()}
+    reached = {
+        (slug, number) for found in sources() for item in found.items for slug, number, _ in item.reached()
+    }
     loose = []
     for slug in models():
         model = load_model(slug)
