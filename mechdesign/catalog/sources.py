@@ -245,7 +245,9 @@ def parse(name: str, document: Mapping[str, Any]) -> Source:
 def _item(where: str, entry: Mapping[str, Any]) -> Item:
     fields = [known.name for known in dataclasses.fields(Item)]
     _check_keys(where, entry, fields)
-    given = {key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()}
+    given: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()
+    }
     given["claims"] = {slug: tuple(words) for slug, words in entry.get("claims", {}).items()}
     for key in ("kind", "place", "title"):
         if not given.get(key):

@@ -35,7 +35,7 @@ OF_OTHERS = {
 """How claims of models from elsewhere name one of the five sources in their place."""
 
 OPERATION = re.compile(r"""Operation\(\s*"([a-z-]+)\"""")
-LEAST = {"chu2022": 18, "liu2023": 40, "wang2022": 70, "zhang2019": 149, "zhou2019": 22}
+LEAST = {"chu2022": 18, "liu2023": 41, "wang2022": 70, "zhang2019": 149, "zhou2019": 22}
 """The items of each source when they were counted in the source itself: fewer means that one was dropped."""
 
 
