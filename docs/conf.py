@@ -8,8 +8,10 @@ from sphinx.addnodes import toctree
 from sphinx.util import logging
 
 from mechdesign.catalog.claim import UNDECIDED
+from mechdesign.catalog.sources import sources
 from mechdesign.report.findings import counted, findings, findings_page, undecided_page
 from mechdesign.report.page.mathematics import mathml
+from mechdesign.report.sources import counted as counted_items, items_page, overview_page
 
 project = "mechdesign"
 author = "The mechdesign developers"
@@ -60,6 +62,18 @@ def add_findings(app, docname, source):
             ("counts", f"{counted(refuted, undecided)}."),
             ("findings", findings_page(refuted)),
             ("undecided", undecided_page(undecided)),
+        ):
+            source[0] = source[0].replace(f"<!-- {place} -->", text)
+
+
+def add_sources(app, docname, source):
+    """Put the items of the sources in the places that their page has for them."""
+    if docname == "sources":
+        found = sources()
+        for place, text in (
+            ("counts", counted_items(found)),
+            ("overview", overview_page(found)),
+            ("items", items_page(found)),
         ):
             source[0] = source[0].replace(f"<!-- {place} -->", text)
 
@@ -124,6 +138,7 @@ def visit_math_block(self, node):
 def setup(app):
     """Connect what is made when pages are read and written; Sphinx calls this."""
     app.connect("source-read", add_findings)
+    app.connect("source-read", add_sources)
     app.connect("doctree-read", packages_only, priority=400)  # before trees are collected
     app.connect("autodoc-process-docstring", without_type, priority=400)  # before napoleon's own
     app.connect("autodoc-process-docstring", one_each, priority=600)  # after it

@@ -24,6 +24,9 @@ from mechdesign.problems import problem_class
 TABLES = ("model", "parameters", "data", "claim", "sweep", "simulation", "figure")
 MODEL_KEYS = ("title", "problem", "source", "statement", "methods")
 CLAIM_KEYS = tuple(field.name for field in dataclasses.fields(Claim))
+SOURCES = "sources"
+"""The folder beside those of families that lists the items of sources; its files are no models."""
+
 SIMULATION_KEYS = ("users", "repetitions", "seed")
 
 
@@ -46,7 +49,8 @@ def models(family: str | None = None) -> list[str]:
     True
     """
     folder = models_folder()
-    slugs = [path.relative_to(folder).with_suffix("").as_posix() for path in folder.rglob("*.toml")]
+    paths = (path.relative_to(folder) for path in folder.rglob("*.toml"))
+    slugs = [path.with_suffix("").as_posix() for path in paths if path.parts[0] != SOURCES]
     return sorted(slug for slug in slugs if family is None or slug.startswith(f"{family}/"))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from mechdesign.cli import mechanisms, models, pages
+from mechdesign.cli import mechanisms, models, pages, sources
 from mechdesign.cli.options import Parser
 from mechdesign.core.version import installed_version
 
@@ -26,4 +26,5 @@ def parser() -> argparse.ArgumentParser:
     models.add_commands(command)
     mechanisms.add_commands(command)
     pages.add_commands(command)
+    sources.add_commands(command)
     return main

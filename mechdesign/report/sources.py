@@ -1,0 +1,209 @@
+"""Every item of the sources with its verdict and its place in the software: for terminal, page and programs.
+
+The page of the documentation and the command ``mechdesign sources`` are made from the same list; the verdicts
+are counted from the claims of the models, and nothing is solved.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from mechdesign.catalog.bibliography import bibliography
+from mechdesign.catalog.claim import UNDECIDED, VERDICT_WORDS, VERDICTS
+from mechdesign.catalog.sources import KINDS, UNCLAIMED, Item, Source, tally
+from mechdesign.core.text import table
+from mechdesign.report.findings import escaped
+
+PLURALS = {"corollary": "corollaries", "property": "properties"}
+UNNUMBERED = ("experiment", "component")
+
+OUTCOMES = {
+    "holds": "all hold",
+    "refuted": "refuted",
+    UNDECIDED: "not decidable",
+    "derived": "derived here",
+    **{word: word for word in UNCLAIMED},
+}
+"""The column of an item in an overview, by its outcome."""
+
+
+def outcome(item: Item) -> str:
+    """Return one of the keys of ``OUTCOMES``: the worst verdict of an item's claims, or that it has none."""
+    return item.verdict or tally(item).outcome
+
+
+def verdict_text(item: Item) -> str:
+    """Return the verdict of an item in words.
+
+    Examples
+    --------
+    >>> verdict_text(Item("table", "table 1", "symbols", verdict="described", why="a list"))
+    'described: a list'
+    """
+    if item.verdict:
+        return f"{item.verdict}: {item.why}"
+    counts = tally(item)
+    parts = [_counts(counts.printed)] if counts.printed else []
+    if counts.own:
+        parts.append(f"derived here: {_counts(counts.own)}")
+    return "; ".join(parts)
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    words = []
+    for verdict in VERDICTS:
+        number = counts.get(verdict, 0)
+        if number:
+            word = VERDICT_WORDS.get(verdict, verdict)
+            words.append(f"{number} {'hold' if (verdict, number > 1) == ('holds', True) else word}")
+    return ", ".join(words)
+
+
+def place_text(item: Item) -> str:
+    """Return the place of an item, with the kind of what has no number: ``section 2.3 (experiment)``."""
+    return f"{item.place} ({item.kind})" if item.kind in UNNUMBERED else item.place
+
+
+def counted(found: Sequence[Source]) -> str:
+    """Return in a sentence or two how many items there are, of which kinds, and with which verdicts."""
+    items = [item for each in found for item in each.items]
+    by_kind = {kind: sum(item.kind == kind for item in items) for kind in KINDS}
+    kinds = ", ".join(_number(count, kind) for kind, count in by_kind.items() if count)
+    by_outcome = {key: sum(outcome(item) == key for item in items) for key in OUTCOMES}
+    claimed = sum(by_outcome[key] for key in OUTCOMES if key not in UNCLAIMED)
+    return (
+        f"{_number(len(items), 'item')} of {_number(len(found), 'source')}: {kinds}. "
+        f"{claimed} of them have claims: of {by_outcome['holds']} every claim of the source holds, of "
+        f"{by_outcome['refuted']} at least one is refuted, of {by_outcome[UNDECIDED]} at least one is not "
+        f"decidable here and none refuted, and of {by_outcome['derived']} all claims were derived here. "
+        f"{by_outcome['described']} are described and state nothing to check, and "
+        f"{by_outcome['not checked']} are not checked, with the reason."
+    )
+
+
+def _number(count: int, word: str) -> str:
+    return f"{count} {word if count == 1 else PLURALS.get(word, word + 's')}"
+
+
+def overview(found: Sequence[Source], width: int | None = None) -> str:
+    """Return a table of sources, how many items each has by outcome, and the same in words."""
+    header, *rows = _overview(found)
+    return "\n".join([table(header, rows), "", *_filled(counted(found), width, "", "")])
+
+
+def _overview(found: Sequence[Source]) -> list[list[str]]:
+    rows = [_row(each.cite, each.items) for each in found]
+    every = _row("all", [item for each in found for item in each.items])
+    return [["source", "items", *OUTCOMES.values()], *rows, every]
+
+
+def _row(name: str, items: Sequence[Item]) -> list[str]:
+    outcomes = [outcome(item) for item in items]
+    return [name, str(len(items)), *(str(outcomes.count(key)) for key in OUTCOMES)]
+
+
+def source_text(found: Source, width: int | None = None) -> str:
+    """Return the items of a source for a terminal: place and title, then the verdict, then the software."""
+    lines = [*_filled(reference(found), width, ""), *_filled(found.note, width, ""), ""]
+    for item in found.items:
+        lines += _filled(f"{place_text(item)}: {item.title}", width, "")
+        lines += _filled(verdict_text(item), width, "  ")
+        where = "; ".join(f"{name} {', '.join(names)}" for name, names in software(item).items())
+        lines += _filled(where, width, "  ") if where else []
+    return "\n".join(lines)
+
+
+def software(item: Item) -> dict[str, tuple[str, ...]]:
+    """Return where an item is in the software, by what it is there; without what it is not."""
+    places = {
+        "models": item.all_models,
+        "problems": item.problems,
+        "methods": item.methods,
+        "mechanisms": item.mechanisms,
+        "operations": item.operations,
+        "pages": item.pages,
+    }
+    return {
+        name.removesuffix("s") if len(names) == 1 else name: names for name, names in places.items() if names
+    }
+
+
+def reference(found: Source) -> str:
+    """Return authors, year and title of a source."""
+    return str(bibliography()[found.cite])
+
+
+def source_rows(found: Iterable[Source]) -> list[dict[str, Any]]:
+    """Return the JSON objects of ``mechdesign sources --json``, one an item."""
+    return [
+        {
+            "source": each.cite,
+            "kind": item.kind,
+            "place": item.place,
+            "title": item.title,
+            "section": item.section,
+            "outcome": outcome(item),
+            "why": item.why,
+            "claims": [
+                {"model": slug, "claim": number, "origin": claim.origin, "verdict": claim.verdict}
+                for slug, number, claim in item.reached()
+            ],
+            "models": list(item.all_models),
+            **{
+                name: list(getattr(item, name))
+                for name in ("problems", "methods", "mechanisms", "operations", "pages")
+            },
+        }
+        for each in found
+        for item in each.items
+    ]
+
+
+def items_page(found: Iterable[Source]) -> str:
+    """Return all items as Markdown: a section with a table for each source."""
+    parts = []
+    for each in found:
+        parts += [f"## {escaped(reference(each))}", escaped(each.note)]
+        head = ["| item | what | verdict | in the software |", "|---|---|---|---|"]
+        parts.append("\n".join([*head, *map(_line, each.items)]))
+    return "\n\n".join(parts) + "\n"
+
+
+def overview_page(found: Sequence[Source]) -> str:
+    """Return the table of sources by outcome as Markdown."""
+    header, *rows = _overview(found)
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _line(item: Item) -> str:
+    places = []
+    for name, names in software(item).items():
+        shown = map(_link if name.startswith("page") else _code, names)
+        places.append(f"{name} {', '.join(shown)}")
+    cells = [escaped(place_text(item)), escaped(item.title), escaped(verdict_text(item)), "; ".join(places)]
+    return f"| {' | '.join(cells)} |"
+
+
+def _code(name: str) -> str:
+    return f"`{name}`"
+
+
+def _link(page: str) -> str:
+    stem = page.partition("#")[0].removesuffix(".md").rpartition("/")[2]
+    return f"[{stem.replace('_', ' ')}]({page})"
+
+
+def _filled(text: str, width: int | None, indent: str, hanging: str = "  ") -> list[str]:
+    if width is None:
+        return [indent + text]
+    return textwrap.wrap(
+        text,
+        width,
+        initial_indent=indent,
+        subsequent_indent=indent + hanging,
+        break_on_hyphens=False,
+        break_long_words=False,
+    )
