@@ -217,10 +217,12 @@ def test_where_nothing_is_found_a_claim_is_unsettled_and_not_undecided():
 
 def test_the_summary_counts_what_fails_by_kind():
     survey = check_model(replace(SURVEY, methods=("closed-form", "lp", "convex", "extreme-points")))
-    text = summary([check_model(load_model("mean/rcp2023_one_sided")), survey])
+    methods = ("closed-form", "branch-and-bound", "published")
+    one_sided = replace(load_model("mean/rcp2023_one_sided"), methods=methods)
+    text = summary([check_model(one_sided), survey])
     assert "2 models, 7 runs, 11 claims (0 refuted): no problem; methods agree;" in text
     assert "; 3 fail as recorded (privacy 3); every verdict as recorded" in text
-    unrecorded = check_model(replace(load_model("mean/rcp2023_one_sided"), claims=()))
+    unrecorded = check_model(replace(one_sided, claims=()))
     text = summary([unrecorded])
     assert "2 problem(s)" in text
     assert "1 fails as recorded (privacy 1); 2 fail that should hold (privacy 2)" in text
