@@ -1,8 +1,9 @@
 """Tables in the coordinates of effects: those of every marginal that no smaller marginal tells.
 
 Along an axis of size k stands the matrix whose first row is 1 everywhere and whose other rows are Helmert's,
-orthonormal and with sum 0. The coordinates of a table that are constant along all axes but those of a set B are
-those of its marginal on B in an orthonormal basis of the functions that sum to 0 along each attribute of B.
+orthonormal and with sum 0. The coordinates of a table that are constant along all axes but those of a set B
+are those of its marginal on B in an orthonormal basis of the functions that sum to 0 along each attribute of
+B.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-TOGETHER = 32
+TOGETHER = 16
 """Neighboring axes are transformed together while their table has at most so many cells."""
 
 DENSE = 1 << 18
@@ -48,7 +49,7 @@ class EffectTransform:
     sizes : sequence of int
         Of the axes; the last one runs fastest.
     chosen : (rows,) int array, optional
-        Which coordinates, by their place in the flat table of coordinates, where index 0 along an axis stands for
+        Which coordinates, by their place in the flat table of coordinates, where index 0 along an axis is for
         the sum over it. All but the first by default.
 
     Examples

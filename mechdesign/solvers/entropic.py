@@ -1,21 +1,22 @@
-"""Weighted least squares over distributions with a relative-entropy penalty, by the dual, with its certificate.
+"""Weighted least squares over distributions with a relative-entropy penalty, and the proof from its dual.
 
 ::
 
-    minimise   F(p) = 1/2 sum_i w_i ((E p)_i - y_i)^2 + lambda KL(p || q)    over distributions p
+    minimize   F(p) = 1/2 sum_i w_i ((E p)_i - y_i)^2 + lambda KL(p || q)    over distributions p
 
-for a positive reference q and lambda > 0. With s = sqrt(w), 1/2 r^2 = max_x (x r - x^2/2) for every r = s (E p - y)
-and the minimum over p of a linear function plus lambda KL give the dual, for any x,
+for a positive reference q and lambda > 0. For every r = s (E p - y), with s = sqrt(w), 1/2 r^2 is the maximum
+of x r - x^2/2 over x; with the minimum over p of a linear function plus lambda KL that gives the dual, for
+any x,
 
     D(x) = -lambda log sum_v q_v exp(-(E'(s x))_v / lambda) - (s x)'y - |x|^2/2  <=  F(p).
 
-It is strongly concave and has the gradient r - x with r at p(x) ~ q exp(-E'(s x)/lambda). Put into F, p(x) gives
+It is strongly concave and has the gradient r - x, with r at p(x) ~ q exp(-E'(s x)/lambda). And p(x) has
 
     F(p(x)) - D(x) = 1/2 |r - x|^2 :
 
 the gap is half the squared gradient, computed without subtracting large numbers. Since the part of F without
-the entropy is convex and p* is positive, F(p) - F* >= lambda KL(p || p*), and by Pinsker's inequality p, and every
-sum of its cells, is within sqrt(gap / (2 lambda)) of the exact minimiser in variation distance.
+the entropy is convex and p* is positive, F(p) - F* >= lambda KL(p || p*), and by Pinsker's inequality p, and
+every sum of its cells, is within sqrt(gap / (2 lambda)) of the exact minimizer in variation distance.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 DISTANCE = 1e-5
-"""The variation distance from the exact minimiser that is asked for, where nothing else is said."""
+"""The variation distance from the exact minimizer that is asked for, where nothing else is said."""
 
 PAIRS = 30
 """Pairs of steps and slopes that the quasi-Newton method remembers."""
@@ -65,7 +66,7 @@ class LinearMap(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class EntropicFit:
-    """A distribution and the proof of how near it is to the minimiser.
+    """A distribution and the proof of how near it is to the minimizer.
 
     Attributes
     ----------
@@ -88,7 +89,7 @@ class EntropicFit:
 
     @property
     def distance(self) -> float:
-        """An upper bound of the variation distance from the exact minimiser."""
+        """An upper bound of the variation distance from the exact minimizer."""
         return min(1.0, math.sqrt(self.gap / (2.0 * self.penalty)))
 
 
@@ -126,7 +127,7 @@ def entropic_least_squares(
     distance: float = DISTANCE,
     steps: int = STEPS,
 ) -> EntropicFit:
-    """Return the distribution that minimises weighted squares plus ``penalty`` times the relative entropy.
+    """Return the distribution that minimizes weighted squares plus ``penalty`` times the relative entropy.
 
     Parameters
     ----------
@@ -164,7 +165,8 @@ def entropic_least_squares(
     work = len(target) ** 2 * len(reference)
     finishes = work <= NEWTON_WORK and len(target) * len(reference) <= MOST_ENTRIES
     taken = 0
-    if work > SMALL_WORK:
+    dual.at(point)
+    if work > SMALL_WORK and dual.gap > goal:
         taken = _quasi_newton(dual, weights, point, goal, FIRST if finishes else steps)
         point = dual.point
     if finishes and dual.gap > goal:

@@ -248,7 +248,10 @@ class JointEstimate:
 
     def _limits(self, places: tuple[int, ...], value: Array, base: Array, given: int) -> ShareLimits:
         own, other = (float(share) for share in self.mechanism.shares)
-        bits = BitMoments.of(sequence_chances(self.mechanism.weights, self.linked), own, other)
+        chances = sequence_chances(self.mechanism.weights, self.linked)
+        sizes = self.mechanism.attributes.shape(places)
+        made = {size: BitMoments.of(chances, own, other, size) for size in set(sizes)}
+        bits = [made[size] for size in sizes]
         likeliest = self._summed(self.value[None], places)[0]
         return ShareLimits.of(value, base, likeliest, given, bits, self.users, self.population)
 

@@ -169,7 +169,7 @@ def containing(wanted: View, views: Sequence[View]) -> tuple[int, ...]:
     if not members:
         raise EstimationError(
             "marginal: no view with reports contains it, so there is no unbiased estimate; leave out raw for "
-            "the reconstruction by maximum entropy"
+            "that of the penalized distribution"
         )
     return members
 
