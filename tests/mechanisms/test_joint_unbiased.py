@@ -11,6 +11,7 @@ import pytest
 
 from mechdesign.core.randomness import TOTAL
 from mechdesign.mechanisms.joint import JointResponse
+from mechdesign.mechanisms.joint.spreads import single_spreads
 from mechdesign.mechanisms.joint.unbiased import products
 
 SIZES = ([2], [3], [2, 2], [2, 3])
@@ -52,7 +53,7 @@ def test_means_and_variances_are_those_of_all_reports(sizes):
         for target, found in zip(cells, variances, strict=True):
             expected, hit = 1.0, 1.0
             for size, mine, wanted in zip(sizes, cell, target, strict=True):
-                inside, outside = mechanism.single_spreads(size)
+                inside, outside = single_spreads(*mechanism.spreads, size)
                 expected *= inside + 1.0 if mine == wanted else outside
                 hit *= mine == wanted
             assert found == pytest.approx(expected - hit, rel=1e-9)

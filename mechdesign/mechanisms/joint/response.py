@@ -26,6 +26,7 @@ from mechdesign.mechanisms.joint.estimate import JointEstimate
 from mechdesign.mechanisms.joint.layout import one_hot
 from mechdesign.mechanisms.joint.linked import linked_counts
 from mechdesign.mechanisms.joint.patterns import PatternCounts
+from mechdesign.mechanisms.joint.spreads import joint_spread, single_spreads
 from mechdesign.mechanisms.joint.tables import joint_operations
 from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.marginals.attributes import Attributes
@@ -277,40 +278,15 @@ class JointResponse(CollectingMechanism):
         own, other = self.shares
         return tuple(float(share * (1 - share) / (own - other) ** 2) for share in (own, other))  # type: ignore[return-value]
 
-    def single_spreads(self, size: int) -> tuple[float, float]:
-        """Return the variances of a sum-to-one debiased bit: of the user's own value, and of another one.
-
-        Of u[b] = (1 - 1/k) t[b] - (sum of the other t)/k + 1/k; over all values of the attribute they sum to
-        (1 - 1/k) (s1 + (k - 1) s0), half of that of the bits t where k = 2.
-
-        Examples
-        --------
-        >>> mechanism = JointResponse.of([2, 3], 5.0, f=0.0, q=0.75, p=0.25)
-        >>> mechanism.spreads, mechanism.single_spreads(2)
-        ((0.75, 0.75), (0.375, 0.375))
-        """
-        own, other = self.spreads
-        keep, drop = (1.0 - 1.0 / size) ** 2, 1.0 / size**2
-        return keep * own + (size - 1) * drop * other, keep * other + drop * (own + (size - 2) * other)
-
     def joint_variance(self, view: Sequence[int] | None = None) -> float:
-        """Return users times the variance of the unbiased estimates, summed over all cells of a view.
-
-        It is prod_j (1 + (1 - 1/k_j) (s1 + (k_j - 1) s0)) - 1 with the variances s1 and s0 of a debiased bit,
-        whatever the joint distribution.
-        """
+        """Return users times the variance of the unbiased estimates, summed over all cells of a view."""
         places = range(self.attributes.count) if view is None else view
-        total = 1.0
-        for place in places:
-            size = self.attributes.sizes[place]
-            own, other = self.single_spreads(size)
-            total *= 1.0 + own + (size - 1) * other
-        return total - 1.0
+        return joint_spread(*self.spreads, self.attributes.shape(tuple(places)))
 
     def forecast(self, users: int = USERS) -> Forecast:
         """Return the standard error of the unbiased share of a value of one attribute with so many users."""
         count = integer("users", users, 1)
-        found = [(self.single_spreads(size), size) for size in set(self.attributes.sizes)]
+        found = [(single_spreads(*self.spreads, size), size) for size in set(self.attributes.sizes)]
         largest = max(max(pair) for pair, _ in found)
         typical = max((own + (size - 1) * other) / size for (own, other), size in found)
         return Forecast.of_shares(

@@ -10,6 +10,7 @@ from typing import Any
 from mechdesign.audit.repeated import RepeatedBits
 from mechdesign.core.problem import Candidate
 from mechdesign.core.randomness import TOTAL
+from mechdesign.mechanisms.joint.spreads import single_spreads
 from mechdesign.problems.joint.collection.closed_form import lower_bound
 from mechdesign.problems.joint.collection.problem import JointCollection
 
@@ -27,8 +28,8 @@ def quantities(problem: JointCollection, solution: Candidate) -> dict[str, Any]:
     ``direct_response`` and ``direct_unary`` are the same for randomized response and for optimised unary
     encoding on the joint cells, at the epsilon of one report. ``singles_variance`` is users times the
     variance of the unbiased shares of single attributes at frequency 0, summed over their values, from one
-    report; ``singles_direct`` what the better of the direct reports has for it, as sums of joint cells. All unbiased
-    estimates from bits use that the bits of an attribute, or of the joint cells, are to sum to 1.
+    report; ``singles_direct`` what the better of the direct reports has for it, as sums of joint cells. All
+    unbiased estimates from bits use that the bits of an attribute, or of the joint cells, are to sum to 1.
     """
     mechanism = problem.mechanism(solution)
     audit, weights, d = mechanism.audit(), mechanism.weights, len(problem.attributes)
@@ -39,7 +40,7 @@ def quantities(problem: JointCollection, solution: Candidate) -> dict[str, Any]:
     cells = math.prod(problem.attributes)
     budget = d * math.log(problem.report_ratio)
     joint, direct = mechanism.joint_variance(), direct_response(cells, budget)
-    singles = sum(size * mechanism.single_spreads(size)[1] for size in problem.attributes)
+    singles = sum(size * single_spreads(*mechanism.spreads, size)[1] for size in problem.attributes)
     return {
         "one_report": audit.one_report,
         "all_reports": audit.true_epsilon,
