@@ -222,8 +222,10 @@ class JointResponse(CollectingMechanism):
         """Return an empty counter of patterns; those of many machines can be merged."""
         return PatternCounts(self)
 
-    def estimate(self, reports: Any, population: bool = False) -> JointEstimate:
+    def estimate(self, reports: Any, population: bool = False, **options: Any) -> JointEstimate:
         """Return the joint distribution from one report of every user.
+
+        ``options`` are ``estimator``, ``penalty`` and ``reference`` of :class:`JointEstimate`.
 
         Raises
         ------
@@ -232,9 +234,11 @@ class JointResponse(CollectingMechanism):
         """
         counter = self.aggregator()
         counter.update(reports)
-        return counter.estimate(population)
+        return counter.estimate(population, **options)
 
-    def estimate_linked(self, tables: Sequence[Any], population: bool = False) -> JointEstimate:
+    def estimate_linked(
+        self, tables: Sequence[Any], population: bool = False, **options: Any
+    ) -> JointEstimate:
         """Return the joint distribution from several reports of every user.
 
         Parameters
@@ -259,8 +263,8 @@ class JointResponse(CollectingMechanism):
         read = [self.read(table) for table in tables]
         ones, counts = linked_counts(read, self.bits, self.weights)
         if len(read) == 1:
-            return self.estimate(read[0], population)
-        return JointEstimate(self, ones, counts, population, linked=len(read))
+            return self.estimate(read[0], population, **options)
+        return JointEstimate(self, ones, counts, population, linked=len(read), **options)
 
     def require_estimable(self) -> None:
         """Raise EstimationError when reports say nothing to speak of."""
