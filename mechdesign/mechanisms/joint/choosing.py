@@ -25,9 +25,9 @@ from mechdesign.solvers.entropic import entropic_least_squares
 
 Array = NDArray[np.float64]
 
-PENALTIES = (1000.0, 300.0, 100.0, 30.0, 10.0, 3.0)
-LARGE = 1024
-"""Tables with more cells are not tried with the last penalty: what it asks for is slow to find."""
+PENALTIES = (1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0)
+LARGEST = {3.0: 1024, 1.0: 128}
+"""Tables with more cells are not tried with these penalties: what they ask for is slow to find."""
 
 CROSS_VALIDATED = "cross-validated"
 MOST_PENALTY = 1e9
@@ -108,7 +108,7 @@ def chosen(
     True
     """
     if penalties is None:
-        penalties = PENALTIES if model.cells <= LARGE else PENALTIES[:-1]
+        penalties = [each for each in PENALTIES if model.cells <= LARGEST.get(each, model.cells)]
     pairs = [(name, penalty) for name in references for penalty in penalties]
     if len(pairs) == 1 or model.users < FOLDS:
         name, penalty = pairs[0]

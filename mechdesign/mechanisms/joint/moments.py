@@ -1,9 +1,9 @@
 """Effects of the joint table from one-hot reports: unbiased estimates with their variances.
 
 The debiased bits of an attribute, brought to the sum 1, have coordinates: 1, and one for each row of
-Helmert's basis. A product of coordinates over attributes is an unbiased estimate of that coordinate of the joint table
-(:mod:`mechdesign.mechanisms.effect_transform`), and its mean over users is had like the likelihood, from two
-parts of the attributes.
+Helmert's basis. A product of coordinates over attributes is an unbiased estimate of that coordinate of the
+joint table (:mod:`mechdesign.mechanisms.effect_transform`), and its mean over users is had like the
+likelihood, from two parts of the attributes.
 """
 
 from __future__ import annotations

@@ -19,8 +19,8 @@ from mechdesign.core.problem import Candidate, Problem, Sense, Variables
 from mechdesign.core.validation import choice, in_range
 from mechdesign.mechanisms.base import Mechanism
 from mechdesign.mechanisms.joint import Likelihood, Maximum, judged
-from mechdesign.mechanisms.joint.layout import Codes, Packed, bits_of, grouped
 from mechdesign.mechanisms.joint.choosing import MOST_PENALTY, REFERENCES
+from mechdesign.mechanisms.joint.layout import Codes, Packed, bits_of, grouped
 from mechdesign.mechanisms.joint.moments import FLOOR
 from mechdesign.mechanisms.joint.penalized import DISTANCE, Penalized, judged_penalized, relative_entropy
 from mechdesign.mechanisms.joint.response import channel
@@ -49,7 +49,7 @@ class JointDistribution(Problem[Mechanism]):
         minimise    -(1/N) sum_i ln sum_v P(v) Pr[T_i | v]
         over        distributions P on the joint cells v = (v_1, ..., v_d)
 
-    With a penalty the objective has the further term (lambda/N) KL(P || Q); see ``penalty`` and ``reference``.
+    With a penalty the objective has the further term (lambda/N) KL(P || Q); see ``penalty``.
 
     The program is convex. With G(v) the mean over users of Pr[T_i | v] / sum_w P(w) Pr[T_i | w], no
     distribution is better than P by more than ln max G: that is the bound.
