@@ -83,7 +83,8 @@ class EffectTransform:
         if self._matrix is None:
             rows = np.ones((len(self.chosen), 1))
             for size, places in zip(self.sizes, np.unravel_index(self.chosen, self.sizes), strict=True):
-                rows = (rows[:, :, None] * contrasts(size)[places][:, None, :]).reshape(len(rows), -1)
+                rows = (rows[:, :, None] * contrasts(size)[places][:, None, :])
+                rows = rows.reshape(len(self.chosen), rows.shape[1] * size)
             self._matrix = rows
         return self._matrix
 
