@@ -39,4 +39,4 @@ for table, error in predicted.items():
     print(f"{' x '.join(names)}: squared error {found:.5f}, predicted of unbiased tables {error:.5f}")
     ratios.append(found / error)
 
-assert max(ratios) < 3.0  # squared errors scatter around their mean; one distribution for all makes them smaller
+assert max(ratios) < 3.0  # squared errors scatter around their mean; the estimate mends that
