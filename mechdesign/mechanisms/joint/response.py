@@ -297,7 +297,7 @@ class JointResponse(CollectingMechanism):
             count,
             math.sqrt(largest / count),
             math.sqrt(typical / count),
-            "unbiased for one attribute, if all its values are equally frequent",
+            "for an unbiased share of one attribute, if all its values are equally frequent",
         )
 
     # Tables
