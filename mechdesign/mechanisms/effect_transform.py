@@ -41,6 +41,14 @@ def contrasts(size: int) -> Array:
     return rows
 
 
+def _together(sizes: Sequence[int]) -> Array:
+    """Return the matrix of neighboring axes."""
+    made = np.ones((1, 1))
+    for size in sizes:
+        made = np.asarray(np.kron(made, contrasts(size)), dtype=np.float64)
+    return made
+
+
 class EffectTransform:
     """The map from a flat table to coordinates of its effects, all but the sum of the table.
 
@@ -71,7 +79,7 @@ class EffectTransform:
             else:
                 groups.append([size])
         self._matrix: Array | None = None
-        self._factors = [reduce(np.kron, map(contrasts, group)) for group in groups]
+        self._factors = [_together(group) for group in groups]
 
     @cached_property
     def dense(self) -> Array | None:
@@ -83,7 +91,7 @@ class EffectTransform:
         if self._matrix is None:
             rows = np.ones((len(self.chosen), 1))
             for size, places in zip(self.sizes, np.unravel_index(self.chosen, self.sizes), strict=True):
-                rows = (rows[:, :, None] * contrasts(size)[places][:, None, :])
+                rows = rows[:, :, None] * contrasts(size)[places][:, None, :]
                 rows = rows.reshape(len(self.chosen), rows.shape[1] * size)
             self._matrix = rows
         return self._matrix

@@ -214,7 +214,6 @@ def _quasi_newton(dual: _Dual, weights: Array, point: Array, goal: float, steps:
             raise StopIteration
 
     options = {"maxcor": PAIRS, "maxiter": steps, "maxfun": 2 * steps, "ftol": 0.0, "gtol": 0.0}
-    found: Any = minimize(
-        scaled, point * scale, jac=True, method="L-BFGS-B", callback=enough, options=options
-    )
+    descend: Any = minimize  # its stubs know no numbers of pairs
+    found = descend(scaled, point * scale, jac=True, method="L-BFGS-B", callback=enough, options=options)
     return int(found.nit)

@@ -61,7 +61,7 @@ class BitMoments:
         one, zero = powers @ (ways * chances).T[:, 0], powers @ (ways * chances).T[:, 1]
         one[:2], zero[:2] = 1.0, (1.0, 0.0)  # exactly
         here, there = 1.0 - 1.0 / size, -1.0 / size
-        shift = (1.0 / size) ** np.arange(ORDERS + 1)
+        shift = _times(np.ones(ORDERS + 1), 1.0 / size)
         true = _plus(shift, _times(one, here), *[_times(zero, there)] * (size - 1))
         rest = [_times(zero, there)] * (size - 2)
         false = _plus(shift, _times(zero, here), _times(one, there), *rest)
@@ -77,14 +77,15 @@ def _times(moments: Array, factor: float) -> Array:
 
 def _plus(first: Array, *others: Array) -> Array:
     """Return the moments of a sum of independent variables."""
+    total: Array = np.asarray(first, dtype=np.float64)
     for other in others:
-        first = np.array(
+        total = np.array(
             [
-                sum(math.comb(order, low) * first[low] * other[order - low] for low in range(order + 1))
+                sum(math.comb(order, low) * total[low] * other[order - low] for low in range(order + 1))
                 for order in range(ORDERS + 1)
             ]
         )
-    return first
+    return total
 
 
 @dataclass(frozen=True, eq=False)

@@ -103,7 +103,7 @@ class EffectSpace:
             trust[part] = np.repeat(weights[places], cells)
         self.weights, self.starts = trust, starts
         self._index, self._scale, self._pull = index, scale, trust / scale
-        self.mass: Array = np.bincount(index, trust / scale**2, self.coordinates)
+        self.mass: Array = np.bincount(index, trust / scale**2, self.coordinates).astype(np.float64)
 
     def join(self, tables: Sequence[Array]) -> Array:
         """Return the tables as one vector."""

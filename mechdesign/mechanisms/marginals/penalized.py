@@ -142,7 +142,8 @@ class PenalizedTables:
         summed = table.sum(axis=tuple(axis for axis, place in enumerate(places) if place not in wanted))
         kept = [place for place in places if place in wanted]
         found: Array = summed.transpose([kept.index(place) for place in wanted])
-        return found / found.sum()
+        found = found / float(found.sum())
+        return found
 
     def resampled(self, wanted: View, contained: bool, count: int) -> Array:
         """Return the tables that other reports of as many users would give, (count, *shape).

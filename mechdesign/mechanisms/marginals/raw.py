@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import EstimationError
+from mechdesign.core.figure import Figure
+from mechdesign.mechanisms.figures import interval_figures
 from mechdesign.mechanisms.frequencies import FrequencyEstimate
 from mechdesign.mechanisms.frequency_limits import cumulants, few_users
 from mechdesign.mechanisms.intervals import (
@@ -145,6 +147,12 @@ class RawMarginal:
         """Return the ends of confidence intervals; see :meth:`FrequencyEstimate.interval`."""
         low, high = self.cells.interval(level, simultaneous)
         return low.reshape(self.shape), high.reshape(self.shape)
+
+    def figures(self) -> list[Figure]:
+        """Return the unbiased shares with their intervals."""
+        title = f"{' x '.join(self.attributes)}, unbiased: {self.users} reports"
+        names, ends = self.cells.categories, self.cells.interval()
+        return interval_figures(title, names, self.cells.value, ends, "cell", "share")
 
     def __repr__(self) -> str:
         return f"RawMarginal({', '.join(self.attributes)}: {self.cells!r})"
