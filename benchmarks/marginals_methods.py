@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import mechdesign as md
 from mechdesign.core.errors import MechDesignError
-from mechdesign.mechanisms.marginals import MarginalRelease
+from mechdesign.mechanisms.marginals import MarginalRelease, non_negative
 from mechdesign.mechanisms.marginals.choice import KINDS
 from mechdesign.mechanisms.marginals.estimates import ReleasedMarginals
 from mechdesign.mechanisms.marginals.reconstruction import constraints_of, maximum_entropy
@@ -64,8 +64,13 @@ def views_of(sizes: tuple[int, ...], order: int, users: int, epsilon: float) -> 
 
 
 def by_views(released: ReleasedMarginals, sizes: Sequence[int]) -> Answer:
-    """Return the release's marginals: by maximum entropy, from the views that share the most with each."""
-    tables = released.value
+    """Return CALM's marginals: by maximum entropy, from the views that share the most with each.
+
+    The views' tables are non-negative and agree in pairs, as the thesis has them; what the release itself
+    returns is closer (:mod:`benchmarks.marginals_estimates`).
+    """
+    precision = released.precision.tolist()
+    tables = non_negative(released.views, released.unbiased, sizes, precision, 1.0).tables
 
     def answer(wanted: tuple[int, ...]) -> Table:
         places = [place for _, place in constraints_of(wanted, released.views)]

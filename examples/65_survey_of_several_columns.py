@@ -44,17 +44,17 @@ found = here.estimate()
 pair = found.marginal(["income", "age"])
 print(pair)
 print(found.marginal(["income", "age"], raw=True))
-triple = found.marginal(["age", "income", "smokes"])  # in no view: by maximum entropy
+triple = found.marginal(["age", "income", "smokes"])  # in no view: a sum of the same distribution
 print(triple)
 
-# Synthetic rows follow a tree of views: age - income - smokes is kept, as the data have it.
+# Synthetic rows are drawn from the distribution that all marginals are sums of.
 rows = found.sample(20_000, rng=2)
 print(found.synthetic)
 
 truth = np.bincount(age * 4 + income * 2 + smokes, minlength=12).reshape(3, 2, 2) / users
 assert pair.contained
 assert not triple.contained
-assert np.abs(pair.value.T - truth.sum(axis=2)).max() < 5 * pair.standard_error
+assert np.abs(pair.value.T - truth.sum(axis=2)).max() < 5 * pair.unpenalized_error
 assert np.abs(triple.value - truth).max() < 0.02  # independence given income is true here
 assert abs((rows[:, 3] == 1).mean() - smokes.mean()) < 0.05
 assert release.audit().true_epsilon <= 2.0

@@ -33,18 +33,25 @@ clients = PermanentResponse.load(mechanism, folder / "kept.json")
 second = clients.report(rng=3)
 print(clients)
 
-# The server: counts of patterns, then the joint distribution, and income given the first answer.
+# The server: the distribution of penalized likelihood, unbiased shares with intervals, and conditionals.
 estimate = mechanism.estimate(first)
 print(estimate.marginal([0, 1]))
+print(estimate.by("maximum-likelihood").marginal([0, 1]))
 print(estimate.conditional([1], given=[0]))
 
-# The most likely distribution is certified by its likelihood ratios; the published methods stop short.
+# The most likely distribution is certified by its likelihood ratios, and far from the truth; see the page.
 names = ("active-set", "printed-em", "lremh", "lasso")
 reports = {"name": "simulated", "distribution": "mixture", "users": 20_000, "seed": 1}
 likeliest = md.JointDistribution([4, 4, 4], 0.3, 0.75, 0.5, reports=reports)
 found = {name: md.solve(likeliest, name) for name in names}
 for name, solution in found.items():
     print(f"{name:10} {solution.value:.6f}, largest ratio {solution.quantities['largest_ratio']:.6f}")
+
+penalized = md.solve(
+    md.JointDistribution([4, 4, 4], 0.3, 0.75, 0.5, reports=reports, penalty=100, reference="product")
+)
+apart = {name: solution.quantities["variation_distance"] for name, solution in found.items()}
+print(f"from the truth: {penalized.quantities['variation_distance']:.3f} penalized, {apart}")
 
 truth = np.array([[0.4, 0.3, 0.0], [0.0, 0.0, 0.3]])
 table = estimate.marginal([0, 1])
@@ -53,4 +60,5 @@ assert clients.left == 0
 assert (first != second).any()
 assert (np.abs(table.unbiased - truth) < 5 * table.standard_error).all()
 assert min(found, key=lambda name: found[name].value) == "active-set"
+assert penalized.quantities["variation_distance"] < apart["active-set"]
 assert found["active-set"].quantities["largest_ratio"] < 1 + 1e-6

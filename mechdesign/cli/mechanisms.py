@@ -85,6 +85,9 @@ def add_commands(command: AddCommand) -> None:
     )
     estimate.add_argument("--raw", action="store_true", help="unbiased marginals, with intervals")
     estimate.add_argument(
+        "--penalty", help="weight of the penalty on joint shares: a number, or cross-validated"
+    )
+    estimate.add_argument(
         "--simplex", action="store_true", help="also give the nearest frequencies that are >= 0 and sum to 1"
     )
     _table_options(estimate)
@@ -226,7 +229,9 @@ def _randomize(options: argparse.Namespace) -> int:
 def _estimate(options: argparse.Namespace) -> int:
     from mechdesign.cli.operations import execute
 
-    return execute(options, "estimate", ("column", "population", "unmarked", "marginal", "raw", "simplex"))
+    return execute(
+        options, "estimate", ("column", "population", "unmarked", "marginal", "raw", "penalty", "simplex")
+    )
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -16,14 +16,18 @@ SIZES, OWN, OTHER = (2, 3), 0.7, 0.2
 
 
 def score_moments(cell: tuple[int, ...], target: tuple[int, ...], given: int, theta: float) -> list[float]:
-    """Return moments 1 to 4 of Y (Z - theta) of a user, over all values of the bits that are looked at."""
+    """Return moments 1 to 4 of Y (Z - theta) of a user, over all reports."""
     moments = [0.0] * 4
-    for bits in product((0, 1), repeat=len(target)):
-        chance, factors = 1.0, []
-        for mine, wanted, bit in zip(cell, target, bits, strict=True):
-            share = OWN if mine == wanted else OTHER
-            chance *= share if bit else 1.0 - share
-            factors.append((bit - OTHER) / (OWN - OTHER))
+    for bits in product((0, 1), repeat=sum(SIZES)):
+        chance, factors, start = 1.0, [], 0
+        for mine, wanted, size in zip(cell, target, SIZES, strict=True):
+            group = bits[start : start + size]
+            start += size
+            for value, bit in enumerate(group):
+                share = OWN if mine == value else OTHER
+                chance *= share if bit else 1.0 - share
+            debiased = [(bit - OTHER) / (OWN - OTHER) for bit in group]
+            factors.append(debiased[wanted] - (sum(debiased) - 1.0) / size)
         inner = len(target) - given
         score = math.prod(factors[inner:]) * (math.prod(factors[:inner]) - theta)
         moments = [found + chance * score ** (order + 1) for order, found in enumerate(moments)]
@@ -35,7 +39,8 @@ def score_moments(cell: tuple[int, ...], target: tuple[int, ...], given: int, th
 def test_cumulants_are_those_of_all_reports(given, population):
     rng, users = np.random.default_rng(1), 40
     likeliest = rng.dirichlet(np.ones(6)).reshape(SIZES)
-    bits = BitMoments.of(np.array([[1 - OWN, OWN], [1 - OTHER, OTHER]]), OWN, OTHER)
+    chances = np.array([[1 - OWN, OWN], [1 - OTHER, OTHER]])
+    bits = [BitMoments.of(chances, OWN, OTHER, size) for size in SIZES]
     theta = rng.random(SIZES)
     limits = ShareLimits.of(theta, np.ones(SIZES), likeliest, given, bits, users, population)
     found = limits._cumulants(theta)

@@ -1,4 +1,4 @@
-"""The joint distribution from one-hot reports: most likely, unbiased, and how far either can be off."""
+"""The joint distribution from one-hot reports: of penalized or largest likelihood, and unbiased shares."""
 
 from __future__ import annotations
 
@@ -11,23 +11,29 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import EstimationError, ParameterError
 from mechdesign.core.figure import Figure
-from mechdesign.core.validation import integer
+from mechdesign.core.validation import choice, integer
 from mechdesign.mechanisms.figures import MOST_PANELS, together
+from mechdesign.mechanisms.joint.choosing import REFERENCES, Choice, chosen, read_penalty, reference_of
 from mechdesign.mechanisms.joint.layout import Codes, Collecting, Packed, bits_of, titles
 from mechdesign.mechanisms.joint.likelihood import Likelihood
 from mechdesign.mechanisms.joint.limits import BitMoments, ShareLimits
 from mechdesign.mechanisms.joint.linked import sequence_chances
 from mechdesign.mechanisms.joint.maximum import Maximum, is_unique, most_likely
+from mechdesign.mechanisms.joint.moments import EffectMoments
+from mechdesign.mechanisms.joint.penalized import Penalized, penalized_likelihood
 from mechdesign.mechanisms.joint.table import JointTable
 from mechdesign.mechanisms.joint.unbiased import unbiased
 
 Array = NDArray[np.float64]
 
+ESTIMATORS = ("penalized-likelihood", "maximum-likelihood")
+"""What ``value`` is: the distribution of penalized likelihood, or the most likely one."""
+
 GAP = 1e-6
 """The likelihood ratio of the most likely distribution is below 1 plus this."""
 
-BOOTSTRAP_GAP = 1e-4
-"""The same for resampled reports: the error of a standard error is larger by far."""
+BOOTSTRAP_GAP, BOOTSTRAP_DISTANCE = 1e-4, 1e-2
+"""What is asked for of resampled reports: the error of a spread is larger by far."""
 
 REPLICATES = 50
 MOST_PRODUCTS = 1 << 14
@@ -43,8 +49,9 @@ RARE = 3.0
 class JointEstimate:
     """The joint distribution of some attributes, from the patterns that users sent.
 
-    ``value`` is the most likely distribution; its proven distance from the maximum is ``gap``. Marginals and
-    conditionals are sums and quotients of it, and come with the unbiased estimates of the same cells.
+    ``value`` is the distribution of penalized likelihood, or on request the most likely one; ``gap`` bounds
+    how far it is from the minimum of what it minimizes. Marginals and conditionals are sums and quotients of
+    it, and come with the unbiased estimates of the same cells, which have intervals.
 
     Parameters
     ----------
@@ -59,6 +66,12 @@ class JointEstimate:
         The attributes; all by default.
     linked : int
         Reports of each user; 1 for packed bits.
+    estimator : {"penalized-likelihood", "maximum-likelihood"}
+    penalty : float or "cross-validated", optional
+        lambda of the penalized likelihood, in units of the log-likelihood; by cross-validation by default.
+    reference : {"uniform", "product"}, optional
+        What the penalty draws towards: even shares, or the product of the estimated shares of single
+        attributes; chosen by cross-validation by default.
 
     Examples
     --------
@@ -66,7 +79,7 @@ class JointEstimate:
     >>> mechanism = JointResponse.of([2, 2], 4.5, f=0.0, q=0.75, p=0.25, names=["a", "b"])
     >>> reports = mechanism.randomize([[0, 0]] * 6000 + [[1, 1]] * 4000, rng=1)
     >>> estimate = mechanism.estimate(reports)
-    >>> estimate.gap < 1e-6, estimate.value.round(1).tolist()
+    >>> estimate.distance < 1e-3, estimate.value.round(1).tolist()
     (True, [[0.6, 0.0], [0.0, 0.4]])
     >>> estimate.conditional(["a"], given=["b"]).value.round(1).tolist()
     [[1.0, 0.0], [0.0, 1.0]]
@@ -80,7 +93,16 @@ class JointEstimate:
         population: bool = False,
         view: Iterable[int] | None = None,
         linked: int = 1,
+        estimator: str = ESTIMATORS[0],
+        penalty: Any = None,
+        reference: str | None = None,
     ) -> None:
+        self.estimator = choice("estimator", estimator, ESTIMATORS)
+        self.penalty = read_penalty(penalty)
+        self.reference = None if reference is None else choice("reference", reference, REFERENCES)
+        if not self.is_penalized and (self.penalty is not None or self.reference is not None):
+            what = "penalty" if self.penalty is not None else "reference"
+            raise ParameterError(f"{what}: the most likely distribution has none; leave it out")
         self.mechanism, self.population, self.linked = mechanism, population, linked
         self.patterns, self.counts = patterns, counts
         self.view = tuple(range(mechanism.attributes.count)) if view is None else tuple(view)
@@ -106,9 +128,23 @@ class JointEstimate:
         """Return the estimate of fewer attributes alone, whose reports say nothing of the others."""
         places = self.mechanism.attributes.positions(attributes)
         self._require(places)
-        return JointEstimate(self.mechanism, self.patterns, self.counts, self.population, places, self.linked)
+        return self._again(places, self.estimator, self.penalty, self.reference)
 
-    # The most likely distribution
+    def by(self, estimator: str, penalty: Any = None, reference: str | None = None) -> JointEstimate:
+        """Return what the same reports say by another estimator, penalty or reference; see the class."""
+        return self._again(self.view, estimator, penalty, reference)
+
+    def _again(self, places: tuple[int, ...], *options: Any) -> JointEstimate:
+        return JointEstimate(
+            self.mechanism, self.patterns, self.counts, self.population, places, self.linked, *options
+        )
+
+    # The distribution
+
+    @property
+    def is_penalized(self) -> bool:
+        """Whether ``value`` is the distribution of penalized likelihood."""
+        return self.estimator == ESTIMATORS[0]
 
     @cached_property
     def model(self) -> Likelihood:
@@ -122,33 +158,62 @@ class JointEstimate:
         """The most likely distribution with its proof."""
         return most_likely(self.model, GAP)
 
+    @cached_property
+    def moments(self) -> EffectMoments:
+        """The unbiased effects with their variances."""
+        return EffectMoments(self.model)
+
+    @cached_property
+    def choice(self) -> Choice:
+        """The penalty and the reference: as given, the rest by cross-validation."""
+        penalties = None if self.penalty is None else (self.penalty,)
+        references = REFERENCES if self.reference is None else (self.reference,)
+        return chosen(self.model, self.moments, penalties, references)
+
+    @cached_property
+    def penalized(self) -> Penalized:
+        """The distribution of penalized likelihood with its proof."""
+        mean = self.moments.mean(self.model.counts)
+        reference = reference_of(self.moments, mean, self.choice.reference)
+        return penalized_likelihood(self.model, reference, self.choice.penalty, self.moments)
+
     @property
     def gap(self) -> float:
-        """By how much at most the log-likelihood per user is below the maximum."""
-        return max(0.0, self.maximum.ratio - 1.0)
+        """By how much at most the (penalized) log-likelihood per user is below its maximum."""
+        return self.penalized.gap if self.is_penalized else max(0.0, self.maximum.ratio - 1.0)
+
+    @property
+    def distance(self) -> float | None:
+        """How far at most the penalized distribution is from the exact one, in variation distance."""
+        return self.penalized.distance if self.is_penalized else None
 
     @cached_property
     def unique(self) -> bool | None:
-        """Whether no other distribution is as likely; None where that would take too long to say."""
+        """Whether nothing else is as good; None where that would take too long to say.
+
+        The minimizer of the penalized likelihood is unique. The most likely distribution need not be.
+        """
+        if self.is_penalized:
+            return True
         return is_unique(self.model, self.maximum.distribution, MOST_COMPARED)
 
     @property
     def value(self) -> Array:
-        """The most likely distribution, one axis an attribute."""
-        return self.maximum.distribution.reshape(self.shape)
+        """The estimated distribution, one axis an attribute."""
+        found = self.penalized if self.is_penalized else self.maximum
+        return found.distribution.reshape(self.shape)
 
     @property
     def standard_error(self) -> Array:
-        """Standard errors of ``value`` by the bootstrap; see :meth:`bootstrap`."""
-        found: Array = self.bootstrap().std(axis=0, ddof=1)
-        return found
+        """Standard errors of the unbiased shares of all cells, around which :meth:`interval` is."""
+        return self.marginal(self.view).standard_error
 
     def bootstrap(self, replicates: int = REPLICATES, rng: int = 0) -> Array:
-        """Return the most likely distributions of resampled users, as many as there are replicates.
+        """Return the distributions of resampled users, as many as there are replicates.
 
-        Users are drawn with replacement, which adds the variance of drawing them from a population. Near 0
-        a maximum of likelihood is no smooth function of the reports, and the bootstrap is rough; the
-        unbiased estimates have intervals that need no such excuse.
+        Users are drawn with replacement, which adds the variance of drawing them from a population. How they
+        scatter is a spread and no error: penalty and signs make estimates biased, and resampling does not
+        show by how much. The unbiased estimates have intervals.
         """
         number = integer("bootstrap", replicates, 2, 10_000)
         if number not in self._spread:
@@ -157,9 +222,19 @@ class JointEstimate:
             found = np.empty((number, model.cells))
             for row in range(number):
                 drawn = model.with_counts(generator.multinomial(self.users, chances))
-                found[row] = most_likely(drawn, BOOTSTRAP_GAP, start=self.maximum.distribution).distribution
+                found[row] = self._resampled(drawn)
             self._spread[number] = found.reshape(number, *self.shape)
         return self._spread[number]
+
+    def _resampled(self, drawn: Likelihood) -> Array:
+        """Return the distribution of other counts of the same reports."""
+        if not self.is_penalized:
+            return most_likely(drawn, BOOTSTRAP_GAP, start=self.maximum.distribution).distribution
+        reference = reference_of(self.moments, self.moments.mean(drawn.counts), self.choice.reference)
+        start = self.penalized.distribution
+        return penalized_likelihood(
+            drawn, reference, self.choice.penalty, self.moments, start, BOOTSTRAP_DISTANCE
+        ).distribution
 
     # Tables
 
@@ -170,7 +245,7 @@ class JointEstimate:
         ----------
         attributes : list of names or numbers
         bootstrap : int
-            Resamplings for standard errors of the most likely shares; 0 for none.
+            Resamplings for the spread of the estimated shares; 0 for none.
         """
         places = self._places(attributes)
         resampled = self._summed(self.bootstrap(bootstrap), places) if bootstrap else None
@@ -248,9 +323,12 @@ class JointEstimate:
 
     def _limits(self, places: tuple[int, ...], value: Array, base: Array, given: int) -> ShareLimits:
         own, other = (float(share) for share in self.mechanism.shares)
-        bits = BitMoments.of(sequence_chances(self.mechanism.weights, self.linked), own, other)
-        likeliest = self._summed(self.value[None], places)[0]
-        return ShareLimits.of(value, base, likeliest, given, bits, self.users, self.population)
+        chances = sequence_chances(self.mechanism.weights, self.linked)
+        sizes = self.mechanism.attributes.shape(places)
+        made = {size: BitMoments.of(chances, own, other, size) for size in set(sizes)}
+        bits = [made[size] for size in sizes]
+        estimated = self._summed(self.value[None], places)[0]
+        return ShareLimits.of(value, base, estimated, given, bits, self.users, self.population)
 
     def _ones(self, places: tuple[int, ...]) -> NDArray[np.uint8]:
         """Return how many of a user's reports have each bit of some attributes."""
@@ -282,6 +360,8 @@ class JointEstimate:
             self.users,
             self.gap,
             self.unique,
+            self.distance,
+            (self.choice.penalty, self.choice.reference) if self.is_penalized else None,
         )
 
     # Showing

@@ -88,6 +88,8 @@ class Likelihood:
             raise DataError("reports: there are none; give at least one report")
         split = parts(sizes)
         self.require_room(sizes, len(reports))
+        self.groups: list[Bits] = []
+        """The distinct groups of bits of both parts, in the order of the rows of ``first`` and ``second``."""
         first, place_1 = self._rows(reports, 0, split)
         second, place_2 = self._rows(reports, split, len(sizes))
         order = np.lexsort((place_2, place_1))
@@ -120,12 +122,14 @@ class Likelihood:
     def _rows(self, reports: Bits, start: int, stop: int) -> tuple[Array, NDArray[np.int64]]:
         """Return the products of each distinct group of bits over a part's cells, and each report's group."""
         if start == stop:
+            self.groups.append(np.zeros((1, 0), dtype=np.uint8))
             return np.ones((1, 1)), np.zeros(len(reports), dtype=np.int64)
         low, high = sum(self.sizes[:start]), sum(self.sizes[:stop])
         single = self.chances.shape[1] == 2
         key = keys(np.packbits(reports[:, low:high], axis=1) if single else reports[:, low:high])
         _, chosen, places = np.unique(key, return_index=True, return_inverse=True)
         groups = reports[chosen, low:high]
+        self.groups.append(groups)
         factors = (self.chances[0] / self.chances[1])[groups]
         rows, done = np.ones((len(groups), 1)), 0
         for size in self.sizes[start:stop]:

@@ -1,13 +1,13 @@
 """Errors and confidence limits of unbiased joint shares: a score test with the moments of the hypothesis.
 
 For a target (v, c), the value v of some attributes given the value c of others (perhaps of none), and a
-user, let Z and Y be the products of the debiased bits at v and at c. Their means are 1 where the user has v,
-or c, and 0 otherwise; so for the true share theta of v among the users with c, the sum of Y (Z - theta) over
-users has the mean 0, and theta is rejected when it is too far off. Users are of three classes: with c and v,
-with c alone, without c. The hypothesis gives the first two the parts theta and 1 - theta; everything else is
-taken from the most likely distribution, with one user more who is anywhere with the same chance. So reports
-that are rare, and perhaps absent among those observed, keep their weight: the squares of the observed
-products would not know of them.
+user, let Z and Y be the products of the debiased bits at v and at c, brought to the sum 1 over each
+attribute. Their means are 1 where the user has v, or c, and 0 otherwise; so for the true share theta of v
+among the users with c, the sum of Y (Z - theta) over users has the mean 0, and theta is rejected when it is
+too far off. Users are of three classes: with c and v, with c alone, without c. The hypothesis gives the first
+two the parts theta and 1 - theta; everything else is taken from the estimated distribution, with one user
+more who is anywhere with the same chance. So reports that are rare, and perhaps absent among those observed,
+keep their weight: the squares of the observed products would not know of them.
 """
 
 from __future__ import annotations
@@ -29,19 +29,21 @@ ORDERS = 4
 
 @dataclass(frozen=True)
 class BitMoments:
-    """Moments 0 to 4 of a debiased bit, or of its mean over a user's reports, for a true 1 and a true 0.
+    """Moments 0 to 4 of a sum-to-one debiased bit of an attribute, for the user's own value and for another.
+
+    Of u[b] = (1 - 1/k) t[b] - (sum of the other t)/k + 1/k, the bits t being independent.
 
     Examples
     --------
-    >>> BitMoments.of(np.array([[0.25, 0.75], [0.75, 0.25]]), 0.75, 0.25).true.tolist()
-    [1.0, 1.0, 1.75, 2.5, 3.8125]
+    >>> BitMoments.of(np.array([[0.25, 0.75], [0.75, 0.25]]), 0.75, 0.25, 2).true.tolist()
+    [1.0, 1.0, 1.375, 1.9375, 2.875]
     """
 
     true: Array
     false: Array
 
     @classmethod
-    def of(cls, chances: Array, own: float, other: float) -> BitMoments:
+    def of(cls, chances: Array, own: float, other: float, size: int) -> BitMoments:
         """Return them from the chances (2, R + 1) of each sequence of R reports with so many ones.
 
         Parameters
@@ -49,14 +51,41 @@ class BitMoments:
         chances : (2, R + 1) array
         own, other : float
             q* and p*.
+        size : int
+            k, how many values the attribute has.
         """
         reports = chances.shape[1] - 1
         ways = np.array([float(math.comb(reports, ones)) for ones in range(reports + 1)])
         debiased = (np.arange(reports + 1) / reports - other) / (own - other)
         powers = debiased[None, :] ** np.arange(ORDERS + 1)[:, None]
-        true, false = powers @ (ways * chances).T[:, 0], powers @ (ways * chances).T[:, 1]
-        true[:2], false[:2] = 1.0, (1.0, 0.0)  # exactly
+        one, zero = powers @ (ways * chances).T[:, 0], powers @ (ways * chances).T[:, 1]
+        one[:2], zero[:2] = 1.0, (1.0, 0.0)  # exactly
+        here, there = 1.0 - 1.0 / size, -1.0 / size
+        shift = _times(np.ones(ORDERS + 1), 1.0 / size)
+        true = _plus(shift, _times(one, here), *[_times(zero, there)] * (size - 1))
+        rest = [_times(zero, there)] * (size - 2)
+        false = _plus(shift, _times(zero, here), _times(one, there), *rest)
+        true[:2], false[:2] = 1.0, (1.0, 0.0)
         return cls(true, false)
+
+
+def _times(moments: Array, factor: float) -> Array:
+    """Return the moments of a multiple."""
+    found: Array = moments * factor ** np.arange(ORDERS + 1)
+    return found
+
+
+def _plus(first: Array, *others: Array) -> Array:
+    """Return the moments of a sum of independent variables."""
+    total: Array = np.asarray(first, dtype=np.float64)
+    for other in others:
+        total = np.array(
+            [
+                sum(math.comb(order, low) * total[low] * other[order - low] for low in range(order + 1))
+                for order in range(ORDERS + 1)
+            ]
+        )
+    return total
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,17 +103,18 @@ class ShareLimits:
         The most likely distribution of the same attributes.
     given : int
         How many attributes are given.
-    bits : BitMoments
+    bits : sequence of BitMoments
+        Those of each axis.
     users : int
     population : bool
         Whether the wanted shares are those of the population the users were drawn from.
 
     Examples
     --------
-    >>> bits = BitMoments.of(np.array([[0.25, 0.75], [0.75, 0.25]]), 0.75, 0.25)
+    >>> bits = BitMoments.of(np.array([[0.25, 0.75], [0.75, 0.25]]), 0.75, 0.25, 2)
     >>> share = np.array([1.0, 0.0])
-    >>> ShareLimits.of(share, np.ones(2), share, 0, bits, 10**6, False).standard_error().round(9)
-    array([0.000866, 0.000866])
+    >>> ShareLimits.of(share, np.ones(2), share, 0, [bits], 10**6, False).standard_error().round(9)
+    array([0.000612, 0.000612])
     """
 
     value: Array
@@ -103,7 +133,7 @@ class ShareLimits:
         base: Array,
         likeliest: Array,
         given: int,
-        bits: BitMoments,
+        bits: Sequence[BitMoments],
         users: int,
         population: bool,
     ) -> ShareLimits:
@@ -112,13 +142,15 @@ class ShareLimits:
         inner, axes = likeliest.ndim - given, tuple(range(likeliest.ndim))
         shape = (ORDERS + 1, ORDERS + 1, *likeliest.shape)
         both, alone, without = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+        hit = [math.prod(float(each.true[order]) for each in bits[:inner]) for order in range(ORDERS + 1)]
+        met = [math.prod(float(each.true[order]) for each in bits[inner:]) for order in range(ORDERS + 1)]
         mass = np.broadcast_to(smooth.sum(axis=axes[:inner], keepdims=True), smooth.shape)
         for low in range(ORDERS + 1):
             among = _moments(smooth, axes[:inner], bits, low)
-            alone_low = (among - smooth * bits.true[low] ** inner) / (mass - smooth)
+            alone_low = (among - smooth * hit[low]) / (mass - smooth)
             for high in range(max(2, low), ORDERS + 1):
-                own = bits.true[high] ** given
-                both[high, low] = own * bits.true[low] ** inner
+                own = met[high]
+                both[high, low] = own * hit[low]
                 alone[high, low] = own * alone_low
                 if given:
                     without[high, low] = _moments(among, axes[inner:], bits, high) - own * among
@@ -169,10 +201,10 @@ class ShareLimits:
         return np.maximum(second, 0.0), third, fourth
 
 
-def _moments(table: Array, axes: Sequence[int], bits: BitMoments, order: int) -> Array:
+def _moments(table: Array, axes: Sequence[int], bits: Sequence[BitMoments], order: int) -> Array:
     """Return for every cell the sum over all cells of their mass times the moment of the product there."""
     for axis in axes:
-        false, more = bits.false[order], bits.true[order] - bits.false[order]
+        false, more = bits[axis].false[order], bits[axis].true[order] - bits[axis].false[order]
         table = false * table.sum(axis=axis, keepdims=True) + more * table
     return table
 

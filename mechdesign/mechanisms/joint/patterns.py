@@ -73,11 +73,11 @@ class PatternCounts:
             )
         self._add(*other.patterns())
 
-    def estimate(self, population: bool = False) -> JointEstimate:
-        """Return the estimate from all counted reports."""
+    def estimate(self, population: bool = False, **options: Any) -> JointEstimate:
+        """Return the estimate from all counted reports; ``options`` are its estimator, penalty, reference."""
         if self.users == 0:
             raise DataError("reports: there are none; give at least one report")
-        return JointEstimate(self.mechanism, *self.patterns(), population)
+        return JointEstimate(self.mechanism, *self.patterns(), population, **options)
 
     def as_json(self) -> dict[str, Any]:
         """Return the patterns and their counts as plain values, with the mechanism's fingerprint."""

@@ -26,6 +26,7 @@ from mechdesign.mechanisms.joint.estimate import JointEstimate
 from mechdesign.mechanisms.joint.layout import one_hot
 from mechdesign.mechanisms.joint.linked import linked_counts
 from mechdesign.mechanisms.joint.patterns import PatternCounts
+from mechdesign.mechanisms.joint.spreads import joint_spread, single_spreads
 from mechdesign.mechanisms.joint.tables import joint_operations
 from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.marginals.attributes import Attributes
@@ -219,8 +220,10 @@ class JointResponse(CollectingMechanism):
         """Return an empty counter of patterns; those of many machines can be merged."""
         return PatternCounts(self)
 
-    def estimate(self, reports: Any, population: bool = False) -> JointEstimate:
+    def estimate(self, reports: Any, population: bool = False, **options: Any) -> JointEstimate:
         """Return the joint distribution from one report of every user.
+
+        ``options`` are ``estimator``, ``penalty`` and ``reference`` of :class:`JointEstimate`.
 
         Raises
         ------
@@ -229,9 +232,11 @@ class JointResponse(CollectingMechanism):
         """
         counter = self.aggregator()
         counter.update(reports)
-        return counter.estimate(population)
+        return counter.estimate(population, **options)
 
-    def estimate_linked(self, tables: Sequence[Any], population: bool = False) -> JointEstimate:
+    def estimate_linked(
+        self, tables: Sequence[Any], population: bool = False, **options: Any
+    ) -> JointEstimate:
         """Return the joint distribution from several reports of every user.
 
         Parameters
@@ -256,8 +261,8 @@ class JointResponse(CollectingMechanism):
         read = [self.read(table) for table in tables]
         ones, counts = linked_counts(read, self.bits, self.weights)
         if len(read) == 1:
-            return self.estimate(read[0], population)
-        return JointEstimate(self, ones, counts, population, linked=len(read))
+            return self.estimate(read[0], population, **options)
+        return JointEstimate(self, ones, counts, population, linked=len(read), **options)
 
     def require_estimable(self) -> None:
         """Raise EstimationError when reports say nothing to speak of."""
@@ -276,26 +281,21 @@ class JointResponse(CollectingMechanism):
         return tuple(float(share * (1 - share) / (own - other) ** 2) for share in (own, other))  # type: ignore[return-value]
 
     def joint_variance(self, view: Sequence[int] | None = None) -> float:
-        """Return users times the variance of the unbiased estimates, summed over all cells of a view.
-
-        It is prod_j (1 + s1 + (k_j - 1) s0) - 1 with the variances s1 and s0 of a debiased bit, whatever the
-        joint distribution.
-        """
+        """Return users times the variance of the unbiased estimates, summed over all cells of a view."""
         places = range(self.attributes.count) if view is None else view
-        own, other = self.spreads
-        return math.prod(1.0 + own + (self.attributes.sizes[place] - 1) * other for place in places) - 1.0
+        return joint_spread(*self.spreads, self.attributes.shape(tuple(places)))
 
     def forecast(self, users: int = USERS) -> Forecast:
-        """Return the standard error of the share of a value of one attribute with so many users."""
+        """Return the standard error of the unbiased share of a value of one attribute with so many users."""
         count = integer("users", users, 1)
-        own, other = self.spreads
-        size = max(self.attributes.sizes)
-        typical = (own + (size - 1) * other) / size
+        found = [(single_spreads(*self.spreads, size), size) for size in set(self.attributes.sizes)]
+        largest = max(max(pair) for pair, _ in found)
+        typical = max((own + (size - 1) * other) / size for (own, other), size in found)
         return Forecast.of_shares(
             count,
-            math.sqrt(max(own, other) / count),
+            math.sqrt(largest / count),
             math.sqrt(typical / count),
-            "for one attribute, if all its values are equally frequent",
+            "for an unbiased share of one attribute, if all its values are equally frequent",
         )
 
     # Tables

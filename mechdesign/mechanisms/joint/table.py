@@ -31,9 +31,9 @@ class JointTable:
     values : tuple of tuple of str
         The names of the values on each axis.
     value : array
-        The most likely shares.
-    bootstrap_error : array or None
-        Their standard errors by the bootstrap, if asked for.
+        The estimated shares: of penalized likelihood, or the most likely ones.
+    spread : array or None
+        Standard deviations of them over resampled users, if asked for; they know of no bias.
     unbiased, standard_error : array
         The unbiased estimates (for conditionals, quotients of two) and their standard errors; NaN where
         there are none.
@@ -41,22 +41,29 @@ class JointTable:
         How far intervals around the unbiased estimates reach.
     users : int
     gap : float
-        By how much at most the log-likelihood per user of the joint distribution is below the maximum.
+        By how much at most the (penalized) log-likelihood per user of the joint distribution is below the
+        maximum.
     unique : bool or None
-        Whether no other joint distribution is as likely; None where it was not examined.
+        Whether no other joint distribution is as good; None where it was not examined.
+    distance : float or None
+        Of a penalized one: how far at most it is from the exact one, in variation distance.
+    penalty : (float, str) or None
+        lambda and the reference; None for the most likely distribution.
     """
 
     attributes: tuple[str, ...]
     given: tuple[str, ...]
     values: tuple[tuple[str, ...], ...]
     value: Array
-    bootstrap_error: Array | None
+    spread: Array | None
     unbiased: Array
     standard_error: Array
     limits: Limits | None
     users: int
     gap: float
     unique: bool | None = None
+    distance: float | None = None
+    penalty: tuple[float, str] | None = None
 
     def interval(self, level: float = 0.95) -> tuple[Array, Array]:
         """Return the ends of confidence intervals: the shares that a score test does not reject."""
@@ -84,8 +91,9 @@ class JointTable:
 
     def __str__(self) -> str:
         low, high = self.interval()
-        columns = [self.value, self.bootstrap_error, self.unbiased, self.standard_error, low, high]
-        names = ["likeliest", "bootstrap", "unbiased", "std.error", "95% low", "95% high"]
+        columns = [self.value, self.spread, self.unbiased, self.standard_error, low, high]
+        first = "likeliest" if self.penalty is None else "estimate"
+        names = [first, "spread", "unbiased", "std.error", "95% low", "95% high"]
         shown = [
             (name, column.ravel()) for name, column in zip(names, columns, strict=True) if column is not None
         ]
@@ -97,9 +105,16 @@ class JointTable:
         header = [*self.attributes, *(f"given {name}" for name in self.given), *(name for name, _ in shown)]
         rest = self.value.size - len(order)
         more = f"\n... and {rest} more cells of smaller shares" if rest else ""
-        head = f"{self.title}: {self.users} reports, log-likelihood within {self.gap:.1e} of the maximum"
+        head = f"{self.title}: {self.users} reports, {self._proof()}"
         notes = "".join(f"\nnote: {note}" for note in self.notes)
         return f"{head}{self._unique()}\n{table(header, rows)}{more}{notes}"
+
+    def _proof(self) -> str:
+        if self.penalty is None or self.distance is None:
+            return f"log-likelihood within {self.gap:.1e} of the maximum"
+        towards = {"uniform": "even shares", "product": "independence"}[self.penalty[1]]
+        near = f"within {self.distance:.0e} of the exact one"
+        return f"penalty {self.penalty[0]:g} towards {towards}, {near}"
 
     def _unique(self) -> str:
         if self.unique is not False:
@@ -122,7 +137,10 @@ class JointTable:
             "gap": self.gap,
             "unique": self.unique,
             "value": self.value,
-            "bootstrap_error": self.bootstrap_error,
+            "spread": self.spread,
+            "distance": self.distance,
+            "penalty": None if self.penalty is None else self.penalty[0],
+            "reference": None if self.penalty is None else self.penalty[1],
             "unbiased": self.unbiased,
             "standard_error": self.standard_error,
             "low": low,

@@ -21,7 +21,7 @@ from mechdesign.mechanisms.collecting import (
     require_columns,
 )
 from mechdesign.mechanisms.joint.counted import begin_count, count_report, promised, require_fresh
-from mechdesign.mechanisms.joint.estimate import JointEstimate
+from mechdesign.mechanisms.joint.estimate import ESTIMATORS, JointEstimate
 from mechdesign.mechanisms.joint.layout import titles
 from mechdesign.mechanisms.joint.table import JointTable
 from mechdesign.mechanisms.labels import Codes
@@ -48,7 +48,10 @@ GIVEN = Option("given", "text", "attributes separated by commas: the marginals a
 JOINT = Option("joint", "text", "use these attributes only, separated by commas; all by default")
 LINKED = Option("linked", "flag", "the files hold further reports of the same users, in the same order")
 STATE = Option("state", "path", "the file that counts reports; 'remember' makes it, 'report' needs the same")
-BOOTSTRAP = Option("bootstrap", "whole number", "resamplings for errors of the most likely shares")
+BOOTSTRAP = Option("bootstrap", "whole number", "resamplings for the spread of the estimated shares")
+ESTIMATOR = Option("estimator", "text", f"{' (default) or '.join(ESTIMATORS)}")
+PENALTY = Option("penalty", "text", "weight of the penalty: a number, or cross-validated (default)")
+REFERENCE = Option("reference", "text", "the penalty draws towards uniform or product shares")
 
 
 class Collecting(Reporting, Protocol):
@@ -148,7 +151,10 @@ def joint_operations(mechanism: Collecting) -> tuple[Operation, ...]:
             (report,),
             (),
             lambda sources, settings: _estimated(mechanism, sources, settings),
-            (MARGINAL, GIVEN, JOINT, BOOTSTRAP, LINKED, POPULATION, UNMARKED),
+            (
+                *(MARGINAL, GIVEN, JOINT, ESTIMATOR, PENALTY, REFERENCE, BOOTSTRAP),
+                *(LINKED, POPULATION, UNMARKED),
+            ),
             several=True,
         ),
     )
@@ -253,6 +259,8 @@ def _estimated(mechanism: Collecting, sources: Sequence[Source], settings: Setti
                 with located(source, column):
                     server.update(block[column])
         found = server.estimate(population=bool(settings["population"]))
+    chosen = {name: settings[name] for name in ("penalty", "reference")}
+    found = found.by(settings["estimator"] or ESTIMATORS[0], **chosen)
     if settings["joint"]:
         found = found.over(_names(settings["joint"], mechanism.attributes))
     try:

@@ -1,9 +1,15 @@
-"""Unbiased estimates of joint cells: products of debiased bits.
+"""Unbiased estimates of joint cells: products of debiased bits that sum to one over each attribute.
 
 For a user's report T, t_j[b] = (T_j[b] - p*) / (q* - p*) has the mean 1 where the user's value is b, else 0.
-The noise of different attributes is independent, so the product over some attributes has the mean 1 in the
-user's own cell and 0 in every other: its mean over users estimates the share of the cell without bias,
-whatever the joint distribution. A conditional share is the quotient of two of them.
+Every user has one value of each attribute, so that
+
+    u_j[b] = t_j[b] - (sum_c t_j[c] - 1) / k_j
+
+has the same means; it is the nearest point to t_j with sum 1. The noise of different attributes is
+independent, so the product of u_j[b_j] over some attributes has the mean 1 in the user's own cell and 0 in
+every other: its mean over users estimates the share of the cell without bias, whatever the joint
+distribution. A conditional share is the quotient of two of them. With s_1 and s_0 the variances of t for a
+true 1 and a true 0, the variances of u sum over the values of an attribute to (1 - 1/k) (s_1 + (k - 1) s_0).
 """
 
 from __future__ import annotations
@@ -23,11 +29,12 @@ BLOCK = 1 << 21
 
 
 def products(bits: Bits | Array, sizes: Sequence[int], own: float, other: float) -> Array:
-    """Return the products of debiased bits, or of their means over a user's reports, shape (n, cells)."""
+    """Return the products of sum-to-one debiased bits, or of means over a user's reports, (n, cells)."""
     debiased = (bits - other) / (own - other)
     rows, start = np.ones((len(bits), 1)), 0
     for size in sizes:
         group = debiased[:, start : start + size]
+        group = group - (group.sum(axis=1, keepdims=True) - 1.0) / size
         rows = (rows[:, :, None] * group[:, None, :]).reshape(len(bits), -1)
         start += size
     return rows

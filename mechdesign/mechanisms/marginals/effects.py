@@ -47,6 +47,15 @@ class EffectSpace:
     weights : (m,) array
         Positive: one over the variance of a cell of each view.
 
+    Attributes
+    ----------
+    coordinates : int
+        How many coordinates all effects of all views have.
+    starts : dict
+        The first coordinate of each effect, by its attributes; that of the total, (), is 0.
+    mass : (coordinates,) array
+        The sum of weights that tell of each coordinate: one over the variance of their average.
+
     Examples
     --------
     >>> space = EffectSpace([(0, 1), (1,)], [2, 2], np.ones(2))
@@ -92,9 +101,9 @@ class EffectSpace:
                         self.coordinates += order.size
                     numbers[(row, *where)] = starts[effect] + order
             trust[part] = np.repeat(weights[places], cells)
-        self.weights = trust
+        self.weights, self.starts = trust, starts
         self._index, self._scale, self._pull = index, scale, trust / scale
-        self._mass = np.bincount(index, trust / scale**2, self.coordinates)
+        self.mass: Array = np.bincount(index, trust / scale**2, self.coordinates).astype(np.float64)
 
     def join(self, tables: Sequence[Array]) -> Array:
         """Return the tables as one vector."""
@@ -109,6 +118,13 @@ class EffectSpace:
                 tables[place] = table.copy()
         return tables
 
+    def average(self, tables: Sequence[Array]) -> Array:
+        """Return the coordinates of all effects, each averaged over the views that have it.
+
+        The effect B begins at ``starts[B]``; ``mass`` has one over the variance of each average.
+        """
+        return self._average(self._turned(self.join(tables), back=False), None)
+
     def project(self, vector: Array, total: float | None = None) -> Array:
         """Return the nearest consistent tables, of the given total where one is given."""
         made = self._average(self._turned(vector, back=False), total)
@@ -116,7 +132,7 @@ class EffectSpace:
 
     def _average(self, coefficients: Array, total: float | None) -> Array:
         """Return the averaged coordinates of the effects of the marginals."""
-        averaged: Array = np.bincount(self._index, self._pull * coefficients, self.coordinates) / self._mass
+        averaged: Array = np.bincount(self._index, self._pull * coefficients, self.coordinates) / self.mass
         if total is not None:
             averaged[0] = total
         return averaged

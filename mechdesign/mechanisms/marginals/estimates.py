@@ -1,4 +1,4 @@
-"""What a release says: consistent tables of the views, and any marginal from them with a predicted error."""
+"""What a release says: any marginal as a sum of one distribution, or unbiased with intervals."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import DataError
 from mechdesign.core.figure import Figure
 from mechdesign.core.randomness import Rng, numpy_generator
-from mechdesign.core.text import listed, table
-from mechdesign.mechanisms.figures import MOST_PANELS, interval_figures, together
+from mechdesign.core.validation import integer
+from mechdesign.mechanisms.figures import MOST_PANELS, together
 from mechdesign.mechanisms.kary import KaryResponse
 from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.marginals.attributes import Attributes
@@ -24,20 +24,33 @@ from mechdesign.mechanisms.marginals.choice import Oracle, effect_variance, supp
 from mechdesign.mechanisms.marginals.consistency import residual
 from mechdesign.mechanisms.marginals.errors import effect_errors
 from mechdesign.mechanisms.marginals.export import mbi_measurements
-from mechdesign.mechanisms.marginals.nonnegative import NonNegative, non_negative
+from mechdesign.mechanisms.marginals.marginal_table import MarginalEstimate
+from mechdesign.mechanisms.marginals.observed import Observed
+from mechdesign.mechanisms.marginals.penalized import PENALTY, Fold, PenalizedTables
 from mechdesign.mechanisms.marginals.raw import RawMarginal, averaged, containing
-from mechdesign.mechanisms.marginals.reconstruction import MOST_CELLS, reconstruct_checked, require_cells
+from mechdesign.mechanisms.marginals.reconstruction import MOST_CELLS, require_cells
 from mechdesign.mechanisms.marginals.synthetic import SyntheticModel
 
 Array = NDArray[np.float64]
 View = tuple[int, ...]
+Counts = tuple[Sequence[Codes], Sequence[int]]
+"""Counts of the reports of every view, and how many there are."""
+
+CLOSE = 1e-4
+"""A fit is certified when it is proven to be so near to the exact one, in variation distance."""
 
 ROUNDING = 1e-9
 """Tables agree when no cell of a common marginal differs by more: sums of doubles below 1 are rounded."""
 
-NO_FORMULA = (
-    "no view contains it: reconstructed by maximum entropy; the error told is that of the noise alone, the "
-    "error of the reconstruction has no formula"
+MOST_RESAMPLED = 10_000
+
+NOT_CONTAINED = (
+    "no view contains it: what its attributes have in common beyond what views tell is what makes the "
+    "distribution nearest to independence; the error told is that of the effects that views have"
+)
+CLUSTERED = (
+    "{} attributes are too many to be fitted at once: it is summed from a distribution over {}, and answers "
+    "from other such distributions agree with it up to their errors only"
 )
 
 
@@ -50,82 +63,8 @@ class Releasing(Protocol):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MarginalEstimate:
-    """An estimated marginal: non-negative, with sum 1, consistent with every other one that a view contains.
-
-    Attributes
-    ----------
-    attributes : tuple of str
-    value : array
-        Shares, one axis an attribute.
-    standard_error : float
-        Predicted root mean squared error of a cell.
-    contained : bool
-        Whether a view contains it; if not it is reconstructed, and the error is that of the noise alone.
-    residual : float
-        The largest difference from a marginal of the views that it should have.
-    users : int
-    labels : tuple of tuple of str
-        The values of each attribute.
-    """
-
-    attributes: tuple[str, ...]
-    value: Array
-    standard_error: float
-    contained: bool
-    residual: float
-    users: int
-    labels: tuple[tuple[str, ...], ...]
-    notes: tuple[str, ...] = ()
-
-    @property
-    def total_squared_error(self) -> float:
-        """The predicted sum of squared errors over all cells."""
-        return self.standard_error**2 * self.value.size
-
-    def figures(self) -> list[Figure]:
-        """Return the shares with twice the predicted error on each side."""
-        names = [", ".join(cell) for cell in product(*self.labels)]
-        spread = 1.96 * self.standard_error
-        title = f"{' x '.join(self.attributes)}: {self.users} reports"
-        return interval_figures(
-            title, names, self.value, (self.value - spread, self.value + spread), "cell", "share"
-        )
-
-    def __repr__(self) -> str:
-        kind = "contained" if self.contained else "reconstructed"
-        return f"MarginalEstimate({listed(self.attributes)}: {self.value.size} cells, {kind})"
-
-    def __str__(self) -> str:
-        flat = self.value.ravel()
-        rows = []
-        for cell in range(min(len(flat), 60)):
-            places = np.unravel_index(cell, self.value.shape)
-            names = [texts[int(place)] for texts, place in zip(self.labels, places, strict=True)]
-            rows.append([*names, f"{flat[cell]:.5f}"])
-        more = f"\n... and {len(flat) - 60} more cells (--json prints all)" if len(flat) > 60 else ""
-        notes = "".join(f"\nnote: {note}" for note in self.notes)
-        said = f"predicted standard error of a cell {self.standard_error:.2g}"
-        return f"{self.users} reports; {said}\n{table([*self.attributes, 'estimate'], rows)}{more}{notes}"
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the estimate as plain values."""
-        return {
-            "attributes": list(self.attributes),
-            "labels": [list(names) for names in self.labels],
-            "users": self.users,
-            "value": self.value,
-            "standard_error": self.standard_error,
-            "total_squared_error": self.total_squared_error,
-            "contained": self.contained,
-            "residual": self.residual,
-            "notes": list(self.notes),
-        }
-
-
-@dataclass(frozen=True, eq=False, repr=False)
 class ReleasedMarginals:
-    """Tables of all views, from which any marginal can be had.
+    """What the views say, from which any marginal can be had.
 
     Attributes
     ----------
@@ -140,6 +79,10 @@ class ReleasedMarginals:
         How many users reported each of them.
     population : bool
     oracles : tuple
+    penalty : float or None
+        lambda of the penalized distribution; None for cross-validation.
+    parts : tuple of pairs of ReleasedMarginals
+        For cross-validation: for each part of the users, what the others say and what it says itself.
     """
 
     attributes: Attributes
@@ -149,17 +92,41 @@ class ReleasedMarginals:
     reports: tuple[int, ...]
     population: bool = False
     oracles: tuple[Oracle, ...] = field(default=(), repr=False)
+    penalty: float | None = PENALTY
+    parts: tuple[tuple[ReleasedMarginals, ReleasedMarginals], ...] = field(default=(), repr=False)
 
     @classmethod
     def from_counts(
-        cls, mechanism: Releasing, counts: Sequence[Codes], reports: Sequence[int], population: bool = False
+        cls,
+        mechanism: Releasing,
+        counts: Sequence[Codes],
+        reports: Sequence[int],
+        population: bool = False,
+        penalty: float | None = PENALTY,
+        parts: Sequence[Counts] = (),
     ) -> Self:
-        """Return what the server's counts say; refuse fewer users than views."""
+        """Return what the server's counts say; refuse fewer users than views.
+
+        With ``parts``, the counts of parts of the users that make up all, the penalty can be chosen by
+        cross-validation.
+        """
         users = sum(reports)
         if users < len(mechanism.views):
             raise DataError(
                 f"reports: {users} users are fewer than the {len(mechanism.views)} views; collect from more"
             )
+        pairs = []
+        for own, size in parts:
+            rest = [every - less for every, less in zip(counts, own, strict=True)]
+            left = [every - less for every, less in zip(reports, size, strict=True)]
+            if any(size) and any(left):
+                pairs.append((cls._of(mechanism, rest, left), cls._of(mechanism, own, size)))
+        return cls._of(mechanism, counts, reports, population, penalty, tuple(pairs))
+
+    @classmethod
+    def _of(
+        cls, mechanism: Releasing, counts: Sequence[Codes], reports: Sequence[int], *options: Any
+    ) -> Self:
         used = [place for place, count in enumerate(reports) if count]
         attributes = mechanism.attributes
         tables = [
@@ -175,8 +142,9 @@ class ReleasedMarginals:
             tables,
             np.array(precision),
             tuple(reports[place] for place in used),
-            population,
+            options[0] if options else False,
             tuple(mechanism.oracles[place] for place in used),
+            *options[1:],
         )
 
     @property
@@ -185,29 +153,35 @@ class ReleasedMarginals:
         return sum(self.reports)
 
     def figures(self) -> list[Figure]:
-        """Return the shares of each attribute by itself, of the first six that a view holds."""
+        """Return the unbiased shares of each attribute by itself, of the first six that a view holds."""
         held = sorted({place for view in self.views for place in view})[:MOST_PANELS]
-        alone = [self._consistent((place,), MOST_CELLS).figures() for place in held]
-        title = f"Estimated shares of {self.users} users"
+        alone = [self._raw((place,)).figures() for place in held]
+        title = f"Unbiased shares of {self.users} users"
         return together(title, [figure for figures in alone for figure in figures])
 
     def __repr__(self) -> str:
         return f"ReleasedMarginals({self.users} reports, {len(self.views)} views, {self.attributes!r})"
 
     @cached_property
-    def fitted(self) -> NonNegative:
-        """The consistent non-negative tables of the views."""
-        return non_negative(self.views, self.unbiased, self.attributes.sizes, self.precision.tolist(), 1.0)
+    def observed(self) -> Observed:
+        """The averaged effects of the views."""
+        return Observed(self.views, self.unbiased, self.attributes.sizes, self.precision)
 
-    @property
+    @cached_property
+    def fitted(self) -> PenalizedTables:
+        """The penalized distribution, of all attributes or of clusters of them."""
+        folds = [Fold(others.observed, own.observed) for others, own in self.parts]
+        return PenalizedTables(self.observed, self.penalty, folds)
+
+    @cached_property
     def value(self) -> list[Array]:
-        """The consistent non-negative table of each view."""
-        return self.fitted.tables
+        """The table of each view, as a sum of the penalized distribution."""
+        return [self.fitted.marginal(view)[0] for view in self.views]
 
     @property
-    def standard_error(self) -> list[float]:
-        """The predicted root mean squared error of a cell of each view's table."""
-        return [self._error(view, self.attributes.cells(view)) for view in self.views]
+    def standard_error(self) -> list[Array]:
+        """The standard errors of the unbiased cells of every view; :meth:`interval` goes with them."""
+        return [self._raw(view).standard_error for view in self.views]
 
     def _error(self, places: View, cells: int) -> float:
         total = effect_errors(places, self.views, self.attributes.sizes, self.precision.tolist())
@@ -219,7 +193,7 @@ class ReleasedMarginals:
         return [low for low, _ in found], [high for _, high in found]
 
     def marginal(
-        self, wanted: Sequence[Any], raw: bool = False, most_cells: int = MOST_CELLS
+        self, wanted: Sequence[Any], raw: bool = False, most_cells: int = MOST_CELLS, spread: int = 0
     ) -> MarginalEstimate | RawMarginal:
         """Return the marginal over attributes given by name or number, in this order.
 
@@ -228,9 +202,11 @@ class ReleasedMarginals:
         wanted : sequence of str or int
         raw : bool
             Whether to give the unbiased estimate with intervals, from the views that contain it, instead of
-            the consistent non-negative one.
+            the sums of the penalized distribution.
         most_cells : int
             A table with more cells is refused.
+        spread : int
+            Resamplings for the spread of the penalized shares; 0 for none.
 
         Raises
         ------
@@ -243,7 +219,9 @@ class ReleasedMarginals:
         """
         places = self.attributes.positions(wanted)
         require_cells(places, self.attributes.sizes, most_cells)
-        return self._raw(places) if raw else self._consistent(places, most_cells)
+        if raw:
+            return self._raw(places)
+        return self._penalized(places, integer("spread", spread, 0, MOST_RESAMPLED))
 
     def _names(self, places: View) -> tuple[str, ...]:
         shown = self.attributes.shown()
@@ -267,33 +245,44 @@ class ReleasedMarginals:
         )
         return RawMarginal(self._names(places), self.attributes.shape(places), cells, views)
 
-    def _consistent(self, places: View, most_cells: int) -> MarginalEstimate:
-        found = reconstruct_checked(places, self.views, self.value, self.attributes.sizes, most_cells)
+    def _penalized(self, places: View, resampled: int = 0) -> MarginalEstimate:
         contained = any(set(places) <= set(view) for view in self.views)
+        found, fit = self.fitted.marginal(places, contained)
+        fitted = self.fitted.cluster(places)
         unseen = set(places) - {place for view in self.views for place in view}
-        notes: tuple[str, ...] = () if contained else (NO_FORMULA,)
+        notes: tuple[str, ...] = () if contained else (NOT_CONTAINED,)
         if unseen:
             notes += (f"nobody reported a view with {', '.join(self._names(tuple(sorted(unseen))))}: even",)
+        if not self.fitted.whole:
+            notes += (CLUSTERED.format(self.attributes.count, ", ".join(self._names(fitted))),)
+        tables = self.fitted.resampled(places, contained, resampled) if resampled else None
         return MarginalEstimate(
             self._names(places),
-            found.table,
-            self._error(places, found.table.size),
+            found,
+            self._error(places, found.size),
             contained,
-            found.residual,
+            fit.penalty,
+            fit.gap,
+            fit.distance,
             self.users,
             self._values(places),
+            self._names(fitted),
+            None if tables is None else tables.std(axis=0, ddof=1),
             notes,
         )
 
     @cached_property
     def synthetic(self) -> SyntheticModel:
-        """The distribution of synthetic rows; it says which marginals they have."""
-        return SyntheticModel.of(self.views, self.value, self.attributes.sizes)
+        """The distribution of synthetic rows: the penalized one, or a chain of those of clusters."""
+        sets = self.fitted.cover()
+        tables = [self.fitted.marginal(each)[0] for each in sets]
+        return SyntheticModel.of(sets, tables, self.attributes.sizes)
 
     def sample(self, rows: int, rng: Rng = None) -> Codes:
         """Return synthetic rows as numbers of values, shape (rows, d); private, being made from reports.
 
-        Their distribution is ``synthetic``, which has the marginals of its cliques exactly, not all others.
+        Their distribution is ``synthetic``: that of which the marginals are sums where all attributes are
+        fitted at once, else a chain of such distributions.
         """
         return self.synthetic.sample(rows, numpy_generator(rng, "synthetic rows"))
 
@@ -302,14 +291,21 @@ class ReleasedMarginals:
         return mbi_measurements(self.attributes, self.views, self.unbiased, self.precision)
 
     def certificates(self) -> tuple[Certificate, ...]:
-        """Return whether the tables agree and are non-negative, with what is left."""
-        gap = residual(self.views, self.value)
-        low = min(float(found.min()) for found in self.value)
-        figures = {"residual": gap, "least": low, "mixed": self.fitted.mixed, "rounds": self.fitted.rounds}
-        return (Certificate("consistency", gap <= ROUNDING and low >= 0.0, False, figures),)
+        """Return whether the views' tables are near those of the exact minimizer, and whether they agree."""
+        fits = [self.fitted.marginal(view)[1] for view in self.views]
+        worst = max(fits, key=lambda fit: fit.distance)
+        figures = {"distance": worst.distance, "gap": worst.gap, "penalty": worst.penalty}
+        low, gap = min(float(found.min()) for found in self.value), residual(self.views, self.value)
+        made = [
+            Certificate("estimate", worst.distance <= CLOSE, False, figures),
+            Certificate("distribution", low >= 0.0, False, {"least": low}),
+        ]
+        if self.fitted.whole:
+            made.append(Certificate("consistency", gap <= ROUNDING, False, {"residual": gap}))
+        return tuple(made)
 
     def __str__(self) -> str:
-        singles = [str(self._consistent((place,), MOST_CELLS)) for place in range(self.attributes.count)]
+        singles = [str(self._penalized((place,))) for place in range(self.attributes.count)]
         return "\n\n".join(singles)
 
     def as_json(self) -> dict[str, Any]:
@@ -319,7 +315,7 @@ class ReleasedMarginals:
             "views": [list(self._names(view)) for view in self.views],
             "reports": list(self.reports),
             "value": self.value,
-            "standard_error": self.standard_error,
+            "unpenalized_error": [self._error(view, self.attributes.cells(view)) for view in self.views],
             "certificates": [certificate.as_dict() for certificate in self.certificates()],
         }
 

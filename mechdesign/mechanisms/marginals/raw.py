@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import EstimationError
+from mechdesign.core.figure import Figure
+from mechdesign.mechanisms.figures import interval_figures
 from mechdesign.mechanisms.frequencies import FrequencyEstimate
 from mechdesign.mechanisms.frequency_limits import cumulants, few_users
 from mechdesign.mechanisms.intervals import (
@@ -146,6 +148,12 @@ class RawMarginal:
         low, high = self.cells.interval(level, simultaneous)
         return low.reshape(self.shape), high.reshape(self.shape)
 
+    def figures(self) -> list[Figure]:
+        """Return the unbiased shares with their intervals."""
+        title = f"{' x '.join(self.attributes)}, unbiased: {self.users} reports"
+        names, ends = self.cells.categories, self.cells.interval()
+        return interval_figures(title, names, self.cells.value, ends, "cell", "share")
+
     def __repr__(self) -> str:
         return f"RawMarginal({', '.join(self.attributes)}: {self.cells!r})"
 
@@ -169,7 +177,7 @@ def containing(wanted: View, views: Sequence[View]) -> tuple[int, ...]:
     if not members:
         raise EstimationError(
             "marginal: no view with reports contains it, so there is no unbiased estimate; leave out raw for "
-            "the reconstruction by maximum entropy"
+            "that of the penalized distribution"
         )
     return members
 

@@ -43,6 +43,7 @@ from mechdesign.mechanisms.marginals.coverage import covered_order
 from mechdesign.mechanisms.marginals.errors import effect_errors
 from mechdesign.mechanisms.marginals.estimates import ReleasedMarginals
 from mechdesign.mechanisms.marginals.layout import REPORT, VIEW, Drawn, Layout
+from mechdesign.mechanisms.marginals.penalized import FOLDS, draw_folds, read_penalty
 from mechdesign.mechanisms.marginals.reconstruction import memory
 from mechdesign.mechanisms.marginals.server import MarginalAggregator
 from mechdesign.mechanisms.marginals.tables import release_operations
@@ -74,7 +75,7 @@ class MarginalRelease(CollectingMechanism):
     >>> release = MarginalRelease.of([2, 2, 3], [(0, 1), (1, 2)], epsilon=4.0)
     >>> reports = release.randomize([[0, 0, 2], [1, 1, 0]] * 5000, rng=1)
     >>> estimate = release.estimate(reports).marginal([0, 1])
-    >>> bool(abs(estimate.value[0, 0] - 0.5) < 5 * estimate.standard_error)
+    >>> bool(abs(estimate.value[0, 0] - 0.5) < 5 * estimate.unpenalized_error)
     True
     """
 
@@ -212,21 +213,36 @@ class MarginalRelease(CollectingMechanism):
         """Return empty counters of all views; those of many machines can be merged."""
         return MarginalAggregator(self)
 
-    def estimate(self, reports: Any, population: bool = False) -> ReleasedMarginals:
-        """Return the release from the reports of all users; ask it for marginals."""
+    def estimate(self, reports: Any, population: bool = False, penalty: Any = None) -> ReleasedMarginals:
+        """Return the release from the reports of all users; ask it for marginals.
+
+        Parameters
+        ----------
+        reports : records
+        population : bool
+            Whether intervals are for the population that the users were drawn from.
+        penalty : float or "cross-validated", optional
+            lambda of the penalized distribution, 30 by default.
+        """
         counter = self.aggregator()
         counter.update(reports)
-        return counter.estimate(population)
+        parts: list[MarginalAggregator] = []
+        if read_penalty(penalty) is None:
+            which = draw_folds(counter.users, np.random.default_rng(0))
+            for fold in range(FOLDS):
+                parts.append(self.aggregator())
+                parts[-1].update(np.asarray(reports)[which == fold])
+        return counter.estimate(population, penalty, parts)
 
     def forecast(self, users: int = USERS) -> Forecast:
-        """Return the standard error of a cell of the view with the largest one, with so many users."""
+        """Return the standard error of an unbiased cell of the view with the largest one."""
         count = user_count(users)
         found = [
             (noisiest_variance(oracle) / share, cell_variance(oracle) / share)
             for oracle, share in {(id(o), s): (o, s / TOTAL) for o, s in self._shared_out()}.values()
         ]
         largest, typical = (max(each) for each in zip(*found, strict=True))
-        cell = "in a cell of a view, if even"
+        cell = "in an unbiased cell of a view, if even"
         figures = Forecast.of_shares(count, (largest / count) ** 0.5, (typical / count) ** 0.5, cell)
         return replace(figures, quantity="marginals")
 
@@ -234,9 +250,10 @@ class MarginalRelease(CollectingMechanism):
         return list(zip(self.oracles, self.shares, strict=True))
 
     def predicted_error(self, wanted: Sequence[Any], users: int) -> float:
-        """Return the predicted root mean squared error of a cell of a marginal, at even data.
+        """Return the predicted root mean squared error of a cell of the unbiased average, at even data.
 
-        For a marginal that no view contains it is the error of the noise alone.
+        It is that of the best linear unbiased estimate from all views, before the penalty. For a marginal
+        that no view contains it is the error of the effects that views have.
 
         Parameters
         ----------

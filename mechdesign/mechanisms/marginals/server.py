@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Protocol, Self
 
@@ -16,6 +16,7 @@ from mechdesign.mechanisms.marginals.attributes import Attributes
 from mechdesign.mechanisms.marginals.choice import Oracle
 from mechdesign.mechanisms.marginals.estimates import ReleasedMarginals
 from mechdesign.mechanisms.marginals.layout import Layout
+from mechdesign.mechanisms.marginals.penalized import read_penalty
 from mechdesign.mechanisms.oracles.server import SupportCounts
 
 
@@ -99,12 +100,37 @@ class MarginalAggregator:
         for own, added in zip(self.counters, other.counters, strict=True):
             own.merge(added)  # type: ignore[arg-type]
 
-    def estimate(self, population: bool = False) -> ReleasedMarginals:
-        """Return the release: consistent, non-negative tables of the views, and any marginal from them."""
+    def estimate(
+        self, population: bool = False, penalty: Any = None, parts: Sequence[MarginalAggregator] = ()
+    ) -> ReleasedMarginals:
+        """Return the release: any marginal, as a sum of the penalized distribution or unbiased.
+
+        Parameters
+        ----------
+        population : bool
+        penalty : float or "cross-validated", optional
+            lambda of the penalized distribution, 30 by default.
+        parts : sequence of MarginalAggregator
+            For cross-validation: the counts of parts of these users, drawn without a look at their reports;
+            together they are the counts of this one.
+        """
         if self.users == 0:
             raise DataError("reports: there are none; give at least one report")
-        counts = [np.asarray(counter.counts) for counter in self.counters]
-        return ReleasedMarginals.from_counts(self.mechanism, counts, self.reports, population)
+        read = read_penalty(penalty)
+        if read is None and len(parts) < 2:
+            raise DataError(
+                "penalty: cross-validation needs the counts of parts of the users; give their aggregators as "
+                "parts, or a number"
+            )
+        if parts and sum(part.users for part in parts) != self.users:
+            raise DataError("parts: do not make up the users that were counted; give the counts of all parts")
+        counted = [(part._counted(), part.reports) for part in parts]
+        return ReleasedMarginals.from_counts(
+            self.mechanism, self._counted(), self.reports, population, read, counted
+        )
+
+    def _counted(self) -> list[NDArray[np.int64]]:
+        return [np.asarray(counter.counts) for counter in self.counters]
 
     def as_json(self) -> dict[str, Any]:
         """Return the counts of all views as plain values, with the mechanism's fingerprint."""

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.errors import ParameterError
 from mechdesign.core.randomness import BitSource, Rng, bit_source
 from mechdesign.core.tables import Block, Source, Values
 from mechdesign.core.validation import integer
@@ -22,8 +23,10 @@ from mechdesign.mechanisms.collecting import (
 from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.marginals.attributes import Attributes
 from mechdesign.mechanisms.marginals.choice import Oracle
-from mechdesign.mechanisms.marginals.estimates import MarginalEstimate, ReleasedMarginals
+from mechdesign.mechanisms.marginals.estimates import ReleasedMarginals
 from mechdesign.mechanisms.marginals.layout import REPORT, VIEW, Drawn
+from mechdesign.mechanisms.marginals.marginal_table import MarginalEstimate
+from mechdesign.mechanisms.marginals.penalized import FOLDS, draw_folds, read_penalty
 from mechdesign.mechanisms.marginals.raw import RawMarginal
 from mechdesign.mechanisms.marginals.reconstruction import MOST_CELLS
 from mechdesign.mechanisms.marginals.server import MarginalAggregator
@@ -43,6 +46,8 @@ from mechdesign.mechanisms.several_columns import Without, attribute_columns
 
 MARGINAL = Option("marginal", "texts", "a marginal: attributes separated by commas; once for each")
 RAW = Option("raw", "flag", "unbiased estimates with intervals, of marginals that a view contains")
+PENALTY = Option("penalty", "text", "weight of the penalty: a number, or cross-validated (default 30)")
+SPREAD = Option("spread", "whole number", "resamplings for the spread of the penalized estimates")
 CELLS = Option("most_cells", "whole number", f"the largest table that is made (default {MOST_CELLS} cells)")
 ROWS = Option("rows", "whole number", "how many synthetic rows (default 1000)")
 
@@ -98,20 +103,20 @@ def release_operations(mechanism: Releasing) -> tuple[Operation, ...]:
         ),
         Operation(
             "estimate",
-            "marginals over any attributes, with predicted errors; every single attribute by default",
+            "marginals over any attributes, of one distribution; every single attribute by default",
             reports,
             (),
             lambda sources, settings: _estimated(mechanism, sources, settings),
-            (MARGINAL, RAW, CELLS, POPULATION, UNMARKED),
+            (MARGINAL, RAW, PENALTY, SPREAD, CELLS, POPULATION, UNMARKED),
             several=True,
         ),
         Operation(
             "synthesize",
-            "synthetic rows with the marginals of a chain of views",
+            "synthetic rows from the distribution that marginals are sums of",
             reports,
             rows,
             lambda sources, settings: _synthesized(mechanism, sources, settings),
-            (ROWS, SEED, UNMARKED),
+            (ROWS, PENALTY, SEED, UNMARKED),
             several=True,
         ),
     )
@@ -165,14 +170,20 @@ def _texts(oracles: Sequence[Oracle], piece: Drawn) -> NDArray[Any]:
 def _collected(
     mechanism: Releasing, sources: Sequence[Source], settings: Settings, population: bool = False
 ) -> ReleasedMarginals:
-    server = mechanism.aggregator()
+    penalty = settings["penalty"]
+    parts = [mechanism.aggregator() for _ in range(FOLDS)] if read_penalty(penalty) is None else []
+    server, rng = mechanism.aggregator(), np.random.default_rng(0)
     for source in sources:
         require_columns(source, [VIEW])
         column = report_column(Without(source, VIEW), settings, mechanism)
         for block in source.blocks([VIEW, column]):
+            views, reports = np.asarray(block[VIEW]), np.asarray(block[column])
             with located(source):
-                _count(server, block[VIEW], block[column])
-    return server.estimate(population)
+                _count(server, views, reports)
+            which = draw_folds(len(views), rng) if parts else np.zeros(0)
+            for fold, part in enumerate(parts):
+                _count(part, views[which == fold], reports[which == fold])
+    return server.estimate(population, penalty, parts)
 
 
 def _count(server: MarginalAggregator, views: Values, reports: Values) -> None:
@@ -196,10 +207,12 @@ def _estimated(mechanism: Releasing, sources: Sequence[Source], settings: Settin
     if not wanted:
         wanted = [(place,) for place in range(attributes.count)]
     most = integer("--most-cells", _default(settings["most_cells"], MOST_CELLS), 1)
+    raw, spread = bool(settings["raw"]), _default(settings["spread"], 0)
+    for option in ("penalty", "spread"):
+        if raw and settings[option] is not None:
+            raise ParameterError(f"--{option}: is for penalized estimates; leave out either it or --raw")
     release = _collected(mechanism, sources, settings, bool(settings["population"]))
-    return MarginalTables(
-        tuple(release.marginal(places, raw=bool(settings["raw"]), most_cells=most) for places in wanted)
-    )
+    return MarginalTables(tuple(release.marginal(places, raw, most, spread) for places in wanted))
 
 
 def _default(given: Any, default: int) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 from mechdesign.audit.repeated import RepeatedBits
 from mechdesign.core.problem import Candidate
 from mechdesign.core.randomness import TOTAL
+from mechdesign.mechanisms.joint.spreads import single_spreads
 from mechdesign.problems.joint.collection.closed_form import lower_bound
 from mechdesign.problems.joint.collection.problem import JointCollection
 
@@ -25,8 +26,10 @@ def quantities(problem: JointCollection, solution: Candidate) -> dict[str, Any]:
     2 subtracts the mean of a 0 and divides by the difference to that of a 1. ``joint_variance`` is users
     times the variance of the unbiased estimates from one report, summed over all joint cells;
     ``direct_response`` and ``direct_unary`` are the same for randomized response and for optimised unary
-    encoding on the joint cells, at the epsilon of one report; ``singles_direct`` is what the better of these
-    has for ``value``: the bits of single attributes, as sums of joint cells.
+    encoding on the joint cells, at the epsilon of one report. ``singles_variance`` is users times the
+    variance of the unbiased shares of single attributes at frequency 0, summed over their values, from one
+    report; ``singles_direct`` what the better of the direct reports has for it, as sums of joint cells. All
+    unbiased estimates from bits use that the bits of an attribute, or of the joint cells, are to sum to 1.
     """
     mechanism = problem.mechanism(solution)
     audit, weights, d = mechanism.audit(), mechanism.weights, len(problem.attributes)
@@ -37,6 +40,7 @@ def quantities(problem: JointCollection, solution: Candidate) -> dict[str, Any]:
     cells = math.prod(problem.attributes)
     budget = d * math.log(problem.report_ratio)
     joint, direct = mechanism.joint_variance(), direct_response(cells, budget)
+    singles = sum(size * single_spreads(*mechanism.spreads, size)[1] for size in problem.attributes)
     return {
         "one_report": audit.one_report,
         "all_reports": audit.true_epsilon,
@@ -55,7 +59,8 @@ def quantities(problem: JointCollection, solution: Candidate) -> dict[str, Any]:
         "direct_unary": direct_unary(cells, budget),
         "joint_over_direct": joint / direct,
         "singles_direct": singles_direct(problem.attributes, budget),
-        "singles_over_direct": solution.value / singles_direct(problem.attributes, budget),
+        "singles_variance": singles,
+        "singles_over_direct": singles / singles_direct(problem.attributes, budget),
         "joint_is_better": joint < direct,
         "standard_error_at_10000": math.sqrt(solution.value / problem.bits / 10_000),
     }
@@ -89,11 +94,11 @@ def direct_response(cells: int, epsilon: float) -> float:
 
 
 def singles_direct(sizes: Sequence[int], epsilon: float) -> float:
-    """Return users times the variances of all bits of single attributes, from one report of the joint cell.
+    """Return users times the variances of all shares of single attributes, from a report of the joint cell.
 
     At frequency 0: randomized response has q (1 - q) / (p - q)^2 with the share q of the reports that fall
-    into a value's cells by chance, unary encoding the sum over these cells of 4 e / (e - 1)^2. The better one
-    counts.
+    into a value's cells by chance. With unary encoding a value is a sum of bits, and the sums of an attribute
+    are brought to the sum 1. The better one counts.
 
     Examples
     --------
@@ -106,7 +111,13 @@ def singles_direct(sizes: Sequence[int], epsilon: float) -> float:
     chances = [w * own * (cells // size) for size in sizes]
     gain = (own * (1.0 - w)) ** 2
     response = sum(size * share * (1.0 - share) / gain for size, share in zip(sizes, chances, strict=True))
-    unary = len(sizes) * cells * 4.0 * w / (1.0 - w) ** 2
+    one, zero = _unary(epsilon)
+    unary = 0.0
+    for size in sizes:
+        summed = cells // size
+        other = summed * zero
+        apart = (1.0 - 1.0 / size) ** 2 * other + (one + (summed - 1) * zero + (size - 2) * other) / size**2
+        unary += size * apart
     return min(response, unary)
 
 
@@ -115,8 +126,14 @@ def direct_unary(cells: int, epsilon: float) -> float:
 
     Examples
     --------
-    >>> round(direct_unary(2, math.log(3.0)), 12)  # (1/4 + 3/16) / (1/4)^2
-    7.0
+    >>> round(direct_unary(2, math.log(3.0)), 12)  # half of (1/4 + 3/16) / (1/4)^2
+    3.5
     """
+    one, zero = _unary(epsilon)
+    return (1.0 - 1.0 / cells) * (one + (cells - 1) * zero)
+
+
+def _unary(epsilon: float) -> tuple[float, float]:
+    """Return the variances of a debiased bit of optimised unary encoding, for a true 1 and a true 0."""
     other = 1.0 / (math.exp(min(epsilon, MOST_EXPONENT)) + 1.0)
-    return (0.25 + (cells - 1) * other * (1.0 - other)) / (0.5 - other) ** 2
+    return 0.25 / (0.5 - other) ** 2, other * (1.0 - other) / (0.5 - other) ** 2

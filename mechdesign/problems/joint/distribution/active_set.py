@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mechdesign.core.method import Method, Outcome
 from mechdesign.mechanisms.joint import most_likely
-from mechdesign.problems.joint.distribution.outcomes import outcome
+from mechdesign.problems.joint.distribution.outcomes import no_penalty, outcome
 from mechdesign.problems.joint.distribution.problem import GAP, JointDistribution
 
 
@@ -21,4 +21,5 @@ METHOD = Method(
     preference=10,
     summary="Newton's method on the cells above 0 and the most promising others",
     run=run,
+    why_not=no_penalty,
 )

@@ -13,7 +13,7 @@ MOST_NUMBERS = 400_000
 
 
 def run(problem: JointDistribution) -> Outcome:
-    """Maximise the mean of ln(A P) over the simplex with cvxpy; A has a row of chances for each report."""
+    """Maximise the mean of ln(A P), less the penalty, over the simplex; A has a row of chances a report."""
     import cvxpy
 
     from mechdesign.solvers.convex import solve_convex
@@ -22,6 +22,9 @@ def run(problem: JointDistribution) -> Outcome:
     rows = model.columns(np.arange(model.cells), np.arange(len(model.counts)))
     point = cvxpy.Variable(model.cells, nonneg=True)
     gain = (model.counts / model.users) @ cvxpy.log(rows @ point)
+    if problem.penalty:
+        entropy = cvxpy.sum(cvxpy.rel_entr(point, problem.shares_drawn_to))
+        gain -= problem.penalty / model.users * entropy
     result = solve_convex(cvxpy.Problem(cvxpy.Maximize(gain), [cvxpy.sum(point) == 1.0]))
     if result.status == "failed" or point.value is None:
         return Outcome(status="failed", solver=result.solver, message=result.message)

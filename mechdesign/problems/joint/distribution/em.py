@@ -6,7 +6,7 @@ import numpy as np
 
 from mechdesign.core.method import Method, Outcome
 from mechdesign.problems.joint.distribution.expectation import climb
-from mechdesign.problems.joint.distribution.outcomes import outcome
+from mechdesign.problems.joint.distribution.outcomes import no_penalty, outcome
 from mechdesign.problems.joint.distribution.problem import GAP, JointDistribution
 
 MOST_STEPS = 5_000
@@ -36,4 +36,5 @@ METHOD = Method(
     preference=30,
     summary="expectation maximisation from uniform, until the gap is 1e-6 or the steps run out",
     run=run,
+    why_not=no_penalty,
 )

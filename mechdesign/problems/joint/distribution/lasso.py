@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.method import Method, Outcome
-from mechdesign.problems.joint.distribution.outcomes import outcome
+from mechdesign.problems.joint.distribution.outcomes import no_penalty, outcome
 from mechdesign.problems.joint.distribution.problem import JointDistribution
 
 Array = NDArray[np.float64]
@@ -103,7 +103,7 @@ def why_not(problem: JointDistribution) -> str | None:
     numbers = math.prod(problem.attributes) * sum(problem.attributes)
     if numbers > MOST_NUMBERS:
         return f"its design matrix has {numbers} numbers; {MOST_NUMBERS} at most"
-    return None
+    return no_penalty(problem)
 
 
 METHOD = Method(

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.method import Outcome
+from mechdesign.mechanisms.joint.penalized import DISTANCE
 from mechdesign.problems.joint.distribution.problem import GAP, JointDistribution
 
 Array = NDArray[np.float64]
@@ -17,8 +18,18 @@ Array = NDArray[np.float64]
 def outcome(
     problem: JointDistribution, distribution: Array, solver: str, notes: Mapping[str, Any] | None = None
 ) -> Outcome:
-    """Return a distribution: ``optimal`` where its largest likelihood ratio proves it, else ``feasible``."""
+    """Return a distribution: ``optimal`` where its likelihood ratios prove it, else ``feasible``."""
     distribution = distribution / distribution.sum()
+    if problem.penalty:
+        near = problem.judge_penalized({"distribution": distribution})
+        return Outcome(
+            status="optimal" if near.distance <= DISTANCE else "feasible",
+            variables={"distribution": distribution},
+            bound=near.value - near.gap,
+            bound_source="the mean likelihood ratios and the penalty",
+            solver=solver,
+            notes={"distance": near.distance, **(notes or {})},
+        )
     judged = problem.judge({"distribution": distribution})
     return Outcome(
         status="optimal" if judged.ratio <= 1.0 + GAP else "feasible",
@@ -28,3 +39,8 @@ def outcome(
         solver=solver,
         notes={"largest_ratio": judged.ratio, **(notes or {})},
     )
+
+
+def no_penalty(problem: JointDistribution) -> str | None:
+    """Return why a method does not apply that knows no penalty, if so."""
+    return "it knows no penalty" if problem.penalty else None

@@ -9,7 +9,7 @@ import numpy as np
 
 from mechdesign.core.method import Method, Outcome
 from mechdesign.problems.joint.distribution.expectation import climb
-from mechdesign.problems.joint.distribution.outcomes import outcome
+from mechdesign.problems.joint.distribution.outcomes import no_penalty, outcome
 from mechdesign.problems.joint.distribution.problem import JointDistribution
 
 CHANGE = 1e-3
@@ -30,4 +30,5 @@ METHOD = Method(
     preference=90,
     summary="the paper's EM: from uniform, stopped when no probability moves by 0.001",
     run=run,
+    why_not=no_penalty,
 )

@@ -16,9 +16,13 @@ from mechdesign.core.errors import DataError, ParameterError, UnknownNameError, 
 from mechdesign.core.numbers import wholes
 from mechdesign.core.parameters import call_named
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
+from mechdesign.core.validation import choice, in_range
 from mechdesign.mechanisms.base import Mechanism
 from mechdesign.mechanisms.joint import Likelihood, Maximum, judged
+from mechdesign.mechanisms.joint.choosing import MOST_PENALTY, REFERENCES
 from mechdesign.mechanisms.joint.layout import Codes, Packed, bits_of, grouped
+from mechdesign.mechanisms.joint.moments import FLOOR
+from mechdesign.mechanisms.joint.penalized import DISTANCE, Penalized, judged_penalized, relative_entropy
 from mechdesign.mechanisms.joint.response import channel
 from mechdesign.mechanisms.marginals.attributes import Attributes
 from mechdesign.problems.joint.distribution.reports import GENERATORS, FileReports, SimulatedReports
@@ -45,6 +49,8 @@ class JointDistribution(Problem[Mechanism]):
         minimise    -(1/N) sum_i ln sum_v P(v) Pr[T_i | v]
         over        distributions P on the joint cells v = (v_1, ..., v_d)
 
+    With a penalty the objective has the further term (lambda/N) KL(P || Q); see ``penalty``.
+
     The program is convex. With G(v) the mean over users of Pr[T_i | v] / sum_w P(w) Pr[T_i | w], no
     distribution is better than P by more than ln max G: that is the bound.
 
@@ -61,6 +67,10 @@ class JointDistribution(Problem[Mechanism]):
         How many users sent each; one each by default.
     reports : FileReports or SimulatedReports, optional
         In place of patterns: a table with a ``name``.
+    penalty : float
+        lambda: minimized is the negative log-likelihood per user plus (lambda / N) KL(P || Q); 0 by default.
+    reference : {"uniform", "product"}
+        Q: even shares, or the product of the debiased shares of single attributes, moved up to 1e-4.
 
     Raises
     ------
@@ -94,6 +104,8 @@ class JointDistribution(Problem[Mechanism]):
     patterns: Sequence[Sequence[int]] | None = None
     counts: Sequence[int] | None = None
     reports: FileReports | SimulatedReports | None = None
+    penalty: float = 0.0
+    reference: str = "uniform"
 
     def __post_init__(self) -> None:
         try:
@@ -120,6 +132,8 @@ class JointDistribution(Problem[Mechanism]):
                 f"f, q, p: a bit is wrong with a chance below {LEAST_CHANCE:g}; likelihood ratios are beyond "
                 "double precision then: give more noise"
             )
+        self._set("penalty", in_range("penalty", self.penalty, 0.0, MOST_PENALTY))
+        self._set("reference", choice("reference", self.reference, REFERENCES))
         self._read_reports()
         self._require_room()
         self._require_plausible()
@@ -217,6 +231,19 @@ class JointDistribution(Problem[Mechanism]):
         found: Array = (ones / self.users - other) / (own - other)
         return found
 
+    @cached_property
+    def shares_drawn_to(self) -> Array:
+        """Q: what the penalty draws towards."""
+        if self.reference == "uniform":
+            return np.full(self.model.cells, 1.0 / self.model.cells)
+        product, start = np.ones(1), 0
+        for size in self.attributes:
+            single = self.debiased[start : start + size]
+            single = np.maximum(single - (single.sum() - 1.0) / size, FLOOR)
+            product = np.multiply.outer(product, single / single.sum()).ravel()
+            start += size
+        return product
+
     def _require_room(self) -> None:
         Likelihood.require_room(self.attributes, len(self.different[0]))
 
@@ -241,9 +268,15 @@ class JointDistribution(Problem[Mechanism]):
         return np.asarray(variables["distribution"], dtype=np.float64).ravel()
 
     def objective(self, variables: Variables) -> float:
-        """Return the negative log-likelihood per user, in natural logarithms."""
-        densities = self.model.densities(self._distribution(variables))
-        return self.model.value(densities) if (densities > 0.0).all() else math.inf
+        """Return the (penalized) negative log-likelihood per user, in natural logarithms."""
+        distribution = self._distribution(variables)
+        densities = self.model.densities(distribution)
+        if not (densities > 0.0).all():
+            return math.inf
+        value = self.model.value(densities)
+        if self.penalty:
+            value += self.penalty / self.users * relative_entropy(distribution, self.shares_drawn_to)
+        return value
 
     def residuals(self, variables: Variables) -> dict[str, float]:
         """Return by how much the distribution misses the sum 1, and its most negative entry."""
@@ -257,9 +290,25 @@ class JointDistribution(Problem[Mechanism]):
         """Return a distribution's value and its largest mean likelihood ratio."""
         return judged(self.model, self._distribution(variables))
 
+    def judge_penalized(self, variables: Variables) -> Penalized:
+        """Return a distribution's penalized value and its proven distance from the minimum."""
+        return judged_penalized(self.model, self._distribution(variables), self.shares_drawn_to, self.penalty)
+
     def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
-        """Return that it is a distribution, and how far from the maximum it can be, whoever found it."""
+        """Return that it is a distribution, and how far from the optimum it can be, whoever found it."""
         residuals = self.residuals(solution.variables)
+        if self.penalty:
+            near = self.judge_penalized(solution.variables)
+            return (
+                Certificate("distribution", max(residuals.values()) <= 1e-9, False, residuals),
+                Certificate(
+                    "optimality",
+                    near.distance <= DISTANCE,
+                    False,
+                    {"gap": near.gap, "distance": near.distance},
+                    note="bound from the mean likelihood ratios and the penalty",
+                ),
+            )
         found = self.judge(solution.variables)
         figures = {"largest_ratio": found.ratio, "log_likelihood_gap": found.value - found.bound}
         return (

@@ -22,7 +22,8 @@ def quantities(problem: JointDistribution, solution: Candidate) -> dict[str, Any
     is off by half of it on one of them at least. ``support`` is the number of cells
     with more than 1e-9; ``single_attribute_rank`` that of independent numbers that the bits' counts
     determine, which is all that LASSO looks at, beside ``cells``. ``largest_ratio`` is 1 at the maximum of
-    the likelihood. ``unique`` says whether no other distribution is as likely, as far as rounding can tell.
+    the likelihood. ``unique`` says whether no other distribution is as likely, as far as rounding can tell;
+    with a penalty the minimizer is unique, and ``distance`` bounds the variation distance from it.
     """
     distribution = np.asarray(solution.variables["distribution"]).ravel()
     judged = problem.judge(solution.variables)
@@ -34,8 +35,10 @@ def quantities(problem: JointDistribution, solution: Candidate) -> dict[str, Any
         "single_attribute_rank": sum(problem.attributes) - len(problem.attributes) + 1,
         "largest_ratio": judged.ratio,
         "log_likelihood_gap": judged.value - judged.bound,
-        "unique": is_unique(problem.model, distribution),
+        "unique": True if problem.penalty else is_unique(problem.model, distribution),
     }
+    if problem.penalty:
+        found["distance"] = problem.judge_penalized(solution.variables).distance
     if isinstance(problem.reports, SimulatedReports):
         truth = problem.reports.truth(problem.attributes)
         found["missed_share"] = float(truth[distribution <= 1e-9].sum())

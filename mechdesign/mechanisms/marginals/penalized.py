@@ -1,0 +1,224 @@
+"""Marginals as sums of one distribution: the nearest to what the views say, with a penalty.
+
+Over the table of all attributes, or of a cluster of them where all are too many, it minimizes
+
+    1/2 sum_B m_B |E_B p - y_B|^2 + lambda KL(p || q)
+
+with y_B the average of an effect over the views that have it, m_B one over its variance, q the product of
+the estimated shares of single attributes. :mod:`mechdesign.solvers.entropic` has the dual and the
+certificate.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.errors import ParameterError
+from mechdesign.core.numbers import number_of_text, shown
+from mechdesign.core.validation import in_range
+from mechdesign.mechanisms.marginals.observed import Observed
+from mechdesign.solvers.entropic import DISTANCE, EntropicFit, entropic_least_squares
+
+Array = NDArray[np.float64]
+View = tuple[int, ...]
+
+PENALTY = 30.0
+"""lambda, in units of the log-likelihood."""
+
+PENALTIES = (300.0, 100.0, 30.0, 10.0)
+"""Those that cross-validation chooses from; for tables that no view contains, at most :data:`PENALTY`."""
+
+MOST_WHOLE = 1 << 17
+"""All attributes are fitted at once while their table has at most so many cells."""
+
+CLUSTER, CLUSTER_CELLS = 12, 1 << 14
+"""Beyond, so many attributes at most are fitted together, with so many cells."""
+
+CROSS_VALIDATED = "cross-validated"
+FOLDS = 4
+"""Parts of the users for cross-validation."""
+
+MOST_PENALTY = 1e9
+
+ROUGH = 1e-3
+"""The variation distance from the exact minimizer that is enough where fits are compared."""
+
+HELD = 64
+"""Fits that are kept for further questions."""
+
+
+@dataclass(frozen=True)
+class Fold:
+    """A part of the users left out: what the others said, and what they said themselves."""
+
+    others: Observed
+    own: Observed
+
+
+class PenalizedTables:
+    """Marginals of the penalized distribution, fitted when they are asked for.
+
+    Parameters
+    ----------
+    observed : Observed
+    penalty : float, optional
+        lambda; None to choose it by cross-validation.
+    folds : sequence of Fold
+        For cross-validation.
+
+    Examples
+    --------
+    >>> tables = [np.eye(2) / 2, np.eye(2) / 2]
+    >>> said = Observed([(0, 1), (1, 2)], tables, [2, 2, 2], np.full(2, 1e6))
+    >>> table, fit = PenalizedTables(said, 30.0).marginal((0, 2))
+    >>> table.round(3), fit.distance < 1e-5
+    (array([[0.5, 0. ],
+           [0. , 0.5]]), True)
+    """
+
+    def __init__(
+        self, observed: Observed, penalty: float | None = PENALTY, folds: Sequence[Fold] = ()
+    ) -> None:
+        self.observed, self.penalty, self.folds = observed, penalty, tuple(folds)
+        self.sizes = observed.sizes
+        self.whole = math.prod(self.sizes) <= MOST_WHOLE
+        self._fits: dict[tuple[View, float], EntropicFit] = {}
+        self._chosen: dict[View, float] = {}
+
+    def cluster(self, wanted: Sequence[int]) -> View:
+        """Return the attributes fitted together to answer for some: all, or those most tied to them."""
+        if self.whole:
+            return tuple(range(len(self.sizes)))
+        inside, cells = set(wanted), math.prod(self.sizes[place] for place in wanted)
+        ties = {
+            other: sum(self.observed.tie(place, other) for place in wanted)
+            for other in range(len(self.sizes))
+            if other not in inside
+        }
+        for other in sorted(ties, key=lambda place: (-ties[place], place)):
+            if len(inside) >= CLUSTER:
+                break
+            if ties[other] > 0.0 and cells * self.sizes[other] <= CLUSTER_CELLS:
+                inside.add(other)
+                cells *= self.sizes[other]
+        return tuple(sorted(inside))
+
+    def fit(self, places: View, penalty: float) -> EntropicFit:
+        """Return the distribution over some attributes."""
+        key = (places, penalty)
+        if key not in self._fits:
+            if len(self._fits) >= HELD:
+                self._fits.pop(next(iter(self._fits)))
+            self._fits[key] = _fitted(self.observed, places, penalty)
+        return self._fits[key]
+
+    def penalty_for(self, places: View, contained: bool) -> float:
+        """Return lambda for a table: the given one, or that which predicts users left out best.
+
+        The users left out tell of effects that views have only; so tables that no view contains are shrunk
+        with :data:`PENALTY` at most.
+        """
+        if self.penalty is not None:
+            return self.penalty
+        if places not in self._chosen:
+            scores = np.sum([_scores(fold, places) for fold in self.folds], axis=0)
+            self._chosen[places] = PENALTIES[int(np.argmin(scores))]
+        return self._chosen[places] if contained else min(self._chosen[places], PENALTY)
+
+    def marginal(self, wanted: View, contained: bool = True) -> tuple[Array, EntropicFit]:
+        """Return the table over some attributes, in their order, and the fit that it is summed from."""
+        places = self.cluster(wanted)
+        fit = self.fit(places, self.penalty_for(places, contained))
+        return self._summed(fit.shares, places, wanted), fit
+
+    def _summed(self, shares: Array, places: View, wanted: View) -> Array:
+        table = shares.reshape([self.sizes[place] for place in places])
+        summed = table.sum(axis=tuple(axis for axis, place in enumerate(places) if place not in wanted))
+        kept = [place for place in places if place in wanted]
+        found: Array = summed.transpose([kept.index(place) for place in wanted])
+        found = found / float(found.sum())
+        return found
+
+    def resampled(self, wanted: View, contained: bool, count: int) -> Array:
+        """Return the tables that other reports of as many users would give, (count, *shape).
+
+        Averages of effects are drawn around those of the fitted distribution with their own precisions, and
+        everything is estimated again, the reference included, with the same penalty.
+        """
+        places = self.cluster(wanted)
+        fit = self.fit(places, self.penalty_for(places, contained))
+        transform, origin = self.observed.within(places)
+        center, deviation = transform.forward(fit.shares), self.observed.mass[origin] ** -0.5
+        rng, found = np.random.default_rng(0), []
+        for _ in range(count):
+            drawn = self.observed.replaced(origin, center + deviation * rng.normal(size=len(origin)))
+            again = _fitted(drawn, places, fit.penalty, fit.multipliers, ROUGH)
+            found.append(self._summed(again.shares, places, wanted))
+        return np.stack(found)
+
+    def cover(self) -> list[View]:
+        """Return clusters that have every attribute: all at once, or around those most tied to the others."""
+        found: list[View] = []
+        missing = list(range(len(self.sizes)))
+        strength = [sum(self.observed.tie(one, other) for other in missing) for one in missing]
+        while missing:
+            found.append(self.cluster((max(missing, key=lambda place: strength[place]),)))
+            missing = [place for place in missing if place not in found[-1]]
+        return found
+
+
+def draw_folds(users: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return a part for each user, of as equal sizes as can be, whatever their order."""
+    return rng.permutation(np.arange(users, dtype=np.int64) % FOLDS)
+
+
+def read_penalty(given: Any) -> float | None:
+    """Return lambda, the default for None; None for cross-validation.
+
+    Examples
+    --------
+    >>> read_penalty(None), read_penalty("10"), read_penalty("cross-validated")
+    (30.0, 10.0, None)
+    """
+    if given is None:
+        return PENALTY
+    if isinstance(given, str):
+        if given == CROSS_VALIDATED:
+            return None
+        number = number_of_text(given)
+        if number is None:
+            raise ParameterError(
+                f"penalty: {shown(given)} is neither a number nor '{CROSS_VALIDATED}'; give one of them"
+            )
+        given = number
+    return in_range("penalty", given, 0.0, MOST_PENALTY, low_open=True)
+
+
+def _fitted(
+    observed: Observed,
+    places: View,
+    penalty: float,
+    start: Array | None = None,
+    distance: float = DISTANCE,
+) -> EntropicFit:
+    transform, origin = observed.within(places)
+    target, weights, reference = observed.values[origin], observed.mass[origin], observed.reference(places)
+    return entropic_least_squares(transform, target, weights, reference, penalty, start, distance)
+
+
+def _scores(fold: Fold, places: View) -> Array:
+    """Return for each penalty by how much the others' distribution misses what the users left out say."""
+    there, origin = fold.own.within(places)
+    said, trust = fold.own.values[origin], fold.own.mass[origin]
+    found, start = [], None
+    for penalty in PENALTIES:
+        fit = _fitted(fold.others, places, penalty, start, ROUGH)
+        start = fit.multipliers
+        found.append(float(trust @ (there.forward(fit.shares) - said) ** 2))
+    return np.array(found)
