@@ -66,10 +66,7 @@ def parameters_of(problem: Problem) -> dict[str, Any]:
 
 def replace_parameters(problem: Problem, changes: Mapping[str, Any]) -> Problem:
     """Return the same problem with some parameters changed; the result is validated anew."""
-    current = {
-        field.name: getattr(problem, field.name)
-        for field in dataclasses.fields(problem)
-    }
+    current = {field.name: getattr(problem, field.name) for field in dataclasses.fields(problem)}
     return problem_from(type(problem), {**current, **changes})
 
 

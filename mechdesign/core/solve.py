@@ -134,4 +134,5 @@ def solve(
         message=outcome.message,
         notes=outcome.notes,
         realisation=outcome.realisation,
+        scope=chosen.scope,
     )

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import DataError, ParameterError
+from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.randomness import Rng
 from mechdesign.core.validation import integer, privacy_epsilon
 from mechdesign.mechanisms.frequencies import project_to_simplex
@@ -193,6 +193,11 @@ class Rival(ABC):
 
     # The oracles
 
+    @property
+    def report_epsilon(self) -> float:
+        """The promise of one report of a person."""
+        return self.setting.epsilon
+
     def make_oracle(self, cells: int) -> CellOracle:
         """Return the oracle for so many cells, made from epsilon."""
         return CellOracle.adaptive(cells, self.setting.epsilon)
@@ -204,7 +209,20 @@ class Rival(ABC):
         return self._oracles[cells]
 
     def adopt(self, oracles: Iterable[CellOracle]) -> None:
-        """Use these oracles, from a file, instead of those that would be made."""
+        """Use these oracles, from a file, instead of those that would be made.
+
+        Raises
+        ------
+        CertificateError
+            For one that promises less than a report of this rival has to.
+        """
+        oracles = list(oracles)
+        for oracle in oracles:
+            if oracle.mechanism.epsilon > self.report_epsilon:
+                raise CertificateError(
+                    f"oracles: one for {oracle.cells} cells promises epsilon {oracle.mechanism.epsilon:g}; "
+                    f"a report has {self.report_epsilon:g}"
+                )
         self._oracles = {oracle.cells: oracle for oracle in oracles}
 
     @abstractmethod

@@ -101,7 +101,8 @@ class BinaryEncoded(Rival):
 
     def adopt(self, oracles: Iterable[CellOracle]) -> None:
         """Use these oracles, from a file, for the views with their numbers of cells."""
-        by_cells = {oracle.cells: oracle.mechanism for oracle in oracles}
+        super().adopt(oracles)
+        by_cells = {cells: oracle.mechanism for cells, oracle in self._oracles.items()}
         release = self.views_of_bits
         chosen = [by_cells[release.attributes.cells(view)] for view in release.views]
         self.views_of_bits = MarginalRelease(release.attributes, release.views, chosen)

@@ -158,6 +158,11 @@ class ExpectationMaximization(Rival):
         """The budget of an attribute: the largest double that d times is at most epsilon."""
         return float_down(Fraction(self.setting.epsilon) / self.setting.attributes)
 
+    @property
+    def report_epsilon(self) -> float:
+        """The promise of one report, of which there are d."""
+        return self.share
+
     @cached_property
     def oracles(self) -> tuple[CellOracle, ...]:
         """The oracle of each attribute."""

@@ -311,7 +311,7 @@ def collection_of(rival: Rival) -> SplitCollection | ProductCollection:
     if isinstance(rival, (FullContingency, AllMarginals, FourierCoefficients, BinaryEncoded)):
         return SplitCollection(rival)
     raise ParameterError(
-        f"rival: {rival.name} collects nothing from users by itself; give one of {', '.join(NAMES)}"
+        f"rival: {rival.name} collects nothing on devices; give one of {', '.join(NAMES)}"
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mechdesign.core.problem import Candidate
-from mechdesign.problems.marginals.marginal_views import judging
+from mechdesign.problems.marginals.marginal_views import judging, rival_designs
 from mechdesign.problems.marginals.marginal_views.problem import MarginalViews
 from mechdesign.problems.marginals.marginal_views.rival_errors import quantities_of_rivals
 from mechdesign.problems.marginals.marginal_views.workload import MOST_MARGINALS
@@ -26,8 +26,10 @@ def quantities(problem: MarginalViews, solution: Candidate) -> dict[str, Any]:
     over those that a view contains, ``gain_over_even`` is the mean error with an even split over that with
     the shares. All are left out where the marginals are too many, or no view has as many attributes as they
     have. For an order and attributes of equal size there are the errors of other methods too: see
-    ``rival_errors``.
+    ``rival_errors``. For a method that collects otherwise there are ``groups`` and its errors alone.
     """
+    if rival_designs.is_rival(solution.variables):
+        return _of_rival(problem, solution)
     count = int(solution.variables["count"])
     found: dict[str, Any] = {
         "size_and_count": [int(solution.variables["size"]), count],
@@ -57,6 +59,18 @@ def quantities(problem: MarginalViews, solution: Candidate) -> dict[str, Any]:
     else:
         found["mean_error"] = found["worst_error"] = math.inf
     return found
+
+
+def _of_rival(problem: MarginalViews, solution: Candidate) -> dict[str, Any]:
+    """Return the errors of another way to collect."""
+    errors = rival_designs.errors(problem, solution.variables["rival"])
+    found, weights = np.array(list(errors.values())), np.array(list(problem.wanted.values()))
+    return {
+        "groups": int(solution.variables["count"]),
+        "predicted_error": found.tolist(),
+        "mean_error": float(found @ weights / weights.sum()),
+        "worst_error": float(found.max()),
+    }
 
 
 def _least_step(problem: MarginalViews) -> float:
