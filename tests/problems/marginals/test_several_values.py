@@ -16,7 +16,7 @@ def per_user(own, other, chance):
 
 
 def both_ways(epsilon, values, has):
-    """Return users times the variance: all values with a part of epsilon each, and one value with all of it."""
+    """Return users times the variance: of all values with a part of epsilon each, and of one with all."""
     each = UnaryEncoding.optimised(64, epsilon / values).support_shares()
     whole = UnaryEncoding.optimised(64, epsilon).support_shares()
     split = has * per_user(*each, 1) + (values - has) * per_user(*each, 0)
