@@ -8,7 +8,8 @@ effects beside its sum (means of signs: three of bits, three of pairs, one of th
 error is that of the effects over 8. "views" is the part of the effects of bits and pairs as the tables come,
 that of a bit from one view; "consistent" averages effects of bits over the 15 views that have them; beside
 both stands their formula. "released" is what the release answers: cells of at least 0, then maximum entropy.
-Its error is the sum of "bits and pairs" and "triple". "pairs known" is the error from the true pairs.
+Its error is the sum of "bits and pairs" and "triple". "pairs known" is the error from the true pairs. "bits
+alone" is the product of the shares of bits, which leaves all dependence out.
 """
 
 from __future__ import annotations
@@ -59,6 +60,14 @@ def parts(estimate: Array, truth: Array) -> tuple[float, float]:
     return float(squares[:7].sum()), float(squares[7])
 
 
+def independent_bits(wanted: Sequence[int], found: dict[tuple[int, ...], list[float]]) -> Array:
+    """Return the product of the shares of three bits, each from all views that have it, within [0, 1]."""
+    shares = [min(max(0.5 + float(np.mean(found[bit,])) / 2.0, 0.0), 1.0) for bit in wanted]
+    one, two, three = (np.array([share, 1.0 - share]) for share in shares)
+    made: Array = one[:, None, None] * two[:, None] * three
+    return made
+
+
 def answers(
     release: ReleasedMarginals, people: People, truth: dict[tuple[int, ...], Array]
 ) -> dict[str, float]:
@@ -80,6 +89,7 @@ def answers(
             "bits and pairs": low,
             "triple": high,
             "pairs known": sum(parts(exact, own)),
+            "bits alone": float(((independent_bits(wanted, found) - own) ** 2).sum()),
         }
         for name, error in made.items():
             errors.setdefault(name, []).append(float(error))

@@ -29,7 +29,6 @@ PIECE = 1 << 20
 class Grouped(Protocol):
     """A rival whose users are split into groups, each of which reports the cell of one table."""
 
-    name: str
     setting: Setting
 
     @property

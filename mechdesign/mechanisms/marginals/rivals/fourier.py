@@ -186,7 +186,8 @@ class FourierCoefficients(Rival):
     def cells_of(self, codes: Codes, groups: Codes) -> Codes:
         """Return 1 for each person whose sign is -1, given the numbers of their coefficients."""
         numbers = packed(self.encoding.encode(codes))
-        return (np.bitwise_count(numbers & self.masks[groups]) & 1).astype(np.int64)
+        odd: Codes = (np.bitwise_count(numbers & self.masks[groups]) & 1).astype(np.int64)
+        return odd
 
     def answers(self, counts: Mapping[int, Codes], users: Codes) -> Coefficients:
         """Return what counts of both signs of each group say; NaN where nobody reported."""

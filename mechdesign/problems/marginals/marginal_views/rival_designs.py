@@ -73,7 +73,8 @@ def rival_of(problem: Asked, name: str) -> Rival:
 
 def _encoded(problem: Asked) -> dict[View, float]:
     """Return the wanted marginals of bits with their weights."""
-    encoding, found = BinaryEncoding(problem.sizes), {}
+    encoding = BinaryEncoding(problem.sizes)
+    found: dict[View, float] = {}
     for one, weight in problem.wanted.items():
         places = encoding.places_of(one)
         found[places] = found.get(places, 0.0) + weight

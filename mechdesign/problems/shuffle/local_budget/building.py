@@ -42,7 +42,7 @@ def local_mechanism(randomizer: Randomizer, epsilon: float) -> KaryResponse | Fi
     if randomizer.kind == "k-ary":
         kept = np.arange(randomizer.size, dtype=np.int64)
         return KaryResponse.from_channel(KaryChannel(randomizer.size, kept, epsilon))
-    rows = [[float(entry) for entry in row] for row in randomizer.rows]
+    rows = np.array([[float(entry) for entry in row] for row in randomizer.rows])
     return FiniteChannel.from_floats(rows, PrivacyTarget(epsilon))
 
 
