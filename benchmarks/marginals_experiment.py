@@ -4,7 +4,9 @@
 
 Sums of squared errors of random marginals, with mean and standard deviation over the repetitions. Figures:
 3.4 (binary data), 3.5 (categorical data), 3.7 (size and number of views), 3.8 (views for another order, and
-the curator). "FC+" is FC brought to the nearest tables, "FT literal" asks for what the thesis counts.
+the curator; 3.8-orders is its second row), 3.9 (marginals of 2 to 10 attributes).
+
+"FC+" is FC brought to the nearest tables, "FT literal" asks for what the thesis counts.
 """
 
 from __future__ import annotations
@@ -243,7 +245,97 @@ def figure_8(options: argparse.Namespace, rng: np.random.Generator) -> list[Row]
     return []
 
 
-FIGURES = {"3.4": figure_4, "3.5": figure_5, "3.7": figure_7, "3.8": figure_8}
+def figure_8_orders(options: argparse.Namespace, rng: np.random.Generator) -> list[Row]:
+    """The second row of 3.8: marginals of an order from the views for every other one, k' from 2 to 16."""
+    rows: list[Row] = []
+    for name in options.data or ("retail",):
+        people = read(options.folder, name).first(16).sampled(options.users, rng)
+        for order in (3, 6, 8):
+            for epsilon in options.epsilons:
+                by_views = orders_by_views(people, options.users, epsilon, range(2, 17))
+                count = max(2, options.repetitions // FEWER)
+                found = views_errors(people, order, epsilon, list(by_views), count, rng)
+                print(f"\n{name}: k = {order}, epsilon {epsilon:g}, n = {options.users}, {count} repetitions")
+                lines = []
+                for (views, others), errors in zip(by_views.items(), found, strict=True):
+                    shown = f"{others[0]} to {others[-1]}" if len(others) > 1 else str(others[0])
+                    lines.append([shown, f"{len(views)} of {len(views[0])}", cell(errors)])
+                    for other in others:
+                        rows += rows_of("3.8", f"k = {order}", f"epsilon = {epsilon:g}", other, errors)
+                print(table(["k'", "views", "SSE"], lines), flush=True)
+    return rows
+
+
+def figure_9(options: argparse.Namespace, rng: np.random.Generator) -> list[Row]:
+    """Marginals of 2 to 10 attributes, d = 16: views for k' = 3 against those for k' = k."""
+    rows: list[Row] = []
+    for name in options.data or ("retail",):
+        people = read(options.folder, name).first(16).sampled(options.users, rng)
+        for epsilon in options.epsilons:
+            count, lines = max(2, options.repetitions // FEWER), []
+            three = chosen_views(people, 3, options.users, epsilon)
+            for order in range(2, 11):
+                own = chosen_views(people, order, options.users, epsilon)
+                found = views_errors(people, order, epsilon, list(dict.fromkeys([three, own])), count, rng)
+                lines.append(
+                    [
+                        str(order),
+                        *(f"{len(one)} of {len(one[0])}" for one in (three, own)),
+                        cell(found[0]),
+                        cell(found[-1]),
+                    ]
+                )
+                for curve, errors in (("k' = 3", found[0]), ("k' = k", found[-1])):
+                    rows += rows_of("3.9", f"epsilon = {epsilon:g}", curve, order, errors)
+            print(f"\n{name}: d = 16, epsilon {epsilon:g}, n = {options.users}, {count} repetitions")
+            print(
+                table(["k", "views, k' = 3", "views, k' = k", "SSE, k' = 3", "SSE, k' = k"], lines),
+                flush=True,
+            )
+    return rows
+
+
+ChosenViews = tuple[tuple[int, ...], ...]
+
+
+def chosen_views(people: People, order: int, users: int, epsilon: float) -> ChosenViews:
+    """Return the views that algorithm 3.1 takes for an order."""
+    return tuple(tuple(view) for view in views_of(people.sizes, order, users, epsilon))
+
+
+def orders_by_views(
+    people: People, users: int, epsilon: float, orders: Iterable[int]
+) -> dict[ChosenViews, list[int]]:
+    """Return the orders that have the same views together: what is the same is measured once."""
+    found: dict[ChosenViews, list[int]] = {}
+    for order in orders:
+        found.setdefault(chosen_views(people, order, users, epsilon), []).append(order)
+    return found
+
+
+def views_errors(
+    people: People,
+    order: int,
+    epsilon: float,
+    choices: Sequence[ChosenViews],
+    repetitions: int,
+    rng: np.random.Generator,
+) -> list[list[float]]:
+    """Return the errors of the same random marginals by each choice of views."""
+    setting = Setting(people.sizes, order, len(people.codes), epsilon)
+    methods = [released(setting, views, str(place)) for place, views in enumerate(choices)]
+    found = measure(people, order, methods, repetitions, rng, f"k = {order}, epsilon {epsilon:g}")
+    return [found[str(place)] for place in range(len(choices))]
+
+
+FIGURES = {
+    "3.4": figure_4,
+    "3.5": figure_5,
+    "3.7": figure_7,
+    "3.8": figure_8,
+    "3.8-orders": figure_8_orders,
+    "3.9": figure_9,
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -257,7 +349,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--epsilons", type=float, nargs="+", default=[0.2, 0.6, 1.0, 1.4, 2.0])
     parser.add_argument("--repetitions", type=int, default=20)
     parser.add_argument("--seed", type=int, default=2019)
-    parser.add_argument("--append", type=Path, help="a CSV file to add the points of 3.4 or 3.7 to")
+    parser.add_argument(
+        "--append", type=Path, help="a CSV file to add the points to (3.4, 3.7, 3.8-orders, 3.9)"
+    )
     options = parser.parse_args(arguments)
     rows = FIGURES[options.figure](options, np.random.default_rng(options.seed))
     if options.append:

@@ -60,7 +60,7 @@ class Comparison:
     @property
     def best_bound(self) -> float | None:
         """The tightest bound that a judged run has proven; None where there is none."""
-        bounds = [run.bound for run in self.judged if run.found and run.bound is not None]
+        bounds = [run.bound for run in self.judged if run.found and run.bound is not None and not run.scope]
         if not bounds:
             return None
         return min(bounds) if self.problem.sense == "max" else max(bounds)
@@ -71,7 +71,7 @@ class Comparison:
         That is how a run without a claim of optimality is judged. A published formula that is beyond the
         bound breaks a constraint.
         """
-        if self.best_bound is None or not run.found:
+        if self.best_bound is None or not run.found or run.scope:
             return None
         bound = self.best_bound
         return bound - run.value if self.problem.sense == "max" else run.value - bound
@@ -134,6 +134,8 @@ class Comparison:
         return "\n".join(lines)
 
     def _unclaimed(self, run: Solution) -> str:
+        if run.scope:
+            return f"optimality is not claimed; {run.scope}"
         gap = self.gap_to_best_bound(run)
         if gap is None:
             return "optimality is not claimed, and no method has a bound to judge it by"
@@ -243,7 +245,8 @@ def disagreements(runs: Sequence[Solution]) -> list[str]:
     texts = [text for run in settled for text in _beyond_its_own_bound(run)]
     for number, first in enumerate(settled):
         for second in settled[number + 1 :]:
-            texts += _contradiction(first, second)
+            if first.scope == second.scope:  # bounds and values of other mechanisms contradict nothing
+                texts += _contradiction(first, second)
     return texts
 
 

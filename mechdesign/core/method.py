@@ -68,6 +68,9 @@ class Method:
         ``run(problem, **options) -> Outcome``.
     why_not : callable
         ``why_not(problem)`` is None where the method applies, else one sentence that says why it does not.
+    scope : str
+        For a method that chooses from another class of mechanisms than the one that the bounds of the
+        problem's methods are for: which. Its value is shown beside theirs and not judged by their bounds.
     """
 
     name: str
@@ -77,3 +80,4 @@ class Method:
     summary: str
     run: Callable[..., Outcome]
     why_not: Callable[[Any], str | None] = lambda problem: None
+    scope: str = ""

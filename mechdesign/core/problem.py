@@ -140,5 +140,16 @@ class Problem(ABC, Generic[MechanismT_co]):
         return None
 
     def mechanism(self, solution: Candidate) -> MechanismT_co:
-        """Return the mechanism that runs; the default refuses, naming the problem."""
-        raise MethodError(f"{self.name}: this problem has no mechanism to run; use the variables instead")
+        """Return the mechanism that runs; the default refuses and says what to build instead."""
+        self.require_mechanism()
+        raise NotImplementedError(f"{type(self).__name__}: says neither what runs nor why nothing does")
+
+    def why_no_mechanism(self) -> str | None:
+        """Say why nothing runs and what to build instead; None where something does."""
+        return "use the variables instead" if type(self).mechanism is Problem.mechanism else None
+
+    def require_mechanism(self) -> None:
+        """Raise MethodError where nothing runs."""
+        reason = self.why_no_mechanism()
+        if reason is not None:
+            raise MethodError(f"{self.name}: this problem has no mechanism to run; {reason}")

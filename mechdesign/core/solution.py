@@ -43,6 +43,8 @@ class Solution(Generic[MechanismT_co]):
     solver, bound_source, message : str
     realisation : object
         What the mechanism is built from where the method knows more than the variables say.
+    scope : str
+        See :class:`~mechdesign.core.method.Method`; empty for the class that the bounds are for.
 
     Examples
     --------
@@ -66,6 +68,7 @@ class Solution(Generic[MechanismT_co]):
     message: str = ""
     notes: Mapping[str, Any] = field(default_factory=dict)
     realisation: Any = None
+    scope: str = ""
 
     @property
     def found(self) -> bool:

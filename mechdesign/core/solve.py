@@ -154,6 +154,7 @@ def solve(
         message=outcome.message,
         notes=outcome.notes,
         realisation=outcome.realisation,
+        scope=chosen.scope,
     )
 
 

@@ -15,7 +15,7 @@ from mechdesign.mechanisms.auction import OnlineAuction
 from mechdesign.mechanisms.base import Mechanism, mechanism_types
 from mechdesign.mechanisms.joint import JointResponse
 from mechdesign.mechanisms.location import PlanarLaplace, PlanarLattice
-from mechdesign.mechanisms.marginals import MarginalRelease
+from mechdesign.mechanisms.marginals import MarginalRelease, MarginalRival
 from mechdesign.mechanisms.mean import (
     AttributeSampling,
     CensoringInterval,
@@ -84,6 +84,10 @@ MECHANISMS = {
     "marginal-release": (
         lambda: MarginalRelease.of([2, 3, 2], [(0, 1), (1, 2)], epsilon=1.0),
         "MarginalRelease(3 attributes, 2 views, epsilon=1)",
+    ),
+    "marginal-rival": (
+        lambda: MarginalRival.of("FT", [2, 3, 2], 1.0, 2),
+        "MarginalRival(FT, 3 attributes, order 2, 12 groups, epsilon=1)",
     ),
     "planar-laplace": (
         lambda: PlanarLaplace(2.0),

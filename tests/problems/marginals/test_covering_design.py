@@ -183,7 +183,8 @@ def test_the_shell_solves_and_refuses_to_build(tmp_path, capsys):
     assert main(["build", "marginals/covering_calm", "-o", str(tmp_path / "m.json")]) == 2
     output, error = capsys.readouterr()
     assert (output, error.count("\n")) == ("", 1)
-    assert "this problem has no mechanism to run; use the variables instead" in error
+    assert "this problem has no mechanism to run; its blocks are sets of attributes" in error
+    assert "build a marginal-views model" in error
 
 
 def test_a_gap_of_nothing_is_shown_without_a_sign():

@@ -1,12 +1,14 @@
 """The quantities by which statements of the source are judged, each against a second way to compute it."""
 
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import mechdesign as md
+from mechdesign.catalog.load import models_folder
 from mechdesign.problems.spectrum.primary.printed import printed_slope, stationary_points
 from mechdesign.problems.spectrum.primary.quantities import attacks
 
@@ -118,3 +120,21 @@ def test_a_cost_of_buying_above_the_income_is_one_cause_of_a_negative_utility():
         level = solution.variables["privacy"]
         wanted = 0.5 * (1.0 + level / radius) ** 2
         assert solution.quantities["bought_over_income"] == pytest.approx(wanted, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("slug", "radius", "places"),
+    [
+        ("zhang2019_figure6_13a", 5.0, 9),
+        ("zhang2019_figure6_13b", 5.0, 9),
+        ("zhang2019_figure6_13c", 5.0, 9),
+        ("zhang2019_figure6_13a_far", 5.0, 6),
+        ("zhang2019_figure6_13a_far", 10.0, 6),
+        ("zhang2019_figure6_14", 5.0, 6),
+    ],
+)
+def test_models_of_the_owner_name_the_radius_that_is_best_for_the_user(slug, radius, places):
+    """Models cannot refer to each other's results: the digits that they state are solved for here."""
+    best = md.solve(md.SpectrumSecondary(0.1, 0.2, 1.0, radius)).variables["privacy"]
+    text = (models_folder() / "spectrum" / f"{slug}.toml").read_text(encoding="utf-8")
+    assert re.search(rf"(location_)?privacy = {best:.{places}f}\b", text)

@@ -6,6 +6,7 @@ from mechdesign.mechanisms.marginals.rivals.contingency import FullContingency
 from mechdesign.mechanisms.marginals.rivals.encoded import BinaryEncoded
 from mechdesign.mechanisms.marginals.rivals.expectation import ExpectationMaximization
 from mechdesign.mechanisms.marginals.rivals.fourier import FourierCoefficients
+from mechdesign.mechanisms.marginals.rivals.mechanism import MarginalRival
 from mechdesign.mechanisms.marginals.rivals.tables import AllMarginals
 from mechdesign.mechanisms.marginals.rivals.uniform import Uniform
 
@@ -15,6 +16,7 @@ __all__ = [
     "ExpectationMaximization",
     "FourierCoefficients",
     "FullContingency",
+    "MarginalRival",
     "PriView",
     "Rival",
     "Uniform",

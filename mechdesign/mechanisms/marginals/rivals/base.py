@@ -1,25 +1,25 @@
 """What the rivals share: checked attributes, a release, its error, and the refusal of what is too large.
 
-They are objects for comparison: made from sizes, epsilon and order, they randomize and estimate in memory
-with the exact oracles of this package. They have no file and no shell; ``MarginalRelease`` is what to deploy.
+Made from sizes, epsilon and order, they randomize and estimate in memory with the exact oracles of this
+package. ``MarginalRival`` makes of those that collect locally a mechanism with a file.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import DataError, ParameterError
+from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.randomness import Rng
 from mechdesign.core.validation import integer, privacy_epsilon
 from mechdesign.mechanisms.frequencies import project_to_simplex
-from mechdesign.mechanisms.marginals.rivals.cells import Array, Codes
+from mechdesign.mechanisms.marginals.rivals.cells import Array, CellOracle, Codes
 
 LARGEST = 700.0
 """Above this epsilon there is no noise to speak of."""
@@ -178,6 +178,7 @@ class Rival(ABC):
 
     def __init__(self, sizes: Sequence[int], epsilon: float, order: int) -> None:
         self.setting = Setting.of(sizes, epsilon, order)
+        self._oracles: dict[int, CellOracle] = {}
         reason = self.why_not()
         if reason is not None:
             raise ParameterError(f"{self.name}: {reason}")
@@ -189,6 +190,40 @@ class Rival(ABC):
     def why_not(self) -> str | None:
         """Say why it cannot be done, with the size it would need; None if it can."""
         return None
+
+    # The oracles
+
+    @property
+    def report_epsilon(self) -> float:
+        """The promise of one report of a person."""
+        return self.setting.epsilon
+
+    def make_oracle(self, cells: int) -> CellOracle:
+        """Return the oracle for so many cells, made from epsilon."""
+        return CellOracle.adaptive(cells, self.setting.epsilon)
+
+    def oracle_for(self, cells: int) -> CellOracle:
+        """Return the oracle for so many cells, always the same one."""
+        if cells not in self._oracles:
+            self._oracles[cells] = self.make_oracle(cells)
+        return self._oracles[cells]
+
+    def adopt(self, oracles: Iterable[CellOracle]) -> None:
+        """Use these oracles, from a file, instead of those that would be made.
+
+        Raises
+        ------
+        CertificateError
+            For one that promises less than a report of this rival has to.
+        """
+        oracles = list(oracles)
+        for oracle in oracles:
+            if oracle.mechanism.epsilon > self.report_epsilon:
+                raise CertificateError(
+                    f"oracles: one for {oracle.cells} cells promises epsilon {oracle.mechanism.epsilon:g}; "
+                    f"a report has {self.report_epsilon:g}"
+                )
+        self._oracles = {oracle.cells: oracle for oracle in oracles}
 
     @abstractmethod
     def certificates(self) -> tuple[Certificate, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -71,11 +71,32 @@ class FullContingency(Rival):
     @cached_property
     def oracle(self) -> CellOracle:
         """The oracle of the whole table."""
-        return CellOracle.adaptive(math.prod(self.setting.sizes), self.setting.epsilon)
+        return self.oracle_for(math.prod(self.setting.sizes))
 
     def certificates(self) -> tuple[Certificate, ...]:
         """Return the exact certificate of a report."""
         return (self.oracle.certificate(),)
+
+    @property
+    def group_count(self) -> int:
+        """How many groups users are split into."""
+        return 1
+
+    def group_oracle(self, group: int) -> CellOracle:
+        """Return the oracle of the one group."""
+        return self.oracle
+
+    def cells_of(self, codes: Codes, groups: Codes) -> Codes:
+        """Return the cell that each person reports."""
+        return cell_numbers(codes, self.setting.sizes, range(self.setting.attributes))
+
+    def answers(self, counts: Mapping[int, Codes], users: Codes) -> FullTable:
+        """Return what counts of support of each group say."""
+        return self._answer(counts[0], int(users[0]))
+
+    def error_of_groups(self, attributes: Sequence[int], users: Codes, table: Array | None = None) -> float:
+        """Return the expected squared error of a marginal, given how many users each group has."""
+        return self.predicted_error(attributes, int(users[0]), table)
 
     def _cells(self, codes: Any) -> Codes:
         return cell_numbers(self.setting.people(codes), self.setting.sizes, range(self.setting.attributes))

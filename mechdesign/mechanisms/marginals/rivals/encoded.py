@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
+import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.randomness import Rng
-from mechdesign.mechanisms.marginals.choice import KINDS
+from mechdesign.mechanisms.marginals.choice import KINDS, effect_variance
+from mechdesign.mechanisms.marginals.errors import effect_errors
 from mechdesign.mechanisms.marginals.estimates import ReleasedMarginals
 from mechdesign.mechanisms.marginals.release import MarginalRelease
 from mechdesign.mechanisms.marginals.rivals.base import Rival, Setting, gibibytes, nearest_table, spaced
-from mechdesign.mechanisms.marginals.rivals.cells import Array
+from mechdesign.mechanisms.marginals.rivals.cells import Array, CellOracle, Codes
 from mechdesign.mechanisms.marginals.rivals.encoding import BinaryEncoding
 
 MOST_CELLS = 1 << 16
@@ -96,6 +98,51 @@ class BinaryEncoded(Rival):
     def certificates(self) -> tuple[Certificate, ...]:
         """Return the exact certificates of the release of bits."""
         return self.views_of_bits.certificates()
+
+    def adopt(self, oracles: Iterable[CellOracle]) -> None:
+        """Use these oracles, from a file, for the views with their numbers of cells."""
+        super().adopt(oracles)
+        by_cells = {cells: oracle.mechanism for cells, oracle in self._oracles.items()}
+        release = self.views_of_bits
+        chosen = [by_cells[release.attributes.cells(view)] for view in release.views]
+        self.views_of_bits = MarginalRelease(release.attributes, release.views, chosen)
+
+    @property
+    def group_count(self) -> int:
+        """How many groups users are split into: one a view."""
+        return len(self.views_of_bits.views)
+
+    def group_oracle(self, group: int) -> CellOracle:
+        """Return the oracle of a view."""
+        oracle: Any = self.views_of_bits.oracles[group]
+        return CellOracle(oracle)
+
+    def cells_of(self, codes: Codes, groups: Codes) -> Codes:
+        """Return the cell that each person reports, given the numbers of their views."""
+        bits, cells = self.encoding.encode(codes), np.zeros(len(codes), dtype=np.int64)
+        for group in np.unique(groups).tolist():
+            rows = np.flatnonzero(groups == group)
+            view = self.views_of_bits.views[group]
+            cells[rows] = self.views_of_bits.attributes.cell_of(bits[rows], view)
+        return cells
+
+    def answers(self, counts: Mapping[int, Codes], users: Codes) -> DecodedMarginals:
+        """Return what counts of support of each view say."""
+        release = self.views_of_bits
+        every = [
+            counts.get(number, np.zeros(oracle.labels.size, dtype=np.int64))
+            for number, oracle in enumerate(release.oracles)
+        ]
+        released = ReleasedMarginals.from_counts(release, every, users.tolist())
+        return DecodedMarginals(self.setting, self.encoding, released)
+
+    def error_of_groups(self, attributes: Sequence[int], users: Codes, table: Array | None = None) -> float:
+        """Return the predicted squared error of the marginal of bits, of the noise alone, at even data."""
+        wanted = self.encoding.places_of(self.setting.wanted(attributes))
+        release = self.views_of_bits
+        variances = [effect_variance(oracle) for oracle in release.oracles]
+        precision = [people / variance for people, variance in zip(users.tolist(), variances, strict=True)]
+        return float(effect_errors(wanted, release.views, release.attributes.sizes, precision))
 
     def randomize(self, codes: Any, rng: Rng = None) -> NDArray[Any]:
         """Return one report a person, about a view of bits."""

@@ -158,11 +158,19 @@ class ExpectationMaximization(Rival):
         """The budget of an attribute: the largest double that d times is at most epsilon."""
         return float_down(Fraction(self.setting.epsilon) / self.setting.attributes)
 
+    @property
+    def report_epsilon(self) -> float:
+        """The promise of one report, of which there are d."""
+        return self.share
+
     @cached_property
     def oracles(self) -> tuple[CellOracle, ...]:
         """The oracle of each attribute."""
-        made = {size: CellOracle.response(size, self.share) for size in sorted(set(self.setting.sizes))}
-        return tuple(made[size] for size in self.setting.sizes)
+        return tuple(self.oracle_for(size) for size in self.setting.sizes)
+
+    def make_oracle(self, cells: int) -> CellOracle:
+        """Return randomized response with an attribute's part of the budget."""
+        return CellOracle.response(cells, self.share)
 
     def certificates(self) -> tuple[Certificate, ...]:
         """Return the certificate of all reports of a person together, from the least private of them."""
@@ -181,6 +189,10 @@ class ExpectationMaximization(Rival):
     def estimate(self, reports: Codes) -> ProductReports:
         """Return what any marginal is estimated from."""
         return ProductReports(self.setting, self.oracles, self.setting.people(reports))
+
+    def error_of_groups(self, attributes: Sequence[int], users: Codes, table: Array | None = None) -> float:
+        """Return the expected squared error of a marginal; there is one group."""
+        return self.predicted_error(attributes, int(users.sum()), table)
 
     def predicted_error(self, attributes: Sequence[int], users: int, table: Array | None = None) -> float:
         """Return the expected squared error of the unbiased estimate, the same for all data."""

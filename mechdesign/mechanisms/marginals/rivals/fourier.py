@@ -8,7 +8,7 @@ reports one coefficient by randomized response on its sign.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -58,6 +58,10 @@ class Coefficients:
         asked = needed if self.masks[0] == 0 else needed[1:]
         found = np.ones(len(needed))
         found[len(needed) - len(asked) :] = self.values[np.searchsorted(self.masks, asked)]
+        if np.isnan(found).any():
+            raise DataError(
+                f"FT: nobody reported a coefficient of attributes {list(wanted)}; collect from more"
+            )
         return self.encoding.decode(transform(found) / len(needed), wanted)
 
 
@@ -151,7 +155,11 @@ class FourierCoefficients(Rival):
     @cached_property
     def oracle(self) -> CellOracle:
         """Randomized response on a sign."""
-        return CellOracle.response(2, self.setting.epsilon)
+        return self.oracle_for(2)
+
+    def make_oracle(self, cells: int) -> CellOracle:
+        """Return randomized response."""
+        return CellOracle.response(cells, self.setting.epsilon)
 
     def certificates(self) -> tuple[Certificate, ...]:
         """Return the exact certificate of a report; who is asked for which coefficient is public."""
@@ -166,14 +174,34 @@ class FourierCoefficients(Rival):
             )
         return users // self.count + (np.arange(self.count) < users % self.count)
 
+    @property
+    def group_count(self) -> int:
+        """How many groups users are split into."""
+        return self.count
+
+    def group_oracle(self, group: int) -> CellOracle:
+        """Return the oracle of a sign, the same for all groups."""
+        return self.oracle
+
+    def cells_of(self, codes: Codes, groups: Codes) -> Codes:
+        """Return 1 for each person whose sign is -1, given the numbers of their coefficients."""
+        numbers = packed(self.encoding.encode(codes))
+        odd: Codes = (np.bitwise_count(numbers & self.masks[groups]) & 1).astype(np.int64)
+        return odd
+
+    def answers(self, counts: Mapping[int, Codes], users: Codes) -> Coefficients:
+        """Return what counts of both signs of each group say; NaN where nobody reported."""
+        values = np.full(self.count, np.nan)
+        for number, (_, odd) in counts.items():
+            values[number] = (1.0 - 2.0 * float(odd) / float(users[number])) / self.oracle.gain
+        return Coefficients(self.setting, self.encoding, self.masks, values)
+
     def randomize(self, codes: Any, rng: Rng = None) -> SignReports:
         """Return the reports of all people, in their order."""
         people = self.setting.people(codes)
         groups = np.repeat(np.arange(self.count), self.group_users(len(people)))
         asked = numpy_generator(rng, "groups").permutation(groups)
-        numbers = packed(self.encoding.encode(people))
-        odd = (np.bitwise_count(numbers & self.masks[asked]) & 1).astype(np.int64)
-        return SignReports(asked, self.oracle.draw(odd, bit_source(rng)))
+        return SignReports(asked, self.oracle.draw(self.cells_of(people, asked), bit_source(rng)))
 
     def estimate(self, reports: SignReports) -> Coefficients:
         """Return the unbiased estimates of all coefficients."""
@@ -192,11 +220,17 @@ class FourierCoefficients(Rival):
         Exact with the people's table when sizes are powers of two; otherwise the covariances of the samples,
         at most 1 / (n - 1) each, are left out.
         """
+        return self.error_of_groups(attributes, self.group_users(user_count(users)), table)
+
+    def error_of_groups(self, attributes: Sequence[int], users: Codes, table: Array | None = None) -> float:
+        """Return the expected squared error of a marginal, given how many users each coefficient has."""
         wanted = self.setting.wanted(attributes, self.setting.order)
-        n = user_count(users)
+        n = int(users.sum())
         needed = submasks(self.encoding.places_of(wanted), sum(self.encoding.bits))
         asked = needed if self.literal else needed[1:]
-        people = self.group_users(n)[np.searchsorted(self.masks, asked)]
+        people = users[np.searchsorted(self.masks, asked)]
+        if (people == 0).any():
+            return math.inf
         gain = self.oracle.gain
         noise = (1.0 - gain**2) / (gain**2 * people)
         spread = np.ones(len(needed)) if table is None else 1.0 - self._true(table, wanted) ** 2

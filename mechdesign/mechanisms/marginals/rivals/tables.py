@@ -40,13 +40,18 @@ class AllTables:
         """Return the marginal from all tables that have its attributes, weighted by their users."""
         wanted = self.setting.wanted(attributes, self.setting.order)
         total, people = np.zeros([self.setting.sizes[item] for item in wanted]), 0
-        for holder in (wanted,) if len(wanted) == self.setting.order else self._holders(wanted):
+        holders = self._holders(wanted)
+        if not holders:
+            raise DataError(f"AM: nobody reported a table with attributes {list(wanted)}; collect from more")
+        for holder in holders:
             others = tuple(axis for axis, item in enumerate(holder) if item not in wanted)
             total += self.users[holder] * self.tables[holder].sum(axis=others)
             people += self.users[holder]
         return total / people
 
     def _holders(self, wanted: Attributes) -> list[Attributes]:
+        if len(wanted) == self.setting.order:
+            return [wanted] if wanted in self.tables else []
         return [holder for holder in self.tables if set(wanted) <= set(holder)]
 
 
@@ -89,7 +94,7 @@ class AllMarginals(Rival):
     def oracles(self) -> dict[int, CellOracle]:
         """The oracle for each number of cells."""
         sizes = {self.setting.cells(group) for group in self.groups}
-        return {cells: CellOracle.adaptive(cells, self.setting.epsilon) for cells in sorted(sizes)}
+        return {cells: self.oracle_for(cells) for cells in sorted(sizes)}
 
     def certificates(self) -> tuple[Certificate, ...]:
         """Return the exact certificate of a report about a table of each size."""
@@ -98,6 +103,34 @@ class AllMarginals(Rival):
     def oracle_of(self, group: Attributes) -> CellOracle:
         """Return the oracle of a group."""
         return self.oracles[self.setting.cells(group)]
+
+    @property
+    def group_count(self) -> int:
+        """How many groups users are split into."""
+        return len(self.groups)
+
+    def group_oracle(self, group: int) -> CellOracle:
+        """Return the oracle of a group by its number."""
+        return self.oracle_of(self.groups[group])
+
+    def cells_of(self, codes: Codes, groups: Codes) -> Codes:
+        """Return the cell that each person reports, given the numbers of their groups."""
+        cells = np.zeros(len(codes), dtype=np.int64)
+        attributes, sizes = np.array(self.groups)[groups], np.array(self.setting.sizes)
+        for place in range(self.setting.order):
+            asked = attributes[:, place]
+            cells = cells * sizes[asked] + codes[np.arange(len(codes)), asked]
+        return cells
+
+    def answers(self, counts: Mapping[int, Codes], users: Codes) -> AllTables:
+        """Return what counts of support of each group say; groups without users are left out."""
+        tables, people = {}, {}
+        for number, counted in counts.items():
+            group = self.groups[number]
+            shape = [self.setting.sizes[item] for item in group]
+            people[group] = int(users[number])
+            tables[group] = self.oracle_of(group).estimate(counted, people[group]).reshape(shape)
+        return AllTables(self.setting, tables, people)
 
     def group_users(self, users: int) -> Codes:
         """Return how many users each group has: as equal as possible."""
@@ -148,14 +181,20 @@ class AllMarginals(Rival):
 
     def predicted_error(self, attributes: Sequence[int], users: int, table: Array | None = None) -> float:
         """Return the expected squared error: noise of the groups that are asked, and of sampling them."""
+        return self.error_of_groups(attributes, self.group_users(user_count(users)), table)
+
+    def error_of_groups(self, attributes: Sequence[int], users: Codes, table: Array | None = None) -> float:
+        """Return the expected squared error of a marginal, given how many users each group has."""
         wanted = self.setting.wanted(attributes, self.setting.order)
-        n, cells = user_count(users), self.setting.cells(wanted)
+        n, cells = int(users.sum()), self.setting.cells(wanted)
         asked, noise = 0, 0.0
-        for group, people in zip(self.groups, self.group_users(n).tolist(), strict=True):
+        for group, people in zip(self.groups, users.tolist(), strict=True):
             if set(wanted) <= set(group):
                 asked += people
                 noise += people * self.oracle_of(group).summed_variance(cells)
         spread = 1.0 - (1.0 / cells if table is None else float((table**2).sum()))
+        if not asked:
+            return math.inf
         return noise / asked**2 + spread * sampled(n, asked)
 
 

@@ -267,6 +267,13 @@ class JointDistribution(Problem[Mechanism]):
     def _distribution(self, variables: Variables) -> Array:
         return np.asarray(variables["distribution"], dtype=np.float64).ravel()
 
+    def why_no_mechanism(self) -> str:
+        """Say what the result is for."""
+        return (
+            "it estimates from reports that were collected: build a joint-collection model, and use estimate "
+            "on its reports"
+        )
+
     def objective(self, variables: Variables) -> float:
         """Return the (penalized) negative log-likelihood per user, in natural logarithms."""
         distribution = self._distribution(variables)

@@ -82,6 +82,13 @@ class CoveringDesign(Problem[Mechanism]):
         """Return the exact check of the blocks."""
         return audit_covering(variables["blocks"], self.points, self.order, self.block)
 
+    def why_no_mechanism(self) -> str:
+        """Say what the result is for."""
+        return (
+            "its blocks are sets of attributes, which the views of a release can be: build a marginal-views "
+            "model with these points as attributes"
+        )
+
     def objective(self, variables: Variables) -> float:
         """Return the number of blocks."""
         return float(len(variables["blocks"]))

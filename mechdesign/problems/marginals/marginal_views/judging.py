@@ -11,6 +11,7 @@ import numpy as np
 from mechdesign.audit.covering import audit_covering
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.problem import Candidate, Variables
+from mechdesign.problems.marginals.marginal_views import rival_designs
 from mechdesign.problems.marginals.marginal_views.allocation_terms import Terms, contained, terms_of
 from mechdesign.problems.marginals.marginal_views.coverings import covering
 from mechdesign.problems.marginals.marginal_views.workload import View
@@ -71,6 +72,14 @@ class Asked(Protocol):
     def oracle(self) -> str:
         """Which frequency oracle is planned."""
 
+    @property
+    def names(self) -> Sequence[str] | None:
+        """The names of the attributes."""
+
+    @property
+    def labels(self) -> Sequence[Any] | None:
+        """The names of their values."""
+
 
 def as_views(rows: Any) -> list[View]:
     """Return the views of a solution as tuples."""
@@ -84,6 +93,8 @@ def terms(problem: Asked, views: Any) -> Terms:
 
 def residuals(problem: Asked, variables: Variables) -> dict[str, float]:
     """Return how many views are improper, how many too many, and how far the shares are from a split."""
+    if rival_designs.is_rival(variables):
+        return rival_designs.residuals(problem, variables)
     views = as_views(variables["views"])
     shares = np.asarray(variables["shares"], dtype=np.float64)
     proper = [
@@ -153,6 +164,14 @@ def certificates(problem: Asked, solution: Candidate) -> tuple[Certificate, ...]
 
 def _covering(problem: Asked, solution: Candidate) -> Certificate:
     """Say which marginals lie in no view; that is no failure where the threshold allows no covering."""
+    if rival_designs.is_rival(solution.variables):
+        left = int(rival_designs.residuals(problem, solution.variables)["unanswered"])
+        answered = {
+            "groups": solution.variables["count"],
+            "marginals": marginals_of(problem),
+            "uncovered": left,
+        }
+        return Certificate("covering", not left, True, answered)
     missing, first = uncovered(problem, as_views(solution.variables["views"]))
     figures = {
         "views": int(solution.variables["count"]),

@@ -17,8 +17,8 @@ from mechdesign.core.numbers import shown
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
 from mechdesign.core.text import abridged
 from mechdesign.core.validation import choice, in_range, integer, privacy_epsilon, user_count
-from mechdesign.mechanisms.marginals import MarginalRelease
-from mechdesign.problems.marginals.marginal_views import building, judging
+from mechdesign.mechanisms.marginals import MarginalRelease, MarginalRival
+from mechdesign.problems.marginals.marginal_views import building, judging, rival_designs
 from mechdesign.problems.marginals.marginal_views.prediction import ORACLES
 from mechdesign.problems.marginals.marginal_views.thesis_errors import (
     largest_size,
@@ -44,7 +44,7 @@ CRITERIA = ("rule", "mean", "worst")
 
 
 @dataclass(frozen=True, repr=False)
-class MarginalViews(Problem[MarginalRelease]):
+class MarginalViews(Problem[MarginalRelease | MarginalRival]):
     """Views of the attributes, and the split of the users among them, such that marginals have small errors.
 
     Every user reports the values of the attributes of one view, through a frequency oracle with the whole
@@ -270,7 +270,9 @@ class MarginalViews(Problem[MarginalRelease]):
     # Judging candidates
 
     def objective(self, variables: Variables) -> float:
-        """Return what ``criterion`` says, for the views and shares."""
+        """Return what ``criterion`` says, for the views and shares, or for another way to collect."""
+        if rival_designs.is_rival(variables):
+            return rival_designs.value(self, variables["rival"])
         if self.criterion == "rule":
             return max(self.errors_by_rule(int(variables["size"]), int(variables["count"])))
         terms = judging.terms(self, variables["views"])
@@ -294,9 +296,12 @@ class MarginalViews(Problem[MarginalRelease]):
 
     # From a solution to something that runs
 
-    def mechanism(self, solution: Candidate) -> MarginalRelease:
+    def mechanism(self, solution: Candidate) -> MarginalRelease | MarginalRival:
         """Return the release that draws a view for each user, with the planned oracle of each view.
 
-        Attributes that no view has are not asked for, and the release does not know them.
+        Attributes that no view has are not asked for, and the release does not know them. A method that
+        collects otherwise gives its own mechanism.
         """
+        if rival_designs.is_rival(solution.variables):
+            return rival_designs.mechanism(self, solution.variables["rival"])
         return building.release(self, solution)

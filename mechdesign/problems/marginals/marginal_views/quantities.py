@@ -9,10 +9,17 @@ from typing import Any
 import numpy as np
 
 from mechdesign.core.problem import Candidate
-from mechdesign.problems.marginals.marginal_views import judging
+from mechdesign.mechanisms.marginals.choice import effect_variance
+from mechdesign.mechanisms.marginals.errors import effect_errors
+from mechdesign.problems.marginals.marginal_views import judging, rival_designs
+from mechdesign.problems.marginals.marginal_views.building import runs
+from mechdesign.problems.marginals.marginal_views.prediction import planned
 from mechdesign.problems.marginals.marginal_views.problem import MarginalViews
 from mechdesign.problems.marginals.marginal_views.rival_errors import quantities_of_rivals
 from mechdesign.problems.marginals.marginal_views.workload import MOST_MARGINALS
+
+MOST_EFFECTS = 6
+"""Marginals of more attributes have too many effects to add up for every claim."""
 
 
 def quantities(problem: MarginalViews, solution: Candidate) -> dict[str, Any]:
@@ -26,8 +33,12 @@ def quantities(problem: MarginalViews, solution: Candidate) -> dict[str, Any]:
     over those that a view contains, ``gain_over_even`` is the mean error with an even split over that with
     the shares. All are left out where the marginals are too many, or no view has as many attributes as they
     have. For an order and attributes of equal size there are the errors of other methods too: see
-    ``rival_errors``.
+    ``rival_errors``. ``effects_error`` is, for the first marginal of the order, the expected squared error of
+    those of its effects that a view has, once views are consistent and before cells are made at least 0. For
+    a method that collects otherwise there are ``groups`` and its errors alone.
     """
+    if rival_designs.is_rival(solution.variables):
+        return _of_rival(problem, solution)
     count = int(solution.variables["count"])
     found: dict[str, Any] = {
         "size_and_count": [int(solution.variables["size"]), count],
@@ -40,6 +51,8 @@ def quantities(problem: MarginalViews, solution: Candidate) -> dict[str, Any]:
             found[f"noise_of_size_{size}"] = problem.errors_by_rule(size, 1)[1]
         if len(problem.sizes) > 1:
             found["least_noise_step"] = _least_step(problem)
+        if problem.order <= MOST_EFFECTS:
+            found["effects_error"] = _effects_error(problem, solution, problem.order)
     largest = max(len(view) for view in solution.variables["views"])
     if judging.marginals_of(problem) > MOST_MARGINALS or (problem.order or 0) > largest:
         return found
@@ -57,6 +70,32 @@ def quantities(problem: MarginalViews, solution: Candidate) -> dict[str, Any]:
     else:
         found["mean_error"] = found["worst_error"] = math.inf
     return found
+
+
+def _effects_error(problem: MarginalViews, solution: Candidate, order: int) -> float:
+    """Return the error of the effects that a view has, for the marginal of the first attributes."""
+    views = judging.as_views(solution.variables["views"])
+    variances = {
+        cells: effect_variance(runs(planned(cells, problem.epsilon, problem.oracle)))
+        for cells in {problem.cells(view) for view in views}
+    }
+    users = problem.users * np.asarray(solution.variables["shares"], dtype=np.float64)
+    precision = [
+        people / variances[problem.cells(view)] for people, view in zip(users.tolist(), views, strict=True)
+    ]
+    return effect_errors(range(order), views, problem.sizes, precision)
+
+
+def _of_rival(problem: MarginalViews, solution: Candidate) -> dict[str, Any]:
+    """Return the errors of another way to collect."""
+    errors = rival_designs.errors(problem, solution.variables["rival"])
+    found, weights = np.array(list(errors.values())), np.array(list(problem.wanted.values()))
+    return {
+        "groups": int(solution.variables["count"]),
+        "predicted_error": found.tolist(),
+        "mean_error": float(found @ weights / weights.sum()),
+        "worst_error": float(found.max()),
+    }
 
 
 def _least_step(problem: MarginalViews) -> float:

@@ -100,8 +100,7 @@ def _add(
 
 def _views(problem: MarginalViews, solution: Candidate) -> dict[str, Callable[[Any, Any], Answer]]:
     release = problem.mechanism(solution)
-    assert isinstance(release, MarginalRelease)
-    if release.attributes.count < len(problem.sizes):
+    if not isinstance(release, MarginalRelease) or release.attributes.count < len(problem.sizes):
         return {}
 
     def collect(codes: Any, rng: Any) -> Answer:

@@ -94,6 +94,13 @@ class ShuffleAmplification(Problem[Mechanism]):
         """What closed forms are asked about."""
         return case_of(self.setting)
 
+    def why_no_mechanism(self) -> str:
+        """Say what the result is for."""
+        return (
+            "it says what shuffling proves of a mechanism that users run already: build that one for "
+            "shuffled reports with --shuffled, or a shuffle-local-budget model"
+        )
+
     def objective(self, variables: Variables) -> float:
         """Return the central epsilon."""
         return float(variables["central_epsilon"])

@@ -8,10 +8,12 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import ParameterError
+from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
-from mechdesign.mechanisms import Mechanism
+from mechdesign.mechanisms.shuffle.promise import Promise
+from mechdesign.mechanisms.shuffled import Shuffled
 from mechdesign.problems.shuffle.judge import Setting, attacked, case_of
+from mechdesign.problems.shuffle.local_budget import building
 from mechdesign.problems.shuffle.parameters import check_common, epsilon_of, honest_users
 from mechdesign.problems.shuffle.randomizers import randomizer_of
 from mechdesign.problems.shuffle.theorems import Case
@@ -19,7 +21,7 @@ from mechdesign.problems.shuffle.verdicts import central_privacy, optimality
 
 
 @dataclass(frozen=True, repr=False)
-class ShuffleLocalBudget(Problem[Mechanism]):
+class ShuffleLocalBudget(Problem[Shuffled]):
     r"""The largest local epsilon that is proven to be enough for a central one after shuffling.
 
     Parameters
@@ -103,3 +105,31 @@ class ShuffleLocalBudget(Problem[Mechanism]):
         """Return whether delta is proven for this local epsilon, and how far it is from an attacked one."""
         setting = self.setting_with(self.objective(solution.variables))
         return central_privacy(setting, self.central_epsilon), optimality(solution)
+
+    # From a solution to something that runs
+
+    @property
+    def planned_users(self) -> int:
+        """How many people report."""
+        return self.users
+
+    def why_no_mechanism(self) -> str | None:
+        """Say that nothing is known of what users run, if so."""
+        return building.why_not_built(self.setting.randomizer)
+
+    def mechanism(self, solution: Candidate) -> Shuffled:
+        """Return k-ary response with the local epsilon, or the channel, with the central certificate.
+
+        Raises
+        ------
+        MethodError
+            For "any" randomizer.
+        CertificateError
+            When the central epsilon is not proven for it: a published formula that promises too much.
+        """
+        self.require_mechanism()
+        proven, _ = self.certificates(solution)
+        if not proven.holds:
+            raise CertificateError(f"{self.name}: not private as promised: {proven}")
+        promise = Promise(self.users, self.central_epsilon, self.delta, self.honest)
+        return building.shuffled(self.setting.randomizer, self.objective(solution.variables), promise)
