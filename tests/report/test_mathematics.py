@@ -81,3 +81,5 @@ def test_mathematics_that_cannot_be_converted_is_shown_as_it_is():
     assert mathml(r"\left( x <") == r'<code class="tex">\left( x &lt;</code>'
     assert mathml(r"\begin{aligned} a &= b \end{aligned}").startswith('<code class="tex">')
     assert mathml(r"\begin{cases} a & b \\ c & d \end{cases}").startswith("<math")
+
+
