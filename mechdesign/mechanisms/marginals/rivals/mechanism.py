@@ -310,9 +310,7 @@ def collection_of(rival: Rival) -> SplitCollection | ProductCollection:
         return ProductCollection(rival)
     if isinstance(rival, (FullContingency, AllMarginals, FourierCoefficients, BinaryEncoded)):
         return SplitCollection(rival)
-    raise ParameterError(
-        f"rival: {rival.name} collects nothing on devices; give one of {', '.join(NAMES)}"
-    )
+    raise ParameterError(f"rival: {rival.name} collects nothing on devices; give one of {', '.join(NAMES)}")
 
 
 def _oracle(document: Mapping[str, Any]) -> CellOracle:
