@@ -9,7 +9,10 @@ coefficients
 
     G_ij = (A_i x A_j) f,   P_ij = (D_i x A_j) f,   Q_ij = (A_i x D_j) f,
 
-A = ((f_- + f_0) / 2, f_0, (f_0 + f_+) / 2) and D = (f_0 - f_-, (f_+ - f_-) / 2, f_+ - f_0) along a line.
+with these along a line, for three values a, b, c of f next to each other:
+
+    A = ((a + b) / 2, b, (b + c) / 2),   D = (b - a, (c - a) / 2, c - b).
+
 Where
 
     P_ij^2 + Q_ij^2 <= (epsilon step)^2 G_ij^2      for all coefficients,

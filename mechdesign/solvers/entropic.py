@@ -6,11 +6,11 @@
 
 for a positive reference q and lambda > 0. For every r = s (E p - y), with s = sqrt(w), 1/2 r^2 is the maximum
 of x r - x^2/2 over x; with the minimum over p of a linear function plus lambda KL that gives the dual, for
-any x,
+any x, ::
 
     D(x) = -lambda log sum_v q_v exp(-(E'(s x))_v / lambda) - (s x)'y - |x|^2/2  <=  F(p).
 
-It is strongly concave and has the gradient r - x, with r at p(x) ~ q exp(-E'(s x)/lambda). And p(x) has
+It is strongly concave and has the gradient r - x, with r at p(x) ~ q exp(-E'(s x)/lambda). And p(x) has ::
 
     F(p(x)) - D(x) = 1/2 |r - x|^2 :
 

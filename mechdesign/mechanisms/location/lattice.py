@@ -171,7 +171,7 @@ class PlanarLattice(LocationMechanism):
         """A bound of the expected distance of a report from its place; the even part counts as the farthest.
 
         Rounding moves a place by 1/2 squared step on average, in no direction more than in another, and
-        E |v + w| <= (|v|^2 + E |w|^2)^(1/2) over both signs of v.
+        the mean length of v + w over both signs of v is at most the root of the sum of both mean squares.
         """
         table = self.weights
         roots = np.sqrt(np.array(table.squares) + 0.5)

@@ -1,6 +1,6 @@
 """Marginals as sums of one distribution: the nearest to what the views say, with a penalty.
 
-Over the table of all attributes, or of a cluster of them where all are too many, it minimizes
+Over the table of all attributes, or of a cluster of them where all are too many, it minimizes ::
 
     1/2 sum_B m_B |E_B p - y_B|^2 + lambda KL(p || q)
 
@@ -146,7 +146,7 @@ class PenalizedTables:
         return found
 
     def resampled(self, wanted: View, contained: bool, count: int) -> Array:
-        """Return the tables that other reports of as many users would give, (count, *shape).
+        """Return the tables that other reports of as many users would give: one more axis, the first.
 
         Averages of effects are drawn around those of the fitted distribution with their own precisions, and
         everything is estimated again, the reference included, with the same penalty.

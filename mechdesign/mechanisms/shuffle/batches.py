@@ -53,8 +53,8 @@ class BatchShuffler(Mechanism):
     Notes
     -----
     Source: the survey of the shuffle model (2022), section 1.1; Bittau and others (2017), where the drop is
-    rounded normal noise. Here it is X on 0 .. 2 D with Pr[X = k] about in proportion to e^(-epsilon |k - D|),
-    as integers out of 2**62, and D the least with the wanted delta.
+    rounded normal noise. Here it is X on 0 .. 2 D with probabilities that fall by about e^epsilon for
+    each step away from D, as integers out of 2**62, and D the least with the wanted delta.
 
     Examples
     --------

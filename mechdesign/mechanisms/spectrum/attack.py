@@ -1,6 +1,6 @@
 """Attacks on an owner's place: what answers from many places tell, with a widening and without.
 
-Each answer tells e_i, the distance to the edge of the owner's circle, and with r the protection radius
+Each answer tells e_i, the distance to the edge of the owner's circle, and with r the protection radius ::
 
     e_i = |z_i - p| - r - X_i,   X_i >= 0 the widening.
 
@@ -53,8 +53,9 @@ def locate(x: Sequence[float] | Array, y: Sequence[float] | Array, edge: Sequenc
 
     Notes
     -----
-    Minimises the sum of X_i = |z_i - p| - r - e_i with all X_i >= 0. Distances are convex in p, so their
-    tangents lie below: what keeps the limits of a linear program keeps those of the distances.
+    Minimizes the sum of the widenings X_i, the distance to p less r + e_i, with all X_i >= 0. Distances are
+    convex in p, so their tangents lie below: what keeps the limits of a linear program keeps those of the
+    distances.
 
     Examples
     --------
