@@ -44,12 +44,15 @@ PROTOCOLS: dict[str, tuple[Build, ...]] = {
     "distinct-parity": (of_categories(shuffle.DistinctParity, 20),),
     "range-tree": (of_categories(shuffle.RangeTree, 11),),
     "uniformity-dump": (of_categories(shuffle.UniformityDump, FEW),),
+    "aut": (of_categories(shuffle.AUT, FEW),),
+    "put": (of_categories(shuffle.PUT, FEW),),
     **{
         name: (of_categories(kind, FEW), of_categories(kind, MANY))
         for name, kind in {
             "hist-kr": shuffle.HistKR,
             "hist-dump": shuffle.HistDump,
             "hist-flip": shuffle.HistFlip,
+            "hist-rr": shuffle.HistRR,
             "solh": shuffle.SOLH,
             "murs": shuffle.MURS,
             "prhr": shuffle.PRHR,
@@ -146,7 +149,7 @@ def protocol_measure(builds: tuple[Build, ...]) -> Measure:
             protocol = built(build, users, epsilon)
             if protocol is None:
                 continue
-            run = rejections if protocol.type == "uniformity-dump" else intervals
+            run = rejections if protocol.quantity == "uniformity" else intervals
             found += run(protocol, repetitions, rng)
         return found
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from statistics import NormalDist
 from typing import Any, Protocol
 
 import numpy as np
 
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.figure import Figure
+from mechdesign.core.figure import Figure, Panel
+from mechdesign.core.marks import Bars
 from mechdesign.core.text import listed, table
-from mechdesign.core.validation import in_range
-from mechdesign.mechanisms.figures import MOST_PANELS, interval_figures, together
+from mechdesign.mechanisms.figures import MOST_PANELS, together
 from mechdesign.mechanisms.marginals.attributes import Attributes
 from mechdesign.mechanisms.marginals.rivals.base import Answers, Setting, nearest_table
 from mechdesign.mechanisms.marginals.rivals.cells import Array, Codes
@@ -68,17 +67,12 @@ class RivalEstimate:
         """The expected sum of squared errors over all cells."""
         return self.standard_error**2 * self.value.size
 
-    def interval(self, level: float = 0.95) -> tuple[Array, Array]:
-        """Return the ends of normal intervals of the error told around the cells."""
-        inside = in_range("level", level, 0.0, 1.0, low_open=True, high_open=True)
-        reach = NormalDist().inv_cdf(0.5 + inside / 2.0) * self.standard_error
-        return self.value - reach, self.value + reach
-
     def figures(self) -> list[Figure]:
-        """Return the shares with their intervals."""
+        """Return the shares; there are no intervals, for the error is one of all cells together."""
         names = [", ".join(cell) for cell in product(*self.labels)]
-        title = f"{' x '.join(self.attributes)}: {self.users} reports"
-        return interval_figures(title, names, self.value, self.interval(), "cell", "share")
+        flat = self.value.ravel().tolist()
+        panel = Panel("cell", "share", [Bars(x=list(range(len(flat))), y=flat)], x_names=names)
+        return [Figure(f"{' x '.join(self.attributes)}: {self.users} reports", [panel])]
 
     def __repr__(self) -> str:
         return f"RivalEstimate({listed(self.attributes)}: {self.value.size} cells)"
