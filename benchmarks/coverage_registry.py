@@ -20,7 +20,6 @@ from mechdesign.mechanisms.mean import MeanMechanism
 NO_ESTIMATE = {
     "online-auction": "pays bidders and allots tasks; what it says of accuracy is a number of reports",
     "batch-shuffler": "passes messages on; nothing is estimated",
-    "marginal-rival": "gives no intervals: its error is one of all cells together",
     "planar-laplace": "reports places; nothing is estimated from them",
     "planar-lattice": "reports places; nothing is estimated from them",
     "spectrum-cloak": "registers tiles; nothing is estimated",
@@ -28,6 +27,9 @@ NO_ESTIMATE = {
     "spectrum-database": "answers with channels and powers; nothing is estimated",
 }
 """Types without an estimate, and why."""
+
+NO_INTERVALS = {"marginal-rival": "its predicted error is one of all cells together"}
+"""Types whose estimates have no intervals, and why."""
 
 
 def mean_measure(build: Callable[[float], MeanMechanism]) -> Measure:
