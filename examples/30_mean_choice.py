@@ -4,12 +4,14 @@ import numpy as np
 
 import mechdesign as md
 from mechdesign.mechanisms.mean import WORST_VARIANCES
-from mechdesign.problems.mean.channel.best import any_mechanism_bound, best_mechanism
+from mechdesign.problems.mean.channel.any_mechanism import any_mechanism_bound
+from mechdesign.problems.mean.channel.best import best_mechanism
 
 # 1. The published "optimal" one-bit interval and the private one, side by side.
 comparison = md.compare(md.MeanInterval(epsilon=1.0, mean=0.5, attributes=36))
 print(comparison)
-private, printed = comparison.runs[0], comparison.runs[-1]
+runs = {run.method: run for run in comparison.runs}
+private, printed = runs["closed-form"], runs["published"]
 leak = printed.certificates[0]
 print(f"\nprinted interval: true epsilon {leak.figures['true_epsilon']}, seen at {dict(leak.witness)}")
 figure = private.quantities["published_value"]

@@ -114,7 +114,7 @@ except KeyboardInterrupt:
 """
 
 BODIES = {
-    "an import": "import slow_module; print('imported', flush=True); time.sleep(5)",
+    "an import": "import slow_module; sys.stdout.write('imported\\n'); time.sleep(5)",
     "a finalizer": "import torn; torn.Torn(); time.sleep(5)",
 }
 MODULES = {

@@ -207,7 +207,7 @@ def test_from_columns_to_a_conditional_distribution(tmp_path, capsys, monkeypatc
     assert main(["run", "m.json", "estimate", "one.csv", *asked]) == 0
     out = capsys.readouterr().out
     assert "income given smokes: 2000 reports" in out
-    assert "bootstrap" in out
+    assert "spread" in out
     assert main(["run", "m.json", "estimate", "kept.csv"]) == 2
     assert "holds reports of another mechanism" in capsys.readouterr().err
     assert main(["run", "m.json", "report", "one.csv", "-o", "three.csv", *count]) == 2

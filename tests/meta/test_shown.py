@@ -34,7 +34,7 @@ from mechdesign.mechanisms.oracles import (
     SubsetSelection,
     UnaryEncoding,
 )
-from mechdesign.mechanisms.shuffle import Promise
+from mechdesign.mechanisms.shuffle import BatchShuffler, Promise
 from mechdesign.mechanisms.shuffled import Shuffled
 from mechdesign.mechanisms.spectrum import SpectrumCloak, SpectrumDatabase, SpectrumUser
 from mechdesign.problems import exported_names
@@ -111,6 +111,10 @@ MECHANISMS = {
     "hybrid": (lambda: Hybrid(1.0), "Hybrid([-1, 1], epsilon=1)"),
     "laplace": (lambda: Laplace(1.0), "Laplace([-1, 1], epsilon=1)"),
     "piecewise": (lambda: Piecewise(1.0), "Piecewise([-1, 1], epsilon=1)"),
+    "batch-shuffler": (
+        lambda: BatchShuffler(100, "amount", 1.0, 1e-6),
+        "BatchShuffler(threshold 100, hides amount, epsilon=1, delta=1e-06)",
+    ),
     "spectrum-cloak": (
         lambda: SpectrumCloak(2.0, [1.0, 2.0]),
         "SpectrumCloak(cell 2, area 10.39, protection 1, 2)",

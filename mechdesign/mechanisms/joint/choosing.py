@@ -25,12 +25,12 @@ from mechdesign.solvers.entropic import entropic_least_squares
 
 Array = NDArray[np.float64]
 
-PENALTIES = (1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0)
-LARGEST = {3.0: 1024, 1.0: 128}
+PENALTIES = (1000.0, 300.0, 100.0, 30.0, 10.0, 3.0)
+LARGEST = {3.0: 1024}
 """Tables with more cells are not tried with these penalties: what they ask for is slow to find."""
 
 CROSS_VALIDATED = "cross-validated"
-MOST_PENALTY = 1e9
+LEAST_PENALTY, MOST_PENALTY = 1e-9, 1e9
 
 REFERENCES = ("uniform", "product")
 FOLDS = 4
@@ -73,7 +73,7 @@ def read_penalty(given: Any) -> float | None:
         raise ParameterError(
             f"penalty: {shown(given)} is neither a number nor '{CROSS_VALIDATED}'; give one of them"
         )
-    return in_range("penalty", number, 0.0, MOST_PENALTY, low_open=True)
+    return in_range("penalty", number, LEAST_PENALTY, MOST_PENALTY)
 
 
 def reference_of(moments: EffectMoments, mean: Array, name: str) -> Array:

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from mechdesign.mechanisms.joint.likelihood import Likelihood
 from mechdesign.mechanisms.joint.moments import EffectMoments
+from mechdesign.mechanisms.joint.small_newton import is_small, newton
 from mechdesign.solvers.entropic import entropic_least_squares
 
 Array = NDArray[np.float64]
@@ -138,7 +139,7 @@ def penalized_likelihood(
     --------
     >>> model = Likelihood(np.array([[1, 0], [0, 1]]), np.array([60, 40]), [2], 0.75, 0.25)
     >>> found = penalized_likelihood(model, np.full(2, 0.5), 1e-6, distance=1e-5)
-    >>> found.distribution.round(4).tolist(), found.distance < 1e-3  # lambda to 0: most likely
+    >>> found.distribution.round(4).tolist(), found.gap < 1e-8  # lambda to 0: most likely
     ([0.625, 0.375], True)
     """
     known = EffectMoments(model) if moments is None else moments
@@ -172,6 +173,10 @@ def penalized_likelihood(
             found = judged_penalized(model, moved, reference, penalty, step)
         steeper = max(1.0, steeper / STEEPER)
         multipliers, point = fit.multipliers, found.distribution
+        best = found if found.gap < best.gap else best
+    if best.distance > distance and is_small(model):
+        polished = newton(model, np.maximum(best.distribution, 1e-12), reference, tau)
+        found = judged_penalized(model, polished, reference, penalty, best.steps)
         best = found if found.gap < best.gap else best
     return best
 

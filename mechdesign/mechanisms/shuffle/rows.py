@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.mass import Mass, binomial
 from mechdesign.audit.shuffle_rows import rows_attack, rows_divergence
-from mechdesign.core.errors import DataError
+from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.core.validation import integer
 from mechdesign.mechanisms.count_limits import Group
@@ -25,6 +25,9 @@ from mechdesign.mechanisms.shuffle.histograms import HistogramProtocol, with_dum
 from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise, least_passing, remedy
 
 Array = NDArray[np.float64]
+
+MOST_TRIED = 1 << 38
+"""Dummies of a row beyond which more users are not tried as a remedy: looking at them takes many seconds."""
 
 MOST_TRIALS = 1 << 12
 """No user adds more dummies to a row."""
@@ -182,6 +185,11 @@ def least_noise(
     if most < 1:
         raise OutOfReachError(f"it needs {2 * rows} messages a user; allow as many")
 
+    def looked_at(other: Promise) -> Promise:
+        if other.users > promise.users and other.users * most > MOST_TRIED:
+            raise ParameterError("users: too many to be tried as a remedy")
+        return other
+
     def enough(other: Promise, count: int) -> bool:
         cell = most_cell(sizes_for(other))
         coin, number = Fraction(2 * cell, TOTAL), other.honest_users * count
@@ -193,7 +201,7 @@ def least_noise(
     if trials is None:
         raise OutOfReachError(
             f"dummies are too few, {most} of each of {promise.honest_users} users in {rows} rows; "
-            f"{remedy(promise, lambda other: enough(other, most))}, or more messages"
+            f"{remedy(promise, lambda other: enough(looked_at(other), most))}, or more messages"
         )
     full = most_cell(sizes_for(promise))
     cell = least_passing(lambda weight: made(promise, trials=trials, cell=weight).holds, 1, full)

@@ -19,7 +19,7 @@ from mechdesign.core.problem import Candidate, Problem, Sense, Variables
 from mechdesign.core.validation import choice, in_range
 from mechdesign.mechanisms.base import Mechanism
 from mechdesign.mechanisms.joint import Likelihood, Maximum, judged
-from mechdesign.mechanisms.joint.choosing import MOST_PENALTY, REFERENCES
+from mechdesign.mechanisms.joint.choosing import LEAST_PENALTY, MOST_PENALTY, REFERENCES
 from mechdesign.mechanisms.joint.layout import Codes, Packed, bits_of, grouped
 from mechdesign.mechanisms.joint.moments import FLOOR
 from mechdesign.mechanisms.joint.penalized import DISTANCE, Penalized, judged_penalized, relative_entropy
@@ -133,6 +133,8 @@ class JointDistribution(Problem[Mechanism]):
                 "double precision then: give more noise"
             )
         self._set("penalty", in_range("penalty", self.penalty, 0.0, MOST_PENALTY))
+        if 0.0 < self.penalty < LEAST_PENALTY:
+            raise ParameterError(f"penalty: {self.penalty:g} is below {LEAST_PENALTY:g}; give more, or 0 for none")
         self._set("reference", choice("reference", self.reference, REFERENCES))
         self._read_reports()
         self._require_room()
