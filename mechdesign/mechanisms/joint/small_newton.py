@@ -53,7 +53,8 @@ def newton(model: Likelihood, start: Array, reference: Array, tau: float) -> Arr
     [0.625, 0.375]
     """
     chances = np.column_stack([model.densities(row) for row in np.eye(model.cells)])
-    shares, point = model.counts / model.users, start / start.sum()
+    shares = model.counts / model.users
+    point: Array = start / start.sum()
 
     def value(cells: Array) -> float:
         entropy = float(cells @ np.log(cells / reference))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
+from statistics import NormalDist
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,6 +14,7 @@ from mechdesign.core.errors import ParameterError
 from mechdesign.core.figure import Figure, Panel
 from mechdesign.core.marks import Bars
 from mechdesign.core.text import listed, table
+from mechdesign.core.validation import in_range
 from mechdesign.mechanisms.figures import MOST_PANELS, together
 from mechdesign.mechanisms.marginals.attributes import Attributes
 from mechdesign.mechanisms.marginals.rivals.base import Answers, Setting, nearest_table
@@ -198,9 +200,16 @@ class RivalMarginals:
         return [self.standard_error_of((place,)) for place in range(self.attributes.count)]
 
     def interval(self, level: float = 0.95) -> tuple[list[Array], list[Array]]:
-        """Return the ends of normal intervals of each attribute by itself."""
-        found = [estimate.interval(level) for estimate in self._singles()]
-        return [low for low, _ in found], [high for _, high in found]
+        """Return the ends of normal intervals around the unbiased shares of each attribute by itself.
+
+        The error is that of all its cells together, so their coverage is not certified for any one cell.
+        """
+        inside = in_range("level", level, 0.0, 1.0, low_open=True, high_open=True)
+        deviations = NormalDist().inv_cdf(0.5 + inside / 2.0)
+        raw = [self.marginal((place,), raw=True) for place in range(self.attributes.count)]
+        reach = [deviations * estimate.standard_error for estimate in raw]
+        ends = list(zip(raw, reach, strict=True))
+        return [one.value - far for one, far in ends], [one.value + far for one, far in ends]
 
     def figures(self) -> list[Figure]:
         """Return the shares of each attribute by itself, of the first six."""

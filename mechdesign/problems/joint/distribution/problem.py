@@ -134,7 +134,9 @@ class JointDistribution(Problem[Mechanism]):
             )
         self._set("penalty", in_range("penalty", self.penalty, 0.0, MOST_PENALTY))
         if 0.0 < self.penalty < LEAST_PENALTY:
-            raise ParameterError(f"penalty: {self.penalty:g} is below {LEAST_PENALTY:g}; give more, or 0 for none")
+            raise ParameterError(
+                f"penalty: {self.penalty:g} is below {LEAST_PENALTY:g}; give more, or 0 for none"
+            )
         self._set("reference", choice("reference", self.reference, REFERENCES))
         self._read_reports()
         self._require_room()
