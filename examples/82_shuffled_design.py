@@ -14,7 +14,7 @@ from mechdesign.mechanisms.shuffled import Shuffled
 
 
 def main() -> None:
-    problem = md.MeanChannel(epsilon=0.5, inputs=5)
+    problem = md.MeanChannel(epsilon=0.5, inputs=4)
     design = md.shuffled(problem, users=20_000, delta=1e-6, honest=0.9)
     print(design)
     assert design.local_epsilon > design.any_epsilon > 0.5
