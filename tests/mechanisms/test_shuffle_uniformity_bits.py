@@ -62,6 +62,24 @@ def test_the_moments_of_a_null_count_by_enumeration():
     assert float(square - total**2) == pytest.approx(_null_variance(users, size, noise, squares), rel=1e-12)
 
 
+def test_the_noise_of_aut_has_the_moments_of_its_coins():
+    """Variances of n and n^2 for m fair coins, by their law; the largest is that of as many coins or more."""
+    protocol = AUT.calibrated(Promise(1500, 2.0, 1e-3), 3)
+    coins = [0, 7, 40]
+    sums = np.array([[1500, m] for m in coins]).ravel()  # all users and m coins: 1500 zeros, m ones
+    counts, noise, square = protocol.noisy_counts(sums)
+    for place, m in enumerate(coins):
+        law = [(Fraction(comb(m, k), 2**m), (k - Fraction(m, 2)) ** 2) for k in range(m + 1)]
+        second = sum(share * value for share, value in law)
+        fourth = sum(share * value**2 for share, value in law)
+        assert counts[place] == m / 2
+        assert noise[place] == pytest.approx(float(second), rel=1e-12)
+        assert square[place] == pytest.approx(float(fourth - second**2), rel=1e-12)
+    largest, of_squares = protocol.largest_noise
+    assert of_squares == pytest.approx(4.0 * largest * (4.0 * largest - 1.0) / 8.0, rel=1e-12)
+    assert largest > protocol.mean_dummies / 2.0  # a quarter of all coins, of which half are ones
+
+
 def test_the_noise_of_put_has_the_moments_of_its_law():
     protocol = PUT.calibrated(Promise(400, 1.0, 1e-4, 0.5), 4)
     a, shape = float(protocol.noise.alpha), protocol.noise.shape
