@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -173,6 +174,9 @@ def _elsewhere(tasks: Iterator[tuple[int, Task]], workers: int | None) -> Iterat
     work = (joblib.delayed(_numbered)(number, task.function, task.arguments) for number, task in tasks)
     with _interrupts_held():
         results = parallel(work)  # which starts the processes
+    # After an interrupt joblib warns of tasks that were not used; whoever was stopped says what is kept.
+    unused = r"\d+ tasks (which were still|have been successfully) "
+    warnings.filterwarnings("ignore", unused, UserWarning, r"joblib\.parallel")
     yield from results
 
 

@@ -148,3 +148,14 @@ def test_shufflers_in_a_row_add_their_fakes_and_one_honest_one_is_enough():
     assert abs(np.mean(errors)) <= 5 * spread / math.sqrt(60 * 20)
     assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(spread, rel=0.15)
     assert MURS.from_content(protocol.content()).content() == protocol.content()
+
+
+@pytest.mark.parametrize("hide", ["release", "amount"])
+def test_the_drawn_chance_is_how_often_batches_are_released(hide):
+    """Below 4.5 standard deviations: a true chance fails in 7 of a million draws."""
+    shuffler = BatchShuffler(100, hide, 1.0, 1e-3)
+    source, tries = shuffler.source(5, "release"), 2000
+    for count in (98, 100, 101, 105, 107):
+        seen = np.mean([len(shuffler.kept(count, source)) > 0 for _ in range(tries)])
+        chance = shuffler.chance(count)
+        assert abs(seen - chance) <= 4.5 * np.sqrt(chance * (1.0 - chance) / tries)

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from mechdesign.audit.channel import PrivacyAudit, audit_channel
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import DataError, ParameterError
+from mechdesign.core.figure import Figure, Panel
+from mechdesign.core.marks import Line
 from mechdesign.core.randomness import TOTAL, BitSource, Rng
 from mechdesign.core.tables import Block, Source
 from mechdesign.core.validation import choice, in_range, integer
@@ -26,6 +28,8 @@ LEAST_EPSILON, LEAST_DELTA = 0.01, 1e-12
 """Smaller ones are refused: the table of the dropped messages would get long, or its tail too coarse."""
 
 MOST_MESSAGES = 1 << 26
+
+MESSAGES, CHANCE = "messages that have arrived", "chance that they are released"
 
 
 class BatchShuffler(Mechanism):
@@ -134,6 +138,26 @@ class BatchShuffler(Mechanism):
         return everything[fewer:]
 
     # What it promises
+
+    def chance(self, count: int) -> float:
+        """Return the chance that a batch is released when so many messages have arrived.
+
+        Examples
+        --------
+        >>> shuffler = BatchShuffler(100, "amount", 1.0, 1e-6)
+        >>> shuffler.chance(99), round(shuffler.chance(114), 4), shuffler.chance(128)
+        (0.0, 0.7311, 1.0)
+        """
+        raised = self.most_dropped // 2 if self.hide == "release" else 0
+        most = count + raised - self.threshold  # with so many drops it is still released
+        return sum(self.weights[: max(most + 1, 0)]) / TOTAL
+
+    def figures(self) -> list[Figure]:
+        """Return how likely a batch is released, for numbers of messages around the threshold."""
+        around = max(self.most_dropped, 5)
+        counts = range(max(0, self.threshold - around), self.threshold + 2 * around)
+        curve = Line(list(counts), [self.chance(count) for count in counts], dots=True)
+        return [Figure(f"When a batch is released: {self._figures()}", [Panel(MESSAGES, CHANCE, [curve])])]
 
     @cached_property
     def audit_of_number(self) -> PrivacyAudit:
