@@ -89,10 +89,10 @@ def normal_rmse(protocol: Protocol) -> float | None:
     users = protocol.promise.users
     if isinstance(protocol, RSumKR):
         steps = protocol.precision
-        variance = response_variance(*rounded(numbers, steps), steps + 1, protocol.other / TOTAL) / steps**2
+        variance = response_variance(*rounded(numbers, steps), steps + 1, protocol.noise.other / TOTAL) / steps**2
         return math.sqrt(users * float(chances @ variance))
     if isinstance(protocol, RSumRM):
-        variance = digits_variance(numbers, protocol.levels, [other / TOTAL for other in protocol.others])
+        variance = digits_variance(numbers, protocol.noise.levels, [other / TOTAL for other in protocol.others])
         return math.sqrt(users * float(chances @ variance))
     if isinstance(protocol, (RSumRR, RSumDSG)):  # noise that is the same for all numbers, and rounding
         steps = protocol.precision
