@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from mechdesign.core.errors import MethodError
-from mechdesign.mechanisms.auction import greedy, published, vcg
+from mechdesign.mechanisms.auction import greedy, vcg
 from mechdesign.mechanisms.auction.rules import RULES, misreports
 from mechdesign.mechanisms.auction.slot import MOST_UNITS, UNIT, Slot, able_of, prices_of, slot_of
+from mechdesign.papers.auction import published
 from tests.support.auctions import changed, least_weight, reports, slow_payment, slow_winners, small_slots
 
 TOP = 22

@@ -14,12 +14,12 @@ import pytest
 import mechdesign as md
 import mechdesign.problems
 from mechdesign.catalog import load_model, models
-from mechdesign.catalog.bibliography import bibliography
 from mechdesign.cli import main
 from mechdesign.core.method import Kind
 from mechdesign.core.simulate import simulate
 from mechdesign.core.solve import _methods
 from mechdesign.mechanisms.base import mechanism_types
+from mechdesign.papers.claims.bibliography import bibliography
 from mechdesign.problems import exported_names, families, problem_classes
 
 ROOT = Path(__file__).parents[2]
