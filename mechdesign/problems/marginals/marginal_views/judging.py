@@ -12,7 +12,7 @@ from mechdesign.audit.covering import audit_covering
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.discovery import companion
 from mechdesign.core.errors import UnknownNameError
-from mechdesign.core.problem import Candidate, Variables
+from mechdesign.core.problem import Candidate, Problem, Variables
 from mechdesign.problems.marginals.marginal_views.allocation_terms import Terms, contained, terms_of
 from mechdesign.problems.marginals.marginal_views.coverings import covering
 from mechdesign.problems.marginals.marginal_views.workload import View
@@ -104,7 +104,8 @@ def otherwise(problem: Any, variables: Variables) -> Otherwise | None:
     """Return what judges a candidate that collects otherwise, by ``otherwise`` beside the problem."""
     if not is_otherwise(variables):
         return None
-    judge = companion(type(problem), "otherwise")
+    owner: type[Problem] = type(problem)
+    judge = companion(owner, "otherwise")
     if judge is None:
         raise UnknownNameError(f"rival: no '{variables['rival']}'; give views and shares")
     found: Otherwise = judge(problem, variables)
