@@ -8,7 +8,7 @@ users allowed) and people who are spread evenly over the cells: the worst case o
     FT    the Fourier coefficients that are needed, split: sum_{s <= k} C(d, s) Var_0 in (3.4)
     EM    every attribute with epsilon / d, unbiased:      no formula in the thesis
 
-The oracles are the integers that the rivals of ``mechanisms.marginals.rivals`` draw by.
+The oracles are the integers that the rivals of ``papers.marginals.rivals`` draw by.
 """
 
 from __future__ import annotations
