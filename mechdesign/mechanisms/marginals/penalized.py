@@ -49,6 +49,9 @@ MOST_PENALTY = 1e9
 ROUGH = 1e-3
 """The variation distance from the exact minimizer that is enough where fits are compared."""
 
+SCORED = 0.01
+"""The gap that is enough where penalties are compared: their scores, some hundreds, differ by more than 1."""
+
 HELD = 64
 """Fits that are kept for further questions."""
 
@@ -127,8 +130,7 @@ class PenalizedTables:
         if self.penalty is not None:
             return self.penalty
         if places not in self._chosen:
-            scores = np.sum([_scores(fold, places) for fold in self.folds], axis=0)
-            self._chosen[places] = PENALTIES[int(np.argmin(scores))]
+            self._chosen[places] = _cross_validated(self.folds, places)
         return self._chosen[places] if contained else min(self._chosen[places], PENALTY)
 
     def marginal(self, wanted: View, contained: bool = True) -> tuple[Array, EntropicFit]:
@@ -212,13 +214,38 @@ def _fitted(
     return entropic_least_squares(transform, target, weights, reference, penalty, start, distance)
 
 
-def _scores(fold: Fold, places: View) -> Array:
-    """Return for each penalty by how much the others' distribution misses what the users left out say."""
-    there, origin = fold.own.within(places)
-    said, trust = fold.own.values[origin], fold.own.mass[origin]
-    found, start = [], None
-    for penalty in PENALTIES:
-        fit = _fitted(fold.others, places, penalty, start, ROUGH)
-        start = fit.multipliers
-        found.append(float(trust @ (there.forward(fit.shares) - said) ** 2))
-    return np.array(found)
+def _cross_validated(folds: Sequence[Fold], places: View) -> float:
+    """Return the penalty with the least score: downhill from the middle ones, until scores rise."""
+    scoring = _Scoring(folds, places)
+    middle = len(PENALTIES) // 2
+    scores = {place: scoring.score(PENALTIES[place]) for place in (middle - 1, middle)}
+    step = 1 if scores[middle] < scores[middle - 1] else -1
+    best = middle if step == 1 else middle - 1
+    while 0 <= best + step < len(PENALTIES):
+        scores[best + step] = scoring.score(PENALTIES[best + step])
+        if scores[best + step] >= scores[best]:
+            break
+        best += step
+    return PENALTIES[best]
+
+
+class _Scoring:
+    """How well the distributions of the others predict the users left out, one penalty after another."""
+
+    def __init__(self, folds: Sequence[Fold], places: View) -> None:
+        self.folds, self.places = folds, places
+        self.latest: list[EntropicFit | None] = [None] * len(folds)
+
+    def score(self, penalty: float) -> float:
+        """Return by how much they miss what the users left out say, in weighted squares."""
+        found, near = 0.0, math.sqrt(SCORED / (2.0 * penalty))
+        for number, fold in enumerate(self.folds):
+            latest, start = self.latest[number], None
+            if latest is not None:  # in proportion to the penalty the multipliers mean the same shares
+                start = latest.multipliers * (penalty / latest.penalty)
+            fit = _fitted(fold.others, self.places, penalty, start, near)
+            self.latest[number] = fit
+            there, origin = fold.own.within(self.places)
+            missed = there.forward(fit.shares) - fold.own.values[origin]
+            found += float(fold.own.mass[origin] @ missed**2)
+        return found
