@@ -6,9 +6,9 @@
 
 A row a setting: squared errors summed over the cells of a triple, means over the same random triples and over
 collections (other users, triples and noise), and processor seconds in brackets; then mbi's error over that of
-both penalties (above 1: mbi's is larger) and in how many collections it is larger; last the error that is
-predicted without the penalty. ``FOLDER`` has the data of :mod:`benchmarks.marginals_data`; without it people
-are simulated. JAX_ENABLE_X64=1 makes mbi compute with doubles.
+both penalties (above 1: mbi's is larger) and in how many collections it is larger; last the errors that are
+foreseen, of both and without the penalty. ``FOLDER`` has the data of :mod:`benchmarks.marginals_data`;
+without it people are simulated. JAX_ENABLE_X64=1 makes mbi compute with doubles.
 """
 
 from __future__ import annotations
@@ -31,15 +31,10 @@ from mechdesign.mechanisms.marginals.reconstruction import constraints_of
 from mechdesign.mechanisms.marginals.rivals import true_marginal
 
 WANTED = 50
-LINEAR, PAIRWISE, FIXED, CROSSED, MBI, PREDICTED = NAMES = (
-    "linear",
-    "pairwise",
-    "penalty 30",
-    "CV",
-    "mbi",
-    "predicted",
-)
-COLUMNS = ("data", "d", "log2 n", "epsilon", *NAMES[:-1], "mbi / 30", "mbi / CV", PREDICTED)
+LINEAR, PAIRWISE, FIXED, CROSSED, MBI = NAMES = ("linear", "pairwise", "penalty 30", "CV", "mbi")
+FORESEEN = {FIXED: "foreseen 30", CROSSED: "foreseen CV"}
+WITHOUT = "without penalty"
+COLUMNS = ("data", "d", "log2 n", "epsilon", *NAMES, "mbi / 30", "mbi / CV", *FORESEEN.values(), WITHOUT)
 
 View = tuple[int, ...]
 
@@ -138,14 +133,17 @@ def case(people: People, epsilon: float, seed: int, steps: int) -> dict[str, tup
         tables = make()
         seconds = time.process_time() - start
         errors[name] = mean_error(tables, people, wanted), seconds
-    totals = [found.observed.error(one) for one in wanted]
-    return errors | {PREDICTED: (float(np.mean(totals)), 0.0)}
+    for name, estimate in ((FIXED, found), (CROSSED, crossed)):
+        tables = [estimate.marginal(one) for one in wanted]
+        errors[FORESEEN[name]] = float(np.mean([t.predicted_error**2 * t.value.size for t in tables])), 0.0  # type: ignore[union-attr, operator]
+    errors[WITHOUT] = float(np.mean([found.observed.error(one) for one in wanted])), 0.0
+    return errors
 
 
 def row_of(cases: Sequence[dict[str, tuple[float, float]]]) -> list[str]:
     """Return means over collections, and in how many of them mbi's error is the larger one."""
     shown = []
-    for name in NAMES[:-1]:
+    for name in NAMES:
         found = np.array([each[name] for each in cases if name in each])
         error, seconds = found.mean(axis=0) if len(found) else (np.nan, 0.0)
         shown.append("-" if np.isnan(error) else f"{error:.3g}" + f" ({seconds:.2g})" * int(seconds > 0.0))
@@ -153,7 +151,8 @@ def row_of(cases: Sequence[dict[str, tuple[float, float]]]) -> list[str]:
         pairs = np.array([(each[MBI][0], each[name][0]) for each in cases if MBI in each])
         wins = f", {(pairs[:, 0] > pairs[:, 1]).sum()} of {len(pairs)}" if len(pairs) else ""
         shown.append(f"{pairs[:, 0].mean() / pairs[:, 1].mean():.2f}{wins}" if len(pairs) else "-")
-    return [*shown, f"{np.mean([each[PREDICTED][0] for each in cases]):.3g}"]
+    predicted = (*FORESEEN.values(), WITHOUT)
+    return [*shown, *(f"{np.mean([each[name][0] for each in cases]):.3g}" for name in predicted)]
 
 
 def main() -> None:

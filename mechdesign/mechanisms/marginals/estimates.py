@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 from typing import Any, Protocol, Self
 
@@ -45,7 +45,8 @@ MOST_RESAMPLED = 10_000
 
 NOT_CONTAINED = (
     "no view contains it: what its attributes have in common beyond what views tell is what makes the "
-    "distribution nearest to independence; the error told is that of the effects that views have"
+    "distribution nearest to independence; the error without the penalty is that of the effects that views "
+    "have"
 )
 CLUSTERED = (
     "{} attributes are too many to be fitted at once: it is summed from a distribution over {}, and answers "
@@ -273,6 +274,7 @@ class ReleasedMarginals:
             self._names(fitted),
             None if tables is None else tables.std(axis=0, ddof=1),
             notes,
+            partial(self.fitted.foreseen, places, contained),
         )
 
     @cached_property

@@ -79,6 +79,10 @@ class Observed:
         count = math.prod(self.sizes[place] - 1 for place in effect)
         return np.arange(self._starts[effect], self._starts[effect] + count)
 
+    def has(self, effect: View) -> bool:
+        """Return whether a view has the effect of some attributes, which increase."""
+        return effect in self._starts
+
     def single(self, attribute: int) -> Array:
         """Return the estimated shares of an attribute's values; even ones when no view has it."""
         size = self.sizes[attribute]
@@ -111,10 +115,11 @@ class Observed:
         """
         if places not in self._latest:  # the latest is kept: it is what the parts of the users ask for too
             self._latest.clear()
-            self._latest[places] = self._effects_within(places)
+            self._latest[places] = self.effects_within(places)
         return self._latest[places]
 
-    def _effects_within(self, places: View) -> tuple[EffectTransform, NDArray[np.int64]]:
+    def effects_within(self, places: View) -> tuple[EffectTransform, NDArray[np.int64]]:
+        """Return the same, made anew."""
         shape = tuple(self.sizes[place] for place in places)
         strides = {place: math.prod(shape[axis + 1 :]) for axis, place in enumerate(places)}
         outside = np.ones(len(self.sizes), dtype=np.bool_)

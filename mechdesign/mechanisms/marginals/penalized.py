@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.numbers import number_of_text, shown
 from mechdesign.core.validation import in_range
+from mechdesign.mechanisms.marginals.foreseen import foreseen_squares
 from mechdesign.mechanisms.marginals.observed import Observed
 from mechdesign.solvers.entropic import DISTANCE, EntropicFit, entropic_least_squares
 
@@ -39,6 +40,9 @@ MOST_WHOLE = 1 << 17
 
 CLUSTER, CLUSTER_CELLS = 12, 1 << 14
 """Beyond, so many attributes at most are fitted together, with so many cells."""
+
+FORESEEN, MOST_FORESEEN = 512, 1024
+"""Errors are foreseen with effects of so many cells, for tables of at most so many."""
 
 CROSS_VALIDATED = "cross-validated"
 FOLDS = 4
@@ -98,6 +102,10 @@ class PenalizedTables:
         """Return the attributes fitted together to answer for some: all, or those most tied to them."""
         if self.whole:
             return tuple(range(len(self.sizes)))
+        return self._tied(wanted, CLUSTER, CLUSTER_CELLS)
+
+    def _tied(self, wanted: Sequence[int], most: int, most_cells: int) -> View:
+        """Return some attributes with those most tied to them, as far as their table stays so small."""
         inside, cells = set(wanted), math.prod(self.sizes[place] for place in wanted)
         ties = {
             other: sum(self.observed.tie(place, other) for place in wanted)
@@ -105,9 +113,9 @@ class PenalizedTables:
             if other not in inside
         }
         for other in sorted(ties, key=lambda place: (-ties[place], place)):
-            if len(inside) >= CLUSTER:
+            if len(inside) >= most:
                 break
-            if ties[other] > 0.0 and cells * self.sizes[other] <= CLUSTER_CELLS:
+            if ties[other] > 0.0 and cells * self.sizes[other] <= most_cells:
                 inside.add(other)
                 cells *= self.sizes[other]
         return tuple(sorted(inside))
@@ -146,6 +154,39 @@ class PenalizedTables:
         found: Array = summed.transpose([kept.index(place) for place in wanted])
         found = found / float(found.sum())
         return found
+
+    def foreseen(self, wanted: View, contained: bool = True) -> float | None:
+        """Return the root mean squared error to be expected of a cell; None where the table is too large.
+
+        It is that of the estimate as it is returned, from the effects among the wanted attributes and those
+        most tied to them, as many as have :data:`FORESEEN` cells; others would make it a little smaller.
+        """
+        if math.prod(self.sizes[place] for place in wanted) > MOST_FORESEEN:
+            return None
+        places, fitted = self._tied(wanted, len(self.sizes), FORESEEN), self.cluster(wanted)
+        places = tuple(place for place in places if place in fitted)
+        fit = self.fit(fitted, self.penalty_for(fitted, contained))
+        shares = self._summed(fit.shares, fitted, places)
+        transform, origin = self.observed.effects_within(places)
+        known = [place for place in places if self.observed.has((place,))]
+        squares = foreseen_squares(
+            transform.matrix(),
+            self.observed.mass[origin],
+            shares.ravel(),
+            fit.penalty,
+            self._members(places, wanted),
+            np.vstack([np.empty((0, shares.size)), *(self._members(places, (place,)) for place in known)]),
+        )
+        return math.sqrt(float(squares.mean()))
+
+    def _members(self, places: View, wanted: View) -> Array:
+        """Return which cells of some attributes' table make up each cell of fewer attributes, as rows."""
+        cells = np.zeros([self.sizes[place] for place in places], dtype=np.int64)
+        for place in wanted:
+            along = [-1 if other == place else 1 for other in places]
+            cells = cells * self.sizes[place] + np.arange(self.sizes[place]).reshape(along)
+        count = math.prod(self.sizes[place] for place in wanted)
+        return np.equal.outer(np.arange(count), cells.ravel()).astype(np.float64)
 
     def resampled(self, wanted: View, contained: bool, count: int) -> Array:
         """Return the tables that other reports of as many users would give: one more axis, the first.
