@@ -11,8 +11,8 @@ from mechdesign.audit.empirical import attack
 from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.core.randomness import bit_source
 from mechdesign.mechanisms.shuffle import CntBN, HistDump, Promise
-from mechdesign.mechanisms.shuffle.secure import visible_noise_delta
 from mechdesign.mechanisms.shuffle.polya import polya_table
+from mechdesign.mechanisms.shuffle.secure import visible_noise_delta
 from mechdesign.mechanisms.shuffle.split_mix import split
 
 RUNS = 20_000

@@ -16,9 +16,9 @@ from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.randomness import TOTAL, bit_source
 from mechdesign.mechanisms import load_mechanism
 from mechdesign.mechanisms.shuffle import Cnt2M, CntBN, CntRR, CntSGM, OutOfReachError, Promise
-from mechdesign.mechanisms.shuffle.secure import visible_noise_delta
 from mechdesign.mechanisms.shuffle.draws import Table
 from mechdesign.mechanisms.shuffle.polya import WHOLE, polya_table
+from mechdesign.mechanisms.shuffle.secure import visible_noise_delta
 from mechdesign.mechanisms.shuffle.split_mix import mixing_distance, split
 from mechdesign.problems.shuffle.parameters import honest_users
 from tests.support.protocols import law_of, made, worst_divergence

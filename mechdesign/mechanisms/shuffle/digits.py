@@ -263,7 +263,7 @@ class RSumRM(SumProtocol):
             raise RowError(
                 "messages",
                 row,
-                f": {digit} is outside the alphabet of level {level}, 0 to {self.noise.sizes[level] - 1}; "
+                f"{digit} is outside the alphabet of level {level}, 0 to {self.noise.sizes[level] - 1}",
                 "use the messages of this protocol's clients",
             )
         counts = np.bincount(messages[:, 0], minlength=len(self.noise.levels))

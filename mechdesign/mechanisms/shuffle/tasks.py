@@ -187,7 +187,7 @@ class SumProtocol(TotalProtocol):
         wrong = ~((read >= 0.0) & (read <= 1.0))
         if wrong.any():
             row = int(np.argmax(wrong))
-            raise RowError("values", row, f": {read[row]:g} is outside [0, 1]; rescale or correct it")
+            raise RowError("values", row, f"{read[row]:g} is outside [0, 1]", "rescale or correct it")
         self.require_users(len(read))
         return read
 
