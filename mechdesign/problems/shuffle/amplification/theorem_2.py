@@ -3,4 +3,4 @@
 from mechdesign.problems.shuffle.amplification.outcomes import closed_form
 from mechdesign.problems.shuffle.theorems import THEOREM_2
 
-METHOD = closed_form(THEOREM_2, 90, "theorem 2 of the survey, asymptotic, with the constant 1")
+METHOD = closed_form(THEOREM_2, "theorem 2 of the survey, asymptotic, with the constant 1")
