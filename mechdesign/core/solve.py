@@ -41,7 +41,7 @@ def _methods(problem_class: type[Problem]) -> tuple[Method, ...]:
     found = dict.fromkeys(
         method
         for table in named
-        if isinstance(table, tuple)
+        if isinstance(table, (tuple, list))
         for method in table
         if isinstance(method, Method) and issubclass(problem_class, method.problem)
     )
