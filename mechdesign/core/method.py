@@ -78,4 +78,3 @@ class Method:
     run: Callable[..., Outcome]
     why_not: Callable[[Any], str | None] = lambda problem: None
     scope: str = ""
-    preference: int = 0

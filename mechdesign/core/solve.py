@@ -45,7 +45,7 @@ def _methods(problem_class: type[Problem]) -> tuple[Method, ...]:
         for method in table
         if isinstance(method, Method) and issubclass(problem_class, method.problem)
     )
-    return tuple(sorted(found, key=lambda method: (method.kind == "published", method.preference)))
+    return tuple(sorted(found, key=lambda method: method.kind == "published"))
 
 
 def find_method(problem: Problem, name: str) -> Method:

@@ -70,10 +70,15 @@ def why_not(problem: Choosing, kind: Kind) -> Reason | None:
 
 
 def protocol_methods(problem: type[Choosing]) -> tuple[Method, ...]:
-    """Return the best of all protocols that fit, then each one by itself, in the order of the kinds."""
+    """Return the best of all protocols that fit, then each with its own noise, in the order of the kinds."""
     owner = cast("type[Problem[Any]]", problem)
     best = Method(BEST, owner, "analytic", "the protocol of least error of all that fit", best_of)
-    return (best, *(protocol_method(problem, kind) for kind in problem.kinds))
+    return (best, *(protocol_method(problem, kind) for kind in problem.kinds if not kind.is_published))
+
+
+def published_methods(problem: type[Choosing]) -> tuple[Method, ...]:
+    """Return each protocol with the constants of its paper, in the order of the kinds."""
+    return tuple(protocol_method(problem, kind) for kind in problem.kinds if kind.is_published)
 
 
 def protocol_method(problem: type[Choosing], kind: Kind) -> Method:

@@ -12,16 +12,6 @@ from mechdesign.problems.marginals.marginal_views import (
     worst_lp,
 )
 from mechdesign.problems.marginals.marginal_views.problem import MarginalViews
-from mechdesign.problems.marginals.marginal_views.rival_designs import SCOPE, refusal, runner
-
-
-def rivals(*named: tuple[str, str]) -> tuple[Method, ...]:
-    """Return the methods that collect otherwise than by views, by the names of their rivals."""
-    return tuple(
-        Method(name.lower(), MarginalViews, "heuristic", f"{name}: {how}", runner(name), refusal(name), SCOPE)
-        for name, how in named
-    )
-
 
 METHODS = (
     Method("rule", MarginalViews, "analytic",
@@ -39,11 +29,4 @@ METHODS = (
            convex_program.run, convex_program.why_not),
     Method("even", MarginalViews, "heuristic",
            "an even split among the given views, or among the wanted marginals", even.run, even.why_not),
-    *rivals(
-        ("FC", "everybody reports the cell of the table of all attributes"),
-        ("AM", "users are split over all tables of the order"),
-        ("FT", "users are split over the Fourier coefficients that are needed"),
-        ("EM", "everybody reports every attribute, each with a part of epsilon"),
-        ("BE", "users are split over the wanted marginals of attributes encoded as bits"),
-    ),
 )  # fmt: skip
