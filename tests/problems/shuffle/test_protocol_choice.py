@@ -97,7 +97,7 @@ def test_a_protocol_with_too_little_noise_is_refused():
     weak = {**solution.variables, "flip": solution.variables["flip"] // 2}
     found = md.Outcome("feasible", weak)
     lying = md.solve(
-        problem, md.Method("weak", md.ShuffleCounting, "heuristic", 1, "too weak", lambda _: found)
+        problem, md.Method("weak", md.ShuffleCounting, "heuristic", "too weak", lambda _: found)
     )
     assert [item.property for item in lying.broken] == ["privacy"]
     with pytest.raises(CertificateError, match="not private as promised"):
@@ -109,7 +109,7 @@ def test_optimality_is_judged_against_all_candidates():
     problem = md.ShuffleCounting(**COUNTING)
     worse = md.solve(problem, "cnt-bn")
     claimed = md.Outcome("optimal", worse.variables)
-    method = md.Method("claims", md.ShuffleCounting, "numeric", 1, "claims", lambda _: claimed)
+    method = md.Method("claims", md.ShuffleCounting, "numeric", "claims", lambda _: claimed)
     assert [item.property for item in md.solve(problem, method).broken] == ["optimality"]
 
 
