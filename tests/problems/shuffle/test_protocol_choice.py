@@ -270,7 +270,7 @@ def test_one_private_report_is_a_pure_sum(precision):
     protocol = found.mechanism()
     assert found.variables["protocol"] == "rsum-kr"
     assert protocol.least_delta == 0.0
-    assert protocol.own <= math.exp(0.9) * protocol.other * (1 + 2.0**-50)
+    assert protocol.noise.own <= math.exp(0.9) * protocol.noise.other * (1 + 2.0**-50)
     assert protocol.local_epsilon == pytest.approx(0.9, rel=2.0**-40)
     steps = protocol.precision
     chance = 1 / (math.exp(0.9) + steps)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +17,12 @@ from mechdesign.core.errors import CertificateError, DataError, ParameterError, 
 from mechdesign.core.numbers import wholes
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.core.validation import integer
-from mechdesign.mechanisms.shuffle.base import Messages
 from mechdesign.mechanisms.shuffle.draws import checked_weight
 from mechdesign.mechanisms.shuffle.estimates import TotalEstimate
-from mechdesign.mechanisms.shuffle.hist_kr import most_other
-from mechdesign.mechanisms.shuffle.histograms import responses
+from mechdesign.mechanisms.shuffle.noise import Allowed, Messages, Noise
 from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise, least_passing
-from mechdesign.mechanisms.shuffle.rsum_kr import worst_variance
-from mechdesign.mechanisms.shuffle.sums import SumProtocol
+from mechdesign.mechanisms.shuffle.responses import most_other, responses, worst_variance
+from mechdesign.mechanisms.shuffle.tasks import Array, SumProtocol
 from mechdesign.mechanisms.sum_limits import Cumulants, WorstLimits, response_cumulants
 
 PARTS = 64
@@ -34,6 +32,158 @@ MOST_LEVELS = 8
 
 USUAL_LEVELS = 3
 """No more levels are tried where the messages are not limited."""
+
+
+@dataclass(frozen=True)
+class DigitResponses(Noise):
+    """The digits of a number, the coarsest first, each by a randomized response of its own.
+
+    Parameters
+    ----------
+    promise, size
+        As in :class:`Noise`; the precision is the product of the levels.
+    levels : list of int
+        How many values a digit has, each at least 2; the last one may have one more.
+    others : list of int
+        The weight of each other value of the digit, one a level.
+    parts : list of int
+        How many sixty-fourths of epsilon each level has, 64 in all.
+    """
+
+    levels: list[int]
+    others: list[int]
+    parts: list[int]
+
+    def __post_init__(self) -> None:
+        for name, given in self.parameters().items():
+            object.__setattr__(self, name, wholes(name, list(given), 1).tolist())
+        numbers = {len(self.levels), len(self.others), len(self.parts)}
+        if not 2 <= len(self.levels) <= MOST_LEVELS or len(numbers) > 1:
+            raise ParameterError(
+                f"levels: give from 2 to {MOST_LEVELS} of them, and as many others and parts"
+            )
+        for size, other in zip(self.sizes, self.others, strict=True):
+            integer("levels", size, 2, self.size)
+            checked_weight("others", other, 1, most_other(size))
+        if math.prod(self.levels) != self.size - 1:
+            raise ParameterError(f"levels: their product is not the precision {self.size - 1}; correct one")
+        if min(self.parts) < 1 or sum(self.parts) > PARTS:
+            raise CertificateError(f"parts: are more than {PARTS}, or one is none; build it anew")
+
+    @classmethod
+    def fitting(cls, promise: Promise, size: int, allowed: Allowed, digits: int = 0) -> Self:
+        """Return about the best levels and the best parts of epsilon for them.
+
+        The chance of another value that is needed goes nearly with the inverse square of epsilon, and hardly
+        depends on how many there are: so one calibration tells what to try.
+
+        Parameters
+        ----------
+        promise : Promise
+        size : int
+            Has to be 0: the levels are chosen here.
+        allowed : Allowed
+            Of the messages, the most levels; by default 3, for further ones hardly help.
+        digits : int
+            How many levels; by default the better number of those that are allowed.
+        """
+        if size:
+            raise OutOfReachError("it chooses the levels itself; leave out the precision")
+        most = digits or min(
+            MOST_LEVELS, USUAL_LEVELS if allowed.max_messages is None else allowed.max_messages
+        )
+        if most < 2:
+            raise OutOfReachError("it needs 2 messages a user; allow as many")
+        half = _least_other(promise, 2, PARTS // 2, 2) / TOTAL
+        _, levels, parts = min(best_levels(half, most)[(digits or 2) - 2 :])
+        sizes = [*levels[:-1], levels[-1] + 1]
+        others = [
+            _least_other(promise, size, part, len(levels)) for size, part in zip(sizes, parts, strict=True)
+        ]
+        return cls(promise, math.prod(levels) + 1, levels, others, parts)
+
+    @classmethod
+    def printed(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
+        """Return three levels with the paper's constants, a third of epsilon and delta each.
+
+        With m levels level j has min(ceil(a^(3^j)), most) values, a = ((3^m - 1) n epsilon^2 / m^3)^b with
+        b = 3^(-m - 1), and each other one has the chance max(14 ln(2 m/delta) / e^2, 27 / e) / (n - 1), e =
+        epsilon/m.
+        """
+        m = 3
+        if size:
+            raise OutOfReachError("its levels follow from its constants; leave out the precision")
+        if allowed.max_messages is not None and allowed.max_messages < m:
+            raise OutOfReachError(f"it needs {m} messages a user; allow as many")
+        n, each = promise.honest_users, promise.epsilon / m
+        chance = max(14.0 * math.log(2.0 * m / promise.delta) / each, 27.0) / each / (n - 1)
+        base = ((3.0**m - 1.0) * n * promise.epsilon**2 / m**3) ** (3.0 ** (-m - 1))
+        most = math.floor(1.0 / chance) - 1
+        if most < 2:
+            raise OutOfReachError(f"its theorem wants more than {n} honest users; give more users")
+        levels = [min(most, max(2, math.ceil(base ** (3.0**level)))) for level in range(1, m + 1)]
+        others = [math.ceil(chance * TOTAL)] * m
+        parts = [PARTS - (m - 1) * (PARTS // m), *[PARTS // m] * (m - 1)]
+        return cls(promise, math.prod(levels) + 1, levels, others, parts)
+
+    @property
+    def sizes(self) -> list[int]:
+        """How many values each digit has."""
+        return [*self.levels[:-1], self.levels[-1] + 1]
+
+    @cached_property
+    def scales(self) -> list[int]:
+        """How many steps a unit of each digit is."""
+        return [math.prod(self.levels[place + 1 :]) for place in range(len(self.levels))]
+
+    @cached_property
+    def least_delta(self) -> float:
+        """The sum of the levels' divergences, each at its part of epsilon."""
+        total = sum(
+            Fraction(_level_delta(self.promise, size, other, part))
+            for size, other, part in zip(self.sizes, self.others, self.parts, strict=True)
+        )
+        return math.nextafter(float(total), math.inf) if total else 0.0
+
+    proof = "composition of the levels, each a blanket of fair coins between any two digits"
+
+    @cached_property
+    def rmse(self) -> float:
+        """The root of users times the largest variance of one user's number, over all digits."""
+        chances = [other / TOTAL for other in self.others]
+        last = worst_variance(self.levels[-1], chances[-1]) * self.levels[-1] ** 2
+        rest = [
+            digit_variance(size, chance) * scale**2
+            for size, chance, scale in zip(self.sizes, chances, self.scales[:-1], strict=False)
+        ]
+        return math.sqrt(self.promise.users * (last + sum(rest))) / (self.size - 1)
+
+    @property
+    def most_messages(self) -> int:
+        """One a level."""
+        return len(self.levels)
+
+    @property
+    def alphabets(self) -> tuple[int, ...]:
+        """The levels, and the values of the longest digit."""
+        return len(self.levels), max(self.sizes)
+
+    def encode_steps(self, whole: NDArray[np.int64], up: NDArray[np.bool_], source: BitSource) -> Messages:
+        """Return for each level the responses of all users to whole numbers of steps, or one step more."""
+        rest, parts = whole, []
+        for level, (size, other, scale) in enumerate(zip(self.sizes, self.others, self.scales, strict=True)):
+            digit = rest // scale
+            rest = rest - digit * scale
+            if level == len(self.levels) - 1:
+                digit = digit + up
+            sent = responses(digit, other, size, source)
+            parts.append(np.stack([np.full(len(sent), level), sent], axis=1))
+        return np.concatenate(parts)
+
+    def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
+        """Return the responses to whole numbers of steps, where 1 is one step above the largest digits."""
+        whole = np.minimum(values, self.size - 2)
+        return self.encode_steps(whole, values > whole, source)
 
 
 class RSumRM(SumProtocol):
@@ -59,190 +209,74 @@ class RSumRM(SumProtocol):
     Examples
     --------
     >>> protocol = RSumRM.calibrated(Promise(1_000_000, 0.9, 1e-6))
-    >>> protocol.levels, protocol.parts, round(protocol.rmse, 1)
+    >>> protocol.noise.levels, protocol.noise.parts, round(protocol.rmse, 1)
     ([4, 5, 8], [38, 18, 8], 13.6)
     """
 
     type: ClassVar[str] = "rsum-rm"
     columns: ClassVar[tuple[str, ...]] = ("level", "digit")
-
-    def __init__(
-        self,
-        promise: Promise,
-        calibration: str,
-        precision: int,
-        *,
-        levels: Sequence[int],
-        others: Sequence[int],
-        parts: Sequence[int],
-    ) -> None:
-        super().__init__(promise, calibration, precision)
-        self.levels, self.others, self.parts = (
-            wholes(name, list(given), 1).tolist()
-            for name, given in (("levels", levels), ("others", others), ("parts", parts))
-        )
-        if not 2 <= len(self.levels) <= MOST_LEVELS or len({len(self.levels), len(others), len(parts)}) > 1:
-            raise ParameterError(
-                f"levels: give from 2 to {MOST_LEVELS} of them, and as many others and parts"
-            )
-        for size, other in zip(self.sizes, self.others, strict=True):
-            integer("levels", size, 2, self.precision + 1)
-            checked_weight("others", other, 1, most_other(size))
-        if math.prod(self.levels) != self.precision:
-            raise ParameterError(f"levels: their product is not the precision {self.precision}; correct one")
-        if min(self.parts) < 1 or sum(self.parts) > PARTS:
-            raise CertificateError(f"parts: are more than {PARTS}, or one is none; build it anew")
+    noise: DigitResponses
+    hiding = DigitResponses
+    halves: ClassVar[bool] = True
 
     @classmethod
     def calibrated(
-        cls, promise: Promise, precision: int = 0, max_messages: int | None = None, digits: int = 0
+        cls,
+        promise: Promise,
+        precision: int = 0,
+        max_messages: int | None = None,
+        local_cap: float | None = None,
+        digits: int = 0,
     ) -> Self:
-        """Return the one with about the best levels and the best parts of epsilon for them.
-
-        The chance of another value that is needed goes nearly with the inverse square of epsilon, and hardly
-        depends on how many there are: so one calibration tells what to try.
-
-        Parameters
-        ----------
-        promise : Promise
-        precision : int
-            Has to be 0: it chooses the levels itself.
-        max_messages : int, optional
-            The most levels; by default 3, for further ones hardly help.
-        digits : int
-            How many levels; by default the better number of those that are allowed.
-        """
-        if precision:
-            raise OutOfReachError("it chooses the levels itself; leave out the precision")
-        most = digits or min(MOST_LEVELS, USUAL_LEVELS if max_messages is None else max_messages)
-        if most < 2:
-            raise OutOfReachError("it needs 2 messages a user; allow as many")
-        half = _least_other(promise, 2, PARTS // 2, 2) / TOTAL
-        _, levels, parts = min(best_levels(half, most)[(digits or 2) - 2 :])
-        sizes = [*levels[:-1], levels[-1] + 1]
-        others = [
-            _least_other(promise, size, part, len(levels)) for size, part in zip(sizes, parts, strict=True)
-        ]
-        return cls(promise, "exact", math.prod(levels), levels=levels, others=others, parts=parts)
-
-    @classmethod
-    def published(cls, promise: Promise, precision: int = 0, max_messages: int | None = None) -> Self:
-        """Return the one of three levels with the paper's constants, a third of epsilon and delta each.
-
-        With m levels level j has min(ceil(a^(3^j)), most) values, a = ((3^m - 1) n epsilon^2 / m^3)^b with
-        b = 3^(-m - 1), and each other one has the chance max(14 ln(2 m/delta) / e^2, 27 / e) / (n - 1), e =
-        epsilon/m.
-        """
-        m = 3
-        if precision:
-            raise OutOfReachError("its levels follow from its constants; leave out the precision")
-        if max_messages is not None and max_messages < m:
-            raise OutOfReachError(f"it needs {m} messages a user; allow as many")
-        n, each = promise.honest_users, promise.epsilon / m
-        chance = max(14.0 * math.log(2.0 * m / promise.delta) / each, 27.0) / each / (n - 1)
-        base = ((3.0**m - 1.0) * n * promise.epsilon**2 / m**3) ** (3.0 ** (-m - 1))
-        most = math.floor(1.0 / chance) - 1
-        if most < 2:
-            raise OutOfReachError(f"its theorem wants more than {n} honest users; give more users")
-        levels = [min(most, max(2, math.ceil(base ** (3.0**level)))) for level in range(1, m + 1)]
-        others = [math.ceil(chance * TOTAL)] * m
-        parts = [PARTS - (m - 1) * (PARTS // m), *[PARTS // m] * (m - 1)]
-        return cls(promise, "published", math.prod(levels), levels=levels, others=others, parts=parts)
+        """Return the one with about the best levels, so many of them where ``digits`` says so."""
+        noise = DigitResponses.fitting(promise, precision, Allowed(max_messages), digits)
+        return cls._of(noise, "exact").allowed(max_messages, local_cap)
 
     @property
-    def sizes(self) -> list[int]:
-        """How many values each digit has."""
-        return [*self.levels[:-1], self.levels[-1] + 1]
-
-    @cached_property
-    def scales(self) -> list[int]:
-        """How many steps a unit of each digit is."""
-        return [math.prod(self.levels[place + 1 :]) for place in range(len(self.levels))]
-
-    def parameters(self) -> dict[str, Any]:
-        """Return levels, weights and parts of epsilon."""
-        return {"levels": self.levels, "others": self.others, "parts": self.parts}
-
-    @cached_property
-    def least_delta(self) -> float:
-        """The sum of the levels' divergences, each at its part of epsilon."""
-        total = sum(
-            Fraction(_level_delta(self.promise, size, other, part))
-            for size, other, part in zip(self.sizes, self.others, self.parts, strict=True)
-        )
-        return math.nextafter(float(total), math.inf) if total else 0.0
-
-    proof = "composition of the levels, each a blanket of fair coins between any two digits"
-
-    @cached_property
     def rmse(self) -> float:
         """The root of users times the largest variance of one user's number, over all digits."""
-        chances = [other / TOTAL for other in self.others]
-        last = worst_variance(self.levels[-1], chances[-1]) * self.levels[-1] ** 2
-        rest = [
-            digit_variance(size, chance) * scale**2
-            for size, chance, scale in zip(self.sizes, chances, self.scales[:-1], strict=False)
-        ]
-        return math.sqrt(self.promise.users * (last + sum(rest))) / self.precision
+        return self.noise.rmse
 
-    @property
-    def most_messages(self) -> int:
-        """One a level."""
-        return len(self.levels)
-
-    @property
-    def alphabets(self) -> tuple[int, ...]:
-        """The levels, and the values of the longest digit."""
-        return len(self.levels), max(self.sizes)
-
-    def encode_piece(self, values: NDArray[np.float64], source: BitSource) -> Messages:
+    def encode_piece(self, values: Array, source: BitSource) -> Messages:
         """Return for each level the responses of all users."""
         scaled = values * self.precision
         whole = np.minimum(np.floor(scaled), self.precision - 1)  # 1 has the largest digits, and one step up
         up = source.integers(len(values)) < ((scaled - whole) * TOTAL).astype(np.int64)
-        rest, parts = whole.astype(np.int64), []
-        for level, (size, other, scale) in enumerate(zip(self.sizes, self.others, self.scales, strict=True)):
-            digit = rest // scale
-            rest = rest - digit * scale
-            if level == len(self.levels) - 1:
-                digit = digit + up
-            sent = responses(digit, other, size, source)
-            parts.append(np.stack([np.full(len(values), level), sent], axis=1))
-        return np.concatenate(parts)
+        return self.noise.encode_steps(whole.astype(np.int64), up, source)
 
     @property
     def tally_size(self) -> int:
         """The sum of the digits and the number of messages of each level."""
-        return 2 * len(self.levels)
-
-    halves: ClassVar[bool] = True
+        return 2 * len(self.noise.levels)
 
     @property
     def most_added(self) -> int:
         """The largest digit of all levels."""
-        return max(self.sizes) - 1
+        return max(self.noise.sizes) - 1
 
     def tally(self, messages: Messages) -> NDArray[np.int64]:
         """Return for each level the sum of its digits, then how many there are."""
-        wrong = messages[:, 1] >= np.array(self.sizes)[messages[:, 0]]
+        wrong = messages[:, 1] >= np.array(self.noise.sizes)[messages[:, 0]]
         if wrong.any():
             row = int(np.argmax(wrong))
             level, digit = messages[row].tolist()
             raise RowError(
                 "messages",
                 row,
-                f"{digit} is outside the alphabet of level {level}, 0 to {self.sizes[level] - 1}",
+                f"{digit} is outside the alphabet of level {level}, 0 to {self.noise.sizes[level] - 1}",
                 "use the messages of this protocol's clients",
             )
-        counts = np.bincount(messages[:, 0], minlength=len(self.levels))
-        sums = [int(messages[messages[:, 0] == level, 1].sum()) for level in range(len(self.levels))]
+        counts = np.bincount(messages[:, 0], minlength=len(self.noise.levels))
+        sums = [int(messages[messages[:, 0] == level, 1].sum()) for level in range(len(self.noise.levels))]
         return np.concatenate([np.array(sums, dtype=np.int64), counts.astype(np.int64)])
 
     def estimate_of(self, sums: NDArray[np.int64], messages: int) -> TotalEstimate:
         """Return the unbiased sum; refuse levels that not every user has answered."""
-        users, count, value = self.promise.users, len(self.levels), Fraction(0)
+        users, count, value = self.promise.users, len(self.noise.levels), Fraction(0)
         parts: list[tuple[Cumulants, float]] = []
-        for level, (size, weight, scale) in enumerate(zip(self.sizes, self.others, self.scales, strict=True)):
+        for level, (size, weight, scale) in enumerate(
+            zip(self.noise.sizes, self.noise.others, self.noise.scales, strict=True)
+        ):
             digits = int(sums[count + level])
             if digits != users:
                 raise DataError(
@@ -255,7 +289,7 @@ class RSumRM(SumProtocol):
             value += (int(sums[level]) - offset) * factor
             parts.append((response_cumulants(users, size, float(other)), float(factor / self.precision)))
         limits = WorstLimits.of(parts, users, self.precision)
-        return TotalEstimate("sum", float(value / self.precision), self.rmse, users, messages, limits)
+        return self.total(float(value / self.precision), messages, limits)
 
 
 def _level_delta(promise: Promise, size: int, other: int, part: int) -> float:

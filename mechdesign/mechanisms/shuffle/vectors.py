@@ -1,9 +1,9 @@
-"""Histogram by flipped indicator vectors, the user's own and some of nobody."""
+"""Fake vectors: flipped indicator vectors, the user's own and some of nobody, each one message."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
 from typing import Any, ClassVar, Self
@@ -15,11 +15,13 @@ from mechdesign.audit.mass import Mass, binomial, mixture, pair_divergence
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.core.validation import integer
 from mechdesign.mechanisms.count_limits import CountLimits, two_kinds
-from mechdesign.mechanisms.shuffle.base import Messages
-from mechdesign.mechanisms.shuffle.draws import checked_weight, flags
+from mechdesign.mechanisms.shuffle.draws import flags
+from mechdesign.mechanisms.shuffle.dummies import require_trials
 from mechdesign.mechanisms.shuffle.estimates import HistogramEstimate
-from mechdesign.mechanisms.shuffle.histograms import HistogramProtocol
+from mechdesign.mechanisms.shuffle.flips import MOST_FLIP, Flips
+from mechdesign.mechanisms.shuffle.noise import Allowed, Messages
 from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise, least_passing, remedy
+from mechdesign.mechanisms.shuffle.tasks import Array, HistogramProtocol
 
 WORD = 32
 """Bits of a vector in each column of a message."""
@@ -32,105 +34,61 @@ PART = 1 << 22
 """Bits that are drawn or counted at a time."""
 
 
-class HistFlip(HistogramProtocol):
-    """Every user sends the indicator vector of the category and ``fakes`` vectors of 0, each bit flipped.
+@dataclass(frozen=True)
+class FakeVectors(Flips):
+    """The indicator vector of the category and ``fakes`` vectors of 0, each bit flipped."""
 
-    Notes
-    -----
-    Source: Cheu and Zhilyaev (2022). The fake vectors alone are the noise of the certificate, so that it
-    holds whatever the others hold.
+    fakes: int
 
-    Examples
-    --------
-    >>> promise = Promise(1_000_000, 0.9, 1e-6)
-    >>> protocol = HistFlip.calibrated(promise, 100)
-    >>> protocol.fakes, round(protocol.rmse, 1), round(HistFlip.published(promise, 100).rmse, 1)
-    (1, 10.0, 33.6)
-    """
-
-    type: ClassVar[str] = "hist-flip"
-
-    def __init__(
-        self,
-        promise: Promise,
-        calibration: str,
-        categories: int,
-        labels: Sequence[str] | None = None,
-        *,
-        fakes: int,
-        flip: int,
-    ) -> None:
-        super().__init__(promise, calibration, categories, labels)
-        self.fakes = integer("fakes", fakes, 1, MOST_FAKES)
-        self.flip = checked_weight("flip", flip, 1, TOTAL // 2 - (1 << 20))
-        integer("categories", categories, 2, MOST_CELLS)
-        self.words = -(-self.labels.size // WORD)
-        self.columns = tuple(f"word_{place}" for place in range(self.words))  # type: ignore[misc]
+    def __post_init__(self) -> None:
+        self.check("fakes", 1, MOST_FAKES)
+        super().__post_init__()
+        integer("categories", self.size, 2, MOST_CELLS)
 
     @classmethod
-    def calibrated(
-        cls,
-        promise: Promise,
-        categories: int,
-        max_messages: int | None = None,
-        labels: Sequence[str] | None = None,
-    ) -> Self:
-        """Return the one with few fakes, a power of two or the most allowed, and about the least noise."""
-        most = MOST_FAKES if max_messages is None else min(MOST_FAKES, max_messages - 1)
-        if most < 1:
-            raise OutOfReachError("it needs 2 messages a user; allow as many")
-        require_cells(categories)
-
-        made = partial(cls, promise, "exact", categories, labels)
+    def fitting(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
+        """Return few fakes, a power of two or the most allowed, and about the least noise."""
+        most = allowed.most(MOST_FAKES)
+        require_cells(size)
         quarter, fakes = TOTAL // 4, 1  # more flips lose more than they hide
         while fakes <= most:
-            flip = least_passing(partial(_is_private, made, fakes), 1, quarter)
+            made = partial(cls, promise, size, fakes=fakes)
+            flip = least_passing(partial(_is_private, made), 1, quarter)
             if flip is not None:
-                return made(fakes=fakes, flip=flip)
+                return made(flip)
             fakes = min(2 * fakes, most) if fakes < most else most + 1
-        way = remedy(
-            promise,
-            lambda other: cls(other, "exact", categories, labels, fakes=most, flip=quarter).holds,
-        )
+        way = remedy(promise, lambda other: cls(other, size, quarter, most).holds)
         raise OutOfReachError(
             f"{most} fakes of each of {promise.honest_users} users are too few; {way}, or more messages"
         )
 
     @classmethod
-    def published(
-        cls,
-        promise: Promise,
-        categories: int,
-        max_messages: int | None = None,
-        labels: Sequence[str] | None = None,
-    ) -> Self:
-        """Return the one with the paper's k and q (1 - q)."""
-        require_cells(categories)
+    def printed(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
+        """Return the noise with the paper's k and q (1 - q)."""
+        require_cells(size)
         exponential = math.exp(promise.epsilon)
         noise = ((exponential + 1.0) / (exponential - 1.0)) ** 2 * math.log(4.0 / promise.delta)
         fakes = max(1, math.ceil(132.0 / (5.0 * promise.honest_users) * noise))
-        most = MOST_FAKES if max_messages is None else min(MOST_FAKES, max_messages - 1)
-        if fakes > most:
-            raise OutOfReachError(
-                f"its theorem wants {fakes + 1} messages a user; allow them, or give more users"
-            )
+        require_trials(fakes, allowed, MOST_FAKES)
         product = 33.0 / (5.0 * promise.honest_users * fakes) * noise
         flip = (1.0 - math.sqrt(max(0.0, 1.0 - 4.0 * product))) / 2.0
-        weight = min(TOTAL // 2 - (1 << 20), math.ceil(flip * TOTAL))
-        return cls(promise, "published", categories, labels, fakes=fakes, flip=weight)
+        return cls(promise, size, min(MOST_FLIP, math.ceil(flip * TOTAL)), fakes)
 
     def parameters(self) -> dict[str, Any]:
         """Return the number of fakes and the weight of a flip."""
         return {"fakes": self.fakes, "flip": self.flip}
 
     @property
-    def chance(self) -> Fraction:
-        """The chance of a flip."""
-        return Fraction(self.flip, TOTAL)
+    def words(self) -> int:
+        """The columns of a message."""
+        return -(-self.size // WORD)
 
     @cached_property
     def least_delta(self) -> float:
-        """The divergence of two counts of the fakes' ones, the own bits flipped and added."""
+        """The divergence of two counts of the fakes' ones, the own bits flipped and added.
+
+        The fake vectors alone are the noise, so that it holds whatever the others hold.
+        """
         q = self.chance
         law = binomial(self.promise.honest_users * self.fakes, q)
         held, free = _with_bit(law, 1 - q), _with_bit(law, q)
@@ -138,16 +96,12 @@ class HistFlip(HistogramProtocol):
 
     proof = "two counts of the fakes' ones with the own bits added"
 
-    def variance_of(self, count: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the variance of the flips of a category, whoever holds it."""
+    @property
+    def variance(self) -> float:
+        """The variance of the flips of a category, whoever holds it."""
         q = float(self.chance)
         vectors = self.promise.users * (1 + self.fakes)
-        return np.full(len(count), vectors * q * (1.0 - q) / (1.0 - 2.0 * q) ** 2)
-
-    @property
-    def rmse(self) -> float:
-        """The standard deviation of a category: unbiased, and the same for all data."""
-        return math.sqrt(float(self.variance_of(np.zeros(1))[0]))
+        return vectors * q * (1.0 - q) / (1.0 - 2.0 * q) ** 2
 
     @property
     def most_messages(self) -> int:
@@ -157,12 +111,12 @@ class HistFlip(HistogramProtocol):
     @property
     def alphabets(self) -> tuple[int, ...]:
         """Words of up to 32 bits, the first category in the lowest one."""
-        rest = self.labels.size - WORD * (self.words - 1)
+        rest = self.size - WORD * (self.words - 1)
         return (1 << WORD,) * (self.words - 1) + (1 << rest,)
 
-    def encode_piece(self, values: NDArray[np.int64], source: BitSource) -> Messages:
+    def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
         """Return for each user the own vector and the fakes, flipped."""
-        size, each = self.labels.size, 1 + self.fakes
+        size, each = self.size, 1 + self.fakes
         rows, parts = max(1, PART // (size * each)), []
         for start in range(0, len(values), rows):
             part = values[start : start + rows]
@@ -177,11 +131,40 @@ class HistFlip(HistogramProtocol):
         packed = np.packbits(padded, axis=1, bitorder="little")
         return packed.view("<u4").astype(np.int64)
 
+
+class HistFlip(HistogramProtocol):
+    """Every user sends the indicator vector of the category and ``fakes`` vectors of 0, each bit flipped.
+
+    Notes
+    -----
+    Source: Cheu and Zhilyaev (2022). The fake vectors alone are the noise of the certificate, so that it
+    holds whatever the others hold.
+
+    Examples
+    --------
+    >>> promise = Promise(1_000_000, 0.9, 1e-6)
+    >>> protocol = HistFlip.calibrated(promise, 100)
+    >>> protocol.noise.fakes, round(protocol.rmse, 1), round(HistFlip.published(promise, 100).rmse, 1)
+    (1, 10.0, 33.6)
+    """
+
+    type: ClassVar[str] = "hist-flip"
+    noise: FakeVectors
+    hiding = FakeVectors
     one_each: ClassVar[bool] = False
+
+    @property
+    def columns(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The words of a vector."""
+        return tuple(f"word_{place}" for place in range(self.noise.words))
+
+    def variance_of(self, count: Array) -> Array:
+        """Return the variance of the flips of a category, whoever holds it."""
+        return np.full(len(count), self.noise.variance)
 
     def tally(self, messages: Messages) -> NDArray[np.int64]:
         """Return how many vectors have each bit."""
-        size, rows = self.labels.size, max(1, PART // (self.words * WORD))
+        size, rows = self.labels.size, max(1, PART // (self.noise.words * WORD))
         total = np.zeros(size, dtype=np.int64)
         for start in range(0, len(messages), rows):
             words = np.ascontiguousarray(messages[start : start + rows].astype("<u4"))
@@ -191,14 +174,16 @@ class HistFlip(HistogramProtocol):
 
     def estimate_of(self, sums: NDArray[np.int64], messages: int) -> HistogramEstimate:
         """Return the unbiased counts; the intervals are exact."""
-        q = float(self.chance)
+        chance = self.noise.chance
+        q = float(chance)
         value = (sums - messages * q) / (1.0 - 2.0 * q)
-        law = two_kinds(messages, 1 - self.chance, self.chance)
-        return self.unbiased(value, messages, CountLimits(sums, value, self.promise.users, law))
+        law = two_kinds(messages, 1 - chance, chance)
+        return self.counts(value, messages, CountLimits(sums, value, self.promise.users, law))
 
 
-def _is_private(made: Callable[..., HistFlip], fakes: int, flip: int) -> bool:
-    return made(fakes=fakes, flip=flip).holds
+def _is_private(made: Any, flip: int) -> bool:
+    private: bool = made(flip).holds
+    return private
 
 
 def require_cells(categories: int) -> None:

@@ -1,9 +1,10 @@
-"""Counting with delta 0: now and then a user's number of ones is noise, and their sum hides everybody."""
+"""Delta 0: now and then a user's number of ones is noise, and their sum hides everybody."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache, partial
 from typing import Any, ClassVar, Self
@@ -16,13 +17,11 @@ from mechdesign.audit.shuffle_pure import LARGEST, pure_epsilon
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.randomness import TOTAL, BitSource
-from mechdesign.core.validation import integer
 from mechdesign.mechanisms.count_limits import CountLimits, Group
-from mechdesign.mechanisms.shuffle.base import Messages
-from mechdesign.mechanisms.shuffle.counts import CountProtocol
-from mechdesign.mechanisms.shuffle.draws import checked_weight
 from mechdesign.mechanisms.shuffle.estimates import TotalEstimate
+from mechdesign.mechanisms.shuffle.noise import Allowed, Messages, Noise, chance
 from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise, least_passing, remedy
+from mechdesign.mechanisms.shuffle.tasks import CountProtocol, TotalProtocol
 from mechdesign.mechanisms.sum_limits import Cumulants
 
 MOST_LENGTH = 255
@@ -37,60 +36,55 @@ MOST_NOISE = TOTAL - (1 << 42)
 ROWS = 1 << 14
 """Users whose messages are made at a time."""
 
+PARTS = 64
+"""Epsilon is split into parts of this many."""
 
-class CntPURE(CountProtocol):
-    """Every user sends ``length`` bits, with one more 1 for the one value, or a random number of ones.
+MOST_DIGITS = 8
+DIGITS = 3
+"""Binary digits where no precision is given."""
 
-    Without noise (length - 1) / 2 of the bits are 1 for the value 0, and (length + 1) / 2 for 1; with the
-    chance noise / 2**62 their number is discrete Laplace noise about the middle, on 0 .. length.
+
+@dataclass(frozen=True)
+class PureNoise(Noise):
+    """For a bit: ``length`` bits, (length - 1) / 2 of them 1 for the value 0, and one more for 1.
+
+    With the chance noise / 2**62 their number is discrete Laplace noise about the middle, on 0 .. length.
 
     Parameters
     ----------
-    promise : Promise
-        Kept with delta 0.
-    calibration : {"exact"}
+    promise, size
+        As in :class:`Noise`.
     length : int
         Odd, from 3 to 255.
     noise, ratio : int
         Out of 2**62: the chance of noise, and the ratio of its neighbouring probabilities.
-
-    Notes
-    -----
-    Source: Ghazi, Golowich, Kumar, Manurangsi, Pagh, Velingker (2020) for the protocol; their constants are
-    for epsilon below 0.1 and far from tight. Here the largest ratio of the law of the sum is computed over
-    all sums and all data; of more than about 8000 / length users, over those of so many of them.
-
-    Examples
-    --------
-    >>> protocol = CntPURE.calibrated(Promise(100, 1.0, 1e-6))
-    >>> protocol.length, round(protocol.rmse, 1), protocol.least_delta
-    (15, 2.7, 0.0)
     """
 
-    type: ClassVar[str] = "cnt-pure"
+    length: int
+    noise: int
+    ratio: int
 
-    def __init__(self, promise: Promise, calibration: str, length: int, noise: int, ratio: int) -> None:
-        super().__init__(promise, calibration)
-        self.length = integer("length", length, 3, MOST_LENGTH)
+    def __post_init__(self) -> None:
+        self.check("length", 3, MOST_LENGTH)
         if self.length % 2 == 0:
             raise ParameterError(
                 f"length: {self.length} is even, and the middle is to lie between two; add 1"
             )
-        self.noise = checked_weight("noise", noise, 1, MOST_NOISE)
-        self.ratio = checked_weight("ratio", ratio, 1, TOTAL)
+        self.check_weight("noise", 1, MOST_NOISE)
+        self.check_weight("ratio", 1, TOTAL)
 
     @classmethod
-    def calibrated(cls, promise: Promise, max_messages: int | None = None) -> Self:
-        """Return the one with about the least noise for which the largest ratio is below e^epsilon."""
-        most = MOST_LENGTH if max_messages is None else min(MOST_LENGTH, max_messages)
+    def fitting(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
+        """Return about the least noise for which the largest ratio is below e^epsilon."""
+        most = MOST_LENGTH if allowed.max_messages is None else min(MOST_LENGTH, allowed.max_messages)
         if most < 3:
             raise OutOfReachError("it needs 3 messages a user; allow as many")
-        made = cls._made(promise, most)
+        made = cls._made(promise, size, most)
         loudest = made(noise=MOST_NOISE)
-        crowd = loudest.crowd
-        noise = least_passing(lambda weight: made(noise=weight).holds, TOTAL // (64 * crowd), MOST_NOISE, 6)
+        start = TOTAL // (64 * loudest.crowd)
+        noise = least_passing(lambda weight: made(noise=weight).holds, start, MOST_NOISE, 6)
         if noise is None:
-            way = remedy(promise, lambda other: cls._made(other, most)(noise=MOST_NOISE).holds)
+            way = remedy(promise, lambda other: cls._made(other, size, most)(noise=MOST_NOISE).holds)
             raise OutOfReachError(
                 f"{loudest.length} messages of each of {promise.honest_users} users hide nobody "
                 f"with delta 0; {way}{', or more messages' if most < MOST_LENGTH else ''}"
@@ -98,22 +92,18 @@ class CntPURE(CountProtocol):
         return made(noise=noise)
 
     @classmethod
-    def _made(cls, promise: Promise, most: int) -> Callable[..., Self]:
+    def _made(cls, promise: Promise, size: int, most: int) -> Callable[..., Self]:
         """Return the one with the usual length, or the most messages; it still wants its noise."""
         users = min(promise.honest_users, 400)
         length = max(3, math.ceil(LENGTHS * math.log(users + 1.0) / promise.epsilon)) | 1
         length = min(length, most if most % 2 else most - 1)
         ratio = max(1, math.ceil(TOTAL / exp_lower(promise.epsilon)))
-        return partial(cls, promise, "exact", length, ratio=min(ratio, TOTAL))
-
-    def parameters(self) -> dict[str, Any]:
-        """Return the number of messages and the noise."""
-        return {"length": self.length, "noise": self.noise, "ratio": self.ratio}
+        return partial(cls, promise, size, length, ratio=min(ratio, TOTAL))
 
     @property
     def chance(self) -> Fraction:
         """The chance of noise."""
-        return Fraction(self.noise, TOTAL)
+        return chance(self.noise)
 
     @cached_property
     def weights(self) -> tuple[int, ...]:
@@ -135,23 +125,7 @@ class CntPURE(CountProtocol):
         """0 when no ratio is beyond e^epsilon; else nothing is proven."""
         return 0.0 if self.pure_epsilon <= self.promise.epsilon else 1.0
 
-    @property
-    def holds(self) -> bool:
-        """Whether the promise is proven."""
-        return self.least_delta == 0.0
-
     proof = "largest ratio of the law of the sum over all sums and all data, by positive sums"
-    is_pure = True
-    witness: ClassVar[Mapping[str, Any]] = {
-        "neighbours": "one user's bit is 1 or 0",
-        "event": "a single number of ones in all",
-    }
-
-    def certificates(self) -> tuple[Certificate, ...]:
-        """Return the privacy of the shuffled messages, and that it is pure."""
-        figures = {"pure_epsilon": self.pure_epsilon, "epsilon": self.promise.epsilon}
-        note = "delta is 0; for real numbers, by doubles rounded outward"
-        return (*super().certificates(), Certificate("pure", self.holds, False, figures, self.witness, note))
 
     @property
     def local_epsilon(self) -> float:
@@ -177,8 +151,8 @@ class CntPURE(CountProtocol):
         return Group(self.promise.users, self.chances).cumulants()[1:]
 
     @property
-    def rmse(self) -> float:
-        """The standard deviation of the count: unbiased, and the same for all data."""
+    def deviation(self) -> float:
+        """The standard deviation of the unbiased count: the same for all data."""
         _, variance, gain = self.moments
         return math.sqrt(self.promise.users * float(variance)) / float(gain)
 
@@ -187,7 +161,7 @@ class CntPURE(CountProtocol):
         """The bits."""
         return self.length
 
-    def encode_piece(self, values: NDArray[np.int64], source: BitSource) -> Messages:
+    def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
         """Return each user's bits."""
         ends = np.cumsum(np.array(self.weights[:-1], dtype=np.int64))
         ones = np.searchsorted(ends, source.integers(len(values)), side="right")
@@ -198,18 +172,81 @@ class CntPURE(CountProtocol):
             parts.append(sent.astype(np.int64).reshape(-1, 1))
         return np.concatenate(parts)
 
+
+class PureProtocol(TotalProtocol):
+    """What keeps its promise with delta 0, and says so."""
+
+    is_pure: ClassVar[bool] = True
+
+    @property
+    def pure_figures(self) -> dict[str, Any]:
+        """What the certificate of delta 0 says."""
+        return {"epsilon": self.promise.epsilon}
+
+    def certificates(self) -> tuple[Certificate, ...]:
+        """Return the privacy of the shuffled messages, and that it is pure."""
+        note = "delta is 0; for real numbers, by doubles rounded outward"
+        pure = Certificate("pure", self.holds, False, self.pure_figures, self.witness, note)
+        return (*super().certificates(), pure)
+
+
+class CntPURE(PureProtocol, CountProtocol):
+    """Every user sends ``length`` bits, with one more 1 for the one value, or a random number of ones.
+
+    Without noise (length - 1) / 2 of the bits are 1 for the value 0, and (length + 1) / 2 for 1; with the
+    chance noise / 2**62 their number is discrete Laplace noise about the middle, on 0 .. length.
+
+    Parameters
+    ----------
+    promise : Promise
+        Kept with delta 0.
+    calibration : {"exact"}
+    length : int
+        Odd, from 3 to 255.
+    noise, ratio : int
+        Out of 2**62: the chance of noise, and the ratio of its neighbouring probabilities.
+
+    Notes
+    -----
+    Source: Ghazi, Golowich, Kumar, Manurangsi, Pagh, Velingker (2020) for the protocol; their constants are
+    for epsilon below 0.1 and far from tight. Here the largest ratio of the law of the sum is computed over
+    all sums and all data; of more than about 8000 / length users, over those of so many of them.
+
+    Examples
+    --------
+    >>> protocol = CntPURE.calibrated(Promise(100, 1.0, 1e-6))
+    >>> protocol.most_messages, round(protocol.rmse, 1), protocol.least_delta
+    (15, 2.7, 0.0)
+    """
+
+    type: ClassVar[str] = "cnt-pure"
+    noise: PureNoise
+    hiding = PureNoise
+    witness: ClassVar[Mapping[str, Any]] = {
+        "neighbours": "one user's bit is 1 or 0",
+        "event": "a single number of ones in all",
+    }
+
+    @property
+    def pure_figures(self) -> dict[str, Any]:
+        """The largest logarithm of a ratio, and epsilon."""
+        return {"pure_epsilon": self.noise.pure_epsilon, **super().pure_figures}
+
+    @property
+    def rmse(self) -> float:
+        """The standard deviation of the count: unbiased, and the same for all data."""
+        return self.noise.deviation
+
     def estimate_of(self, sums: NDArray[np.int64], messages: int) -> TotalEstimate:
         """Return the unbiased count; the interval is exact."""
-        users = self.promise.users
-        mean, _, gain = self.moments
+        users, chances = self.promise.users, self.noise.chances
+        mean, _, gain = self.noise.moments
         value = float((int(sums[0]) - users * mean) / gain)
-        chances = self.chances
 
         def law(count: int) -> tuple[Group, ...]:
             return Group(count, chances[::-1]), Group(users - count, chances)
 
-        limits = CountLimits.of(int(sums[0]), value, users, law)
-        return TotalEstimate("count", value, self.rmse, users, messages, limits)
+        return self.total(value, messages, CountLimits.of(int(sums[0]), value, users, law))
 
 
 @lru_cache(maxsize=256)
