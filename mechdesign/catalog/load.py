@@ -15,6 +15,7 @@ from mechdesign.catalog.figure_table import FigureTable, read_figures
 from mechdesign.catalog.model import Model, Simulation
 from mechdesign.catalog.toml import read_toml
 from mechdesign.core.errors import MechDesignError, ModelFileError, UnknownNameError, suggestion
+from mechdesign.core.fields import fields_of
 from mechdesign.core.parameters import problem_from
 from mechdesign.core.printable import one_line
 from mechdesign.core.problem import Problem
@@ -203,7 +204,7 @@ def _claim(path: Path, number: int, entry: Mapping[str, Any]) -> Claim:
 
 def _sweep(path: Path, document: Mapping[str, Any], problem: Any) -> dict[str, tuple[Any, ...]]:
     table = _table(path, document, "sweep")
-    _check_keys(path, "sweep", table, [field.name for field in dataclasses.fields(problem)])
+    _check_keys(path, "sweep", table, [field.name for field in fields_of(problem)])
     for key, values in table.items():
         if not isinstance(values, list) or not values:
             raise ModelFileError(f"{path}: [sweep] {key}: expected a non-empty list of values")
