@@ -40,6 +40,9 @@ Takes = TypeVar("Takes", contravariant=True)
 REQUIRED: Any = attrs.NOTHING
 """The default of a parameter that has none."""
 
+POSITIVE: Mapping[str, Any] = {"exclusiveMinimum": 0}
+"""The limits of a number above 0 whose check says more."""
+
 SECTIONS = re.compile(r"^(?:Raises|See Also|Notes|References|Examples)\n-{3,}$", flags=re.MULTILINE)
 """The sections of a NumPy docstring that follow *Parameters*."""
 
@@ -168,7 +171,7 @@ def real(
     return checked(meaning, check, form=form, default=default, limits=finite)
 
 
-def epsilon(meaning: str, *, default: Any = REQUIRED, form: str = "float") -> Any:
+def epsilon_field(meaning: str, *, default: Any = REQUIRED, form: str = "float") -> Any:
     """Return a field of a privacy epsilon: >= 0 and finite."""
 
     def check(name: str, value: Any) -> float:
@@ -177,7 +180,7 @@ def epsilon(meaning: str, *, default: Any = REQUIRED, form: str = "float") -> An
     return checked(meaning, check, form=form, default=default, limits={"minimum": 0})
 
 
-def delta(meaning: str, *, default: Any = REQUIRED, form: str = "float") -> Any:
+def delta_field(meaning: str, *, default: Any = REQUIRED, form: str = "float") -> Any:
     """Return a field of a privacy delta: in [0, 1)."""
 
     def check(name: str, value: Any) -> float:
@@ -215,7 +218,7 @@ def flag(meaning: str, *, default: bool = False) -> Any:
 @dataclass_transform(
     kw_only_default=True,
     frozen_default=True,
-    field_specifiers=(related, checked, whole, real, epsilon, delta, choice, flag),
+    field_specifiers=(related, checked, whole, real, epsilon_field, delta_field, choice, flag),
 )
 def frozen_problem(*, eq: bool = True) -> Callable[[Class], Class]:
     """Return the decorator of problems: frozen, parameters by name only, documented by their fields.
