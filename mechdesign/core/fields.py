@@ -91,6 +91,7 @@ def related(
     form: str,
     default: Any = REQUIRED,
     limits: Mapping[str, Any] | None = None,
+    fills: bool = False,
 ) -> Any:
     """Return a field whose check may look at the fields above it.
 
@@ -100,18 +101,21 @@ def related(
         What it is, as in a NumPy docstring, in reStructuredText.
     check : callable
         From the problem, of which the fields above are set, the field's name and the given value to what is
-        kept; raises :class:`ParameterError`. It is not asked about a default of None.
+        kept; raises :class:`ParameterError`.
     form : str
         What is given, as in a NumPy docstring; ", optional" is added where the default is None.
     default : optional
     limits : mapping, optional
         Keywords of JSON Schema for the number or the text.
+    fills : bool
+        Whether the check is asked about a default of None as well, which it replaces.
     """
 
     def kept(value: Any, problem: Any, field: attrs.Attribute[Any]) -> Any:
-        return None if value is None and field.default is None else check(problem, field.name, value)
+        is_absent = value is None and field.default is None and not fills
+        return None if is_absent else check(problem, field.name, value)
 
-    if default is None and not form.endswith("optional"):
+    if default is None and form:
         form += ", optional"
     return attrs.field(
         default=default,
