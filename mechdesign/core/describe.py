@@ -6,8 +6,6 @@ import inspect
 import re
 from typing import NamedTuple
 
-from attrs import Factory
-
 from mechdesign.core.fields import Parameter, fields_of
 from mechdesign.core.problem import Problem
 
@@ -82,8 +80,8 @@ def default_of(parameter: Parameter) -> str:
     """Return the default of a parameter as a model file writes it; empty where it is required."""
     if parameter.is_required:
         return ""
-    if isinstance(parameter.default, Factory):
-        return "see its meaning"
     if parameter.default is None:
         return "none"
+    if not isinstance(parameter.default, (str, int, float, list, tuple, dict)):
+        return "see its meaning"
     return f'"{parameter.default}"' if isinstance(parameter.default, str) else str(parameter.default)

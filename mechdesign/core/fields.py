@@ -119,7 +119,7 @@ def related(
         form += ", optional"
     return attrs.field(
         default=default,
-        converter=attrs.Converter(kept, takes_self=True, takes_field=True),  # type: ignore[misc]
+        converter=attrs.Converter(kept, takes_self=True, takes_field=True),
         metadata={"form": form, "meaning": meaning, "limits": limits or {}},
     )
 
@@ -286,8 +286,9 @@ def fields_of(problem: Any) -> tuple[Parameter, ...]:
 def _default(field: dataclasses.Field[Any]) -> Any:
     if field.default is not dataclasses.MISSING:
         return field.default
-    is_required = field.default_factory is dataclasses.MISSING
-    return REQUIRED if is_required else attrs.Factory(field.default_factory)
+    if field.default_factory is dataclasses.MISSING:
+        return REQUIRED
+    return attrs.Factory(field.default_factory)
 
 
 def values_of(problem: Any) -> dict[str, Any]:

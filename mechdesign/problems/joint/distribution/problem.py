@@ -144,7 +144,8 @@ class JointDistribution(Problem[Mechanism]):
     Examples
     --------
     >>> import mechdesign as md
-    >>> problem = md.JointDistribution([2], 0.0, 0.75, 0.25, patterns=[[1, 0], [0, 1]], counts=[60, 40])
+    >>> problem = md.JointDistribution(
+    ...     attributes=[2], f=0.0, q=0.75, p=0.25, patterns=[[1, 0], [0, 1]], counts=[60, 40])
     >>> md.solve(problem).variables["distribution"].round(4).tolist()
     [0.625, 0.375]
     """

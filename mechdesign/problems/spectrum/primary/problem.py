@@ -45,7 +45,8 @@ class SpectrumPrimary(Problem[Mechanism]):
     Examples
     --------
     >>> import mechdesign as md
-    >>> problem = md.SpectrumPrimary(0.1, privacy_cost=2.0, radius=5.0, location_privacy=0.5, distance=6.0)
+    >>> problem = md.SpectrumPrimary(
+    ...     price=0.1, privacy_cost=2.0, radius=5.0, location_privacy=0.5, distance=6.0)
     >>> solution = md.solve(problem)
     >>> print(round(solution.variables["privacy"], 6), round(solution.value, 6))
     0.625832 5.649356
