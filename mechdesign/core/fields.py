@@ -263,12 +263,17 @@ def frozen_problem(*, eq: bool = True) -> Callable[[Class], Class]:
 def _in_the_places_of_bases(
     problem_class: type, fields: list[attrs.Attribute[Any]]
 ) -> list[attrs.Attribute[Any]]:
-    """Return the fields in their order, where one that a class states anew stands in its base's place."""
+    """Return the fields in their order; of a class with bases a field that it states anew stands in its base's
+    place, and those that must be given stand before those with a default.
+    """
     places: dict[str, int] = {}
     for base in reversed(problem_class.__mro__[1:]):
         for field in fields_of(base):
             places.setdefault(field.name, len(places))
-    return sorted(fields, key=lambda field: places.get(field.name, len(places)))
+    if not places:
+        return fields
+    own = len(places)
+    return sorted(fields, key=lambda field: (field.default is not REQUIRED, places.get(field.name, own)))
 
 
 def fields_of(problem: Any) -> tuple[Parameter, ...]:
