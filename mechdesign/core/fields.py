@@ -263,8 +263,9 @@ def frozen_problem(*, eq: bool = True) -> Callable[[Class], Class]:
 def _in_the_places_of_bases(
     problem_class: type, fields: list[attrs.Attribute[Any]]
 ) -> list[attrs.Attribute[Any]]:
-    """Return the fields in their order; of a class with bases a field that it states anew stands in its base's
-    place, and those that must be given stand before those with a default.
+    """Return the fields in their order; those of bases stand first, also where the class states them anew.
+
+    Among them those that must be given come before those with a default.
     """
     places: dict[str, int] = {}
     for base in reversed(problem_class.__mro__[1:]):
