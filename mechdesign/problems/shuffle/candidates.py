@@ -68,21 +68,6 @@ def nothing(case: Case) -> dict[str, Any]:
     return {}
 
 
-def precision(case: Case) -> dict[str, Any]:
-    """Return what a sum has to know: its steps, or 0."""
-    return {"precision": case.size}
-
-
-def categories(case: Case) -> dict[str, Any]:
-    """Return what a histogram has to know."""
-    return {"categories": case.size, "labels": case.labels}
-
-
-def tested(case: Case) -> dict[str, Any]:
-    """Return what a test of uniformity has to know."""
-    return {**categories(case), "error": case.error}
-
-
 @dataclass(frozen=True)
 class Kind:
     """One protocol with one calibration.
