@@ -7,7 +7,7 @@ from typing import ClassVar
 from mechdesign.core.fields import frozen_problem, real
 from mechdesign.core.problem import Problem, Sense
 from mechdesign.mechanisms.shuffle import Protocol
-from mechdesign.mechanisms.shuffle.counts import CountProtocol
+from mechdesign.mechanisms.shuffle.tasks import CountProtocol
 from mechdesign.problems.shuffle.candidates import protocol_field
 from mechdesign.problems.shuffle.counting.kinds import KINDS
 from mechdesign.problems.shuffle.limits import LocallyLimited

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from mechdesign.core.fields import frozen_problem, whole
 from mechdesign.core.problem import Problem, Sense
 from mechdesign.mechanisms.shuffle import Protocol
-from mechdesign.mechanisms.shuffle.pucm import MOST_SEED
+from mechdesign.mechanisms.shuffle.sketch import MOST_SEED
 from mechdesign.problems.shuffle.candidates import protocol_field
 from mechdesign.problems.shuffle.categorised import Categorised
 from mechdesign.problems.shuffle.histogram.kinds import KINDS
