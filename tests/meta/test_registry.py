@@ -160,16 +160,16 @@ def simulation(problem, solution, users, repetitions, rng):
 """
 
 PROBLEM = """
-from dataclasses import dataclass
 from typing import ClassVar
+from mechdesign.core.fields import frozen_problem, whole
 from mechdesign.core.problem import Problem
 
-@dataclass(frozen=True)
+@frozen_problem()
 class NewProblem(Problem):
     name: ClassVar[str] = "new-problem"
     sense: ClassVar[str] = "min"
     summary: ClassVar[str] = "nothing"
-    size: int = 1
+    size: int = whole("How many.", low=1, default=1)
     def objective(self, variables): return variables["x"]
     def residuals(self, variables): return {}
     def certificates(self, solution): return ()
