@@ -63,6 +63,26 @@ class Case:
     error: float = 0.0
 
 
+def nothing(case: Case) -> dict[str, Any]:
+    """Return what a count has to know: nothing."""
+    return {}
+
+
+def precision(case: Case) -> dict[str, Any]:
+    """Return what a sum has to know: its steps, or 0."""
+    return {"precision": case.size}
+
+
+def categories(case: Case) -> dict[str, Any]:
+    """Return what a histogram has to know."""
+    return {"categories": case.size, "labels": case.labels}
+
+
+def tested(case: Case) -> dict[str, Any]:
+    """Return what a test of uniformity has to know."""
+    return {**categories(case), "error": case.error}
+
+
 @dataclass(frozen=True)
 class Kind:
     """One protocol with one calibration.
@@ -72,9 +92,9 @@ class Kind:
     name : str
         The method's name: the protocol's, with ``-published`` for the constants of its paper.
     protocol : type
-    fitted : callable
-        From a case to the protocol; raises OutOfReachError with the reason and the remedy.
     summary : str
+    setting : callable
+        From a case to what the protocol has to know of people's values.
     local : bool
         Whether a user's messages are private by themselves.
     flexible : bool
@@ -85,8 +105,8 @@ class Kind:
 
     name: str
     protocol: type[Protocol]
-    fitted: Callable[[Case], Protocol]
     summary: str
+    setting: Callable[[Case], dict[str, Any]] = nothing
     local: bool = False
     flexible: bool = False
     by_name: str = ""
@@ -95,6 +115,12 @@ class Kind:
     def is_published(self) -> bool:
         """Whether the noise is that of the paper's constants."""
         return self.name.endswith("-published")
+
+    def fitted(self, case: Case) -> Protocol:
+        """Return the protocol with its noise; raise OutOfReachError with the reason and the remedy."""
+        build = self.protocol.published if self.is_published else self.protocol.calibrated
+        allowed = {"max_messages": case.max_messages, "local_cap": case.local_cap}
+        return build(case.promise, **self.setting(case), **allowed)
 
 
 @lru_cache(maxsize=256)
