@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 import mechdesign as md
 from mechdesign.core.errors import MechDesignError
 from mechdesign.mechanisms.marginals import MarginalRelease, non_negative
-from mechdesign.mechanisms.marginals.choice import KINDS
 from mechdesign.mechanisms.marginals.estimates import ReleasedMarginals
 from mechdesign.mechanisms.marginals.reconstruction import constraints_of, maximum_entropy
 from mechdesign.mechanisms.marginals.rivals import (
@@ -26,6 +25,7 @@ from mechdesign.mechanisms.marginals.rivals import (
     nearest_table,
 )
 from mechdesign.mechanisms.marginals.rivals.encoding import BinaryEncoding
+from mechdesign.mechanisms.oracles.best import KINDS
 
 Codes = NDArray[np.int64]
 Table = NDArray[np.float64]

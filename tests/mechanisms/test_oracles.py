@@ -141,10 +141,11 @@ def test_damaged_counts_are_refused(name):
     counter.update(oracle.randomize(np.arange(50) % oracle.labels.size, rng=2))
     document = counter.as_json()
     kind = type(counter)
-    for users in (-1, 50.0, "50", True, None, 2**54):
+    told = "users" in document  # else they are the sum of the counts
+    for users in (-1, 50.0, "50", True, None, 2**54) if told else ():
         with pytest.raises(DataError, match=r"^aggregator: "):
             kind.from_json(oracle, {**document, "users": users})
-    for count in (-1, 1.5, "1", 51, None):
+    for count in (-1, 1.5, "1", None, *((51,) if told else ())):
         forged = [count, *document["counts"][1:]]
         with pytest.raises(DataError, match=r"^aggregator: "):
             kind.from_json(oracle, {**document, "counts": forged})

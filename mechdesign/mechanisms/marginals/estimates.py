@@ -17,10 +17,9 @@ from mechdesign.core.figure import Figure
 from mechdesign.core.randomness import Rng, numpy_generator
 from mechdesign.core.validation import integer
 from mechdesign.mechanisms.figures import MOST_PANELS, together
-from mechdesign.mechanisms.kary import KaryResponse
 from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.marginals.attributes import Attributes
-from mechdesign.mechanisms.marginals.choice import Oracle, effect_variance, support_shares
+from mechdesign.mechanisms.marginals.choice import effect_variance
 from mechdesign.mechanisms.marginals.consistency import residual
 from mechdesign.mechanisms.marginals.errors import effect_errors
 from mechdesign.mechanisms.marginals.export import mbi_measurements
@@ -30,6 +29,7 @@ from mechdesign.mechanisms.marginals.penalized import PENALTY, Fold, PenalizedTa
 from mechdesign.mechanisms.marginals.raw import RawMarginal, averaged, containing
 from mechdesign.mechanisms.marginals.reconstruction import MOST_CELLS, require_cells
 from mechdesign.mechanisms.marginals.synthetic import SyntheticModel
+from mechdesign.mechanisms.oracles.oracle import Oracle
 
 Array = NDArray[np.float64]
 View = tuple[int, ...]
@@ -322,7 +322,6 @@ class ReleasedMarginals:
 
 def unbiased_table(oracle: Oracle, counts: Codes, users: int) -> Array:
     """Return the unbiased estimates of the shares of all cells, flat."""
-    own, other = support_shares(oracle)
-    supports = counts if isinstance(oracle, KaryResponse) else oracle.supports(counts, users)
-    shares: Array = (np.asarray(supports) / users - float(other)) / float(own - other)
+    own, other = oracle.support_shares()
+    shares: Array = (np.asarray(oracle.supports(counts, users)) / users - float(other)) / float(own - other)
     return shares

@@ -13,10 +13,10 @@ from mechdesign.core.errors import DataError, RowError
 from mechdesign.mechanisms.counts import require_own
 from mechdesign.mechanisms.frequencies import Aggregator
 from mechdesign.mechanisms.marginals.attributes import Attributes
-from mechdesign.mechanisms.marginals.choice import Oracle
 from mechdesign.mechanisms.marginals.estimates import ReleasedMarginals
 from mechdesign.mechanisms.marginals.layout import Layout
 from mechdesign.mechanisms.marginals.penalized import read_penalty
+from mechdesign.mechanisms.oracles.oracle import Oracle
 from mechdesign.mechanisms.oracles.server import SupportCounts
 
 

@@ -22,7 +22,6 @@ from mechdesign.mechanisms.collecting import (
 )
 from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.marginals.attributes import Attributes
-from mechdesign.mechanisms.marginals.choice import Oracle
 from mechdesign.mechanisms.marginals.estimates import ReleasedMarginals
 from mechdesign.mechanisms.marginals.layout import REPORT, VIEW, Drawn
 from mechdesign.mechanisms.marginals.marginal_table import MarginalEstimate
@@ -41,7 +40,7 @@ from mechdesign.mechanisms.operations import (
     Option,
     Settings,
 )
-from mechdesign.mechanisms.oracles.base import SupportOracle
+from mechdesign.mechanisms.oracles.oracle import Oracle
 from mechdesign.mechanisms.several_columns import Without, attribute_columns
 
 MARGINAL = Option("marginal", "texts", "a marginal: attributes separated by commas; once for each")
@@ -150,9 +149,7 @@ def _texts(oracles: Sequence[Oracle], piece: Drawn) -> NDArray[Any]:
     """Return the reports of a piece as they stand in a table: numbers, or texts where one needs them."""
     written = []
     for number, rows, reports in piece.parts:
-        oracle = oracles[number]
-        values = oracle.written(reports) if isinstance(oracle, SupportOracle) else reports
-        written.append((rows, np.asarray(values)))
+        written.append((rows, np.asarray(oracles[number].written(reports))))
     if all(values.dtype.kind in "iu" for _, values in written):
         made = np.zeros(len(piece.views), dtype=np.int64)
     else:

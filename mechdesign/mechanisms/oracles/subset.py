@@ -19,6 +19,7 @@ from mechdesign.core.validation import integer, privacy_epsilon
 from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.oracles.base import Shares, SupportOracle, weight
 from mechdesign.mechanisms.oracles.draws import subsets
+from mechdesign.mechanisms.oracles.moments import Moments, drawn, mixed, one_more
 from mechdesign.mechanisms.oracles.packed import as_texts, member_counts, read_sets, set_sizes, width
 
 BLOCK = 1 << 19
@@ -54,6 +55,7 @@ class SubsetSelection(SupportOracle):
     """
 
     type: ClassVar[str] = "subset-selection"
+    fixed_support: ClassVar[bool] = True
 
     def __init__(
         self, categories: int, epsilon: float, size: int, include: int, labels: Sequence[str] | None = None
@@ -84,6 +86,13 @@ class SubsetSelection(SupportOracle):
         """Return the chances that the own and another category are in the set."""
         own = Fraction(self.include, TOTAL)
         return own, (self.size - own) / (self.labels.size - 1)
+
+    def supported(self, cells: int) -> tuple[Moments, Moments]:
+        """Return the moments of how many of so many categories are in the set."""
+        own, others = self.support_shares()[0], self.labels.size - 1
+        rest, less = drawn(cells - 1, self.size, others), drawn(cells - 1, self.size - 1, others)
+        without, fewer = drawn(cells, self.size, others), drawn(cells, self.size - 1, others)
+        return mixed(own, one_more(less), rest), mixed(own, fewer, without)
 
     def report_classes(self) -> tuple[ReportClass, ...]:
         """Return the sets by which of the two answers they hold; numbers of sets up to a common factor."""
@@ -117,9 +126,9 @@ class SubsetSelection(SupportOracle):
             included = source.integers(len(part)) < self.include
             for own in (True, False):
                 where = np.flatnonzero(included == own)
-                drawn = subsets(part[where], self.labels.size, self.size - own, source)
-                drawn[np.arange(len(where)), part[where]] = own
-                member[where] = drawn
+                sets = subsets(part[where], self.labels.size, self.size - own, source)
+                sets[np.arange(len(where)), part[where]] = own
+                member[where] = sets
             reports[start : start + rows] = np.packbits(member, axis=1)
         return reports
 

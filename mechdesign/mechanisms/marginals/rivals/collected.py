@@ -15,7 +15,6 @@ from mechdesign.core.randomness import BitSource
 from mechdesign.mechanisms.marginals.rivals.base import Answers, Setting
 from mechdesign.mechanisms.marginals.rivals.cells import Array, CellOracle, Codes
 from mechdesign.mechanisms.marginals.rivals.expectation import ExpectationMaximization
-from mechdesign.mechanisms.oracles.base import SupportOracle
 
 GROUP, REPORT = "group", "report"
 
@@ -89,10 +88,7 @@ class SplitCollection:
             oracle = self.rival.group_oracle(members[0])
             rows = np.flatnonzero(np.isin(groups, members))
             drawn = oracle.draw(cells[rows], source)
-            own = oracle.mechanism
-            written.append(
-                (rows, np.asarray(own.written(drawn) if isinstance(own, SupportOracle) else drawn))
-            )
+            written.append((rows, np.asarray(oracle.mechanism.written(drawn))))
         if all(values.dtype.kind in "iu" for _, values in written):
             return _placed(len(cells), written, np.dtype(np.int64))
         texts = [(rows, values.astype(str)) for rows, values in written]

@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.randomness import Rng
-from mechdesign.mechanisms.marginals.choice import KINDS, effect_variance
+from mechdesign.mechanisms.marginals.choice import effect_variance
 from mechdesign.mechanisms.marginals.errors import effect_errors
 from mechdesign.mechanisms.marginals.estimates import ReleasedMarginals
 from mechdesign.mechanisms.marginals.release import MarginalRelease
 from mechdesign.mechanisms.marginals.rivals.base import Rival, Setting, gibibytes, nearest_table, spaced
 from mechdesign.mechanisms.marginals.rivals.cells import Array, CellOracle, Codes
 from mechdesign.mechanisms.marginals.rivals.encoding import BinaryEncoding
+from mechdesign.mechanisms.oracles.best import KINDS
 
 MOST_CELLS = 1 << 16
 """Marginals of bits with more cells are refused."""

@@ -11,11 +11,10 @@ from mechdesign.core.errors import ParameterError
 from mechdesign.core.method import Outcome
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
 from mechdesign.core.validation import integer, privacy_epsilon, user_count
-from mechdesign.mechanisms.kary import KaryResponse
 from mechdesign.mechanisms.labels import Labels
-from mechdesign.mechanisms.oracles import SupportOracle
+from mechdesign.mechanisms.oracles.oracle import Oracle
 from mechdesign.problems.marginals.frequency_oracle.bound import least_bits, lower_bound
-from mechdesign.problems.marginals.frequency_oracle.oracles import Kind, deployed_value, kind_of
+from mechdesign.problems.marginals.frequency_oracle.oracles import Kind, kind_of
 
 OPTIMALITY = 1e-6
 """What runs is certified optimal when its variance is above the bound by less than this part of it."""
@@ -34,7 +33,7 @@ MOST_CATEGORIES = 1 << 20
 
 
 @dataclass(frozen=True, repr=False)
-class FrequencyOracle(Problem[KaryResponse | SupportOracle]):
+class FrequencyOracle(Problem[Oracle]):
     r"""The report about one of D categories from which frequencies are estimated with the least variance.
 
     ::
@@ -135,7 +134,7 @@ class FrequencyOracle(Problem[KaryResponse | SupportOracle]):
     def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
         """Return privacy and normalization of what would run, the length of reports, and optimality."""
         mechanism = self.mechanism(solution)
-        variance = deployed_value(mechanism)
+        variance = mechanism.variance()
         found = list(mechanism.certificates())
         if self.max_report_bits is not None:
             bits = kind_of(solution.variables["oracle"]).bits(self, solution.variables)
@@ -155,7 +154,7 @@ class FrequencyOracle(Problem[KaryResponse | SupportOracle]):
 
     # From a solution to something that runs
 
-    def mechanism(self, solution: Candidate) -> KaryResponse | SupportOracle:
+    def mechanism(self, solution: Candidate) -> Oracle:
         """Return the oracle that runs, with exact integer weights."""
         return kind_of(solution.variables["oracle"]).build(self, solution.variables)
 

@@ -6,16 +6,12 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, Protocol
 
-import numpy as np
-
 from mechdesign.core.problem import Candidate
-from mechdesign.mechanisms.kary import KaryChannel, KaryResponse
 from mechdesign.mechanisms.marginals import Attributes, MarginalRelease
-from mechdesign.mechanisms.oracles import SubsetSelection, UnaryEncoding
+from mechdesign.mechanisms.oracles.best import BUILT
+from mechdesign.mechanisms.oracles.oracle import Oracle
 from mechdesign.problems.marginals.marginal_views.judging import as_views
 from mechdesign.problems.marginals.marginal_views.prediction import Plan, planned
-
-Oracle = KaryResponse | SubsetSelection | UnaryEncoding
 
 
 class Asked(Protocol):
@@ -80,8 +76,4 @@ def runs(plan: Plan) -> Oracle:
     >>> runs(planned(16, 1.0, "best"))
     SubsetSelection(16 categories, size=4, epsilon=1)
     """
-    if plan.kind == "optimised-unary":
-        return UnaryEncoding.optimised(plan.cells, plan.epsilon)
-    if plan.kind == "randomized-response":
-        return KaryResponse.from_channel(KaryChannel(plan.cells, np.arange(plan.cells), plan.epsilon))
-    return SubsetSelection.of(plan.cells, plan.epsilon, plan.size)
+    return BUILT[plan.kind](plan.cells, plan.epsilon, **plan.parameters)
