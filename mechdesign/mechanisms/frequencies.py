@@ -235,7 +235,7 @@ class FrequencyMechanism(CategoryMechanism):
             raise RowError(
                 "reports",
                 row,
-                f": no answer can cause the report '{name}' under this mechanism; "
+                f"no answer can cause the report '{name}' under this mechanism",
                 "use the mechanism file the reports were made with",
             )
         return codes
