@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import product
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,9 @@ from mechdesign.mechanisms.marginals.reconstruction import MOST_CELLS, require_c
 from mechdesign.mechanisms.marginals.synthetic import SyntheticModel
 from mechdesign.mechanisms.oracles.oracle import Oracle
 
+if TYPE_CHECKING:
+    from mechdesign.mechanisms.marginals.release import MarginalRelease
+
 Array = NDArray[np.float64]
 View = tuple[int, ...]
 Counts = tuple[Sequence[Codes], Sequence[int]]
@@ -52,14 +55,6 @@ CLUSTERED = (
     "{} attributes are too many to be fitted at once: it is summed from a distribution over {}, and answers "
     "from other such distributions agree with it up to their errors only"
 )
-
-
-class Releasing(Protocol):
-    """What estimates need to know of the mechanism."""
-
-    attributes: Attributes
-    views: tuple[View, ...]
-    oracles: tuple[Oracle, ...]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -98,7 +93,7 @@ class ReleasedMarginals:
     @classmethod
     def from_counts(
         cls,
-        mechanism: Releasing,
+        mechanism: MarginalRelease,
         counts: Sequence[Codes],
         reports: Sequence[int],
         population: bool = False,
@@ -125,7 +120,7 @@ class ReleasedMarginals:
 
     @classmethod
     def _of(
-        cls, mechanism: Releasing, counts: Sequence[Codes], reports: Sequence[int], *options: Any
+        cls, mechanism: MarginalRelease, counts: Sequence[Codes], reports: Sequence[int], *options: Any
     ) -> Self:
         used = [place for place, count in enumerate(reports) if count]
         attributes = mechanism.attributes

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from mechdesign.mechanisms.oracles.projective import server_can, space_for
 from mechdesign.problems.marginals.frequency_oracle import variances
 from mechdesign.problems.marginals.frequency_oracle.bound import least_bits
 
+if TYPE_CHECKING:
+    from mechdesign.problems.marginals.frequency_oracle.problem import FrequencyOracle
+
 Parameters = Mapping[str, Any]
 
 MOST_BUCKETS = 1 << 16
@@ -32,26 +35,6 @@ MOST_BUCKETS = 1 << 16
 
 LARGEST_TRIED = 1 << 10
 """Nor larger fields: their best epsilon is 7."""
-
-
-class Case(Protocol):
-    """What the oracles need to know of a problem."""
-
-    @property
-    def categories(self) -> int:
-        """How many categories there are."""
-
-    @property
-    def epsilon(self) -> float:
-        """The promise."""
-
-    @property
-    def max_report_bits(self) -> int | None:
-        """The most bits a report may have."""
-
-    @property
-    def labels(self) -> Sequence[str] | None:
-        """The names of the categories."""
 
 
 @dataclass(frozen=True)
@@ -73,18 +56,18 @@ class Kind:
 
     name: str
     summary: str
-    best: Callable[[Case], Parameters | None]
-    bits: Callable[[Case, Parameters], int]
-    value: Callable[[Case, Parameters], float]
+    best: Callable[[FrequencyOracle], Parameters | None]
+    bits: Callable[[FrequencyOracle, Parameters], int]
+    value: Callable[[FrequencyOracle, Parameters], float]
     needs: str
 
-    def build(self, case: Case, parameters: Parameters) -> Oracle:
+    def build(self, case: FrequencyOracle, parameters: Parameters) -> Oracle:
         """Return what runs, with exact integer weights."""
         given = {name: value for name, value in parameters.items() if name != "oracle"}
         return BUILT[self.name](case.categories, case.epsilon, labels=case.labels, **given)
 
 
-def _always(case: Case, bits: int, most: int = SupportOracle.most_categories) -> Parameters | None:
+def _always(case: FrequencyOracle, bits: int, most: int = SupportOracle.most_categories) -> Parameters | None:
     fits = case.max_report_bits is None or bits <= case.max_report_bits
     return {} if fits and case.categories <= most else None
 
@@ -92,14 +75,14 @@ def _always(case: Case, bits: int, most: int = SupportOracle.most_categories) ->
 # Subset selection
 
 
-def _best_subset(case: Case) -> Parameters | None:
+def _best_subset(case: FrequencyOracle) -> Parameters | None:
     if case.categories > SubsetSelection.most_categories:
         return None
     size = best_size(case.categories, case.epsilon, case.max_report_bits)
     return None if size is None else {"size": size}
 
 
-def _subset_value(case: Case, parameters: Parameters) -> float:
+def _subset_value(case: FrequencyOracle, parameters: Parameters) -> float:
     size = integer("size", parameters["size"], 1, case.categories - 1)
     return float(subset_variance(case.categories, np.array([size]), case.epsilon)[0])
 
@@ -107,12 +90,12 @@ def _subset_value(case: Case, parameters: Parameters) -> float:
 # Local hashing
 
 
-def _hashing_bits(case: Case, parameters: Parameters) -> int:
+def _hashing_bits(case: FrequencyOracle, parameters: Parameters) -> int:
     prime = prime_from(case.categories)
     return (prime * (prime - 1) * int(parameters["buckets"]) - 1).bit_length()
 
 
-def _best_hashing(case: Case) -> Parameters | None:
+def _best_hashing(case: FrequencyOracle) -> Parameters | None:
     prime = prime_from(case.categories)
     seeds = prime * (prime - 1)
     reports = LARGEST_REPORT if case.max_report_bits is None else 1 << min(case.max_report_bits, 53)
@@ -124,7 +107,7 @@ def _best_hashing(case: Case) -> Parameters | None:
     return {"buckets": int(buckets[np.argmin(values)])}
 
 
-def _hashing_value(case: Case, parameters: Parameters) -> float:
+def _hashing_value(case: FrequencyOracle, parameters: Parameters) -> float:
     buckets = integer("buckets", parameters["buckets"], 2, prime_from(case.categories))
     return float(variances.local_hashing(case.categories, np.array([buckets]), case.epsilon)[0])
 
@@ -132,7 +115,7 @@ def _hashing_value(case: Case, parameters: Parameters) -> float:
 # Projective geometry
 
 
-def _best_projective(case: Case) -> Parameters | None:
+def _best_projective(case: FrequencyOracle) -> Parameters | None:
     best: tuple[float, int] | None = None
     field = 2
     while field <= min(LARGEST_TRIED, prime_from(case.categories)):
@@ -145,11 +128,11 @@ def _best_projective(case: Case) -> Parameters | None:
     return None if best is None else {"field": best[1]}
 
 
-def _projective_bits(case: Case, parameters: Parameters) -> int:
+def _projective_bits(case: FrequencyOracle, parameters: Parameters) -> int:
     return (space_for(case.categories, parameters["field"]).size - 1).bit_length()
 
 
-def _projective_value(case: Case, parameters: Parameters) -> float:
+def _projective_value(case: FrequencyOracle, parameters: Parameters) -> float:
     space = space_for(case.categories, parameters["field"])
     sizes = np.array([space.on_hyperplane])
     return float(subset_variance(space.size, sizes, case.epsilon)[0])

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import TYPE_CHECKING
 
 from mechdesign.core.problem import Candidate
 from mechdesign.mechanisms.marginals import Attributes, MarginalRelease
@@ -13,39 +12,11 @@ from mechdesign.mechanisms.oracles.oracle import Oracle
 from mechdesign.problems.marginals.marginal_views.judging import as_views
 from mechdesign.problems.marginals.marginal_views.prediction import Plan, planned
 
-
-class Asked(Protocol):
-    """What is needed of the problem."""
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """The number of values of each attribute."""
-
-    @property
-    def epsilon(self) -> float:
-        """The promise."""
-
-    @property
-    def users(self) -> int:
-        """How many people are planned."""
-
-    @property
-    def names(self) -> Sequence[str] | None:
-        """The names of the attributes."""
-
-    @property
-    def labels(self) -> Sequence[Any] | None:
-        """The names of their values."""
-
-    @property
-    def oracle(self) -> str:
-        """Which frequency oracle is planned."""
-
-    def cells(self, view: Sequence[int]) -> int:
-        """Return the number of cells of a table."""
+if TYPE_CHECKING:
+    from mechdesign.problems.marginals.marginal_views.problem import MarginalViews
 
 
-def release(problem: Asked, solution: Candidate) -> MarginalRelease:
+def release(problem: MarginalViews, solution: Candidate) -> MarginalRelease:
     """Return the release of the views; attributes that are in none are left out."""
     views = as_views(solution.variables["views"])
     used = sorted({attribute for view in views for attribute in view})
