@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from mechdesign.mechanisms.marginals.rivals import true_marginal
 
 from benchmarks.marginals import correlated
 from benchmarks.marginals_data import People, read
@@ -29,6 +28,7 @@ from mechdesign.core.text import table
 from mechdesign.mechanisms.marginals import MarginalRelease, make_consistent, maximum_entropy, non_negative
 from mechdesign.mechanisms.marginals.estimates import ReleasedMarginals
 from mechdesign.mechanisms.marginals.reconstruction import constraints_of
+from mechdesign.papers.marginals.rivals import true_marginal
 
 WANTED = 50
 LINEAR, PAIRWISE, FIXED, CROSSED, MBI = NAMES = ("linear", "pairwise", "penalty 30", "CV", "mbi")

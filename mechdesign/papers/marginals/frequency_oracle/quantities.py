@@ -7,7 +7,7 @@ from typing import Any
 
 from mechdesign.core.problem import Candidate
 from mechdesign.mechanisms.oracles.best import best_size
-from mechdesign.papers.marginals.frequency_oracle.thesis_rule import choice
+from mechdesign.papers.marginals.frequency_oracle.methods import choice
 from mechdesign.problems.marginals.frequency_oracle.oracles import KINDS, kind_of
 from mechdesign.problems.marginals.frequency_oracle.problem import FrequencyOracle
 from mechdesign.problems.marginals.frequency_oracle.variances import ideal_local_hashing

@@ -52,6 +52,8 @@ class Kind:
         Users times the variance of a category whose frequency tends to 0.
     needs : str
         Why it may not be possible, in a sentence.
+    parameter : str or None
+        The name of its parameter, if it has one.
     """
 
     name: str
@@ -60,10 +62,11 @@ class Kind:
     bits: Callable[[FrequencyOracle, Parameters], int]
     value: Callable[[FrequencyOracle, Parameters], float]
     needs: str
+    parameter: str | None = None
 
     def build(self, case: FrequencyOracle, parameters: Parameters) -> Oracle:
         """Return what runs, with exact integer weights."""
-        given = {name: value for name, value in parameters.items() if name != "oracle"}
+        given = {} if self.parameter is None else {self.parameter: parameters[self.parameter]}
         return BUILT[self.name](case.categories, case.epsilon, labels=case.labels, **given)
 
 
@@ -156,6 +159,7 @@ KINDS: tuple[Kind, ...] = (
         lambda case, parameters: subset_bits(case.categories, int(parameters["size"])),
         _subset_value,
         f"needs the bits that number the sets, and at most {SubsetSelection.most_categories} categories",
+        "size",
     ),
     Kind(
         "local-hashing",
@@ -164,6 +168,7 @@ KINDS: tuple[Kind, ...] = (
         _hashing_bits,
         _hashing_value,
         "needs about 2 log2 D bits for the hash function and one or more for the bucket",
+        "buckets",
     ),
     Kind(
         "optimised-unary",
@@ -196,6 +201,7 @@ KINDS: tuple[Kind, ...] = (
         _projective_bits,
         _projective_value,
         "needs log2 D bits or a few more, and a prime field whose hyperplanes can be counted",
+        "field",
     ),
 )
 
