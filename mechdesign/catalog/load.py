@@ -52,7 +52,8 @@ def models(family: str | None = None) -> list[str]:
     """
     folder = models_folder()
     paths = (path.relative_to(folder) for path in folder.rglob("*.toml"))
-    slugs = [path.with_suffix("").as_posix() for path in paths if path.parts[0] != SOURCES]
+    kept = (path for path in paths if len(path.parts) > 1 and path.parts[0] != SOURCES)
+    slugs = [path.with_suffix("").as_posix() for path in kept]
     return sorted(slug for slug in slugs if family is None or slug.startswith(f"{family}/"))
 
 

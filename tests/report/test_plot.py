@@ -210,8 +210,8 @@ def test_the_whole_way_of_a_survey_in_pictures(folder, capsys):
         "design.svg", "design-2.svg", "m.svg", "m-2.svg", "shares.svg",
     }  # fmt: skip
     assert "reports as they came" in (folder / "shares.svg").read_text()
-    assert main(["estimate", "m.json", "reports.csv", "--figure", "shares.svg"]) == 0, "the same command may"
-    assert main(["estimate", "m.json", "reports.csv", "--population", "--figure", "shares.svg"]) == 2
+    assert main(["estimate", "m.json", "reports.csv", "--figure", "shares.svg"]) == 2, "by force alone"
+    assert main(["estimate", "m.json", "reports.csv", "--figure", "shares.svg", "--force"]) == 0
 
 
 def test_users_for_an_error_are_the_fewest(folder, capsys):

@@ -141,15 +141,16 @@ def _within_bits(kind: Kind, case: Case) -> Protocol | Reason:
     if case.pure and kind.local and not kind.protocol.is_pure:  # what is private by itself needs no delta
         cap = case.promise.epsilon if cap is None else min(cap, case.promise.epsilon)
     wanted = replace(case, local_cap=cap, max_bits=None, pure=False)
+    sent = 0
     while True:
         found = _calibrated(kind, wanted if kind.flexible else replace(wanted, max_messages=None))
+        if sent and not isinstance(found, Protocol):  # fewer messages will not do: more bits are needed
+            return f"it sends up to {sent} bits a user; allow as many"
         if case.max_bits is None or not isinstance(found, Protocol) or most_bits(found) <= case.max_bits:
             return found
-        fewer = case.max_bits // found.message_bits
-        # What sends more than it was allowed to (a stated precision decides) will not send fewer.
-        is_deaf = wanted.max_messages is not None and found.most_messages > wanted.max_messages
-        if not kind.flexible or fewer < 1 or is_deaf:
-            return f"it sends up to {most_bits(found)} bits a user; allow as many"
+        sent, fewer = most_bits(found), case.max_bits // found.message_bits
+        if not kind.flexible or fewer < 1:
+            return f"it sends up to {sent} bits a user; allow as many"
         wanted = replace(wanted, max_messages=min(fewer, found.most_messages - 1))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -24,20 +24,10 @@ from mechdesign.papers.marginals.rivals.collected import (
     SplitCollection,
 )
 
+if TYPE_CHECKING:
+    from mechdesign.papers.marginals.rivals.mechanism import MarginalRival
+
 GroupCounts = Aggregator | SupportCounts
-
-
-class Collecting(Protocol):
-    """What the server needs to know of the mechanism."""
-
-    collection: SplitCollection | ProductCollection
-
-    @property
-    def fingerprint(self) -> str:
-        """The digest of its content."""
-
-    def answered(self, answers: Any, group_users: Codes, population: bool) -> RivalMarginals:
-        """Return the estimate of what was counted."""
 
 
 class RivalCounts:
@@ -55,7 +45,7 @@ class RivalCounts:
     50
     """
 
-    def __init__(self, mechanism: Collecting) -> None:
+    def __init__(self, mechanism: MarginalRival) -> None:
         self.mechanism = mechanism
         self.groups: dict[int, GroupCounts] = {}
         self.rows: dict[tuple[int, ...], int] = {}
@@ -153,7 +143,7 @@ class RivalCounts:
         }
 
     @classmethod
-    def from_json(cls, mechanism: Collecting, document: Mapping[str, Any]) -> Self:
+    def from_json(cls, mechanism: MarginalRival, document: Mapping[str, Any]) -> Self:
         """Restore counts that :meth:`as_json` gave, for the same mechanism."""
         require_own(document, mechanism.fingerprint)
         restored, collection = cls(mechanism), mechanism.collection

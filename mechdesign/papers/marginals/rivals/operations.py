@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mechdesign.core.randomness import BitSource, bit_source
+from mechdesign.core.randomness import bit_source
 from mechdesign.core.tables import Block, Source
-from mechdesign.mechanisms.collecting import Reporting, located, marked, report_column, require_columns
-from mechdesign.mechanisms.labels import Codes
+from mechdesign.mechanisms.collecting import located, marked, report_column, require_columns
 from mechdesign.mechanisms.marginals.attributes import Attributes
 from mechdesign.mechanisms.operations import (
     ANYWAY,
@@ -26,26 +25,13 @@ from mechdesign.mechanisms.operations import (
 )
 from mechdesign.mechanisms.several_columns import Without, attribute_columns
 from mechdesign.papers.marginals.rivals.answers import RivalEstimate
-from mechdesign.papers.marginals.rivals.collected import GROUP, REPORT, Drawn
-from mechdesign.papers.marginals.rivals.counts import RivalCounts
+from mechdesign.papers.marginals.rivals.collected import GROUP, REPORT
+
+if TYPE_CHECKING:
+    from mechdesign.papers.marginals.rivals.mechanism import MarginalRival
 
 MARGINAL = Option("marginal", "texts", "a marginal: attributes separated by commas; once for each")
 RAW = Option("raw", "flag", "unbiased estimates, whose cells may be negative")
-
-
-class Collecting(Reporting, Protocol):
-    """What tables need of the mechanism."""
-
-    attributes: Attributes
-
-    def require_estimable(self) -> None:
-        """Raise when nothing could be estimated."""
-
-    def draw(self, codes: Codes, source: BitSource) -> Iterator[Drawn]:
-        """Yield groups and reports of pieces of the users."""
-
-    def aggregator(self) -> RivalCounts:
-        """Return an empty server."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,7 +52,7 @@ class RivalTables:
         return [figure for estimate in self.found for figure in estimate.figures()]
 
 
-def rival_operations(mechanism: Collecting) -> tuple[Operation, ...]:
+def rival_operations(mechanism: MarginalRival) -> tuple[Operation, ...]:
     """Return ``randomize`` and ``estimate``."""
     names = mechanism.attributes.shown()
     listed = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
@@ -96,7 +82,7 @@ def rival_operations(mechanism: Collecting) -> tuple[Operation, ...]:
     )
 
 
-def _randomized(mechanism: Collecting, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+def _randomized(mechanism: MarginalRival, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
     if not settings["anyway"]:
         mechanism.require_estimable()
     (source,) = sources
@@ -113,7 +99,7 @@ def _randomized(mechanism: Collecting, sources: Sequence[Source], settings: Sett
             yield {GROUP: groups, name: reports}
 
 
-def _estimated(mechanism: Collecting, sources: Sequence[Source], settings: Settings) -> RivalTables:
+def _estimated(mechanism: MarginalRival, sources: Sequence[Source], settings: Settings) -> RivalTables:
     attributes = mechanism.attributes
     wanted = [attributes_of(text, attributes) for text in settings["marginal"] or []]
     if not wanted:

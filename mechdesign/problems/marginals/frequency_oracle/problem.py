@@ -11,11 +11,10 @@ from mechdesign.core.fields import checked, frozen_problem, related, whole
 from mechdesign.core.method import Outcome
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
 from mechdesign.core.validation import MOST_USERS, privacy_epsilon
-from mechdesign.mechanisms.kary import KaryResponse
 from mechdesign.mechanisms.labels import Labels
-from mechdesign.mechanisms.oracles import SupportOracle
+from mechdesign.mechanisms.oracles.oracle import Oracle
 from mechdesign.problems.marginals.frequency_oracle.bound import least_bits, lower_bound
-from mechdesign.problems.marginals.frequency_oracle.oracles import Kind, deployed_value, kind_of
+from mechdesign.problems.marginals.frequency_oracle.oracles import Kind, kind_of
 
 OPTIMALITY = 1e-6
 """What runs is certified optimal when its variance is above the bound by less than this part of it."""
@@ -52,7 +51,7 @@ def _labels(problem: FrequencyOracle, field: str, given: Any) -> tuple[str, ...]
 
 
 @frozen_problem()
-class FrequencyOracle(Problem[KaryResponse | SupportOracle]):
+class FrequencyOracle(Problem[Oracle]):
     r"""The report about one of D categories from which frequencies are estimated with the least variance.
 
     ::
@@ -132,7 +131,7 @@ class FrequencyOracle(Problem[KaryResponse | SupportOracle]):
     def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
         """Return privacy and normalization of what would run, the length of reports, and optimality."""
         mechanism = self.mechanism(solution)
-        variance = deployed_value(mechanism)
+        variance = mechanism.variance()
         found = list(mechanism.certificates())
         if self.max_report_bits is not None:
             bits = kind_of(solution.variables["oracle"]).bits(self, solution.variables)
@@ -152,7 +151,7 @@ class FrequencyOracle(Problem[KaryResponse | SupportOracle]):
 
     # From a solution to something that runs
 
-    def mechanism(self, solution: Candidate) -> KaryResponse | SupportOracle:
+    def mechanism(self, solution: Candidate) -> Oracle:
         """Return the oracle that runs, with exact integer weights."""
         return kind_of(solution.variables["oracle"]).build(self, solution.variables)
 
