@@ -60,7 +60,7 @@ class Codewords(Dummies):
             found = fewest_dummies(partial(cls, promise, size, entries=entries), most)
             if found is not None:
                 return found
-        too_few(promise, most, lambda other: cls(other, size, most, TOTAL, 1).holds)
+        too_few(promise, most, MOST_TRIALS, lambda other: cls(other, size, most, TOTAL, 1).holds)
 
     @classmethod
     def printed(cls, promise: Promise, size: int, allowed: Allowed) -> Self:

@@ -48,7 +48,7 @@ class Dummies(Noise):
         most = allowed.most(cls.limit)
         found = fewest_dummies(partial(cls, promise, size), most)
         if found is None:
-            too_few(promise, most, lambda other: cls(other, size, most, TOTAL).holds)
+            too_few(promise, most, cls.limit, lambda other: cls(other, size, most, TOTAL).holds)
         return found
 
     @classmethod

@@ -202,9 +202,11 @@ def fewest_dummies(
     return made(trials, weight)
 
 
-def too_few(promise: Promise, most: int, possible: Callable[[Promise], bool], where: str = "") -> NoReturn:
-    """Raise OutOfReachError for dummies that are too few, saying what would do."""
+def too_few(
+    promise: Promise, most: int, limit: int, possible: Callable[[Promise], bool], where: str = ""
+) -> NoReturn:
+    """Raise OutOfReachError for dummies that are too few, saying what would do; at ``limit`` no more help."""
     raise OutOfReachError(
         f"dummies are too few, {most} of each of {promise.honest_users} users{where}; "
-        f"{remedy(promise, possible)}, or more messages"
+        f"{remedy(promise, possible)}{', or more messages' if most < limit else ''}"
     )

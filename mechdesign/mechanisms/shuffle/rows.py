@@ -88,7 +88,7 @@ class Rows(Noise):
         found = fewest_dummies(made, most, shaped.full, partial(enough, promise))
         if found is None:
             where = f" in {shaped.rows} rows"
-            too_few(promise, most, lambda other: enough(other, most), where)
+            too_few(promise, most, MOST_TRIALS, lambda other: enough(other, most), where)
         return found
 
     @classmethod

@@ -177,7 +177,8 @@ class FakeVectors(Flips):
             fakes = min(2 * fakes, most) if fakes < most else most + 1
         way = remedy(promise, lambda other: cls(other, size, quarter, most).holds)
         raise OutOfReachError(
-            f"{most} fakes of each of {promise.honest_users} users are too few; {way}, or more messages"
+            f"{most} fakes of each of {promise.honest_users} users are too few; {way}"
+            f"{', or more messages' if most < MOST_FAKES else ''}"
         )
 
     @classmethod

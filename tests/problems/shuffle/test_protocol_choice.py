@@ -223,7 +223,7 @@ def test_limits_that_are_none_are_refused(make, given, why):
     [
         (
             md.ShuffleCounting(users=20, epsilon=1.0, delta=1e-6, protocol="cnt-bn", max_messages=2),
-            "give at least 80 users, or an epsilon of at least 2.994",
+            "give at least 80 users, or an epsilon of at least 2.994, or more messages",
         ),
         (
             md.ShuffleHistogram(
