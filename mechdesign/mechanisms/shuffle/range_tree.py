@@ -59,6 +59,7 @@ class RangeTree(RowsProtocol):
 
     Examples
     --------
+    >>> from mechdesign.mechanisms.shuffle.promise import Promise
     >>> protocol = RangeTree.calibrated(Promise(10_000, 1.0, 1e-6), 64)
     >>> protocol.noise.rows, round(protocol.rmse, 1), round(protocol.mean_messages, 2)
     (6, 46.5, 8.75)

@@ -217,6 +217,7 @@ def minimum_moments(law: Mass, rows: int) -> tuple[float, float]:
     Examples
     --------
     >>> from fractions import Fraction
+    >>> from mechdesign.audit.mass import binomial
     >>> minimum_moments(binomial(1, Fraction(1, 2)), 2)
     (0.25, 0.1875)
     """
@@ -245,6 +246,8 @@ class LeastOfRows:
 
     Examples
     --------
+    >>> from fractions import Fraction
+    >>> from mechdesign.audit.mass import binomial
     >>> noise = binomial(100, Fraction(1, 2))
     >>> LeastOfRows(noise, 1, 100, 0.0).quantiles(0.025), LeastOfRows(noise, 4, 100, 0.5).quantiles(0.025)
     ((40, 60), (38, 56))
@@ -290,6 +293,7 @@ def upper_square(law: Mass, rows: int, centre: float, collisions: float) -> floa
     Examples
     --------
     >>> from fractions import Fraction
+    >>> from mechdesign.audit.mass import binomial
     >>> noise = binomial(100, Fraction(1, 2))
     >>> 0.0 < upper_square(noise, 4, 50.0, 0.01) < 25.0
     True
