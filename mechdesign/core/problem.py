@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Generic, Literal, Protocol
 
 import numpy as np
 
-from mechdesign.core.certificate import Certificate
+from mechdesign.core.certificate import WITHIN, Certificate, optimality
 from mechdesign.core.errors import MethodError
 from mechdesign.core.text import abridged
 from mechdesign.core.types import MechanismT_co
@@ -82,6 +82,8 @@ class Problem(ABC, Generic[MechanismT_co]):
         The set of mechanisms among which an optimum of this problem is one, as a noun phrase that follows
         "among": each certificate of optimality prints it. Where it depends on the parameters, see
         :meth:`among`.
+    optimal_within : float
+        A value is certified optimal when a proven bound leaves at most this part of what is at stake.
     """
 
     name: ClassVar[str]
@@ -89,6 +91,7 @@ class Problem(ABC, Generic[MechanismT_co]):
     value_name: ClassVar[str] = "value"
     summary: ClassVar[str] = ""
     compared_with: ClassVar[str] = ""
+    optimal_within: ClassVar[float] = WITHIN
 
     @abstractmethod
     def objective(self, variables: Variables) -> float:
@@ -118,6 +121,12 @@ class Problem(ABC, Generic[MechanismT_co]):
     def among(self) -> str:
         """Return the set of mechanisms among which an optimum of this problem is one."""
         return self.compared_with
+
+    def optimality(
+        self, solution: Candidate, left: float | None = None, scale: float | None = None, **more: Any
+    ) -> Certificate:
+        """Return whether a bound leaves little; see :func:`~mechdesign.core.certificate.optimality`."""
+        return optimality(solution, left, scale, within=self.optimal_within, **more)
 
     def objective_scale(self) -> float:
         """Return the size of the numbers that the objective adds up, for what rounding may lose.

@@ -18,9 +18,6 @@ from mechdesign.problems.auction.horizon.instance import Instance, drawn
 
 GENERATORS = ("fixed", "redrawn")
 
-OPTIMALITY = 1e-9
-"""A selection is certified optimal when its proven gap is below this part of its cost."""
-
 
 @dataclass(frozen=True, repr=False)
 class AuctionHorizon(Problem[OnlineAuction]):
@@ -77,6 +74,8 @@ class AuctionHorizon(Problem[OnlineAuction]):
     value_name: ClassVar[str] = "total cost"
     summary: ClassVar[str] = "the cheapest selection over many slots in which everybody takes part"
     compared_with: ClassVar[str] = "all selections over the given slots, which are known in advance"
+    optimal_within: ClassVar[float] = 1e-9
+    """A selection is certified optimal when its proven gap is below this part of its cost."""
 
     users: int
     tasks: int
@@ -149,13 +148,7 @@ class AuctionHorizon(Problem[OnlineAuction]):
         found = [
             Certificate(name, amount == 0, True, {"missing": int(amount)}) for name, amount in missing.items()
         ]
-        figures: dict[str, Any] = {"value": solution.value}
-        if solution.bound is None:
-            return (*found, Certificate("optimality", False, False, figures, {}, "no bound is known"))
-        figures |= {"bound": solution.bound, "gap": solution.gap}
-        note = f"bound from {solution.bound_source}"
-        holds = solution.gap <= OPTIMALITY * abs(solution.value)
-        return (*found, Certificate("optimality", holds, False, figures, {}, note))
+        return (*found, self.optimality(solution, unproven={"value": solution.value}))
 
     def mechanism(self, solution: Candidate) -> OnlineAuction:
         """Return the auction that decides such slots one after the other; it needs what the first one did."""

@@ -21,14 +21,11 @@ from mechdesign.mechanisms.contract.menu import ContractMenu, Terms
 from mechdesign.mechanisms.noise import Noise, noise_of
 from mechdesign.problems.contract.allocation import Limits
 from mechdesign.problems.contract.population import Population, checked_amount, checked_floor
-from mechdesign.problems.contract.privacy_contract.problem import deviation, optimality
+from mechdesign.problems.contract.privacy_contract.problem import deviation
 from mechdesign.problems.contract.privacy_contract_continuous.curve import ironed_virtual_cost
 from mechdesign.problems.contract.privacy_contract_continuous.densities import Density, density_of
 
 Array = NDArray[np.float64]
-
-OPTIMALITY = 1e-4
-"""A menu is certified optimal for the continuum when having finitely many items costs less than this part."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -84,6 +81,8 @@ class PrivacyContractContinuous(Problem[ContractMenu]):
     value_name: ClassVar[str] = "mean loss of a user"
     summary: ClassVar[str] = "menu of privacy levels and payments for preferences with a density"
     compared_with: ClassVar[str] = "all menus for this density that keep IR, IC and the budget"
+    optimal_within: ClassVar[float] = 1e-4
+    """A menu is optimal for the continuum when having finitely many items costs less than this part."""
 
     density: Mapping[str, Any]
     budget: float
@@ -169,7 +168,7 @@ class PrivacyContractContinuous(Problem[ContractMenu]):
         incentives = audit_menu(
             people.types, people.counts, variables["epsilon"], variables["payment"], self.budget, people.cost
         )
-        return (*incentives, optimality(solution.value, solution.bound, solution.bound_source, OPTIMALITY))
+        return (*incentives, self.optimality(solution, unproven={"value": solution.value}))
 
     def mechanism(self, solution: Candidate) -> ContractMenu:
         """Return the menu for ``users`` users; refused when its exact audit fails."""

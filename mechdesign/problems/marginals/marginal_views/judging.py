@@ -9,15 +9,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from mechdesign.audit.covering import audit_covering
-from mechdesign.core.certificate import Certificate
+from mechdesign.core.certificate import Certificate, optimality
 from mechdesign.core.problem import Candidate, Variables
 from mechdesign.problems.marginals.marginal_views import rival_designs
 from mechdesign.problems.marginals.marginal_views.allocation_terms import Terms, contained, terms_of
 from mechdesign.problems.marginals.marginal_views.coverings import covering
 from mechdesign.problems.marginals.marginal_views.workload import View
-
-OPTIMALITY = 1e-6
-"""An allocation is certified optimal when it is above the bound by less than this part of it."""
 
 SHOWN = 3
 """Marginals that a witness names."""
@@ -159,7 +156,7 @@ def covering_fits(problem: Asked) -> bool:
 
 def certificates(problem: Asked, solution: Candidate) -> tuple[Certificate, ...]:
     """Return the covering (exact), and optimality where a bound is known."""
-    return _covering(problem, solution), _optimality(problem, solution)
+    return _covering(problem, solution), _optimality(solution)
 
 
 def _covering(problem: Asked, solution: Candidate) -> Certificate:
@@ -188,11 +185,8 @@ def _covering(problem: Asked, solution: Candidate) -> Certificate:
     return Certificate("covering", not missing or excused, True, figures, witness, note)
 
 
-def _optimality(problem: Asked, solution: Candidate) -> Certificate:
+def _optimality(solution: Candidate) -> Certificate:
     if solution.bound is None:
-        return Certificate("optimality", False, False, note="no bound is known")
-    excess = solution.value - solution.bound
-    holds = excess <= OPTIMALITY * solution.bound
-    return Certificate(
-        "optimality", holds, False, {"gap": solution.gap}, note=f"bound from {solution.bound_source}"
-    )
+        return optimality(solution)
+    excess, figures = solution.value - solution.bound, {"gap": solution.gap}
+    return optimality(solution, excess, solution.bound, figures=figures)

@@ -21,7 +21,7 @@ from mechdesign.mechanisms.spectrum.allocate import best_radii
 from mechdesign.mechanisms.spectrum.channel import Array, Channel, Owner, positive, users_of
 from mechdesign.mechanisms.spectrum.tile import Tiling
 from mechdesign.problems.spectrum.channel.scatter import scattered_owner, scattered_users
-from mechdesign.problems.spectrum.judging import optimality, rounded_up
+from mechdesign.problems.spectrum.judging import rounded_up
 
 LONGEST = 200
 """Users are listed by ``repr`` up to this length of it."""
@@ -198,7 +198,7 @@ class SpectrumChannel(Problem[SpectrumDatabase]):
         radii, level = np.asarray(solution.variables["radii"]), float(solution.variables["privacy"])
         return (
             self.channel.audit(radii, level).certificate(),
-            optimality(solution, self.objective_scale()),
+            self.optimality(solution, scale=self.objective_scale()),
         )
 
 
