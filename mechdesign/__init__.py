@@ -60,12 +60,24 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares these with w
     from mechdesign.catalog import Model, check_models, load_model, models, sweep
     from mechdesign.core.certificate import Certificate
     from mechdesign.core.compare import Comparison, compare
-    from mechdesign.core.errors import MechDesignError
+    from mechdesign.core.errors import (
+        CertificateError,
+        DataError,
+        EstimationError,
+        MechDesignError,
+        MethodError,
+        MissingPackageError,
+        ModelFileError,
+        ParameterError,
+        RowError,
+        UnknownNameError,
+    )
     from mechdesign.core.method import Method, Outcome
     from mechdesign.core.problem import Problem
     from mechdesign.core.solution import Solution
     from mechdesign.core.solve import methods_of, solve
     from mechdesign.mechanisms import Mechanism, load_mechanism
+    from mechdesign.mechanisms.shuffle import OutOfReachError
     from mechdesign.problems.auction import AuctionHorizon, AuctionSlot
     from mechdesign.problems.contract import PrivacyContract, PrivacyContractContinuous
     from mechdesign.problems.joint import JointCollection, JointDistribution
@@ -97,8 +109,11 @@ __all__ = [
     "AuctionHorizon",
     "AuctionSlot",
     "Certificate",
+    "CertificateError",
     "Comparison",
     "CoveringDesign",
+    "DataError",
+    "EstimationError",
     "FrequencyOracle",
     "JointCollection",
     "JointDistribution",
@@ -109,12 +124,18 @@ __all__ = [
     "MechDesignError",
     "Mechanism",
     "Method",
+    "MethodError",
+    "MissingPackageError",
     "Model",
+    "ModelFileError",
+    "OutOfReachError",
     "Outcome",
+    "ParameterError",
     "PrivacyContract",
     "PrivacyContractContinuous",
     "Problem",
     "RandomizedResponse",
+    "RowError",
     "ShuffleAmplification",
     "ShuffleCounting",
     "ShuffleDistinct",
@@ -129,6 +150,7 @@ __all__ = [
     "SpectrumPartition",
     "SpectrumPrimary",
     "SpectrumSecondary",
+    "UnknownNameError",
     "check_models",
     "choose",
     "compare",
@@ -144,14 +166,24 @@ __all__ = [
 
 _HOMES = {
     "Certificate": "core.certificate",
+    "CertificateError": "core.errors",
     "Comparison": "core.compare",
+    "DataError": "core.errors",
+    "EstimationError": "core.errors",
     "MechDesignError": "core.errors",
     "Mechanism": "mechanisms",
     "Method": "core.method",
+    "MethodError": "core.errors",
+    "MissingPackageError": "core.errors",
     "Model": "catalog",
+    "ModelFileError": "core.errors",
+    "OutOfReachError": "mechanisms.shuffle",
     "Outcome": "core.method",
+    "ParameterError": "core.errors",
     "Problem": "core.problem",
+    "RowError": "core.errors",
     "Solution": "core.solution",
+    "UnknownNameError": "core.errors",
     "check_models": "catalog",
     "compare": "core.compare",
     "load_mechanism": "mechanisms",

@@ -14,7 +14,6 @@ from mechdesign.core.encoding import encode
 from mechdesign.core.errors import MechDesignError, ParameterError
 from mechdesign.core.tables import Block
 from mechdesign.mechanisms import Mechanism, load_mechanism
-from mechdesign.mechanisms.collecting import as_options
 from mechdesign.mechanisms.operations import Option, operation_of
 from mechdesign.report.copies import OPTION, Copies, require_different
 from mechdesign.report.files import open_table
@@ -121,9 +120,9 @@ def execute(
         else:
             said = _printed(options, made, picture)
     except MechDesignError as error:
-        if str(error).startswith((*options.inputs, *kept, str(getattr(options, "output", "-o ")), "-o ")):
+        if error.is_about(*options.inputs, *kept, str(getattr(options, "output", "-o ")), "-o "):
             raise
-        raise type(error)(f"{options.mechanism}: {as_options(str(error))}") from None
+        raise error.within(options.mechanism).for_shell() from None
     notes = [missing.said(), *(f"{number} {what}" for what, number in settings.counts.items())]
     line = "; ".join(text for text in (said, *notes) if text)
     if line:

@@ -217,20 +217,9 @@ def located(source: Source, column: str | None = None) -> Iterator[None]:
     try:
         yield
     except RowError as error:
-        raise RowError(f"{place}: {error.what}", source.row(error.row) - 1, as_options(error.text)) from None
+        raise error.moved(place, source.row(error.row) - 1).for_shell() from None
     except MechDesignError as error:
-        raise type(error)(f"{place}: {as_options(str(error))}") from None
-
-
-def as_options(text: str) -> str:
-    """Return an error's text with the arguments of Python as options of the shell.
-
-    Examples
-    --------
-    >>> as_options("correct it, or move values to the nearest end with clip=True")
-    'correct it, or move values to the nearest end with --clip'
-    """
-    return text.replace("clip=True", "--clip").replace("anyway=True", "--anyway")
+        raise error.within(place).for_shell() from None
 
 
 Client = Callable[[Values, Settings, Rng], Values]

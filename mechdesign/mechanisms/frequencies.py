@@ -316,7 +316,7 @@ class Aggregator:
             raise RowError(
                 "reports",
                 row,
-                f": no answer can cause the report '{name}' under this mechanism; "
+                f"no answer can cause the report '{name}' under this mechanism",
                 "use the mechanism file the reports were made with",
             )
         self.counts = self.counts + counts

@@ -72,8 +72,7 @@ class FileTable(ABC):
                 try:
                     block, self._kept = self.missing.apply(values, missing)
                 except RowError as error:
-                    row = self.row(error.row) - 1
-                    raise RowError(f"{self.name}: {error.what}", row, error.text) from None
+                    raise error.moved(self.name, self.row(error.row) - 1) from None
                 rows = length(values)
                 first += rows
                 if length(block):

@@ -168,18 +168,18 @@ def _bids(source: Source) -> dict[str, Bid]:
                 if wrong.any():
                     row = int(np.argmax(wrong))
                     raise RowError(
-                        "bids", row, f": {amounts[column][row]:g} is no finite cost >= 0; correct it"
+                        "bids", row, f"{amounts[column][row]:g} is no finite cost >= 0", "correct it"
                     )
         with located(source, TASKS):
             lists = [tuple(text.replace(";", " ").split()) for text in _texts("tasks", block[TASKS])]
         with located(source, USER):
             for row, name in enumerate(names):
                 if name in bids:
-                    raise RowError("users", row, f": '{name}' stands twice; a user bids once")
+                    raise RowError("users", row, f"'{name}' stands twice", "a user bids once")
                 if not name:
-                    raise RowError("users", row, ": has no name; give one")
+                    raise RowError("users", row, "has no name", "give one")
                 if name != name.strip():
-                    raise RowError("users", row, f": '{name}' begins or ends with a space; leave it out")
+                    raise RowError("users", row, f"'{name}' begins or ends with a space", "leave it out")
                 bids[name] = Bid(float(amounts[SENSING][row]), float(amounts[PRIVACY][row]), lists[row])
     return bids
 
@@ -193,5 +193,5 @@ def _texts(what: str, column: Any) -> list[str]:
         elif isinstance(value, str):
             found.append(value)
         else:
-            raise RowError(what, row, f": {shown(value)} is no text; give names as text")
+            raise RowError(what, row, f"{shown(value)} is no text", "give names as text")
     return found

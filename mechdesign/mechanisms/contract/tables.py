@@ -83,7 +83,7 @@ def _chosen(menu: Menu, sources: Sequence[Source], settings: Settings) -> Iterat
             wrong = ~((types > 0.0) & np.isfinite(types))
             if wrong.any():
                 row = int(np.argmax(wrong))
-                raise RowError("types", row, f": {types[row]:g} is no finite price above 0; correct it")
+                raise RowError("types", row, f"{types[row]:g} is no finite price above 0", "correct it")
             items = menu.choose(types)
         settings.count("people stay out", int((items < 0).sum()))
         yield {

@@ -204,7 +204,7 @@ class MarginalRelease(CollectingMechanism):
         prospect = self.forecast(USERS * len(self.views) if self.users is None else self.users)
         if not prospect.possible:
             raise EstimationError(
-                f"{prospect}; collect with another mechanism, or on purpose with anyway=True"
+                str(prospect), remedy="collect with another mechanism, or on purpose", switch="anyway"
             )
 
     # Server

@@ -87,7 +87,8 @@ class MarginalAggregator:
             try:
                 counter.update(reports[view])
             except RowError as error:
-                raise RowError(f"{error.what}: view {view}", int(rows[view][error.row]), error.text) from None
+                where, row = f"{error.where}: view {view}", int(rows[view][error.row])
+                raise error.changed(where=where, row=row) from None
         for view, counter in fresh.items():
             self.counters[view].merge(counter)  # type: ignore[arg-type]
 

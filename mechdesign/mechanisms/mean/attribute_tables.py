@@ -111,9 +111,9 @@ def _estimated(mechanism: Sampling, sources: Sequence[Source], settings: Setting
             try:
                 server.update(_records(block[ATTRIBUTE], block[column]))
             except RowError as error:
-                raise RowError(f"{source.name}: {error.what}", done + error.row, error.text) from None
+                raise error.moved(source.name, done + error.row) from None
             except DataError as error:
-                raise DataError(f"{source.name}: {error}") from None
+                raise error.within(source.name) from None
             done += length(block)
     return server.estimate(population=bool(settings["population"]))
 
@@ -136,7 +136,7 @@ def _records(attributes: Values, reports: Values) -> NDArray[Any]:
     with_row = as_floats(attributes, 1, "reports: attribute")
     broken = with_row != np.floor(with_row)
     if broken.any():
-        raise RowError("reports: attribute", int(np.argmax(broken)), ": is not a whole number")
+        raise RowError("reports: attribute", int(np.argmax(broken)), "is not a whole number")
     records = np.empty(len(with_row), dtype=[(ATTRIBUTE, np.int64), (REPORT, np.float64)])
     records[ATTRIBUTE], records[REPORT] = with_row, as_floats(reports, 1, "reports")
     return records

@@ -132,7 +132,7 @@ class SubsetSelection(SupportOracle):
             raise RowError(
                 "reports",
                 row,
-                f": a set of {int(sizes[row])} categories, not of {self.size}; "
+                f"a set of {int(sizes[row])} categories, not of {self.size}",
                 "use the mechanism file the reports were made with",
             )
         return packed

@@ -256,7 +256,7 @@ class Protocol(Mechanism):
             raise RowError(
                 "messages",
                 row,
-                f": {int(column[row])} is outside the alphabet of '{self.columns[place]}', 0 to {size - 1}; "
+                f"{int(column[row])} is outside the alphabet of '{self.columns[place]}', 0 to {size - 1}",
                 "use the messages of this protocol's clients",
             )
         return checked

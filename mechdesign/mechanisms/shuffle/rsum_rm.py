@@ -231,8 +231,8 @@ class RSumRM(SumProtocol):
             raise RowError(
                 "messages",
                 row,
-                f": {digit} is outside the alphabet of level {level}, 0 to {self.sizes[level] - 1}; use the "
-                "messages of this protocol's clients",
+                f"{digit} is outside the alphabet of level {level}, 0 to {self.sizes[level] - 1}",
+                "use the messages of this protocol's clients",
             )
         counts = np.bincount(messages[:, 0], minlength=len(self.levels))
         sums = [int(messages[messages[:, 0] == level, 1].sum()) for level in range(len(self.levels))]

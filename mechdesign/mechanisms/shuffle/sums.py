@@ -59,7 +59,7 @@ class SumProtocol(Protocol):
         wrong = ~((read >= 0.0) & (read <= 1.0))
         if wrong.any():
             row = int(np.argmax(wrong))
-            raise RowError("values", row, f": {read[row]:g} is outside [0, 1]; rescale or correct it")
+            raise RowError("values", row, f"{read[row]:g} is outside [0, 1]", "rescale or correct it")
         if len(read) > self.promise.users:
             raise DataError(
                 f"values: {len(read)} for a protocol of {self.promise.users} users; build it for all of them"

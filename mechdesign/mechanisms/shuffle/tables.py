@@ -151,8 +151,8 @@ def _column(values: Values, name: str, size: int) -> NDArray[np.int64]:
     try:
         return Labels(size).encode(values, f"messages: column '{name}'")
     except RowError as error:
-        text = error.text.replace("unknown category", "outside the alphabet:")
-        raise RowError(error.what, error.row, text) from None
+        value = np.asarray(values)[error.row : error.row + 1].tolist()[0]
+        raise error.changed(what=f"outside the alphabet: {value}") from None
 
 
 def _message_columns(protocol: Running, source: Source, unmarked: bool) -> list[str]:

@@ -89,7 +89,7 @@ def _rows(source: Source, numbers: tuple[str, ...]) -> Iterator[dict[str, Any]]:
                 columns[key] = as_floats(block[key], 1, key)
                 wrong = ~np.isfinite(columns[key])
                 if wrong.any():
-                    raise RowError(key, int(np.argmax(wrong)), ": not a finite number; correct it")
+                    raise RowError(key, int(np.argmax(wrong)), "not a finite number", "correct it")
         names = np.asarray(block["name"]).astype(str)
         count += len(names)
         if count > MOST_ROWS:

@@ -184,7 +184,7 @@ def numbers_of(source: Source, block: Block, names: Sequence[str]) -> dict[str, 
             columns[name] = as_floats(block[name], 1, name)
             wrong = ~np.isfinite(columns[name])
             if wrong.any():
-                raise RowError(name, int(np.argmax(wrong)), ": is no finite number; correct it")
+                raise RowError(name, int(np.argmax(wrong)), "is no finite number", "correct it")
     return columns
 
 

@@ -126,11 +126,11 @@ class ProductCollection:
             parts = str(report).split(BETWEEN)
             if len(parts) != len(sizes) or not all(part.isdecimal() and part.isascii() for part in parts):
                 raise RowError(
-                    "reports", number, f": '{report}' is not {len(sizes)} numbers with points between"
+                    "reports", number, f"'{report}' is not {len(sizes)} numbers with points between"
                 )
             values = [int(part) for part in parts]
             if any(value >= size for value, size in zip(values, sizes, strict=True)):
-                raise RowError("reports", number, f": '{report}' has a value that its attribute has not")
+                raise RowError("reports", number, f"'{report}' has a value that its attribute has not")
             rows.append(values)
         return np.array(rows, dtype=np.int64).reshape(len(rows), len(sizes))
 

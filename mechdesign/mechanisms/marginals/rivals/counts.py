@@ -101,7 +101,8 @@ class RivalCounts:
             try:
                 fresh[group].update(np.asarray(reports)[rows])
             except RowError as error:
-                raise RowError(f"{error.what}: group {group}", int(rows[error.row]), error.text) from None
+                where, row = f"{error.where}: group {group}", int(rows[error.row])
+                raise error.changed(where=where, row=row) from None
         self._add_groups(fresh)
 
     def _add_rows(self, codes: Codes) -> None:

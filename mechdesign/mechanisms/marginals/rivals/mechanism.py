@@ -129,7 +129,7 @@ class MarginalRival(CollectingMechanism):
         prospect = self.forecast(USERS if self.users is None else self.users)
         if not prospect.possible:
             raise EstimationError(
-                f"{prospect}; collect with another mechanism, or on purpose with anyway=True"
+                str(prospect), remedy="collect with another mechanism, or on purpose", switch="anyway"
             )
 
     # Tables
