@@ -70,6 +70,7 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares these with w
         ModelFileError,
         ParameterError,
         RowError,
+        SealedError,
         UnknownNameError,
     )
     from mechdesign.core.method import Method, Outcome
@@ -136,6 +137,7 @@ __all__ = [
     "Problem",
     "RandomizedResponse",
     "RowError",
+    "SealedError",
     "ShuffleAmplification",
     "ShuffleCounting",
     "ShuffleDistinct",
@@ -182,6 +184,7 @@ _HOMES = {
     "ParameterError": "core.errors",
     "Problem": "core.problem",
     "RowError": "core.errors",
+    "SealedError": "core.errors",
     "Solution": "core.solution",
     "UnknownNameError": "core.errors",
     "check_models": "catalog",

@@ -53,6 +53,9 @@ class Candidate(Protocol):
     def realisation(self) -> Any:
         """What the mechanism is built from where the method knows more than the variables say."""
 
+    def mechanism(self) -> Any:
+        """Return what :meth:`Problem.mechanism` makes of it, built once."""
+
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class Problem(ABC, Generic[MechanismT_co]):

@@ -8,7 +8,7 @@ import json
 import os
 import pkgutil
 import re
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
 from importlib.metadata import entry_points
@@ -36,6 +36,7 @@ from mechdesign.core.types import Counter, Estimate, PrivacyVerdict, Verdict
 from mechdesign.mechanisms.figures import forecast_figures
 from mechdesign.mechanisms.intake import Intake
 from mechdesign.mechanisms.operations import Operation
+from mechdesign.mechanisms.sealed import Sealed
 
 GROUP = "mechdesign.mechanisms"
 FORMAT = "mechdesign-mechanism"
@@ -48,8 +49,11 @@ LARGEST_FILE = 1 << 27
 """A mechanism file with more bytes is neither written nor read."""
 
 
-class Mechanism(ABC):
+class Mechanism(Sealed):
     """Base class of every mechanism.
+
+    It does not change: what differs is another mechanism. Two are equal when they are of one type, run on
+    the same content and were built for the same columns.
 
     A subclass names its ``type`` (the word in the JSON file), gives its content as plain JSON values
     and builds itself from them, checking everything; ``certificates`` audits the very numbers it runs on.
@@ -57,7 +61,7 @@ class Mechanism(ABC):
 
     type: ClassVar[str]
     intake: Intake = Intake()
-    """The columns it was built for and what to do with missing values; set when it is built."""
+    """The columns it was built for and what to do with missing values; see :meth:`for_data`."""
 
     @abstractmethod
     def content(self) -> dict[str, Any]:
@@ -79,6 +83,16 @@ class Mechanism(ABC):
         ``.true_epsilon``; others return all their certificates.
         """
         return CertificateAudit(self.certificates())
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, Mechanism) or type(other) is not type(self):
+            return NotImplemented
+        return self.intake == other.intake and self.content() == other.content()
+
+    def __hash__(self) -> int:
+        return hash((self.fingerprint, self.intake))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._figures()})"
@@ -137,8 +151,7 @@ class Mechanism(ABC):
         if len(intake.columns) > 1:
             raise ParameterError(f"columns: {len(intake.columns)} for a mechanism of one; name one")
         self.require_missing(intake.missing)
-        self.intake = intake
-        return self
+        return self.replaced(intake=intake)
 
     def is_value(self, text: str) -> bool:
         """Whether a text can be one of people's data, and so hardly is the name of a column: a number."""

@@ -30,6 +30,10 @@ def amounts(award: Decided) -> list[Fraction]:
     return [Fraction(payment) for payment in award.payments]
 
 
+def _never(slot: Slot) -> bool:
+    return False
+
+
 @dataclass(frozen=True)
 class Rule:
     """A rule for one slot.
@@ -58,7 +62,7 @@ class Rule:
     argument: str
     paid: Callable[[Slot, int], Money | None]
     limit: Callable[[Slot], str]
-    slow: Callable[[Slot], bool] = lambda slot: False
+    slow: Callable[[Slot], bool] = _never
     by_ratio: bool = False
     aside: str = ""
 

@@ -160,8 +160,7 @@ class MeanMechanism(CollectingMechanism):
         if ranges:
             low, high = ranges[0]
             made = type(self).from_content({**self.content(), "low": low, "high": high})
-        made.intake = intake
-        return made
+        return made.replaced(intake=intake)
 
     def forecast(self, users: int = USERS) -> Forecast:
         """Return the standard error of the mean with so many users, whatever their values."""

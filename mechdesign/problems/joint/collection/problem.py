@@ -155,7 +155,7 @@ class JointCollection(Problem[JointResponse]):
 
     def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
         """Return the exact privacy of what would run, and its optimality."""
-        mechanism = self.mechanism(solution)
+        mechanism = solution.mechanism()
         return (*mechanism.certificates(), self._optimality(solution, self.deployed(mechanism)))
 
     def deployed(self, mechanism: JointResponse) -> float:

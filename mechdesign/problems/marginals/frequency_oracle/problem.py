@@ -131,7 +131,7 @@ class FrequencyOracle(Problem[KaryResponse | SupportOracle]):
 
     def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
         """Return privacy and normalization of what would run, the length of reports, and optimality."""
-        mechanism = self.mechanism(solution)
+        mechanism = solution.mechanism()
         variance = deployed_value(mechanism)
         found = list(mechanism.certificates())
         if self.max_report_bits is not None:

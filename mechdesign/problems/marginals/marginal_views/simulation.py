@@ -99,7 +99,7 @@ def _add(
 
 
 def _views(problem: MarginalViews, solution: Candidate) -> dict[str, Callable[[Any, Any], Answer]]:
-    release = problem.mechanism(solution)
+    release = solution.mechanism()
     if not isinstance(release, MarginalRelease) or release.attributes.count < len(problem.sizes):
         return {}
 

@@ -151,7 +151,7 @@ class MeanChannel(Problem[GridMean]):
         ``any_mechanism`` is a proven lower bound for unbiased epsilon-private mechanisms of any form, on any
         grid or none; ``above_any`` by which part the value exceeds it.
         """
-        mechanism = self.mechanism(solution)
+        mechanism = solution.mechanism()
         least = quick_bound(self.epsilon, self.criterion)
         figures: dict[str, Any] = {
             "gap": solution.gap,

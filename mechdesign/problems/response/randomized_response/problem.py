@@ -291,7 +291,7 @@ class RandomizedResponse(Problem[FiniteChannel | KaryResponse]):
 
     def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
         """Return privacy and normalization of the mechanism that would run, and optimality of the value."""
-        mechanism = self.mechanism(solution)
+        mechanism = solution.mechanism()
         return (*mechanism.certificates(), self._optimality(solution, self._deployed_value(mechanism)))
 
     def _optimality(self, solution: Candidate, deployed: float) -> Certificate:
