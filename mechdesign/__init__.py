@@ -77,7 +77,7 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares these with w
     from mechdesign.core.problem import Problem
     from mechdesign.core.solution import Solution
     from mechdesign.core.solve import methods_of, solve
-    from mechdesign.mechanisms import Mechanism, load_mechanism
+    from mechdesign.mechanisms import CollectingMechanism, Mechanism, load_mechanism
     from mechdesign.mechanisms.shuffle import OutOfReachError
     from mechdesign.problems.auction import AuctionHorizon, AuctionSlot
     from mechdesign.problems.contract import PrivacyContract, PrivacyContractContinuous
@@ -111,6 +111,7 @@ __all__ = [
     "AuctionSlot",
     "Certificate",
     "CertificateError",
+    "CollectingMechanism",
     "Comparison",
     "CoveringDesign",
     "DataError",
@@ -169,6 +170,7 @@ __all__ = [
 _HOMES = {
     "Certificate": "core.certificate",
     "CertificateError": "core.errors",
+    "CollectingMechanism": "mechanisms",
     "Comparison": "core.compare",
     "DataError": "core.errors",
     "EstimationError": "core.errors",

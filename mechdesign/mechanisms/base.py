@@ -12,7 +12,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
 from importlib.metadata import entry_points
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -219,7 +219,7 @@ class Mechanism(Sealed):
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Load a mechanism of this class from a file and audit it again; see :func:`load_mechanism`."""
-        mechanism: Mechanism = load_mechanism(path)
+        mechanism = load_mechanism(path)
         if not isinstance(mechanism, cls):
             raise ModelFileError(f"{path}: holds a {type(mechanism).__name__}, not a {cls.__name__}")
         return mechanism
@@ -285,7 +285,7 @@ def mechanism_types() -> dict[str, type[Mechanism]]:
     return found
 
 
-def load_mechanism(path: str | os.PathLike[str]) -> CollectingMechanism:
+def load_mechanism(path: str | os.PathLike[str]) -> Mechanism:
     """Load a mechanism from a JSON file, audit it again, and refuse it if anything fails.
 
     Parameters
@@ -295,8 +295,8 @@ def load_mechanism(path: str | os.PathLike[str]) -> CollectingMechanism:
     Returns
     -------
     Mechanism
-        Of the class that the file names. Type checkers take it for one that collects; where another
-        one is expected, its class says so: ``ContractMenu.load(path)``.
+        Of the class that the file names. Where one that collects, or one of another class, is expected, its
+        class says so to type checkers and refuses others: ``CollectingMechanism.load(path)``.
 
     Raises
     ------
@@ -335,7 +335,7 @@ def load_mechanism(path: str | os.PathLike[str]) -> CollectingMechanism:
     kind = document.get("type")
     if not isinstance(kind, str) or kind not in known:
         raise UnknownNameError(f"{path}: no mechanism type '{kind}'; {suggestion(str(kind), known)}")
-    return cast("CollectingMechanism", _restored(path, known[kind], document))
+    return _restored(path, known[kind], document)
 
 
 def _restored(path: str | os.PathLike[str], kind: type[Mechanism], document: Mapping[str, Any]) -> Mechanism:

@@ -296,7 +296,7 @@ class KaryResponse(FrequencyMechanism):
         try:
             estimator = self._estimator
         except EstimationError as error:
-            reason = str(error).removeprefix("channel: ")
+            reason = str(error.changed(where=""))
             return Forecast("frequencies", count, possible=False, reason=reason)
         return Forecast.of_shares(
             count,
@@ -318,8 +318,9 @@ class KaryResponse(FrequencyMechanism):
             else REMEDY
         )
         return EstimationError(
-            f"channel: {len(alike)} answers ({names}) are reported alike, so their "
-            f"frequencies cannot be told apart; {remedy}"
+            "channel",
+            f"{len(alike)} answers ({names}) are reported alike, so their frequencies cannot be told apart",
+            remedy,
         )
 
     def content(self) -> dict[str, Any]:

@@ -266,7 +266,7 @@ def _estimated(mechanism: Collecting, sources: Sequence[Source], settings: Setti
     try:
         return _tables(found, mechanism.attributes, settings)
     except ParameterError as error:
-        if settings["joint"] or not str(error).startswith("attributes: "):
+        if settings["joint"] or not error.is_about("attributes"):
             raise
         raise ParameterError(f"{error}, those that --joint names") from None
 

@@ -84,10 +84,7 @@ class JointCollection(Problem[JointResponse]):
     labels: Sequence[Sequence[str] | None] | None = None
 
     def __post_init__(self) -> None:
-        try:
-            made = Attributes(self.attributes, None, self.labels)
-        except ParameterError as error:
-            raise ParameterError(str(error).replace("sizes:", "attributes:", 1)) from None
+        made = Attributes(self.attributes, None, self.labels, field="attributes")
         self._set("attributes", made.sizes)
         if self.labels is not None:
             self._set("labels", tuple(names.names for names in made.labels))

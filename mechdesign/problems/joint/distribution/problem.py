@@ -108,10 +108,7 @@ class JointDistribution(Problem[Mechanism]):
     reference: str = "uniform"
 
     def __post_init__(self) -> None:
-        try:
-            self._set("attributes", Attributes(self.attributes).sizes)
-        except ParameterError as error:
-            raise ParameterError(str(error).replace("sizes:", "attributes:", 1)) from None
+        self._set("attributes", Attributes(self.attributes, field="attributes").sizes)
         cells = math.prod(self.attributes)
         if cells > MOST_CELLS:
             raise ParameterError(

@@ -152,10 +152,7 @@ class RandomizedResponse(Problem[FiniteChannel | KaryResponse]):
         if not isinstance(names, (list, tuple, np.ndarray)):
             raise ParameterError(f"{field}: expected a list of names, got {names!r}")
         self._set(field, tuple(names))
-        try:
-            Labels(size, tuple(names))
-        except ParameterError as error:
-            raise ParameterError(str(error).replace("labels:", f"{field}:", 1)) from None
+        Labels(size, tuple(names), field)
 
     # Shape and data
 
