@@ -7,8 +7,9 @@ import numpy as np
 import mechdesign as md
 from benchmarks.measure import best_of, shown_seconds
 from mechdesign.core.text import table
-from mechdesign.mechanisms.auction import greedy, published
+from mechdesign.mechanisms.auction import greedy
 from mechdesign.mechanisms.auction.slot import Slot
+from mechdesign.papers.auction import published
 from mechdesign.problems.auction.horizon.play import play
 
 TITLE = "Auctions: slots with truthful payments, and seasons"

@@ -15,7 +15,7 @@ from mechdesign.mechanisms.marginals import MarginalRelease, non_negative
 from mechdesign.mechanisms.marginals.choice import KINDS
 from mechdesign.mechanisms.marginals.estimates import ReleasedMarginals
 from mechdesign.mechanisms.marginals.reconstruction import constraints_of, maximum_entropy
-from mechdesign.mechanisms.marginals.rivals import (
+from mechdesign.papers.marginals.rivals import (
     AllMarginals,
     BinaryEncoded,
     ExpectationMaximization,
@@ -25,7 +25,7 @@ from mechdesign.mechanisms.marginals.rivals import (
     Uniform,
     nearest_table,
 )
-from mechdesign.mechanisms.marginals.rivals.encoding import BinaryEncoding
+from mechdesign.papers.marginals.rivals.encoding import BinaryEncoding
 
 Codes = NDArray[np.int64]
 Table = NDArray[np.float64]

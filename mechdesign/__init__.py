@@ -53,11 +53,15 @@ def _leave_at_once(number: int, frame: object) -> None:
 if _is_command() and _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
     _signal.signal(_signal.SIGINT, _leave_at_once)
 
+from mechdesign.core.homes import register_home as _register_home  # noqa: E402 (nothing before the handler takes time)
+
+_register_home("mechdesign.papers", beside="mechdesign.problems")
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # for type checkers and editors; a test compares these with what the families export
     from typing import Any
 
-    from mechdesign.catalog import Model, check_models, load_model, models, sweep
+    from mechdesign.catalog import Model, load_model, models, sweep
     from mechdesign.core.certificate import Certificate
     from mechdesign.core.compare import Comparison, compare
     from mechdesign.core.errors import (
@@ -79,6 +83,7 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares these with w
     from mechdesign.core.solve import methods_of, solve
     from mechdesign.mechanisms import CollectingMechanism, Mechanism, load_mechanism
     from mechdesign.mechanisms.shuffle import OutOfReachError
+    from mechdesign.papers.claims import check_models
     from mechdesign.problems.auction import AuctionHorizon, AuctionSlot
     from mechdesign.problems.contract import PrivacyContract, PrivacyContractContinuous
     from mechdesign.problems.joint import JointCollection, JointDistribution
@@ -189,7 +194,7 @@ _HOMES = {
     "SealedError": "core.errors",
     "Solution": "core.solution",
     "UnknownNameError": "core.errors",
-    "check_models": "catalog",
+    "check_models": "papers.claims",
     "compare": "core.compare",
     "load_mechanism": "mechanisms",
     "load_model": "catalog",
@@ -201,7 +206,7 @@ _HOMES = {
 }
 """Where the front's own names live; the families' names are found in the families."""
 
-_SUBPACKAGES = ("audit", "catalog", "cli", "core", "mechanisms", "problems", "report", "solvers")
+_SUBPACKAGES = ("audit", "catalog", "cli", "core", "mechanisms", "papers", "problems", "report", "solvers")
 
 
 if not TYPE_CHECKING:  # a type checker would take every unknown name for known

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.catalog.figure_table import FigureTable
-from mechdesign.catalog.found import quantity_of
 from mechdesign.catalog.model import Model
+from mechdesign.catalog.quantity import quantity_of
 from mechdesign.catalog.sweep import SweepRow
 from mechdesign.core.encoding import encode
 from mechdesign.core.errors import MethodError, UnknownNameError, suggestion

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from mechdesign.core.documents import parse_toml
-from mechdesign.core.errors import ModelFileError
+from mechdesign.core.errors import ModelFileError, UnknownNameError, suggestion
 from mechdesign.core.files import read_text
 
 LARGEST_FILE = 1 << 24
@@ -84,3 +85,11 @@ def _error(text: str) -> str | None:
     except (ValueError, RecursionError) as error:
         return str(error)
     return None
+
+
+def check_keys(path: Path, table: str, found: Mapping[str, Any], known: Iterable[str]) -> None:
+    """Refuse a key that a table does not have, with a suggestion."""
+    for key in found:
+        if key not in known:
+            place = f"[{table}] " if table else ""
+            raise UnknownNameError(f"{path}: {place}unknown key '{key}'; {suggestion(key, known)}")

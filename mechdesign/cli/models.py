@@ -97,9 +97,9 @@ def _list(options: argparse.Namespace) -> int:
 
 def _findings(options: argparse.Namespace) -> int:
     from mechdesign.catalog import models
-    from mechdesign.catalog.claim import UNDECIDED
     from mechdesign.core.text import terminal_width
-    from mechdesign.report.findings import findings, findings_text
+    from mechdesign.papers.claims.claim import UNDECIDED
+    from mechdesign.papers.claims.findings import findings, findings_text
 
     if not models(options.family):
         raise ParameterError(f"findings: no models in family '{options.family}'; mechdesign list shows all")
@@ -177,7 +177,8 @@ def _tradeoff(options: argparse.Namespace) -> int:
 
 
 def _checks(options: argparse.Namespace, is_all: bool) -> list[Any]:
-    from mechdesign.catalog import check_models, load_model, models
+    from mechdesign.catalog import load_model, models
+    from mechdesign.papers.claims import check_models
 
     if options.all and options.model:
         raise ParameterError(f"model: '{options.model[0]}' is named beside --all; drop one of them")

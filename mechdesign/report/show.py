@@ -6,8 +6,6 @@ import dataclasses
 import textwrap
 from typing import Any
 
-from mechdesign.catalog.bibliography import bibliography
-from mechdesign.catalog.check import claim_line
 from mechdesign.catalog.model import Model
 from mechdesign.core.describe import Described, default_of, described_parameters
 from mechdesign.core.encoding import encode
@@ -16,6 +14,8 @@ from mechdesign.core.printable import printable
 from mechdesign.core.problem import Problem
 from mechdesign.core.solve import methods_of
 from mechdesign.core.text import table
+from mechdesign.papers.claims.bibliography import bibliography
+from mechdesign.papers.claims.check import claim_line
 from mechdesign.report.tables import abridged
 
 

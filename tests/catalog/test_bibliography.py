@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from mechdesign.catalog.bibliography import bibliography, parse, plain
 from mechdesign.catalog.load import models_folder
 from mechdesign.core.errors import ModelFileError
+from mechdesign.papers.claims.bibliography import bibliography, parse, plain
 
 GOOD = "@article{one,\n  author = {Doe, Jane and Roe, R.},\n  title = {A {DP} title},\n  year = {2020}\n}\n"
 

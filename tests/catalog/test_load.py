@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from mechdesign.catalog import load_model, models
-from mechdesign.catalog.claim import COMPARISONS, TRENDS
-from mechdesign.catalog.load import CLAIM_KEYS, MODEL_KEYS, SIMULATION_KEYS, models_folder
+from mechdesign.catalog.load import MODEL_KEYS, SIMULATION_KEYS, models_folder
 from mechdesign.core.errors import MechDesignError, ModelFileError, UnknownNameError
+from mechdesign.papers.claims.claim import COMPARISONS, TRENDS
+from mechdesign.papers.claims.reading import CLAIM_KEYS
 
 HEAD = '[model]\ntitle = "t"\nproblem = "randomized-response"\n'
 PARAMETERS = "[parameters]\nprior = [0.5, 0.5]\nepsilon = 1.0\n"

@@ -12,7 +12,7 @@ from mechdesign.audit.exponential import exp_lower
 from mechdesign.core.errors import DataError
 from mechdesign.core.randomness import TOTAL
 from mechdesign.mechanisms.shuffle import MURS, SOLH, HistRR, OutOfReachError, Promise, RSumRM, RSumRR
-from mechdesign.problems.shuffle.histogram.printed import fakes_rmse
+from mechdesign.papers.shuffle.histogram.printed import fakes_rmse
 
 
 def ones_of(bits: list[int], flip: Fraction) -> list[Fraction]:

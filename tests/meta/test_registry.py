@@ -14,12 +14,13 @@ import pytest
 import mechdesign as md
 import mechdesign.problems
 from mechdesign.catalog import load_model, models
-from mechdesign.catalog.bibliography import bibliography
 from mechdesign.cli import main
+from mechdesign.core.discovery import modules_of
 from mechdesign.core.method import Kind
 from mechdesign.core.simulate import simulate
 from mechdesign.core.solve import _methods
 from mechdesign.mechanisms.base import mechanism_types
+from mechdesign.papers.claims.bibliography import bibliography
 from mechdesign.problems import exported_names, families, problem_classes
 
 ROOT = Path(__file__).parents[2]
@@ -58,7 +59,27 @@ def test_a_problem_has_a_folder_of_its_own_named_after_it(name):
     family = problem.__module__.split(".")[2]
     folder = name.removeprefix(f"{family}-").replace("-", "_")
     assert problem.__module__ == f"mechdesign.problems.{family}.{folder}.problem"
-    assert not [m for m in md.methods_of(problem) if not m.run.__module__.startswith("mechdesign.problems.")]
+    rooms = tuple(f"mechdesign.{room}.{family}." for room in ("problems", "papers"))
+    assert not [method for method in md.methods_of(problem) if not method.run.__module__.startswith(rooms)]
+
+
+@pytest.mark.parametrize("name", sorted(problem_classes()))
+def test_what_reproduces_a_source_stands_apart_from_the_toolkit(name):
+    """Methods that are kept to be refuted, further numbers for claims, and simulations are in ``papers``."""
+    modules = list(modules_of(problem_classes()[name]))
+    apart = [module for module in modules if module.__name__.endswith((".quantities", ".simulation"))]
+    for module in modules:
+        found = [*getattr(module, "METHODS", ()), getattr(module, "METHOD", None)]
+        apart += [module for method in found if method is not None and method.kind == "published"]
+    assert [one.__name__ for one in apart if not one.__name__.startswith("mechdesign.papers.")] == []
+
+
+def test_a_folder_of_the_papers_stands_beside_one_of_the_toolkit():
+    """A misspelled folder would never be looked into."""
+    papers, problems = PACKAGE / "papers", PACKAGE / "problems"
+    folders = {path.parent.relative_to(papers) for path in papers.glob("*/*/__init__.py")}
+    folders.remove(Path("marginals/rivals"))
+    assert [folder for folder in folders if not (problems / folder / "problem.py").is_file()] == []
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -15,7 +15,7 @@ from mechdesign.mechanisms.auction import OnlineAuction
 from mechdesign.mechanisms.base import Mechanism, mechanism_types
 from mechdesign.mechanisms.joint import JointResponse
 from mechdesign.mechanisms.location import PlanarLaplace, PlanarLattice
-from mechdesign.mechanisms.marginals import MarginalRelease, MarginalRival
+from mechdesign.mechanisms.marginals import MarginalRelease
 from mechdesign.mechanisms.mean import (
     AttributeSampling,
     CensoringInterval,
@@ -37,6 +37,7 @@ from mechdesign.mechanisms.oracles import (
 from mechdesign.mechanisms.shuffle import BatchShuffler, Promise
 from mechdesign.mechanisms.shuffled import Shuffled
 from mechdesign.mechanisms.spectrum import SpectrumCloak, SpectrumDatabase, SpectrumUser
+from mechdesign.papers.marginals.rivals import MarginalRival
 from mechdesign.problems import exported_names
 from tests.support.protocols import PROTOCOLS
 

@@ -10,7 +10,7 @@ import numpy as np
 from mechdesign.audit.auctions import coverage, individual_rationality, truthfulness
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.numbers import rational
-from mechdesign.mechanisms.auction.rules import RULES, amounts, misreports
+from mechdesign.mechanisms.auction.rules import all_rules, amounts, misreports
 from mechdesign.mechanisms.auction.slot import UNIT, Slot, checked_bids, prices_of, slot_of
 
 
@@ -27,7 +27,7 @@ class Settings(Protocol):
 
 def slot_certificates(slot: Slot, rule: str) -> tuple[Certificate, ...]:
     """Return coverage, individual rationality and truthfulness of a rule on a slot without obstacle."""
-    used = RULES[rule]
+    used = all_rules()[rule]
     award = used.decide(slot)
     payments = dict(zip(award.winners, amounts(award), strict=True))
     paid = [payments.get(user, Fraction(0)) * UNIT for user in range(slot.users)]

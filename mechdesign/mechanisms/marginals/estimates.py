@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 from typing import Any, Protocol, Self
 
@@ -22,7 +22,6 @@ from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.marginals.attributes import Attributes
 from mechdesign.mechanisms.marginals.choice import Oracle, effect_variance, support_shares
 from mechdesign.mechanisms.marginals.consistency import residual
-from mechdesign.mechanisms.marginals.errors import effect_errors
 from mechdesign.mechanisms.marginals.export import mbi_measurements
 from mechdesign.mechanisms.marginals.marginal_table import MarginalEstimate
 from mechdesign.mechanisms.marginals.observed import Observed
@@ -46,7 +45,8 @@ MOST_RESAMPLED = 10_000
 
 NOT_CONTAINED = (
     "no view contains it: what its attributes have in common beyond what views tell is what makes the "
-    "distribution nearest to independence; the error told is that of the effects that views have"
+    "distribution nearest to independence; the error without the penalty is that of the effects that views "
+    "have"
 )
 CLUSTERED = (
     "{} attributes are too many to be fitted at once: it is summed from a distribution over {}, and answers "
@@ -170,8 +170,14 @@ class ReleasedMarginals:
     @cached_property
     def fitted(self) -> PenalizedTables:
         """The penalized distribution, of all attributes or of clusters of them."""
-        folds = [Fold(others.observed, own.observed) for others, own in self.parts]
+        folds = [Fold(self._said_by(others), self._said_by(own)) for others, own in self.parts]
         return PenalizedTables(self.observed, self.penalty, folds)
+
+    def _said_by(self, part: ReleasedMarginals) -> Observed:
+        """Return what a part of the users says, in the effects numbered already where it has all views."""
+        if part.views != self.views:
+            return part.observed
+        return self.observed.again(part.unbiased, part.precision)
 
     @cached_property
     def value(self) -> list[Array]:
@@ -184,8 +190,7 @@ class ReleasedMarginals:
         return [self._raw(view).standard_error for view in self.views]
 
     def _error(self, places: View, cells: int) -> float:
-        total = effect_errors(places, self.views, self.attributes.sizes, self.precision.tolist())
-        return float((total / cells) ** 0.5)
+        return float((self.observed.error(places) / cells) ** 0.5)
 
     def interval(self, level: float = 0.95) -> tuple[list[Array], list[Array]]:
         """Return the ends of confidence intervals of the unbiased cells of every view."""
@@ -269,6 +274,7 @@ class ReleasedMarginals:
             self._names(fitted),
             None if tables is None else tables.std(axis=0, ddof=1),
             notes,
+            partial(self.fitted.foreseen, places, contained),
         )
 
     @cached_property

@@ -10,9 +10,9 @@ import pytest
 import mechdesign as md
 from mechdesign.core.simulate import simulate
 from mechdesign.mechanisms.auction import Bid, OnlineAuction, vcg
+from mechdesign.papers.auction.horizon.simulation import accuracy
 from mechdesign.problems.auction.horizon.instance import drawn
 from mechdesign.problems.auction.horizon.play import play
-from mechdesign.problems.auction.horizon.simulation import accuracy
 
 SMALL = {"users": 5, "tasks": 2, "slots": 3, "epsilon": 1.0, "participation": 0.3, "value_range": 0.25}
 

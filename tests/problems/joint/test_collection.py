@@ -11,8 +11,8 @@ import pytest
 import mechdesign as md
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.simulate import simulate
+from mechdesign.papers.joint.collection.quantities import direct_response, singles_direct
 from mechdesign.problems.joint.collection.problem import JointCollection
-from mechdesign.problems.joint.collection.quantities import direct_response, singles_direct
 from mechdesign.problems.joint.collection.variances import coordinates, least_flip, variance
 
 

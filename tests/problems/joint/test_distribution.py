@@ -11,8 +11,8 @@ import pytest
 import mechdesign as md
 from mechdesign.core.errors import DataError, MechDesignError, ParameterError, UnknownNameError
 from mechdesign.mechanisms.joint import Likelihood, most_likely
+from mechdesign.papers.joint.distribution.lasso import coordinate_descent, design
 from mechdesign.problems.joint.distribution.expectation import climb
-from mechdesign.problems.joint.distribution.lasso import coordinate_descent, design
 from mechdesign.problems.joint.distribution.problem import GAP
 from mechdesign.solvers.nonnegative import nonnegative_least_squares
 

@@ -23,7 +23,7 @@ from mechdesign.core.types import Matrix, Vector
 from mechdesign.core.validation import choice, finite_array, in_range
 from mechdesign.mechanisms.auction import OnlineAuction
 from mechdesign.mechanisms.auction.owed import OWED
-from mechdesign.mechanisms.auction.rules import RULES, Decided, amounts, misreports
+from mechdesign.mechanisms.auction.rules import Decided, all_rules, amounts, misreports
 from mechdesign.mechanisms.auction.slot import (
     UNIT,
     Slot,
@@ -210,8 +210,8 @@ class AuctionSlot(Problem[OnlineAuction]):
             coverage(self.slot.able, self.requirements, winners),
             individual_rationality(costs, paid, winners),
         ]
-        if solution.realisation in RULES:
-            rule = RULES[solution.realisation]
+        if solution.realisation in all_rules():
+            rule = all_rules()[solution.realisation]
             search = misreports(rule, self.slot, {user: paid[user] / UNIT for user in winners})
             found.append(truthfulness(search, rule.argument, UNIT, rule.aside))
         return (

@@ -10,8 +10,9 @@ import numpy as np
 
 from mechdesign.audit.covering import audit_covering
 from mechdesign.core.certificate import Certificate, optimality
-from mechdesign.core.problem import Candidate, Variables
-from mechdesign.problems.marginals.marginal_views import rival_designs
+from mechdesign.core.discovery import companion
+from mechdesign.core.errors import UnknownNameError
+from mechdesign.core.problem import Candidate, Problem, Variables
 from mechdesign.problems.marginals.marginal_views.allocation_terms import Terms, contained, terms_of
 from mechdesign.problems.marginals.marginal_views.coverings import covering
 from mechdesign.problems.marginals.marginal_views.workload import View
@@ -78,6 +79,36 @@ class Asked(Protocol):
         """The names of their values."""
 
 
+class Otherwise(Protocol):
+    """A way to collect that is not by views: what it is worth, whether it answers all, and what runs."""
+
+    def value(self) -> float:
+        """Return the error by the problem's criterion."""
+
+    def residuals(self) -> dict[str, float]:
+        """Return how many wanted marginals are not answered, and by how much the groups are too many."""
+
+    def mechanism(self) -> Any:
+        """Return what runs."""
+
+
+def is_otherwise(variables: Variables) -> bool:
+    """Whether a candidate collects otherwise than by views."""
+    return "rival" in variables
+
+
+def otherwise(problem: Any, variables: Variables) -> Otherwise | None:
+    """Return what judges a candidate that collects otherwise, by ``otherwise`` beside the problem."""
+    if not is_otherwise(variables):
+        return None
+    owner: type[Problem] = type(problem)
+    judge = companion(owner, "otherwise")
+    if judge is None:
+        raise UnknownNameError(f"rival: no '{variables['rival']}'; give views and shares")
+    found: Otherwise = judge(problem, variables)
+    return found
+
+
 def as_views(rows: Any) -> list[View]:
     """Return the views of a solution as tuples."""
     return [tuple(int(point) for point in row) for row in rows]
@@ -90,8 +121,9 @@ def terms(problem: Asked, views: Any) -> Terms:
 
 def residuals(problem: Asked, variables: Variables) -> dict[str, float]:
     """Return how many views are improper, how many too many, and how far the shares are from a split."""
-    if rival_designs.is_rival(variables):
-        return rival_designs.residuals(problem, variables)
+    other = otherwise(problem, variables)
+    if other is not None:
+        return other.residuals()
     views = as_views(variables["views"])
     shares = np.asarray(variables["shares"], dtype=np.float64)
     proper = [
@@ -161,8 +193,9 @@ def certificates(problem: Asked, solution: Candidate) -> tuple[Certificate, ...]
 
 def _covering(problem: Asked, solution: Candidate) -> Certificate:
     """Say which marginals lie in no view; that is no failure where the threshold allows no covering."""
-    if rival_designs.is_rival(solution.variables):
-        left = int(rival_designs.residuals(problem, solution.variables)["unanswered"])
+    other = otherwise(problem, solution.variables)
+    if other is not None:
+        left = int(other.residuals()["unanswered"])
         answered = {
             "groups": solution.variables["count"],
             "marginals": marginals_of(problem),

@@ -17,8 +17,8 @@ from mechdesign.core.numbers import shown
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
 from mechdesign.core.text import abridged
 from mechdesign.core.validation import choice, in_range, integer, privacy_epsilon, user_count
-from mechdesign.mechanisms.marginals import MarginalRelease, MarginalRival
-from mechdesign.problems.marginals.marginal_views import building, judging, rival_designs
+from mechdesign.mechanisms.marginals import MarginalRelease
+from mechdesign.problems.marginals.marginal_views import building, judging
 from mechdesign.problems.marginals.marginal_views.prediction import ORACLES
 from mechdesign.problems.marginals.marginal_views.thesis_errors import (
     largest_size,
@@ -44,7 +44,7 @@ CRITERIA = ("rule", "mean", "worst")
 
 
 @dataclass(frozen=True, repr=False)
-class MarginalViews(Problem[MarginalRelease | MarginalRival]):
+class MarginalViews(Problem[MarginalRelease]):
     """Views of the attributes, and the split of the users among them, such that marginals have small errors.
 
     Every user reports the values of the attributes of one view, through a frequency oracle with the whole
@@ -271,8 +271,9 @@ class MarginalViews(Problem[MarginalRelease | MarginalRival]):
 
     def objective(self, variables: Variables) -> float:
         """Return what ``criterion`` says, for the views and shares, or for another way to collect."""
-        if rival_designs.is_rival(variables):
-            return rival_designs.value(self, variables["rival"])
+        other = judging.otherwise(self, variables)
+        if other is not None:
+            return other.value()
         if self.criterion == "rule":
             return max(self.errors_by_rule(int(variables["size"]), int(variables["count"])))
         terms = judging.terms(self, variables["views"])
@@ -296,12 +297,14 @@ class MarginalViews(Problem[MarginalRelease | MarginalRival]):
 
     # From a solution to something that runs
 
-    def mechanism(self, solution: Candidate) -> MarginalRelease | MarginalRival:
+    def mechanism(self, solution: Candidate) -> MarginalRelease:
         """Return the release that draws a view for each user, with the planned oracle of each view.
 
         Attributes that no view has are not asked for, and the release does not know them. A method that
-        collects otherwise gives its own mechanism.
+        collects otherwise gives its own mechanism, which is one for marginals as well.
         """
-        if rival_designs.is_rival(solution.variables):
-            return rival_designs.mechanism(self, solution.variables["rival"])
+        other = judging.otherwise(self, solution.variables)
+        if other is not None:
+            mechanism: MarginalRelease = other.mechanism()
+            return mechanism
         return building.release(self, solution)

@@ -1,0 +1,39 @@
+"""``shuffle-amplification`` of k-ary response by the published "variation ratio", which is no bound."""
+
+from mechdesign.core.method import Method, Outcome
+from mechdesign.papers.shuffle.variation_ratio import MOST_USERS, variation_ratio
+from mechdesign.problems.shuffle.amplification.outcomes import outcome
+from mechdesign.problems.shuffle.amplification.problem import ShuffleAmplification
+from mechdesign.problems.shuffle.judge import least_epsilon
+
+GRADE = "the literature's variation ratio for k-ary response: refuted by exact counterexamples"
+
+
+def run(problem: ShuffleAmplification) -> Outcome:
+    """Return the central epsilon at which the formula says delta."""
+    setting = problem.setting
+    curve = variation_ratio(setting.users, setting.local_epsilon, setting.randomizer.size)
+    epsilon = least_epsilon(curve, setting.delta, setting.local_epsilon)
+    found = outcome(problem, epsilon, GRADE, "closed form")
+    return Outcome("feasible", found.variables, found.bound, found.bound_source, "sum", "", found.notes)
+
+
+def why_not(problem: ShuffleAmplification) -> str | None:
+    """Say why it does not apply, if so."""
+    setting = problem.setting
+    if setting.randomizer.kind != "k-ary" or setting.randomizer.size < 3:
+        return "it is for k-ary response with three values or more"
+    if setting.users > MOST_USERS:
+        return f"it is evaluated for {MOST_USERS} honest users at most"
+    return "its range is local epsilon > 0" if setting.local_epsilon == 0.0 else None
+
+
+METHOD = Method(
+    name="variation-ratio",
+    problem=ShuffleAmplification,
+    kind="published",
+    preference=95,
+    summary="the variation ratio of k-ary response as published",
+    run=run,
+    why_not=why_not,
+)
