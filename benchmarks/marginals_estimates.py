@@ -28,7 +28,7 @@ from mechdesign.core.text import table
 from mechdesign.mechanisms.marginals import MarginalRelease, make_consistent, maximum_entropy, non_negative
 from mechdesign.mechanisms.marginals.estimates import ReleasedMarginals
 from mechdesign.mechanisms.marginals.reconstruction import constraints_of
-from mechdesign.mechanisms.marginals.rivals import true_marginal
+from mechdesign.papers.marginals.rivals import true_marginal
 
 WANTED = 50
 LINEAR, PAIRWISE, FIXED, CROSSED, MBI = NAMES = ("linear", "pairwise", "penalty 30", "CV", "mbi")

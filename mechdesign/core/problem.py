@@ -64,9 +64,9 @@ class Problem(ABC, Generic[MechanismT_co]):
     A problem is a frozen dataclass: its fields are the parameters of the model file, checked in
     ``__post_init__``. It evaluates its own objective and residuals for given variables, so that no
     solver is believed about either, and it turns an optimal solution into a mechanism. Beside its
-    module, or in the same folder of a home, found by name: methods (``METHOD``), ``quantities.py``
-    with ``quantities(problem, solution)``, further numbers that claims may name, ``simulation.py``
-    with ``simulation(problem, solution, users, repetitions, rng)``, and ``figures.py`` with
+    module, or in the same folder of a home, found by name: methods (``METHODS`` or ``METHOD``),
+    ``quantities.py`` with ``quantities(problem, solution)``, further numbers that claims may name,
+    ``simulation.py`` with ``simulation(problem, solution, users, repetitions, rng)``, and ``figures.py`` with
     ``figures(problem, solution)``, pictures of the design.
 
     ``class MyProblem(Problem[MyMechanism])`` tells type checkers what ``solve(...).mechanism()`` returns.

@@ -253,7 +253,6 @@ def test_disagreeing_methods_and_failed_certificates_fail_the_check():
         "worse",
         type(SURVEY.problem),
         "numeric",
-        1,
         "",
         lambda problem: md.Outcome("optimal", {"channel": np.eye(2)}, 1.0),
     )

@@ -100,11 +100,11 @@ def test_murs_as_printed_solves_its_equation():
     """(n - 1)/(e^local + d' - 1) + fakes/d' = 14 ln(2/delta)/epsilon^2, against the formula of its error."""
     promise = Promise(100_000, 0.9, 1e-6)
     protocol = MURS.published(promise, 5000)
-    other = protocol.other / TOTAL  # 1/(e^local + d' - 1)
+    other = protocol.noise.other / TOTAL  # 1/(e^local + d' - 1)
     wanted = 14 * math.log(2 / promise.delta) / promise.epsilon**2
-    assert (promise.users - 1) * other + protocol.fakes / protocol.family.buckets == pytest.approx(
-        wanted, rel=1e-9
-    )
+    assert (
+        promise.users - 1
+    ) * other + protocol.noise.fakes / protocol.noise.family.buckets == pytest.approx(wanted, rel=1e-9)
     assert protocol.rmse == pytest.approx(fakes_rmse(100_000, 0.9, 1e-6), rel=0.01)
     assert protocol.rmse < SOLH.published(promise, 5000).rmse
     with pytest.raises(OutOfReachError, match="its theorem is for epsilon up to 1"):
@@ -115,7 +115,7 @@ def test_rsum_rr_as_printed_splits_epsilon_by_the_better_composition():
     promise = Promise(1_000_000, 0.9, 1e-6)
     basic = RSumRR.published(promise, 10)
     share = 64 * math.log(4 * 10 / promise.delta) / (promise.users * (promise.epsilon / 10) ** 2)
-    assert basic.flip / TOTAL == pytest.approx(share / 2, rel=1e-9)
+    assert basic.noise.flip / TOTAL == pytest.approx(share / 2, rel=1e-9)
     many = RSumRR.published(promise)
     assert many.precision == 900  # epsilon sqrt(n)
     assert many.rmse > basic.rmse  # its order hides these constants
@@ -124,14 +124,14 @@ def test_rsum_rr_as_printed_splits_epsilon_by_the_better_composition():
 def test_digits_as_printed_and_any_number_of_them():
     promise = Promise(1_000_000, 0.9, 1e-6)
     printed = RSumRM.published(promise)
-    assert printed.levels == [2, 5, 93]
+    assert printed.noise.levels == [2, 5, 93]
     chance = max(14 * math.log(6 / promise.delta) / 0.3, 27.0) / 0.3 / (promise.users - 1)
-    assert printed.others[0] / TOTAL == pytest.approx(chance, rel=1e-9)
+    assert printed.noise.others[0] / TOTAL == pytest.approx(chance, rel=1e-9)
     found = {digits: RSumRM.calibrated(promise, digits=digits) for digits in (2, 3, 4)}
     for digits, protocol in found.items():
-        assert len(protocol.levels) == protocol.most_messages == digits
+        assert len(protocol.noise.levels) == protocol.most_messages == digits
         assert protocol.certificates()[0].holds
-        assert sum(protocol.parts) == 64
+        assert sum(protocol.noise.parts) == 64
     assert RSumRM.calibrated(promise).rmse == min(found[2].rmse, found[3].rmse)
     assert RSumRM.calibrated(promise, max_messages=2).rmse == found[2].rmse
     rng, values = np.random.default_rng(3), np.linspace(0, 1, 2000)

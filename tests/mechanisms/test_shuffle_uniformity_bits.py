@@ -13,7 +13,7 @@ from mechdesign.audit.exponential import exp_lower
 from mechdesign.core.errors import DataError
 from mechdesign.core.randomness import TOTAL
 from mechdesign.mechanisms.shuffle import AUT, PUT, OutOfReachError, Promise
-from mechdesign.mechanisms.shuffle.uniformity_bits import _null_variance
+from mechdesign.mechanisms.shuffle.uniformity import null_variance
 
 KINDS = {"aut": AUT, "put": PUT}
 
@@ -59,7 +59,7 @@ def test_the_moments_of_a_null_count_by_enumeration():
             square += share * pairs**2
     assert total == Fraction(comb(users, 2), size)
     noise, squares = sum(coins) / 4.0, sum(m * (m - 1) / 8.0 for m in coins)
-    assert float(square - total**2) == pytest.approx(_null_variance(users, size, noise, squares), rel=1e-12)
+    assert float(square - total**2) == pytest.approx(null_variance(users, size, noise, squares), rel=1e-12)
 
 
 def test_the_noise_of_aut_has_the_moments_of_its_coins():
@@ -77,12 +77,12 @@ def test_the_noise_of_aut_has_the_moments_of_its_coins():
         assert square[place] == pytest.approx(float(fourth - second**2), rel=1e-12)
     largest, of_squares = protocol.largest_noise
     assert of_squares == pytest.approx(4.0 * largest * (4.0 * largest - 1.0) / 8.0, rel=1e-12)
-    assert largest > protocol.mean_dummies / 2.0  # a quarter of all coins, of which half are ones
+    assert largest > protocol.noise.mean_dummies / 2.0  # a quarter of all coins, of which half are ones
 
 
 def test_the_noise_of_put_has_the_moments_of_its_law():
     protocol = PUT.calibrated(Promise(400, 1.0, 1e-4, 0.5), 4)
-    a, shape = float(protocol.noise.alpha), protocol.noise.shape
+    a, shape = float(protocol.noise.each.alpha), protocol.noise.each.shape
     k = np.arange(4000, dtype=np.float64)
     single = (1 - a) ** shape * np.concatenate([[1.0], np.cumprod((shape + k[:-1]) / (k[:-1] + 1) * a)])
     law = np.convolve(single, single[::-1])

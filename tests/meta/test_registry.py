@@ -30,12 +30,13 @@ MOST_LINES = 400
 
 
 @pytest.mark.parametrize("name", sorted(problem_classes()))
-def test_methods_have_unique_names_and_preferences(name):
+def test_methods_have_unique_names_and_published_ones_stand_last(name):
     methods = md.methods_of(problem_classes()[name])
     assert methods, "a problem without a method"
     assert len({method.name for method in methods}) == len(methods)
-    assert len({method.preference for method in methods}) == len(methods)
-    assert [method.preference for method in methods] == sorted(method.preference for method in methods)
+    published = [method.kind == "published" for method in methods]
+    assert published == sorted(published)
+    assert not published[0], "nothing to choose by default"
     for method in methods:
         assert method.kind in Kind.__args__
         assert method.summary
@@ -169,7 +170,7 @@ from mechdesign.problems.newfamily.new_problem.problem import NewProblem
 
 def run(problem): return Outcome("optimal", {"x": 7.0})
 
-METHOD = Method("guess", NewProblem, "heuristic", 1, "a guess", run)
+METHOD = Method("guess", NewProblem, "heuristic", "a guess", run)
 """
 
 
@@ -209,6 +210,31 @@ def test_a_new_family_is_found_without_editing_anything_central(new_family):
     assert simulate(solution, 3, 2, np.random.default_rng(1)) == {"users": 3, "repetitions": 2}
 
 
+TABLE = """
+from mechdesign.core.method import Method, Outcome
+from mechdesign.problems.newfamily.new_problem.guess import METHOD
+from mechdesign.problems.newfamily.new_problem.problem import NewProblem
+
+def told(name, kind, reason=None):
+    run = lambda problem: Outcome("optimal", {"x": 5.0})
+    return Method(name, NewProblem, kind, "", run, lambda problem: reason)
+
+METHODS = (
+    told("printed", "published"), told("zero", "numeric", "too large"), told("alpha", "numeric"), METHOD,
+)
+"""
+
+
+def test_methods_are_tried_in_the_order_of_their_table(new_family, tmp_path):
+    """Not by name; a file of its own comes after the table, once, and a published one after all."""
+    folder = tmp_path / "newfamily" / "new_problem"
+    (folder / "methods.py").write_text(TABLE)
+    (folder / "a_file.py").write_text(METHOD.replace('"guess"', '"own-file"'))
+    names = [method.name for method in md.methods_of(md.NewProblem)]
+    assert names == ["zero", "alpha", "guess", "own-file", "printed"]
+    assert md.solve(md.NewProblem()).method == "alpha"
+
+
 SCRIPT = """
 import sys
 import mechdesign as md
@@ -216,16 +242,17 @@ from mechdesign.core.problem import Problem
 {problem}
 def run(problem): return md.Outcome("optimal", {{"x": 7.0}})
 
-METHOD = md.Method("guess", NewProblem, "heuristic", 1, "a guess", run)
-print(md.solve(NewProblem()).value, md.compare(NewProblem()).agree)
+METHODS = (md.Method("guess", NewProblem, "heuristic", "a guess", run),)
+METHOD = md.Method("another", NewProblem, "heuristic", "the same guess", run)
+print(md.solve(NewProblem()).method, md.compare(NewProblem()).agree, len(md.methods_of(NewProblem)))
 """
 
 
-def test_a_problem_in_a_script_is_solved_by_the_method_beside_it(tmp_path):
+def test_a_problem_in_a_script_is_solved_by_the_methods_beside_it(tmp_path):
     script = tmp_path / "own.py"
     script.write_text(SCRIPT.format(problem=PROBLEM))
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
-    assert (done.stdout, done.stderr) == ("7.0 True\n", "")
+    assert (done.stdout, done.stderr) == ("guess True 2\n", "")
 
 
 DISTRIBUTION = """Metadata-Version: 2.1

@@ -22,11 +22,9 @@ from mechdesign.mechanisms.base import Mechanism
 from mechdesign.mechanisms.count_limits import Group, Sum
 from mechdesign.mechanisms.operations import Operation
 from mechdesign.mechanisms.shuffle.counter import MessageCounter
-from mechdesign.mechanisms.shuffle.promise import Promise, calibration_name
+from mechdesign.mechanisms.shuffle.noise import Messages, Noise, NoiseClass
+from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise, calibration_name
 from mechdesign.mechanisms.shuffle.tables import protocol_operations
-
-Messages = NDArray[np.int64]
-"""One row a message, one column a part of it."""
 
 UNLIKELY = 1e-6
 """Numbers of messages with a smaller chance, on either side, cause a note."""
@@ -36,12 +34,16 @@ PIECE = 1 << 16
 
 
 class Protocol(Mechanism):
-    """A protocol in the shuffle model.
+    """A protocol in the shuffle model: a task and its noise.
 
-    A subclass names the columns of a message and their alphabets, encodes values, turns messages into sums
-    that can be merged, and estimates from these. What it says about its privacy is computed from the very
-    integers that its clients draw with.
+    The task (``tasks``) reads people's values and says what is estimated. The noise makes the messages and
+    proves from the very integers that clients draw with how private they are. A protocol joins both: it turns
+    messages into sums that can be merged, and estimates from these.
     """
+
+    noise: Noise
+    hiding: ClassVar[NoiseClass]
+    """The class of its noise."""
 
     quantity: ClassVar[str]
     value_text: ClassVar[str]
@@ -59,23 +61,28 @@ class Protocol(Mechanism):
 
     # What a protocol has to say of itself
 
-    @abstractmethod
     def parameters(self) -> dict[str, Any]:
         """Return what the clients run on, as plain values, beside the promise."""
+        return self.noise.parameters()
 
     def setting(self) -> dict[str, Any]:
         """Return what people's values are, beside the promise: categories, labels, a precision."""
         return {}
 
     @property
-    @abstractmethod
     def least_delta(self) -> float:
         """A proven upper bound of the divergence of neighbouring data sets at epsilon, rounded up."""
+        return self.noise.least_delta
 
     @property
-    @abstractmethod
+    def holds(self) -> bool:
+        """Whether the promise is proven."""
+        return self.least_delta <= self.promise.delta
+
+    @property
     def proof(self) -> str:
         """How that bound is proven, in a few words."""
+        return self.noise.proof
 
     @property
     @abstractmethod
@@ -85,7 +92,7 @@ class Protocol(Mechanism):
     @property
     def local_epsilon(self) -> float:
         """The epsilon of one user's messages before they are shuffled; infinite without local privacy."""
-        return math.inf
+        return self.noise.local_epsilon
 
     @property
     @abstractmethod
@@ -93,24 +100,24 @@ class Protocol(Mechanism):
         """The root of the mean squared error that the problem minimises."""
 
     @property
-    @abstractmethod
     def most_messages(self) -> int:
         """The most messages that a user may send."""
+        return self.noise.most_messages
 
     @property
     def least_messages(self) -> int:
         """The fewest messages that a user may send."""
-        return self.most_messages
+        return self.noise.least_messages
 
     @property
     def mean_messages(self) -> float:
         """The expected number of messages of a user, at its largest over the values."""
-        return float(self.most_messages)
+        return self.noise.mean_messages
 
     @property
-    @abstractmethod
     def alphabets(self) -> tuple[int, ...]:
         """For each column of a message how many values it has, counted from 0."""
+        return self.noise.alphabets
 
     @property
     def message_bits(self) -> int:
@@ -123,9 +130,16 @@ class Protocol(Mechanism):
     def read_values(self, values: Any) -> NDArray[Any]:
         """Return people's values as the client takes them, or raise DataError naming the row."""
 
-    @abstractmethod
+    def require_users(self, count: int) -> None:
+        """Raise DataError for more users than the protocol is for."""
+        if count > self.promise.users:
+            raise DataError(
+                f"values: {count} for a protocol of {self.promise.users} users; build it for all of them"
+            )
+
     def encode_piece(self, values: NDArray[Any], source: BitSource) -> Messages:
         """Return the messages of some users, checked values given; shape (messages, columns)."""
+        return self.noise.encode(values, source)
 
     def encode(self, values: Any, rng: Rng = None) -> Messages:
         """Return the messages of these users, in their order: to be shuffled before anybody sees them.
@@ -275,7 +289,7 @@ class Protocol(Mechanism):
     @property
     def dummy_messages(self) -> tuple[Group, ...]:
         """The messages beside the own ones, where their number is random and the same for all data."""
-        return ()
+        return self.noise.dummy_messages
 
     def message_notes(self, messages: int) -> tuple[str, ...]:
         """Return a note when all users hardly ever send so few, or so many, messages."""
@@ -296,6 +310,14 @@ class Protocol(Mechanism):
         """The fewest and the most messages that an analyzer may get."""
         return self.promise.users * self.least_messages, self.promise.users * self.most_messages
 
+    def allowed(self, max_messages: int | None, local_cap: float | None) -> Self:
+        """Return the protocol itself; raise OutOfReachError when a user sends, or tells, more than that."""
+        if max_messages is not None and self.most_messages > max_messages:
+            raise OutOfReachError(f"it sends up to {self.most_messages} messages a user; allow as many")
+        if local_cap is not None and self.local_epsilon > local_cap:
+            raise OutOfReachError(f"its local epsilon is {self.local_epsilon:.4g}; allow as much")
+        return self
+
     # What it promises
 
     sensitivity: ClassVar[float] = 1.0
@@ -307,13 +329,15 @@ class Protocol(Mechanism):
     is_pure: ClassVar[bool] = False
     """Whether the promise is kept with delta 0."""
 
-    is_rational: ClassVar[bool] = False
-    """Whether it is computed in fractions alone; else sums of doubles, rounded outward, are the proof."""
+    @property
+    def is_rational(self) -> bool:
+        """Whether it is computed in fractions alone; else sums of doubles, rounded outward, are the proof."""
+        return self.noise.is_rational
 
     @property
     def is_computed(self) -> bool:
         """Whether the divergence is computed here as a whole; False where a theorem of others is believed."""
-        return True
+        return self.noise.is_computed
 
     @cached_property
     def _privacy(self) -> Certificate:

@@ -10,7 +10,7 @@ from mechdesign.core.errors import ParameterError
 from mechdesign.core.problem import Sense
 from mechdesign.core.validation import integer
 from mechdesign.mechanisms.labels import Labels
-from mechdesign.mechanisms.shuffle.histograms import MOST_CATEGORIES
+from mechdesign.mechanisms.shuffle.tasks import MOST_CATEGORIES
 from mechdesign.problems.shuffle.candidates import Choosing
 
 

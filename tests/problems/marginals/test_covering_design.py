@@ -145,7 +145,6 @@ def test_a_covering_that_does_not_cover_is_seen_by_the_problem():
         "forged",
         md.CoveringDesign,
         "analytic",
-        1,
         "one block too few",
         lambda problem: md.Outcome("optimal", {"blocks": blocks[1:]}, bound=6.0),
     )
@@ -159,7 +158,6 @@ def test_a_claim_beyond_the_bound_is_no_optimum():
         "claimed",
         md.CoveringDesign,
         "analytic",
-        1,
         "all blocks",
         lambda problem: md.Outcome("optimal", {"blocks": blocks}, bound=7.0),
     )

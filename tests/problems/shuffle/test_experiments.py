@@ -13,7 +13,7 @@ import mechdesign as md
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.simulate import simulate
 from mechdesign.mechanisms.shuffle import Cnt2M, CntRR, HistMM, Promise
-from mechdesign.mechanisms.shuffle.cnt_2m import truncated_rmse, truncated_squares
+from mechdesign.mechanisms.shuffle.presence import truncated_rmse, truncated_squares
 from mechdesign.papers.shuffle.histogram.printed import fakes_rmse, hashing_rmse, normal_counts
 from mechdesign.papers.shuffle.sum.printed import (
     digits_variance,

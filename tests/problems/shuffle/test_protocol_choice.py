@@ -97,7 +97,7 @@ def test_a_protocol_with_too_little_noise_is_refused():
     weak = {**solution.variables, "flip": solution.variables["flip"] // 2}
     found = md.Outcome("feasible", weak)
     lying = md.solve(
-        problem, md.Method("weak", md.ShuffleCounting, "heuristic", 1, "too weak", lambda _: found)
+        problem, md.Method("weak", md.ShuffleCounting, "heuristic", "too weak", lambda _: found)
     )
     assert [item.property for item in lying.broken] == ["privacy"]
     with pytest.raises(CertificateError, match="not private as promised"):
@@ -109,7 +109,7 @@ def test_optimality_is_judged_against_all_candidates():
     problem = md.ShuffleCounting(**COUNTING)
     worse = md.solve(problem, "cnt-bn")
     claimed = md.Outcome("optimal", worse.variables)
-    method = md.Method("claims", md.ShuffleCounting, "numeric", 1, "claims", lambda _: claimed)
+    method = md.Method("claims", md.ShuffleCounting, "numeric", "claims", lambda _: claimed)
     assert [item.property for item in md.solve(problem, method).broken] == ["optimality"]
 
 
@@ -270,7 +270,7 @@ def test_one_private_report_is_a_pure_sum(precision):
     protocol = found.mechanism()
     assert found.variables["protocol"] == "rsum-kr"
     assert protocol.least_delta == 0.0
-    assert protocol.own <= math.exp(0.9) * protocol.other * (1 + 2.0**-50)
+    assert protocol.noise.own <= math.exp(0.9) * protocol.noise.other * (1 + 2.0**-50)
     assert protocol.local_epsilon == pytest.approx(0.9, rel=2.0**-40)
     steps = protocol.precision
     chance = 1 / (math.exp(0.9) + steps)

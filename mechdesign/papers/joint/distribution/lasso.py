@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.method import Outcome
 from mechdesign.problems.joint.distribution.outcomes import no_penalty, outcome
 from mechdesign.problems.joint.distribution.problem import JointDistribution
 
@@ -104,14 +104,3 @@ def why_not(problem: JointDistribution) -> str | None:
     if numbers > MOST_NUMBERS:
         return f"its design matrix has {numbers} numbers; {MOST_NUMBERS} at most"
     return no_penalty(problem)
-
-
-METHOD = Method(
-    name="lasso",
-    problem=JointDistribution,
-    kind="published",
-    preference=70,
-    summary="LASSO on the debiased counts of single bits, as the paper's baseline",
-    run=run,
-    why_not=why_not,
-)

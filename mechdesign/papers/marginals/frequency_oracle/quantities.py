@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from mechdesign.core.problem import Candidate
-from mechdesign.papers.marginals.frequency_oracle.thesis_rule import choice
+from mechdesign.papers.marginals.frequency_oracle.methods import choice
 from mechdesign.problems.marginals.frequency_oracle.bound import best_size
 from mechdesign.problems.marginals.frequency_oracle.oracles import KINDS, deployed_value, kind_of
 from mechdesign.problems.marginals.frequency_oracle.problem import FrequencyOracle

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mechdesign.core.problem import Candidate
-from mechdesign.mechanisms.shuffle.counts import CountProtocol
+from mechdesign.mechanisms.shuffle.tasks import CountProtocol
 from mechdesign.papers.shuffle.experiment import measured, ones_and_zeros, require_users
 from mechdesign.problems.shuffle.counting.problem import ShuffleCounting
 

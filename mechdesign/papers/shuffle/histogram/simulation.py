@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from mechdesign.core.problem import Candidate
-from mechdesign.mechanisms.shuffle.histograms import HistogramProtocol
+from mechdesign.mechanisms.shuffle.tasks import HistogramProtocol
 from mechdesign.papers.shuffle.experiment import measured, normal_categories, require_users
 from mechdesign.papers.shuffle.histogram.printed import normal_counts
 from mechdesign.problems.shuffle.histogram.problem import ShuffleHistogram

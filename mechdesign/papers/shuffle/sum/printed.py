@@ -88,11 +88,12 @@ def normal_rmse(protocol: Protocol) -> float | None:
     numbers, chances = normal_law()
     users = protocol.promise.users
     if isinstance(protocol, RSumKR):
-        steps = protocol.precision
-        variance = response_variance(*rounded(numbers, steps), steps + 1, protocol.other / TOTAL) / steps**2
+        steps, other = protocol.precision, protocol.noise.other / TOTAL
+        variance = response_variance(*rounded(numbers, steps), steps + 1, other) / steps**2
         return math.sqrt(users * float(chances @ variance))
     if isinstance(protocol, RSumRM):
-        variance = digits_variance(numbers, protocol.levels, [other / TOTAL for other in protocol.others])
+        noise = protocol.noise
+        variance = digits_variance(numbers, noise.levels, [other / TOTAL for other in noise.others])
         return math.sqrt(users * float(chances @ variance))
     if isinstance(protocol, (RSumRR, RSumDSG)):  # noise that is the same for all numbers, and rounding
         steps = protocol.precision

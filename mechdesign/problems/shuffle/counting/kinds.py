@@ -9,14 +9,14 @@ KINDS = (
     Kind(
         "cnt-rr",
         CntRR,
-        lambda case: CntRR.calibrated(case.promise, case.local_cap),
+        lambda case: CntRR.calibrated(case.promise, local_cap=case.local_cap),
         "randomized response: one bit a user",
         local=True,
     ),
     Kind(
         "cnt-rr-published",
         CntRR,
-        lambda case: CntRR.published(case.promise, case.local_cap),
+        lambda case: CntRR.published(case.promise, local_cap=case.local_cap),
         "randomized response with the paper's constants",
         local=True,
     ),

@@ -8,7 +8,7 @@ from typing import ClassVar
 from mechdesign.core.problem import Problem, Sense
 from mechdesign.core.validation import in_range
 from mechdesign.mechanisms.shuffle import Protocol
-from mechdesign.mechanisms.shuffle.counts import CountProtocol
+from mechdesign.mechanisms.shuffle.tasks import CountProtocol
 from mechdesign.problems.shuffle.candidates import Choosing
 from mechdesign.problems.shuffle.counting.kinds import KINDS
 

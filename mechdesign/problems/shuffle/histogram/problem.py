@@ -9,7 +9,7 @@ from typing import ClassVar
 from mechdesign.core.problem import Problem, Sense
 from mechdesign.core.validation import integer
 from mechdesign.mechanisms.shuffle import Protocol
-from mechdesign.mechanisms.shuffle.pucm import MOST_SEED
+from mechdesign.mechanisms.shuffle.sketch import MOST_SEED
 from mechdesign.problems.shuffle.categorised import Categorised
 from mechdesign.problems.shuffle.histogram.kinds import KINDS
 

@@ -9,7 +9,7 @@ KINDS = (
     Kind(
         "rsum-kr",
         RSumKR,
-        lambda case: RSumKR.calibrated(case.promise, case.size, case.local_cap),
+        lambda case: RSumKR.calibrated(case.promise, case.size, local_cap=case.local_cap),
         "k-ary randomized response: one rounded number a user",
         local=True,
     ),

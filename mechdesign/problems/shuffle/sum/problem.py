@@ -8,7 +8,7 @@ from typing import ClassVar
 from mechdesign.core.problem import Problem, Sense
 from mechdesign.core.validation import integer
 from mechdesign.mechanisms.shuffle import Protocol
-from mechdesign.mechanisms.shuffle.sums import MOST_STEPS
+from mechdesign.mechanisms.shuffle.tasks import MOST_STEPS
 from mechdesign.problems.shuffle.candidates import Choosing
 from mechdesign.problems.shuffle.sum.kinds import KINDS
 
