@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -69,7 +70,7 @@ def auction_operations(auction: Auction) -> tuple[Operation, ...]:
             "decide one slot, truthful within it: bids in, payments out; the state is saved first",
             takes,
             gives,
-            lambda sources, settings: _stepped(auction, sources, settings),
+            partial(_stepped, auction),
             (STATE, SLOT, REQUEST, NAMED),
         ),
         Operation(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.core.randomness import Rng
 from mechdesign.core.tables import Block, Source
-from mechdesign.mechanisms.collecting import Owner, located, marked, require_commas, require_data
+from mechdesign.mechanisms.collecting import Owner, beside, located, marked, require_commas, require_data
 from mechdesign.mechanisms.mean.values import as_floats
 from mechdesign.mechanisms.operations import CLIP, COLUMN, SEED, Column, Operation, Settings
 
@@ -44,7 +45,7 @@ def location_operations(mechanism: Located) -> tuple[Operation, ...]:
             "one private place for each place",
             takes,
             gives,
-            lambda sources, settings: _randomized(mechanism, sources, settings),
+            partial(_randomized, mechanism),
             (COLUMN, CLIP, SEED),
         ),
     )
@@ -54,13 +55,8 @@ def _randomized(mechanism: Located, sources: Sequence[Source], settings: Setting
     (source,) = sources
     columns, rng = _columns(mechanism, source, settings), mechanism.seeded(settings["seed"])
     names = [marked(column, mechanism.fingerprint) for column in columns]
-    for block in source.blocks(columns):
-        parts = []
-        for column in columns:
-            with located(source, column):
-                parts.append(as_floats(block[column], 1, "points"))
+    for points in beside(source, columns, [partial(as_floats, dimensions=1, what="points")] * 2):
         with located(source):
-            points = np.stack(parts, axis=1)
             reports = mechanism.randomize(points, rng=rng, clip=bool(settings["clip"]))
         if mechanism.area is not None:
             low, high = mechanism.area[:2], mechanism.area[2:]
