@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +18,12 @@ from mechdesign.core.tables import Coded, Values
 from mechdesign.core.text import listed, table
 from mechdesign.mechanisms.categories import CategoryMechanism
 from mechdesign.mechanisms.collecting import column_operations
-from mechdesign.mechanisms.counts import require_own, require_users, whole_rows
+from mechdesign.mechanisms.counts import require_users, whole_rows
 from mechdesign.mechanisms.figures import interval_figures
 from mechdesign.mechanisms.intervals import Limits, NormalLimits, tail_of
 from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.operations import ANYWAY, Column, Operation, Settings
+from mechdesign.mechanisms.server import Server
 from mechdesign.mechanisms.simplex import with_simplex
 
 Array = NDArray[np.float64]
@@ -279,7 +280,7 @@ class FrequencyMechanism(CategoryMechanism):
         return counter.estimate(population)
 
 
-class Aggregator:
+class Aggregator(Server[FrequencyMechanism]):
     """Counts of reports: add reports, merge with others, estimate.
 
     Examples
@@ -293,11 +294,8 @@ class Aggregator:
     """
 
     def __init__(self, mechanism: FrequencyMechanism) -> None:
-        self.mechanism = mechanism
+        super().__init__(mechanism)
         self.counts: Codes = np.zeros(mechanism.report_labels.size, dtype=np.int64)
-
-    def __repr__(self) -> str:
-        return f"Aggregator({self.users} reports of {self.mechanism!r})"
 
     @property
     def users(self) -> int:
@@ -321,37 +319,25 @@ class Aggregator:
             )
         self.counts = self.counts + counts
 
-    def merge(self, other: Aggregator) -> None:
-        """Add the counts of another machine; both must belong to the same mechanism."""
-        if other.mechanism.fingerprint != self.mechanism.fingerprint:
-            raise DataError(
-                "aggregator: the other one belongs to a different mechanism; merge counts of one only"
-            )
+    def _merge(self, other: Self) -> None:
         require_users(self.users + other.users)
         self.counts = self.counts + other.counts
 
     def estimate(self, population: bool = False) -> FrequencyEstimate:
         """Return the estimate from all counted reports."""
-        if self.users == 0:
-            raise DataError("reports: there are none; give at least one report")
+        self.require_some()
         return self.mechanism.estimate_from_counts(self.counts, population)
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the counts as plain values, with the mechanism's fingerprint."""
-        return {"mechanism": self.mechanism.fingerprint, "counts": self.counts.tolist()}
+    def _written(self) -> dict[str, Any]:
+        return {"counts": self.counts.tolist()}
 
-    @classmethod
-    def from_json(cls, mechanism: FrequencyMechanism, document: Mapping[str, Any]) -> Aggregator:
-        """Restore counts that :meth:`as_json` gave, for the same mechanism."""
-        require_own(document, mechanism.fingerprint)
-        counter = cls(mechanism)
-        (counts,) = whole_rows([document.get("counts")], len(counter.counts), 1)
+    def _read(self, document: Mapping[str, Any]) -> None:
+        (counts,) = whole_rows([document.get("counts")], len(self.counts), 1)
         require_users(sum(counts))
         read = np.array(counts, dtype=np.int64)
-        if (read > 0)[~mechanism.possible_reports()].any():
+        if (read > 0)[~self.mechanism.possible_reports()].any():
             raise DataError("aggregator: counts of reports that no answer can cause; count the reports again")
-        counter.counts = read
-        return counter
+        self.counts = read
 
 
 def _abridged(labels: Labels) -> str:
