@@ -5,22 +5,20 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError, RowError
 from mechdesign.core.figure import Figure
-from mechdesign.core.printable import printable
 from mechdesign.core.randomness import BitSource, Rng, bit_source
 from mechdesign.core.tables import Coded, Values
-from mechdesign.core.text import listed, table
 from mechdesign.mechanisms.categories import CategoryMechanism
 from mechdesign.mechanisms.collecting import column_operations
 from mechdesign.mechanisms.counts import require_users, whole_rows
-from mechdesign.mechanisms.figures import interval_figures
-from mechdesign.mechanisms.intervals import Limits, NormalLimits, tail_of
+from mechdesign.mechanisms.estimate import ListedEstimate
+from mechdesign.mechanisms.intervals import Limits
 from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.operations import ANYWAY, Column, Operation, Settings
 from mechdesign.mechanisms.server import Server
@@ -37,7 +35,7 @@ REMEDY = (
 
 
 @dataclass(frozen=True, repr=False)
-class FrequencyEstimate:
+class FrequencyEstimate(ListedEstimate):
     """Unbiased estimates of the frequencies of the true answers.
 
     Attributes
@@ -70,9 +68,14 @@ class FrequencyEstimate:
     True
     """
 
+    thing: ClassVar[str] = "category"
+    things: ClassVar[str] = "categories"
+    digits: ClassVar[str] = ".5f"
+    error_digits: ClassVar[str] = ".2g"
+    most: ClassVar[int | None] = 60
+
     value: Array
     standard_error: Array
-    users: int
     categories: tuple[str, ...]
     population: bool = False
     covariance: Array | None = None
@@ -80,19 +83,8 @@ class FrequencyEstimate:
     notes: tuple[str, ...] = ()
     reported: Array | None = field(default=None, repr=False, compare=False)
 
-    def interval(self, level: float = 0.95, simultaneous: bool = False) -> tuple[Array, Array]:
-        """Return the ends of confidence intervals; cutting them off at 0 and 1 loses no coverage.
-
-        Parameters
-        ----------
-        level : float
-            In (0, 1).
-        simultaneous : bool
-            Whether all intervals together cover with this level (Bonferroni).
-        """
-        limits = self.limits or NormalLimits(self.standard_error)
-        down, up = limits.distances(tail_of(level, len(self.value) if simultaneous else 1))
-        return self.value - down, self.value + up
+    def _names(self) -> tuple[str, ...]:
+        return self.categories
 
     def projected(self) -> Array:
         """Return the nearest probability vector (Euclidean projection): biased, but in [0, 1]."""
@@ -100,42 +92,7 @@ class FrequencyEstimate:
 
     def figures(self) -> list[Figure]:
         """Return the estimates with their intervals, beside the reports as they came."""
-        title = f"Estimated shares of {self.users} users"
-        names = self.categories
-        return interval_figures(title, names, self.value, self.interval(), "answer", "share", self.reported)
-
-    def rows(self, level: float = 0.95) -> list[list[str]]:
-        """Return one row of text a category: name, estimate, standard error, interval."""
-        low, high = self.interval(level)
-        numbers = zip(self.categories, self.value, self.standard_error, low, high, strict=True)
-        return [[name, *(f"{number:.5f}" for number in figures)] for name, *figures in numbers]
-
-    def __repr__(self) -> str:
-        figures = zip(self.categories, self.value, self.standard_error, strict=True)
-        shown = [f"{name} {value:.5f} +- {error:.2g}" for name, value, error in figures]
-        return f"FrequencyEstimate({self.users} reports: {listed(shown)})"
-
-    def __str__(self) -> str:
-        header = ["category", "estimate", "std.error", "95% low", "95% high"]
-        rows = self.rows()
-        shown = rows if len(rows) <= 60 else rows[:60]
-        more = "" if len(rows) <= 60 else f"\n... and {len(rows) - 60} more categories"
-        notes = "".join(f"\nnote: {printable(note)}" for note in self.notes)
-        return f"{self.users} reports\n{table(header, shown)}{more}{notes}"
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the estimate as plain values."""
-        low, high = self.interval()
-        return {
-            "users": self.users,
-            "categories": list(self.categories),
-            "value": self.value,
-            "standard_error": self.standard_error,
-            "low": low,
-            "high": high,
-            "population": self.population,
-            "notes": list(self.notes),
-        }
+        return self._drawn(f"Estimated shares of {self.users} users", "answer", "share", self.reported)
 
 
 def project_to_simplex(vector: Array) -> Array:

@@ -116,7 +116,7 @@ class AttributeAggregator(Server[Sampling]):
         notes = self._notes(counts, unknown, isinstance(inner, BinomialLimits))
         worst = factor * mechanism.worst_errors(counts, users)
         notes += implausible(names, values, worst, mechanism.ranges.low, mechanism.ranges.high, counts)
-        return AttributeMeans(values, errors, counts, users, names, population, limits, notes)
+        return AttributeMeans(values, errors, users, counts, names, population, limits, notes)
 
     def _notes(self, counts: Codes, unknown: NDArray[np.bool_], exact: bool) -> tuple[str, ...]:
         """Return which intervals tell nothing, and which may cover less often than stated."""
