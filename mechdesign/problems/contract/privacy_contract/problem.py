@@ -131,7 +131,6 @@ class PrivacyContract(Problem[ContractMenu]):
     epsilon_min: float = checked(
         "Floor and cap of every epsilon that is sold.",
         checked_floor,
-        checked_noise,
         limits={"minimum": 0},
         form="number",
         default=0.0,

@@ -99,7 +99,6 @@ class PrivacyContractContinuous(Problem[ContractMenu]):
     participation_cost: float = checked(
         "What taking part costs a user besides privacy.",
         checked_floor,
-        checked_noise,
         limits={"minimum": 0},
         form="number >= 0",
         default=0.0,
