@@ -27,6 +27,7 @@ from mechdesign.problems.contract.population import (
     checked_cost,
     checked_counts,
     checked_floor,
+    checked_noise,
     checked_types,
     population,
 )
@@ -37,11 +38,6 @@ INFORMATION = ("incomplete", "complete")
 
 OPTIMALITY = 1e-6
 """A menu is certified optimal when its proven gap is below this part of its value."""
-
-
-def _noise(field: str, value: Any) -> Any:
-    noise_of(value)
-    return value
 
 
 @frozen_problem(eq=False)
@@ -121,7 +117,7 @@ class PrivacyContract(Problem[ContractMenu]):
     noise: str | Mapping[str, Any] = checked(
         "The randomizer; count_i / eps_i^2 becomes count_i V(eps_i) / 8 with V the worst-case "
         "variance on [-1, 1].",
-        _noise,
+        checked_noise,
         form='{"laplace", "duchi", "piecewise"} or {"epsilon": [...], "variance": [...]}',
         default="laplace",
     )

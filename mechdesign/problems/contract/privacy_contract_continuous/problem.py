@@ -20,7 +20,7 @@ from mechdesign.core.validation import MOST_USERS
 from mechdesign.mechanisms.contract.menu import ContractMenu, Terms
 from mechdesign.mechanisms.noise import Noise, noise_of
 from mechdesign.problems.contract.allocation import Limits
-from mechdesign.problems.contract.population import Population, checked_amount, checked_floor
+from mechdesign.problems.contract.population import Population, checked_amount, checked_floor, checked_noise
 from mechdesign.problems.contract.privacy_contract.problem import deviation, optimality
 from mechdesign.problems.contract.privacy_contract_continuous.curve import ironed_virtual_cost
 from mechdesign.problems.contract.privacy_contract_continuous.densities import Density, density_of
@@ -33,11 +33,6 @@ OPTIMALITY = 1e-4
 
 def _density(field: str, value: Any) -> Any:
     density_of(value)
-    return value
-
-
-def _noise(field: str, value: Any) -> Any:
-    noise_of(value)
     return value
 
 
@@ -93,7 +88,7 @@ class PrivacyContractContinuous(Problem[ContractMenu]):
         "As those of ``privacy-contract``.", low=0.0, high=1.0, high_open=True, form="", default=0.9
     )
     noise: str | Mapping[str, Any] = checked(
-        "As those of ``privacy-contract``.", _noise, form="", default="laplace"
+        "As those of ``privacy-contract``.", checked_noise, form="", default="laplace"
     )
     epsilon_min: float = checked(
         "As those of ``privacy-contract``.", checked_floor, limits={"minimum": 0}, form="", default=0.0
