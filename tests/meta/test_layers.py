@@ -147,7 +147,9 @@ def test_every_offence_is_listed(tmp_path):
         "report/a.py imports pulp while it is imported",
         "report/a.py imports pulp",
     ]
-    assert solvers_imported("problems/mean/b.py", tmp_path) == ["problems/mean/b.py solves by itself: p.solve"]
+    assert solvers_imported("problems/mean/b.py", tmp_path) == [
+        "problems/mean/b.py solves by itself: p.solve"
+    ]
     assert solvers_imported("solvers/a.py", tmp_path) == []
 
 
