@@ -2,12 +2,17 @@
 
 The lowest coverage over the data, over users at hand and population, and over the numbers of users is printed
 for each mechanism and epsilon, as the Markdown tables of ``docs/families/coverage.md``; then how much wider
-intervals are in ordinary cases than normal ones with the true standard deviation.
+intervals are in ordinary cases than normal ones with the true standard deviation. Single rows, and other
+numbers of users ::
+
+    python -m benchmarks.coverage kary-response joint-response
+    python -m benchmarks.coverage rsum-kr rsum-rr --users 5 10 20 --repetitions 400
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import argparse
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
@@ -68,11 +73,22 @@ def run(quick: bool) -> None:
         print_row(name, (f"{width(kind(epsilon), 10_000, 100, rng):.3f}" for epsilon in EPSILONS))
 
 
-def print_clients(repetitions: dict[int, int]) -> None:
+def main() -> None:
+    """Print single rows of the table of clients."""
+    parser = argparse.ArgumentParser(description="Coverage of single types whose own clients run.")
+    parser.add_argument("kinds", nargs="+", choices=sorted({*PROTOCOLS, *LOCAL}), metavar="TYPE")
+    parser.add_argument("--users", type=int, nargs="+", help="instead of 30 and 300")
+    parser.add_argument("--repetitions", type=int, default=400, help="with --users")
+    given = parser.parse_args()
+    repetitions = dict.fromkeys(given.users, given.repetitions) if given.users else CLIENT_REPETITIONS
+    print_clients(repetitions, given.kinds)
+
+
+def print_clients(repetitions: dict[int, int], kinds: Sequence[str] = (*PROTOCOLS, *LOCAL)) -> None:
     """Print the lowest coverage of the types whose own clients run, with its case."""
     print("in brackets: users and repetitions of the lowest\n")
     print_header("mechanism", CLIENT_EPSILONS)
-    for kind in (*PROTOCOLS, *LOCAL):
+    for kind in kinds:
         print_row(kind, client_cells(kind, repetitions))
     print()
 
@@ -115,3 +131,7 @@ def print_header(first: str, epsilons: tuple[float, ...]) -> None:
 def print_row(name: str, cells: Iterable[str]) -> None:
     """Print a row of a Markdown table."""
     print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

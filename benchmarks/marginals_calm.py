@@ -30,8 +30,8 @@ from mechdesign.mechanisms.marginals import MarginalRelease
 from mechdesign.mechanisms.marginals.choice import effect_variance
 from mechdesign.mechanisms.marginals.estimates import ReleasedMarginals
 from mechdesign.mechanisms.marginals.reconstruction import maximum_entropy
-from mechdesign.mechanisms.marginals.rivals import true_marginal
-from mechdesign.mechanisms.marginals.rivals.fourier import transform
+from mechdesign.papers.marginals.rivals import true_marginal
+from mechdesign.papers.marginals.rivals.fourier import transform
 
 Array = NDArray[np.float64]
 D, K = 16, 3

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 import mechdesign as md
 from mechdesign.core.errors import MechDesignError
 from mechdesign.mechanisms.marginals import MarginalRelease, non_negative
-from mechdesign.mechanisms.marginals.choice import KINDS
 from mechdesign.mechanisms.marginals.estimates import ReleasedMarginals
 from mechdesign.mechanisms.marginals.reconstruction import constraints_of, maximum_entropy
-from mechdesign.mechanisms.marginals.rivals import (
+from mechdesign.mechanisms.oracles.best import KINDS
+from mechdesign.papers.marginals.rivals import (
     AllMarginals,
     BinaryEncoded,
     ExpectationMaximization,
@@ -25,7 +25,7 @@ from mechdesign.mechanisms.marginals.rivals import (
     Uniform,
     nearest_table,
 )
-from mechdesign.mechanisms.marginals.rivals.encoding import BinaryEncoding
+from mechdesign.papers.marginals.rivals.encoding import BinaryEncoding
 
 Codes = NDArray[np.int64]
 Table = NDArray[np.float64]

@@ -23,12 +23,12 @@ import numpy as np
 import mechdesign as md
 from mechdesign.core.text import table
 from mechdesign.mechanisms.shuffle import Protocol
-from mechdesign.mechanisms.shuffle.histograms import HistogramProtocol
+from mechdesign.mechanisms.shuffle.tasks import HistogramProtocol
+from mechdesign.papers.shuffle.experiment import normal_categories, normal_numbers, ones_and_zeros
+from mechdesign.papers.shuffle.sum.printed import normal_rmse
 from mechdesign.problems.shuffle.candidates import Choosing, fitted
 from mechdesign.problems.shuffle.counting.problem import ShuffleCounting
-from mechdesign.problems.shuffle.experiment import normal_categories, normal_numbers, ones_and_zeros
 from mechdesign.problems.shuffle.histogram.problem import ShuffleHistogram
-from mechdesign.problems.shuffle.sum.printed import normal_rmse
 from mechdesign.problems.shuffle.sum.problem import ShuffleSum
 
 HEADER = ["protocol", "RMSE", "predicted", "messages", "encode (s)", "analyze (s)"]

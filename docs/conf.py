@@ -7,9 +7,9 @@ from docutils.nodes import SkipNode, entry
 from sphinx.addnodes import toctree
 from sphinx.util import logging
 
-from mechdesign.catalog.claim import UNDECIDED
-from mechdesign.catalog.sources import sources
-from mechdesign.report.findings import counted, findings, findings_page, undecided_page
+from mechdesign.papers.claims.claim import UNDECIDED
+from mechdesign.papers.claims.findings import counted, findings, findings_page, undecided_page
+from mechdesign.papers.claims.sources import sources
 from mechdesign.report.page.mathematics import mathml
 from mechdesign.report.sources import counted as counted_items, items_page, overview_page
 

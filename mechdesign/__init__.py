@@ -53,19 +53,36 @@ def _leave_at_once(number: int, frame: object) -> None:
 if _is_command() and _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
     _signal.signal(_signal.SIGINT, _leave_at_once)
 
+from mechdesign.core.homes import register_home as _register_home  # noqa: E402 (nothing before the handler takes time)
+
+_register_home("mechdesign.papers", beside="mechdesign.problems")
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # for type checkers and editors; a test compares these with what the families export
     from typing import Any
 
-    from mechdesign.catalog import Model, check_models, load_model, models, sweep
+    from mechdesign.catalog import Model, load_model, models, sweep
     from mechdesign.core.certificate import Certificate
     from mechdesign.core.compare import Comparison, compare
-    from mechdesign.core.errors import MechDesignError
+    from mechdesign.core.errors import (
+        CertificateError,
+        DataError,
+        EstimationError,
+        MechDesignError,
+        MethodError,
+        MissingPackageError,
+        ModelFileError,
+        ParameterError,
+        RowError,
+        UnknownNameError,
+    )
     from mechdesign.core.method import Method, Outcome
     from mechdesign.core.problem import Problem
     from mechdesign.core.solution import Solution
     from mechdesign.core.solve import methods_of, solve
     from mechdesign.mechanisms import Mechanism, load_mechanism
+    from mechdesign.mechanisms.shuffle import OutOfReachError
+    from mechdesign.papers.claims import check_models
     from mechdesign.problems.auction import AuctionHorizon, AuctionSlot
     from mechdesign.problems.contract import PrivacyContract, PrivacyContractContinuous
     from mechdesign.problems.joint import JointCollection, JointDistribution
@@ -97,8 +114,11 @@ __all__ = [
     "AuctionHorizon",
     "AuctionSlot",
     "Certificate",
+    "CertificateError",
     "Comparison",
     "CoveringDesign",
+    "DataError",
+    "EstimationError",
     "FrequencyOracle",
     "JointCollection",
     "JointDistribution",
@@ -109,12 +129,18 @@ __all__ = [
     "MechDesignError",
     "Mechanism",
     "Method",
+    "MethodError",
+    "MissingPackageError",
     "Model",
+    "ModelFileError",
+    "OutOfReachError",
     "Outcome",
+    "ParameterError",
     "PrivacyContract",
     "PrivacyContractContinuous",
     "Problem",
     "RandomizedResponse",
+    "RowError",
     "ShuffleAmplification",
     "ShuffleCounting",
     "ShuffleDistinct",
@@ -129,6 +155,7 @@ __all__ = [
     "SpectrumPartition",
     "SpectrumPrimary",
     "SpectrumSecondary",
+    "UnknownNameError",
     "check_models",
     "choose",
     "compare",
@@ -144,15 +171,25 @@ __all__ = [
 
 _HOMES = {
     "Certificate": "core.certificate",
+    "CertificateError": "core.errors",
     "Comparison": "core.compare",
+    "DataError": "core.errors",
+    "EstimationError": "core.errors",
     "MechDesignError": "core.errors",
     "Mechanism": "mechanisms",
     "Method": "core.method",
+    "MethodError": "core.errors",
+    "MissingPackageError": "core.errors",
     "Model": "catalog",
+    "ModelFileError": "core.errors",
+    "OutOfReachError": "mechanisms.shuffle",
     "Outcome": "core.method",
+    "ParameterError": "core.errors",
     "Problem": "core.problem",
+    "RowError": "core.errors",
     "Solution": "core.solution",
-    "check_models": "catalog",
+    "UnknownNameError": "core.errors",
+    "check_models": "papers.claims",
     "compare": "core.compare",
     "load_mechanism": "mechanisms",
     "load_model": "catalog",
@@ -164,7 +201,7 @@ _HOMES = {
 }
 """Where the front's own names live; the families' names are found in the families."""
 
-_SUBPACKAGES = ("audit", "catalog", "cli", "core", "mechanisms", "problems", "report", "solvers")
+_SUBPACKAGES = ("audit", "catalog", "cli", "core", "mechanisms", "papers", "problems", "report", "solvers")
 
 
 if not TYPE_CHECKING:  # a type checker would take every unknown name for known

@@ -14,11 +14,11 @@ from mechdesign.catalog.axis import Axis, axis_of, by_places
 from mechdesign.catalog.curves import COUNTED, Points
 from mechdesign.catalog.figure_table import METHOD, FigureTable
 from mechdesign.catalog.model import Model
-from mechdesign.catalog.stated import stated_points
 from mechdesign.catalog.sweep import SweepRow, run_sweep
 from mechdesign.core import marks
 from mechdesign.core.errors import MechDesignError, ParameterError, UnknownNameError, suggestion
 from mechdesign.core.figure import Figure, Panel
+from mechdesign.core.homes import in_homes
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import solve
 
@@ -155,7 +155,8 @@ def _over_sweep(points: Points, table: FigureTable) -> Panel:
     if not shown:
         raise ParameterError("y: has no number anywhere; look at the table of the sweep")
     if table.claims:
-        shown += stated_points(points.model, table, axis, points.fixed(table))
+        for home in in_homes("claims.stated"):
+            shown += home.stated_points(points.model, table, axis, points.fixed(table))
     return Panel(
         table.x_label or axis.label,
         table.y_label or _y_label(points, table),

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mechdesign.catalog.claim import Claim
 from mechdesign.catalog.data import DATA_KEYS, DataSettings
 from mechdesign.catalog.figure_table import FigureTable, read_figures
 from mechdesign.catalog.model import Model, Simulation
-from mechdesign.catalog.toml import read_toml
+from mechdesign.catalog.toml import check_keys, read_toml
 from mechdesign.core.errors import MechDesignError, ModelFileError, UnknownNameError, suggestion
+from mechdesign.core.fields import fields_of
+from mechdesign.core.homes import in_homes
 from mechdesign.core.parameters import problem_from
 from mechdesign.core.printable import one_line
 from mechdesign.core.problem import Problem
 from mechdesign.core.solve import methods_of
 from mechdesign.problems import problem_class
 
+if TYPE_CHECKING:
+    from mechdesign.papers.claims.claim import Claim
+
 TABLES = ("model", "parameters", "data", "claim", "sweep", "simulation", "figure")
 MODEL_KEYS = ("title", "problem", "source", "statement", "methods")
-CLAIM_KEYS = tuple(field.name for field in dataclasses.fields(Claim))
 SOURCES = "sources"
 """The folder beside those of families that lists the items of sources; its files are no models."""
 
@@ -50,7 +52,8 @@ def models(family: str | None = None) -> list[str]:
     """
     folder = models_folder()
     paths = (path.relative_to(folder) for path in folder.rglob("*.toml"))
-    slugs = [path.with_suffix("").as_posix() for path in paths if path.parts[0] != SOURCES]
+    kept = (path for path in paths if len(path.parts) > 1 and path.parts[0] != SOURCES)
+    slugs = [path.with_suffix("").as_posix() for path in kept]
     return sorted(slug for slug in slugs if family is None or slug.startswith(f"{family}/"))
 
 
@@ -107,9 +110,9 @@ def _shown(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _parse(slug: str, path: Path, document: dict[str, Any], overrides: dict[str, Any]) -> Model:
-    _check_keys(path, "", document, TABLES)
+    check_keys(path, "", document, TABLES)
     head = _table(path, document, "model")
-    _check_keys(path, "model", head, MODEL_KEYS)
+    check_keys(path, "model", head, MODEL_KEYS)
     for key in ("title", "problem"):
         if not isinstance(head.get(key), str):
             raise ModelFileError(f"{path}: [model] {key}: is missing or not a text; give one")
@@ -118,9 +121,7 @@ def _parse(slug: str, path: Path, document: dict[str, Any], overrides: dict[str,
         problem = problem_from(problem_class(head["problem"]), parameters)
     except MechDesignError as error:
         raise type(error)(_located(path, error, head["problem"])) from None
-    claims = document.get("claim", [])
-    if not isinstance(claims, list):
-        raise ModelFileError(f"{path}: [[claim]]: is a single table; write it with double brackets")
+    claims = _claims(path, document)
     sweep = _sweep(path, document, problem)
     return Model(
         slug=slug,
@@ -128,7 +129,7 @@ def _parse(slug: str, path: Path, document: dict[str, Any], overrides: dict[str,
         problem=problem,
         statement=str(head.get("statement", "")),
         source=_table(path, head, "source"),
-        claims=tuple(_claim(path, number, entry) for number, entry in enumerate(claims)),
+        claims=claims,
         sweep=sweep,
         simulation=_simulation(path, document),
         methods=_methods(path, head, problem),
@@ -149,7 +150,7 @@ def _figures(
 
 def _data(path: Path, document: Mapping[str, Any]) -> DataSettings:
     table = _table(path, document, "data")
-    _check_keys(path, "data", table, DATA_KEYS)
+    check_keys(path, "data", table, DATA_KEYS)
     try:
         return DataSettings.of(table)
     except MechDesignError as error:
@@ -181,29 +182,17 @@ def _table(path: Path, document: Mapping[str, Any], name: str) -> dict[str, Any]
     return table
 
 
-def _check_keys(path: Path, table: str, found: Mapping[str, Any], known: Iterable[str]) -> None:
-    for key in found:
-        if key not in known:
-            place = f"[{table}] " if table else ""
-            raise UnknownNameError(f"{path}: {place}unknown key '{key}'; {suggestion(key, known)}")
-
-
-def _claim(path: Path, number: int, entry: Mapping[str, Any]) -> Claim:
-    place = f"claim {number + 1}"
-    if not isinstance(entry, dict):
-        raise ModelFileError(f"{path}: [{place}] is not a table; write it under [[claim]]")
-    _check_keys(path, place, entry, CLAIM_KEYS)
-    if "quantity" not in entry:
-        raise ModelFileError(f"{path}: [{place}] quantity: is missing; give one")
-    try:
-        return Claim(**entry)
-    except MechDesignError as error:
-        raise ModelFileError(f"{path}: [{place}] {error}") from None
+def _claims(path: Path, document: Mapping[str, Any]) -> tuple[Claim, ...]:
+    """Return what the model records of its source, read by the homes that judge it."""
+    entries = document.get("claim", [])
+    if not isinstance(entries, list):
+        raise ModelFileError(f"{path}: [[claim]]: is a single table; write it with double brackets")
+    return tuple(claim for home in in_homes("claims.reading") for claim in home.read_claims(path, entries))
 
 
 def _sweep(path: Path, document: Mapping[str, Any], problem: Any) -> dict[str, tuple[Any, ...]]:
     table = _table(path, document, "sweep")
-    _check_keys(path, "sweep", table, [field.name for field in dataclasses.fields(problem)])
+    check_keys(path, "sweep", table, [field.name for field in fields_of(problem)])
     for key, values in table.items():
         if not isinstance(values, list) or not values:
             raise ModelFileError(f"{path}: [sweep] {key}: expected a non-empty list of values")
@@ -217,7 +206,7 @@ def _simulation(path: Path, document: Mapping[str, Any]) -> Simulation | None:
     if "simulation" not in document:
         return None
     table = _table(path, document, "simulation")
-    _check_keys(path, "simulation", table, SIMULATION_KEYS)
+    check_keys(path, "simulation", table, SIMULATION_KEYS)
     for key, value in table.items():
         low = 0 if key == "seed" else 1
         if isinstance(value, bool) or not isinstance(value, int) or value < low:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mechdesign.catalog.claim import Claim
 from mechdesign.catalog.data import DataSettings
 from mechdesign.catalog.figure_table import FigureTable
 from mechdesign.core.problem import Problem
+
+if TYPE_CHECKING:
+    from mechdesign.papers.claims.claim import Claim
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,11 @@
-"""Checks of many models and points of a sweep: on all cores or a cluster, resumed after a stop."""
+"""Many points of a sweep: on all cores or a cluster, resumed after a stop."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from mechdesign.catalog.check import ModelCheck, check_model
 from mechdesign.catalog.load import load_model
 from mechdesign.catalog.model import Model
 from mechdesign.catalog.sweep import SweepRow, solve_point, sweep_points, sweep_problem
@@ -15,42 +13,6 @@ from mechdesign.core.cache import Cache, default_cache, key_of
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.parallel import ALONE, Task, Watcher, run_tasks
 from mechdesign.core.text import abridged
-
-
-def check_models(
-    models: Iterable[Model | str],
-    jobs: int | None = None,
-    fresh: bool = False,
-    watcher: Watcher | None = None,
-) -> list[ModelCheck]:
-    """Check models, several at a time; what is finished is kept, and not done again.
-
-    Parameters
-    ----------
-    models : iterable of Model or str
-        Models, their slugs, or paths.
-    jobs : int, optional
-        How many processes; by default one a core. Inside ``joblib.parallel_config(backend="dask")`` the
-        cluster does the work.
-    fresh : bool
-        Whether to solve anew what the cache holds. It holds what the same models gave with the same code and
-        the same versions of the libraries, in the folder that ``MECHDESIGN_CACHE`` names (``off``: none).
-    watcher : Watcher, optional
-        Whoever follows the work, such as :class:`mechdesign.core.watch.Watch`.
-
-    Raises
-    ------
-    MechDesignError
-        When a model is wrong.
-
-    Examples
-    --------
-    >>> [check.passed for check in check_models(["response/zhou2019_survey"], jobs=1)]
-    [True]
-    """
-    loaded = [load_model(model) if isinstance(model, str) else model for model in models]
-    tasks = [Task(model.slug, key_of("check", model), _checked, (model,), is_settled) for model in loaded]
-    return run_kept(tasks, jobs, fresh, watcher, alone=0.0)
 
 
 def sweep(
@@ -106,11 +68,6 @@ def run_kept(
     return run_tasks(tasks, jobs, cache, watcher, alone)
 
 
-def is_settled(check: ModelCheck) -> bool:
-    """Whether no method failed: what failed for want of memory, say, may do better the next time."""
-    return all(run.status != "failed" for run in check.comparison.runs)
-
-
 def _is_solved(row: SweepRow) -> bool:
     return row.solution.status != "failed"
 
@@ -120,13 +77,6 @@ class _WriteOnly(Cache):
 
     def get(self, key: str) -> tuple[Any] | None:
         return None
-
-
-def _checked(model: Model) -> ModelCheck:
-    """Check a model; what is computed on demand is computed here, not where it is read."""
-    check = check_model(model)
-    _ = check.problems
-    return check
 
 
 def _solved(*arguments: Any) -> SweepRow:

@@ -1,4 +1,4 @@
-"""What belongs to a problem is found by name in its package: methods, quantities, a simulation."""
+"""What belongs to a problem is found by name in its package or a home: methods, quantities, a simulation."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
+from mechdesign.core.homes import beside
 from mechdesign.core.problem import Problem
 
 
 def modules_of(problem_class: type[Problem]) -> Iterator[ModuleType]:
     """Yield the modules beside a problem's class, then those beside the classes it derives from.
 
-    A class in a package brings the whole package; one in a script or a single file brings that.
+    A class in a package brings the whole package, and what homes hold for it; one in a script or a single
+    file brings that.
 
     Examples
     --------
@@ -39,9 +41,9 @@ def _modules_in(package: str, own: str) -> Iterator[ModuleType]:
         if own in sys.modules:
             yield sys.modules[own]
         return
-    parent = importlib.import_module(package)
-    for module_info in pkgutil.iter_modules(parent.__path__):
-        yield importlib.import_module(f"{package}.{module_info.name}")
+    for parent in (importlib.import_module(package), *beside(package)):
+        for module_info in pkgutil.iter_modules(parent.__path__):
+            yield importlib.import_module(f"{parent.__name__}.{module_info.name}")
 
 
 @cache
@@ -52,7 +54,7 @@ def companion(problem_class: type[Problem], name: str) -> Callable[..., Any] | N
     --------
     >>> from mechdesign.problems.response import RandomizedResponse
     >>> companion(RandomizedResponse, "quantities").__module__
-    'mechdesign.problems.response.randomized_response.quantities'
+    'mechdesign.papers.response.randomized_response.quantities'
     """
     for module in modules_of(problem_class):
         if module.__name__.rpartition(".")[2] == name:

@@ -1,9 +1,11 @@
-"""The errors of the toolkit: each text says where, what, and what to do, in one line."""
+"""The errors of the toolkit: where, what, and what to do, joined to one line when it is printed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
 from difflib import get_close_matches
+from typing import Any, Self
 
 from mechdesign.core.printable import printable
 
@@ -17,13 +19,71 @@ class MechDesignError(Exception):
     Each subclass also derives from the fitting builtin, so that ``except ValueError`` keeps
     working in programs that do not know this package. The text is one printable line, whatever names of
     files, labels and columns it holds.
+
+    Parameters
+    ----------
+    where : str
+        The parameter, file, row or option it is about. With a single argument that is what is wrong.
+    what : str, optional
+        What is wrong.
+    remedy : str
+        What to do.
+    switch : str
+        The argument with which one may insist; it ends the remedy, as Python or the shell writes it.
+
+    Examples
+    --------
+    >>> error = ParameterError("epsilon", "-1 is negative", "give a number >= 0")
+    >>> print(error)
+    epsilon: -1 is negative; give a number >= 0
+    >>> print(error.within("survey.toml"))
+    survey.toml: epsilon: -1 is negative; give a number >= 0
+    >>> far = DataError("values", "11 is above 10", "correct it, or move it to the nearest end", "clip")
+    >>> print(far)
+    values: 11 is above 10; correct it, or move it to the nearest end with clip=True
+    >>> print(far.for_shell())
+    values: 11 is above 10; correct it, or move it to the nearest end with --clip
     """
 
+    def __init__(self, where: str, what: str | None = None, remedy: str = "", switch: str = "") -> None:
+        self.where = "" if what is None else str(where)
+        self.what = str(where if what is None else what)
+        self.remedy, self.switch, self.in_shell = str(remedy), switch, False
+        super().__init__(self.where, self.what, self.remedy, switch)
+
     def __str__(self) -> str:
-        text = super().__str__()
+        remedy = f"{self.remedy} with {self._switch}" if self.switch else self.remedy
+        text = "; ".join(part for part in (self.located, remedy) if part)
         if len(text) > LONGEST:  # the name of a file begins it, what to do ends it
             text = f"{text[: LONGEST // 2]} ... {text[-LONGEST // 2 :]}"
         return printable(text)
+
+    @property
+    def located(self) -> str:
+        """Where and what, without the remedy."""
+        return f"{self.where}: {self.what}" if self.where else self.what
+
+    @property
+    def _switch(self) -> str:
+        return f"--{self.switch.replace('_', '-')}" if self.in_shell else f"{self.switch}=True"
+
+    def changed(self, **parts: Any) -> Self:
+        """Return the same error with other parts: ``where``, ``what``, ``remedy``."""
+        other = copy(self)
+        vars(other).update(parts)
+        return other
+
+    def is_about(self, *places: str) -> bool:
+        """Whether it is about one of these places or a part of it."""
+        return (self.where or self.what).startswith(places)
+
+    def within(self, place: str) -> Self:
+        """Return the same error, seen from further out: in this file, table or column."""
+        return self.changed(where=f"{place}: {self.where}" if self.where else place)
+
+    def for_shell(self) -> Self:
+        """Return the same error with its switch as the command line writes it."""
+        return self.changed(in_shell=True)
 
 
 class ParameterError(MechDesignError, ValueError):
@@ -47,26 +107,38 @@ class RowError(DataError):
 
     Parameters
     ----------
-    what : str
+    where : str
         What the rows are: answers, values, reports.
     row : int
         Counted from 0; the text counts from 1.
-    text : str
-        What is wrong and what to do, with its leading punctuation.
+    what, remedy, switch : str
+    column : str
 
     Examples
     --------
-    >>> print(RowError("answers", 4, ": 'x' is no category; give one"))
+    >>> error = RowError("answers", 4, "'x' is no category", "give one")
+    >>> print(error)
     answers: row 5: 'x' is no category; give one
+    >>> print(error.moved("people.csv", 11))
+    people.csv: answers: row 12: 'x' is no category; give one
     """
 
-    def __init__(self, what: str, row: int, text: str) -> None:
-        super().__init__(f"{what}: row {row + 1}{text}")
-        self.what, self.row, self.text = what, row, text
+    def __init__(
+        self, where: str, row: int, what: str, remedy: str = "", switch: str = "", column: str = ""
+    ) -> None:
+        super().__init__(where, what, remedy, switch)
+        self.row, self.column = int(row), column
+        self.args = (where, self.row, what, remedy, switch, column)
 
-    def __reduce__(self) -> tuple[type[RowError], tuple[str, int, str]]:
-        """Travel from one process to another."""
-        return type(self), (self.what, self.row, self.text)
+    @property
+    def located(self) -> str:
+        """Where, at which row, and what."""
+        column = f", column '{self.column}'" if self.column else ""
+        return f"{self.where}: row {self.row + 1}{column}: {self.what}"
+
+    def moved(self, place: str, row: int) -> Self:
+        """Return the same error at a row of this file, counted from 0."""
+        return self.changed(row=row).within(place)
 
 
 class CertificateError(MechDesignError, ValueError):

@@ -60,8 +60,6 @@ class Method:
     kind : {"analytic", "numeric", "heuristic", "published"}
         ``published`` reproduces a printed formula that is not right; it is never chosen by default
         and never counts when methods are compared for agreement.
-    preference : int
-        Smaller is tried first. Unique within a problem class.
     summary : str
         One line for listings.
     run : callable
@@ -76,7 +74,6 @@ class Method:
     name: str
     problem: type[Problem]
     kind: Kind
-    preference: int
     summary: str
     run: Callable[..., Outcome]
     why_not: Callable[[Any], str | None] = lambda problem: None

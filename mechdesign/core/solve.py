@@ -20,26 +20,32 @@ from mechdesign.core.types import MechanismT_co
 def methods_of(problem: type[Problem] | Problem) -> tuple[Method, ...]:
     """Return the methods for a class of problems, or for a problem's class, in order of preference.
 
-    A method lives in a module of its own in the same package as its problem class and is the
-    module's ``METHOD``. Nothing else has to be registered.
+    A problem's methods are the tuple ``METHODS`` of a module in its package, in the order in which they are
+    tried. One in a file of its own, as the module's ``METHOD``, comes after the tables, and what is kept to
+    be refuted (``published``) after all others. Nothing else has to be registered.
 
     Examples
     --------
     >>> from mechdesign.problems.response import RandomizedResponse
-    >>> methods_of(RandomizedResponse)[0].name
-    'closed-form'
+    >>> [method.name for method in methods_of(RandomizedResponse)][:3]
+    ['closed-form', 'geometric', 'staircase']
     """
     return _methods(problem if isinstance(problem, type) else type(problem))
 
 
 @cache
 def _methods(problem_class: type[Problem]) -> tuple[Method, ...]:
-    found = []
-    for module in modules_of(problem_class):
-        method = getattr(module, "METHOD", None)
-        if isinstance(method, Method) and issubclass(problem_class, method.problem):
-            found.append(method)
-    return tuple(sorted(found, key=lambda method: method.preference))
+    modules = list(modules_of(problem_class))
+    named: list[Any] = [getattr(module, "METHODS", ()) for module in modules]
+    named += [(getattr(module, "METHOD", None),) for module in modules]
+    found = dict.fromkeys(
+        method
+        for table in named
+        if isinstance(table, (tuple, list))
+        for method in table
+        if isinstance(method, Method) and issubclass(problem_class, method.problem)
+    )
+    return tuple(sorted(found, key=lambda method: method.kind == "published"))
 
 
 def find_method(problem: Problem, name: str) -> Method:

@@ -30,6 +30,7 @@ from mechdesign.core.errors import (
 from mechdesign.core.figure import Figure
 from mechdesign.core.files import read_text, whole_file
 from mechdesign.core.forecast import USERS, Forecast
+from mechdesign.core.homes import homes
 from mechdesign.core.numbers import number_of_text
 from mechdesign.core.randomness import BitSource, Rng, bit_source, numpy_generator
 from mechdesign.core.types import Counter, Estimate, PrivacyVerdict, Verdict
@@ -254,12 +255,12 @@ def digest(kind: str, content: Mapping[str, Any]) -> str:
 def mechanism_types() -> dict[str, type[Mechanism]]:
     """Return every mechanism class by its type word.
 
-    A class is found by living in this package, or in a module that another distribution names by an entry
-    point of the group ``mechdesign.mechanisms``.
+    A class is found by living in this package, in a home, or in a module that another distribution names by
+    an entry point of the group ``mechdesign.mechanisms``.
     """
-    package = importlib.import_module(__name__.rpartition(".")[0])
-    for module_info in pkgutil.iter_modules(package.__path__):
-        importlib.import_module(f"{package.__name__}.{module_info.name}")
+    for name in (__name__.rpartition(".")[0], *homes()):
+        for module_info in pkgutil.iter_modules(importlib.import_module(name).__path__):
+            importlib.import_module(f"{name}.{module_info.name}")
     for point in entry_points(group=GROUP):
         importlib.import_module(point.value)
     found: dict[str, type[Mechanism]] = {}

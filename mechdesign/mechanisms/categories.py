@@ -25,7 +25,7 @@ class CategoryMechanism(CollectingMechanism):
         """Raise EstimationError when no frequencies can be estimated from its reports."""
         if not self._prospect.possible:
             raise EstimationError(
-                f"{self._prospect}; collect with another mechanism, or on purpose with anyway=True"
+                str(self._prospect), remedy="collect with another mechanism, or on purpose", switch="anyway"
             )
 
     @cached_property

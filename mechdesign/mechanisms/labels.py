@@ -129,7 +129,7 @@ class Labels:
             remedy = f"give whole numbers from 0 to {self.size - 1}"
         else:
             remedy = suggestion(str(value), self.names)
-        raise RowError(what, row, f": unknown category {value!r}{more}; {remedy}")
+        raise RowError(what, row, f"unknown category {value!r}{more}", remedy)
 
     def decode(self, codes: Codes) -> NDArray[Any]:
         """Return the categories of the given numbers, as names where there are names."""
@@ -154,11 +154,11 @@ def _numbers_from_text(array: NDArray[Any], what: str) -> NDArray[Any]:
     numbers: list[float] = []
     for row, value in enumerate(array.tolist()):
         if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-            raise RowError(what, row, f": {value!r} is not a number; remove or recode it")
+            raise RowError(what, row, f"{value!r} is not a number", "remove or recode it")
         if isinstance(value, str):
             match = WHOLE_NUMBER.fullmatch(value.strip(" \t"))
             if match is None:
-                raise RowError(what, row, f": {value!r} is not a code; give codes, or set labels")
+                raise RowError(what, row, f"{value!r} is not a code", "give codes, or set labels")
             value = int(match.group(1))
         numbers.append(value)
     return np.array(numbers)

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from mechdesign.core.errors import DataError
 from mechdesign.core.tables import Source
-from mechdesign.mechanisms.collecting import Owner, require_data
+from mechdesign.mechanisms.collecting import require_data
 from mechdesign.mechanisms.operations import Settings
+
+if TYPE_CHECKING:
+    from mechdesign.mechanisms.base import Mechanism
 
 
 def attribute_columns(
-    mechanism: Owner, names: Sequence[str] | None, count: int, source: Source, settings: Settings
+    mechanism: Mechanism, names: Sequence[str] | None, count: int, source: Source, settings: Settings
 ) -> list[str]:
     """Return the columns in the order of the attributes: those named, or those of the attributes' names.
 
     Parameters
     ----------
-    mechanism : Owner
+    mechanism : Mechanism
     names : sequence of str or None
         Of the attributes; None when they are numbers.
     count : int

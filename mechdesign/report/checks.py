@@ -7,12 +7,12 @@ import textwrap
 from collections import Counter
 from collections.abc import Sequence
 
-from mechdesign.catalog.check import ClaimResult, ModelCheck
-from mechdesign.catalog.claim import UNDECIDED, VERDICT_WORDS
 from mechdesign.core.certificate import format_figure
 from mechdesign.core.compare import verdict_on_certificates
 from mechdesign.core.solution import Solution
 from mechdesign.core.text import table
+from mechdesign.papers.claims.check import ClaimResult, ModelCheck
+from mechdesign.papers.claims.claim import UNDECIDED, VERDICT_WORDS
 
 METHOD_COLUMNS = ("method", "kind", "status", "value", "gap", "to best", "certificates")
 CLAIM_COLUMNS = ("claim", "origin", "stated", "found", "verdict")

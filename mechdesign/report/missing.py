@@ -67,7 +67,7 @@ class MissingRule:
             more = f" ({count} such rows here)" if count > 1 else ""
             remedy = "leave such rows out with --missing drop"
             remedy += ", or count them with --missing category" if self.category else ""
-            raise RowError(f"column '{name}'", int(np.argmax(found[name])), f": is missing{more}; {remedy}")
+            raise RowError(f"column '{name}'", int(np.argmax(found[name])), f"is missing{more}", remedy)
         affected = np.logical_or.reduce(list(found.values()))
         self.rows += int(affected.sum())
         if self.rule == "category":

@@ -10,11 +10,11 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from mechdesign.catalog.bibliography import bibliography
-from mechdesign.catalog.claim import UNDECIDED, VERDICT_WORDS, VERDICTS
-from mechdesign.catalog.sources import KINDS, UNCLAIMED, Item, Source, tally
 from mechdesign.core.text import table
-from mechdesign.report.findings import escaped
+from mechdesign.papers.claims.bibliography import bibliography
+from mechdesign.papers.claims.claim import UNDECIDED, VERDICT_WORDS, VERDICTS
+from mechdesign.papers.claims.findings import escaped
+from mechdesign.papers.claims.sources import KINDS, UNCLAIMED, Item, Source, tally
 
 PLURALS = {"corollary": "corollaries", "property": "properties"}
 UNNUMBERED = ("experiment", "component")

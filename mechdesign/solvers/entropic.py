@@ -182,7 +182,8 @@ def _newton(dual: _Dual, point: Array, goal: float) -> int:
         if dual.gap <= goal:
             return step
         now = rows @ shares
-        curvature = (rows * shares) @ rows.T - np.outer(now, now)
+        spread = rows * np.sqrt(shares)
+        curvature = spread @ spread.T - np.outer(now, now)
         curvature *= np.outer(dual.root, dual.root / dual.penalty)
         curvature[np.diag_indices_from(curvature)] += 1.0
         move = np.linalg.solve(curvature, -gradient)

@@ -11,8 +11,8 @@ from mechdesign.audit.empirical import attack
 from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.core.randomness import bit_source
 from mechdesign.mechanisms.shuffle import CntBN, HistDump, Promise
-from mechdesign.mechanisms.shuffle.cnt_sgm import visible_noise_delta
 from mechdesign.mechanisms.shuffle.polya import polya_table
+from mechdesign.mechanisms.shuffle.secure import visible_noise_delta
 from mechdesign.mechanisms.shuffle.split_mix import split
 
 RUNS = 20_000
@@ -20,7 +20,7 @@ RUNS = 20_000
 
 def coin_views(protocol: CntBN, users: int, value: int, rng: np.random.Generator) -> np.ndarray:
     """Ones and all messages of so many users who follow the protocol; all but one hold 0."""
-    coins = rng.binomial(users * protocol.trials, float(protocol.chance), size=RUNS)
+    coins = rng.binomial(users * protocol.noise.trials, float(protocol.noise.chance), size=RUNS)
     ones = value + rng.binomial(coins, 0.5)
     return np.stack([ones, coins], axis=1)
 

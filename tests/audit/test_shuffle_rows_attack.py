@@ -10,7 +10,7 @@ import pytest
 
 from mechdesign.audit import shuffle_rows
 from mechdesign.audit.shuffle_rows import rows_attack, rows_divergence
-from mechdesign.mechanisms.shuffle import PUCM, RangeTree, rows as protocol_rows
+from mechdesign.mechanisms.shuffle import PUCM, RangeTree, noise as protocol_noise, rows as protocol_rows
 from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise
 
 
@@ -41,7 +41,7 @@ def test_a_hopeless_promise_needs_no_divergence(monkeypatch):
 
     monkeypatch.setattr(shuffle_rows, "rows_divergence", never)
     monkeypatch.setattr(protocol_rows, "rows_divergence", never)
-    monkeypatch.setattr(protocol_rows, "remedy", lambda promise, possible: "give more")
+    monkeypatch.setattr(protocol_noise, "remedy", lambda promise, possible: "give more")
     with pytest.raises(OutOfReachError, match="dummies are too few"):
         RangeTree.calibrated(Promise(10**9, 2.0**-20, 1e-6), 64)
 
@@ -49,4 +49,4 @@ def test_a_hopeless_promise_needs_no_divergence(monkeypatch):
 def test_what_is_possible_is_found_as_before():
     found = RangeTree.calibrated(Promise(10_000, 1.0, 1e-6), 64)
     assert found.parameters() == {"trials": 2, "cell": 50372292707177811}
-    assert PUCM.calibrated(Promise(10_000, 1.0, 1e-6), 64).trials == 2
+    assert PUCM.calibrated(Promise(10_000, 1.0, 1e-6), 64).noise.trials == 2

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.catalog import Claim, check_model, load_model, run_sweep, sweep_points
-from mechdesign.catalog.found import quantity_of
+from mechdesign.catalog import load_model, run_sweep, sweep_points
+from mechdesign.catalog.quantity import quantity_of
 from mechdesign.core.errors import MechDesignError, UnknownNameError
 from mechdesign.core.parameters import replace_parameters
+from mechdesign.papers.claims import Claim, check_model
 from mechdesign.report.checks import claims_table, methods_table, summary
 
 SURVEY = load_model("response/zhou2019_survey")
@@ -252,7 +253,6 @@ def test_disagreeing_methods_and_failed_certificates_fail_the_check():
         "worse",
         type(SURVEY.problem),
         "numeric",
-        1,
         "",
         lambda problem: md.Outcome("optimal", {"channel": np.eye(2)}, 1.0),
     )

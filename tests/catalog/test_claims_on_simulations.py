@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from mechdesign.catalog import check_model, load_model
+from mechdesign.catalog import load_model
 from mechdesign.core.errors import MechDesignError
+from mechdesign.papers.claims import check_model
 
 MODEL = """
 [model]

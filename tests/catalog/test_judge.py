@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mechdesign.catalog import Claim
-from mechdesign.catalog.claim import COMPARISONS
-from mechdesign.catalog.found import trend_points
-from mechdesign.catalog.judge import Series, judge
 from mechdesign.core.errors import ParameterError
+from mechdesign.papers.claims import Claim
+from mechdesign.papers.claims.claim import COMPARISONS
+from mechdesign.papers.claims.found import trend_points
+from mechdesign.papers.claims.judge import Series, judge
 from tests.support import claims
 from tests.support.claims import assert_can_fail
 

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from mechdesign.catalog import load_model, models
-from mechdesign.catalog.claim import COMPARISONS, TRENDS
-from mechdesign.catalog.load import CLAIM_KEYS, MODEL_KEYS, SIMULATION_KEYS, models_folder
+from mechdesign.catalog.load import MODEL_KEYS, SIMULATION_KEYS, models_folder
 from mechdesign.core.errors import MechDesignError, ModelFileError, UnknownNameError
+from mechdesign.papers.claims.claim import COMPARISONS, TRENDS
+from mechdesign.papers.claims.reading import CLAIM_KEYS
 
 HEAD = '[model]\ntitle = "t"\nproblem = "randomized-response"\n'
 PARAMETERS = "[parameters]\nprior = [0.5, 0.5]\nepsilon = 1.0\n"
@@ -40,7 +41,7 @@ def test_shipped_models_by_their_slug():
     assert models("response") == [slug for slug in models() if slug.startswith("response/")]
     assert models("nothing") == []
     assert load_model("response/zhou2019_survey").family == "response"
-    assert (models_folder() / "references.bib").is_file()
+    assert (models_folder() / "references.toml").is_file()
     with pytest.raises(UnknownNameError, match="did you mean 'response/zhou2019_survey'"):
         load_model("response/zhou2019_surve")
 

@@ -14,12 +14,13 @@ from contextlib import suppress
 
 import pytest
 
-from mechdesign.catalog import check_models, load_model, models, run_sweep, sweep
+from mechdesign.catalog import load_model, models, run_sweep, sweep
 from mechdesign.cli import main
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.parallel import Task, run_tasks
 from mechdesign.core.solve import methods_of
 from mechdesign.core.watch import Watch
+from mechdesign.papers.claims import check_models
 from tests.support.processes import started
 
 QUICK = ["response/zhou2019_survey", "contract/three_types", "marginals/covering_pairs"]

@@ -7,9 +7,12 @@ import re
 import pytest
 
 import mechdesign as md
-from mechdesign.catalog import Claim, load_model, models
-from mechdesign.catalog.bibliography import bibliography
-from mechdesign.catalog.sources import (
+from mechdesign.catalog import load_model, models
+from mechdesign.core.errors import MechDesignError
+from mechdesign.mechanisms.base import CollectingMechanism, mechanism_types
+from mechdesign.papers.claims import Claim
+from mechdesign.papers.claims.bibliography import bibliography
+from mechdesign.papers.claims.sources import (
     ALL,
     UNCLAIMED,
     Item,
@@ -21,8 +24,6 @@ from mechdesign.catalog.sources import (
     speaks_of,
     tally,
 )
-from mechdesign.core.errors import MechDesignError
-from mechdesign.mechanisms.base import CollectingMechanism, mechanism_types
 from mechdesign.problems import problem_classes
 from tests.support.documents import ROOT
 from tests.support.links import anchors
@@ -121,7 +122,7 @@ def test_every_claim_of_a_source_belongs_to_an_item():
 def test_a_claim_without_an_item_is_found(monkeypatch):
     """The check of the test before can fail: without its items a source's claims are loose."""
     kept = tuple(found for found in sources() if found.cite != "zhou2019")
-    monkeypatch.setattr("mechdesign.catalog.sources.sources", lambda: kept)
+    monkeypatch.setattr("mechdesign.papers.claims.sources.sources", lambda: kept)
     loose = loose_claims({"zhou2019": "(?!)"})
     assert {slug.partition("/")[0] for slug, _, _ in loose} == {"response"}
     assert len(loose) > 40

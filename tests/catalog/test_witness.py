@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from mechdesign.catalog import Claim, check_model, load_model, models
-from mechdesign.catalog.judge import Series
-from mechdesign.catalog.witness import agrees, figures_of, lost, refutes, suggested
+from mechdesign.catalog import load_model, models
 from mechdesign.core.errors import ModelFileError, ParameterError
+from mechdesign.papers.claims import Claim, check_model
+from mechdesign.papers.claims.judge import Series
+from mechdesign.papers.claims.witness import agrees, figures_of, lost, refutes, suggested
 from mechdesign.report.checks import overview
 
 SURVEY = load_model("response/zhou2019_survey")  # its value is 0.83

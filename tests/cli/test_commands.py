@@ -224,7 +224,6 @@ def test_infeasible_is_exit_code_1_with_a_reason(tmp_path, capsys, monkeypatch):
         "nothing",
         md.RandomizedResponse,
         "numeric",
-        1,
         "",
         lambda problem: md.Outcome("infeasible", message="too strict"),
     )

@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.catalog import check_model, load_model, models, sweep_points
+from mechdesign.catalog import load_model, models, sweep_points
 from mechdesign.core.cache import Cache, key_of
 from mechdesign.core.errors import MechDesignError, MethodError
 from mechdesign.core.parallel import Task, run_tasks
 from mechdesign.core.parameters import parameters_of, problem_from, replace_parameters
 from mechdesign.core.solution import Solution
 from mechdesign.mechanisms import Mechanism, load_mechanism
+from mechdesign.papers.claims import check_model
 from mechdesign.report.checks import overview
 from tests.support.claims import assert_can_fail
 

@@ -11,12 +11,13 @@ import types
 
 import pytest
 
-from mechdesign.catalog import check_models, load_model
-from mechdesign.catalog.runs import is_settled
+from mechdesign.catalog import load_model
 from mechdesign.core import foreign
 from mechdesign.core.cache import Cache, default_cache, key_of
 from mechdesign.core.errors import MethodError, RowError
 from mechdesign.core.parallel import Task, run_tasks
+from mechdesign.papers.claims import check_models
+from mechdesign.papers.claims.runs import is_settled
 
 FOREIGN = """
 from dataclasses import dataclass
@@ -126,7 +127,7 @@ def test_the_variable_may_name_the_home(monkeypatch, tmp_path):
 
 
 def test_an_error_about_a_row_travels_to_other_processes():
-    again = pickle.loads(pickle.dumps(RowError("answers", 4, ": 'x' is no category")))
+    again = pickle.loads(pickle.dumps(RowError("answers", 4, "'x' is no category")))
     assert (str(again), again.row) == ("answers: row 5: 'x' is no category", 4)
 
 

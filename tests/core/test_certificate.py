@@ -56,7 +56,7 @@ PROBLEM = Told(prior=[0.5, 0.5], epsilon=1.0)
 
 @pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
 def test_a_value_that_is_not_finite_is_no_solution(value):
-    method = Method("told", Told, "numeric", 1, "", lambda problem: outcome(value, value))
+    method = Method("told", Told, "numeric", "", lambda problem: outcome(value, value))
     solution = md.solve(PROBLEM, method)
     assert solution.status == "failed"
     assert "beyond double precision" in solution.message
@@ -65,7 +65,7 @@ def test_a_value_that_is_not_finite_is_no_solution(value):
 
 @pytest.mark.parametrize("bound", [math.inf, math.nan])
 def test_a_bound_that_is_not_finite_proves_nothing(bound):
-    method = Method("told", Told, "numeric", 1, "", lambda problem: outcome(0.5, bound))
+    method = Method("told", Told, "numeric", "", lambda problem: outcome(0.5, bound))
     solution = md.solve(PROBLEM, method)
     assert solution.bound is None
     assert [item.property for item in solution.broken] == ["optimality"]

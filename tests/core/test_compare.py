@@ -10,7 +10,7 @@ from mechdesign.core.compare import Comparison, disagreements
 from mechdesign.core.errors import MethodError
 from mechdesign.problems.response import RandomizedResponse
 
-PROBLEM = RandomizedResponse([0.5, 0.3, 0.2], 1.0)
+PROBLEM = RandomizedResponse(prior=[0.5, 0.3, 0.2], epsilon=1.0)
 TRUTH = md.solve(PROBLEM).value
 
 
@@ -19,7 +19,7 @@ def lying(name: str, share: float, bound: float | None, kind: str = "numeric", s
     best, constant = np.asarray(md.solve(PROBLEM).variables["channel"]), np.full((3, 3), 1 / 3)
     channel = share * best + (1 - share) * constant
     outcome = md.Outcome(status, {"channel": channel} if status in ("optimal", "feasible") else {}, bound)
-    method = md.Method(name, RandomizedResponse, kind, 1, "", lambda problem: outcome)
+    method = md.Method(name, RandomizedResponse, kind, "", lambda problem: outcome)
     return md.solve(PROBLEM, method)
 
 
@@ -135,7 +135,7 @@ def test_an_error_of_a_method_becomes_a_failed_run(monkeypatch):
     def broken(problem, **options):
         raise MethodError("no luck")
 
-    method = md.Method("broken", RandomizedResponse, "numeric", 1, "", broken)
+    method = md.Method("broken", RandomizedResponse, "numeric", "", broken)
     monkeypatch.setattr(module, "methods_of", lambda problem_class: (method,))
     comparison = md.compare(PROBLEM)
     assert comparison.runs[0].status == "failed"
@@ -158,7 +158,7 @@ def test_the_table_shows_runs_reasons_and_failures():
 def test_published_methods_are_never_chosen_by_default(monkeypatch):
     import mechdesign.core.solve as module
 
-    printed = md.Method("printed", RandomizedResponse, "published", 1, "", lambda problem: None)
+    printed = md.Method("printed", RandomizedResponse, "published", "", lambda problem: None)
     monkeypatch.setattr(module, "methods_of", lambda problem_class: (printed,))
     with pytest.raises(MethodError, match="no method applies"):
         md.solve(PROBLEM)

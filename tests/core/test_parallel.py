@@ -15,6 +15,7 @@ from mechdesign.core.cache import Cache, code_digest, default_cache, key_of
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.parallel import Task, run_tasks
 from mechdesign.core.watch import Watch
+from mechdesign.papers.claims import check_models
 from mechdesign.report.page import model_results
 
 
@@ -52,7 +53,7 @@ def test_a_long_first_model_does_not_keep_the_other_cores_waiting(monkeypatch):
     assert os.getpid() in run_tasks(pieces, jobs=2), "small pieces are begun here"
     seen = []
     monkeypatch.setattr(runs, "run_tasks", lambda *arguments: seen.append(arguments[-1]) or [])
-    runs.check_models(["response/zhou2019_survey", "contract/three_types"])
+    check_models(["response/zhou2019_survey", "contract/three_types"])
     model_results([load_model("response/zhou2019_survey")])
     assert seen == [0.0, 0.0]
 

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from mechdesign.core.errors import MethodError
-from mechdesign.mechanisms.auction import greedy, published, vcg
-from mechdesign.mechanisms.auction.rules import RULES, misreports
+from mechdesign.mechanisms.auction import greedy, vcg
+from mechdesign.mechanisms.auction.rules import all_rules, misreports
 from mechdesign.mechanisms.auction.slot import MOST_UNITS, UNIT, Slot, able_of, prices_of, slot_of
+from mechdesign.papers.auction import published
 from tests.support.auctions import changed, least_weight, reports, slow_payment, slow_winners, small_slots
 
 TOP = 22
@@ -205,7 +206,7 @@ def test_a_slot_that_tolerances_confuse_is_decided_rightly():
 
 def test_a_decision_that_is_not_the_rule_s_own_fails_the_search():
     slot = slot_of([4, 2, 5], np.ones((3, 1), dtype=np.bool_), np.array([1]), 1.0, [Fraction(0)] * 3)
-    rule = RULES["milp"]
+    rule = all_rules()["milp"]
     assert misreports(rule, slot, {1: 3}).best is None
     wrong = misreports(rule, slot, {0: 4}).best
     assert wrong is not None
@@ -243,14 +244,14 @@ def test_every_rule_is_bounded_in_work(monkeypatch):
         ("published", "301 users are more than 300 for the direct reading; use rule 'greedy'"),
     ):
         with pytest.raises(MethodError, match=f"rule '{name}': .*{said}"):
-            RULES[name].decide(slot)
+            all_rules()[name].decide(slot)
     monkeypatch.setattr(vcg, "MOST_ENTRIES", 4000)
     with pytest.raises(MethodError, match="rule 'milp': 4214 users times tasks are more than 4000; ask for"):
-        RULES["milp"].decide(slot)
-    assert RULES["greedy"].limit(slot) == ""
+        all_rules()["milp"].decide(slot)
+    assert all_rules()["greedy"].limit(slot) == ""
     monkeypatch.setattr(greedy, "MOST_WORK", 10**4)
     with pytest.raises(MethodError, match="divide the users into areas"):
-        RULES["greedy"].decide(slot)
+        all_rules()["greedy"].decide(slot)
 
 
 def test_the_audit_finds_what_brute_force_finds():
@@ -259,12 +260,12 @@ def test_the_audit_finds_what_brute_force_finds():
         if slot.forced:
             continue
         brute = gains(published.award, [slot])
-        search = misreports(RULES["published"], slot)
+        search = misreports(all_rules()["published"], slot)
         assert search.exhaustive
         assert (search.best is not None) == bool(brute)
         if brute:
             assert search.best.gained >= max(gain for *_, gain in brute)
-        assert misreports(RULES["greedy"], slot).best is None
+        assert misreports(all_rules()["greedy"], slot).best is None
 
 
 def test_costs_are_rounded_up_to_units_and_payments_are_whole():

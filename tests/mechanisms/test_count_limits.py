@@ -13,7 +13,7 @@ from scipy import stats
 
 from mechdesign.audit.mass import binomial
 from mechdesign.mechanisms.count_limits import CountLimits, Group, NoiseLimits, Sum, quantiles_of, two_kinds
-from mechdesign.mechanisms.shuffle.rows import LeastOfRows
+from mechdesign.mechanisms.shuffle.sketch import LeastOfRows
 from mechdesign.mechanisms.sum_limits import WorstLimits, response_cumulants
 
 LEVEL, TAIL = 0.95, 0.025

@@ -13,7 +13,7 @@ import pytest
 from mechdesign.core.errors import DataError, ModelFileError, ParameterError
 from mechdesign.mechanisms import load_mechanism
 from mechdesign.mechanisms.auction import Bid, OnlineAuction, needed
-from mechdesign.mechanisms.auction.rules import RULES
+from mechdesign.mechanisms.auction.rules import all_rules
 from mechdesign.mechanisms.auction.season import Season
 
 AUCTION = OnlineAuction(["noise", "air"], [2, 1], 1.0, 0.25, 1.0, reserve=5.0)
@@ -228,7 +228,7 @@ def test_the_certificates_are_those_of_the_rule(monkeypatch):
     ]
     paid = AUCTION.rule.paid
     generous = replace(AUCTION.rule, paid=lambda slot, user: paid(slot, user) and slot.prices[user] + 1000)
-    monkeypatch.setitem(RULES, "greedy", generous)
+    monkeypatch.setitem(all_rules(), "greedy", generous)
     again = OnlineAuction.from_content(AUCTION.content())
     assert not again.certificates()[2].holds, "a winner who is paid what it asks asks more"
 

@@ -16,9 +16,9 @@ from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.randomness import TOTAL, bit_source
 from mechdesign.mechanisms import load_mechanism
 from mechdesign.mechanisms.shuffle import Cnt2M, CntBN, CntRR, CntSGM, OutOfReachError, Promise
-from mechdesign.mechanisms.shuffle.cnt_sgm import visible_noise_delta
 from mechdesign.mechanisms.shuffle.draws import Table
 from mechdesign.mechanisms.shuffle.polya import WHOLE, polya_table
+from mechdesign.mechanisms.shuffle.secure import visible_noise_delta
 from mechdesign.mechanisms.shuffle.split_mix import mixing_distance, split
 from mechdesign.problems.shuffle.parameters import honest_users
 from tests.support.protocols import law_of, made, worst_divergence
@@ -97,14 +97,14 @@ def test_estimates_have_the_error_that_is_stated(kind, ones):
 
 def test_the_largest_error_of_presence_is_attained_at_a_small_count():
     protocol = Cnt2M.calibrated(PROMISE)
-    hidden = 2000 * float(protocol.chance)
+    hidden = 2000 * float(protocol.noise.chance)
     errors = []
     for ones in range(int(hidden), int(hidden) + 1):
         values = np.repeat([1, 0], [ones, 2000 - ones])
         rng = np.random.default_rng(1)
         errors = [protocol.analyze(protocol.encode(values, rng=rng)).value - ones for _ in range(500)]
-    assert np.sqrt(np.mean(np.square(errors))) > np.sqrt(2000 * float(protocol.chance))
-    assert protocol.rmse > 3 * np.sqrt(2000 * float(protocol.chance))
+    assert np.sqrt(np.mean(np.square(errors))) > np.sqrt(2000 * float(protocol.noise.chance))
+    assert protocol.rmse > 3 * np.sqrt(2000 * float(protocol.noise.chance))
 
 
 @pytest.mark.parametrize("kind", MADE)
@@ -303,9 +303,9 @@ def test_published_constants_are_private_but_waste_noise():
         assert published.least_delta < 1e-30
         assert published.rmse > factor * exact.rmse
         assert exact.least_delta <= 1e-6
-    assert md.solve(md.ShuffleCounting(10**6, 0.9, 1e-6), "cnt-rr-published").value == pytest.approx(
-        24.5, abs=0.05
-    )
+    assert md.solve(
+        md.ShuffleCounting(users=10**6, epsilon=0.9, delta=1e-6), "cnt-rr-published"
+    ).value == pytest.approx(24.5, abs=0.05)
 
 
 @pytest.mark.parametrize("kind", MADE)

@@ -12,7 +12,7 @@ from mechdesign.audit.exponential import exp_lower
 from mechdesign.core.errors import DataError
 from mechdesign.core.randomness import TOTAL
 from mechdesign.mechanisms.shuffle import MURS, SOLH, HistRR, OutOfReachError, Promise, RSumRM, RSumRR
-from mechdesign.problems.shuffle.histogram.printed import fakes_rmse
+from mechdesign.papers.shuffle.histogram.printed import fakes_rmse
 
 
 def ones_of(bits: list[int], flip: Fraction) -> list[Fraction]:
@@ -78,7 +78,9 @@ def test_fragments_refuse_what_their_users_cannot_have_sent():
         protocol.analyze(moved)
     with pytest.raises(OutOfReachError, match="it needs 3 messages a user; allow as many"):
         HistRR.calibrated(Promise(500, 1.0, 1e-4), 3, max_messages=2)
-    lost = md.solve(md.ShuffleHistogram(1_000_000_000, 4, 1.0, 1e-6, protocol="hist-rr"))
+    lost = md.solve(
+        md.ShuffleHistogram(users=1_000_000_000, categories=4, epsilon=1.0, delta=1e-6, protocol="hist-rr")
+    )
     assert lost.status == "infeasible"
     assert "give fewer users or categories" in lost.message
 
@@ -100,11 +102,11 @@ def test_murs_as_printed_solves_its_equation():
     """(n - 1)/(e^local + d' - 1) + fakes/d' = 14 ln(2/delta)/epsilon^2, against the formula of its error."""
     promise = Promise(100_000, 0.9, 1e-6)
     protocol = MURS.published(promise, 5000)
-    other = protocol.other / TOTAL  # 1/(e^local + d' - 1)
+    other = protocol.noise.other / TOTAL  # 1/(e^local + d' - 1)
     wanted = 14 * math.log(2 / promise.delta) / promise.epsilon**2
-    assert (promise.users - 1) * other + protocol.fakes / protocol.family.buckets == pytest.approx(
-        wanted, rel=1e-9
-    )
+    assert (
+        promise.users - 1
+    ) * other + protocol.noise.fakes / protocol.noise.family.buckets == pytest.approx(wanted, rel=1e-9)
     assert protocol.rmse == pytest.approx(fakes_rmse(100_000, 0.9, 1e-6), rel=0.01)
     assert protocol.rmse < SOLH.published(promise, 5000).rmse
     with pytest.raises(OutOfReachError, match="its theorem is for epsilon up to 1"):
@@ -115,7 +117,7 @@ def test_rsum_rr_as_printed_splits_epsilon_by_the_better_composition():
     promise = Promise(1_000_000, 0.9, 1e-6)
     basic = RSumRR.published(promise, 10)
     share = 64 * math.log(4 * 10 / promise.delta) / (promise.users * (promise.epsilon / 10) ** 2)
-    assert basic.flip / TOTAL == pytest.approx(share / 2, rel=1e-9)
+    assert basic.noise.flip / TOTAL == pytest.approx(share / 2, rel=1e-9)
     many = RSumRR.published(promise)
     assert many.precision == 900  # epsilon sqrt(n)
     assert many.rmse > basic.rmse  # its order hides these constants
@@ -124,14 +126,14 @@ def test_rsum_rr_as_printed_splits_epsilon_by_the_better_composition():
 def test_digits_as_printed_and_any_number_of_them():
     promise = Promise(1_000_000, 0.9, 1e-6)
     printed = RSumRM.published(promise)
-    assert printed.levels == [2, 5, 93]
+    assert printed.noise.levels == [2, 5, 93]
     chance = max(14 * math.log(6 / promise.delta) / 0.3, 27.0) / 0.3 / (promise.users - 1)
-    assert printed.others[0] / TOTAL == pytest.approx(chance, rel=1e-9)
+    assert printed.noise.others[0] / TOTAL == pytest.approx(chance, rel=1e-9)
     found = {digits: RSumRM.calibrated(promise, digits=digits) for digits in (2, 3, 4)}
     for digits, protocol in found.items():
-        assert len(protocol.levels) == protocol.most_messages == digits
+        assert len(protocol.noise.levels) == protocol.most_messages == digits
         assert protocol.certificates()[0].holds
-        assert sum(protocol.parts) == 64
+        assert sum(protocol.noise.parts) == 64
     assert RSumRM.calibrated(promise).rmse == min(found[2].rmse, found[3].rmse)
     assert RSumRM.calibrated(promise, max_messages=2).rmse == found[2].rmse
     rng, values = np.random.default_rng(3), np.linspace(0, 1, 2000)

@@ -25,7 +25,7 @@ from mechdesign.mechanisms.shuffle import (
     OutOfReachError,
     Promise,
 )
-from mechdesign.mechanisms.shuffle.prhr import spans_all
+from mechdesign.mechanisms.shuffle.codewords import spans_all
 from tests.support.protocols import added, divergence, law_of, view, worst_divergence
 
 KINDS = {"hist-kr": HistKR, "solh": SOLH, "hist-dump": HistDump, "hist-mm": HistMM, "hist-flip": HistFlip}
@@ -180,7 +180,7 @@ def test_fakes_are_added_once_and_subtracted():
     values = np.repeat(np.arange(SIZE), [1700, 900, 399, 1, 0])
     messages = protocol.encode(values, rng=rng)
     shuffled = protocol.shuffle(messages, rng=rng)
-    assert len(shuffled) == 3000 + protocol.fakes == 3030
+    assert len(shuffled) == 3000 + protocol.noise.fakes == 3030
     runs = 300
     found = [
         protocol.analyze(protocol.shuffle(protocol.encode(values, rng=rng), rng=rng)).value
@@ -316,7 +316,7 @@ def test_messages_that_fit_no_category_are_dropped_before_they_are_compared(entr
     """Of each message all categories are tried one by one; ranks come from counting spanned vectors."""
     protocol = PRHR(Promise(60, 0.5, 1e-3), "exact", 7, entries=entries, trials=3, dummy=TOTAL // 2)
     messages = protocol.encode(np.arange(60) % 7, rng=entries)
-    cells = [protocol._entry(messages, place) for place in range(entries)]
+    cells = [protocol.noise.entry(messages, place) for place in range(entries)]
     wanted = [
         sum(
             all((int(entry[row]) & number).bit_count() % 2 == 0 for entry in cells)

@@ -57,7 +57,7 @@ def test_small_counts_by_presence(count):
     """A count that is taken for 0 has an interval that knows what 0 stands for."""
     protocol, rng = made(HistMM, 2000, 1.0, 5), np.random.default_rng(1)
     counts = np.array([count, 2000 - count, 0, 0, 0])
-    silent = protocol.silent / TOTAL
+    silent = protocol.noise.silent / TOTAL
     found = []
     for _ in range(200):
         sums = counts + rng.binomial(2000, 1.0 - silent, 5)
@@ -74,9 +74,9 @@ def test_small_counts_by_presence(count):
 @pytest.mark.parametrize("held", [1, 2, 5, 20])
 def test_few_distinct_categories(held):
     protocol, rng = made(DistinctParity, 200, 1.0, 20), np.random.default_rng(2)
-    found, full = [], np.full(20, 200 * protocol.shares)
+    found, full = [], np.full(20, 200 * protocol.noise.shares)
     for _ in range(300):
-        odd = rng.random(20) < np.where(np.arange(20) < held, 0.5, protocol._odd)
+        odd = rng.random(20) < np.where(np.arange(20) < held, 0.5, protocol.noise.odd)
         found.append(protocol.estimate_of(np.concatenate([odd.astype(np.int64), full]), 0))
     assert covered(found, held)
     assert all(estimate.interval()[0] >= min(0.0, estimate.value) for estimate in found)
@@ -87,7 +87,7 @@ def test_few_distinct_categories(held):
 def test_few_flipped_bits(users, epsilon, ones):
     """Equal outcomes have equal intervals, so that 4000 repetitions take no time."""
     protocol, rng = made(CntRR, users, epsilon), np.random.default_rng(3)
-    flip = protocol.flip / TOTAL
+    flip = protocol.noise.flip / TOTAL
     drawn = rng.binomial(ones, 1.0 - flip, 4000) + rng.binomial(users - ones, flip, 4000)
     hits = 0
     for outcome, times in zip(*np.unique(drawn, return_counts=True), strict=True):
@@ -102,12 +102,12 @@ def test_few_reports_of_other_categories(kind, size, users, epsilon):
     """Repetitions of one category take the place of categories: 4000 of them are one estimate."""
     protocol, rng = made(kind, users, epsilon, size), np.random.default_rng(4)
     if kind is HistFlip:
-        messages, other = users * (1 + protocol.fakes), protocol.flip / TOTAL
+        messages, other = users * (1 + protocol.noise.fakes), protocol.noise.flip / TOTAL
         own = 1.0 - other
     else:
-        messages, own, other = users, protocol.own / TOTAL, protocol.other / TOTAL
+        messages, own, other = users, protocol.noise.own / TOTAL, protocol.noise.other / TOTAL
     if kind is SOLH:
-        own, other = protocol._shares
+        own, other = protocol.noise.fits
     for count in (0, 1, 5, users - 6):
         sums = rng.binomial(count, own, 4000) + rng.binomial(messages - count, other, 4000)
         low, high = protocol.estimate_of(sums, messages).interval()
@@ -150,7 +150,9 @@ def test_ranges_know_that_nodes_of_a_level_share_their_dummies():
 def colliding(protocol: PUCM) -> tuple[int, np.ndarray]:
     """Return a category and others that share a bucket with it in some row, one for each row."""
     numbers = np.arange(1, protocol.labels.size)
-    cells = [protocol.own_cell(np.arange(protocol.labels.size), row) for row in range(protocol.rows)]
+    cells = [
+        protocol.noise.own_cell(np.arange(protocol.labels.size), row) for row in range(protocol.noise.rows)
+    ]
     return 0, np.array([numbers[cell[1:] == cell[0]][0] for cell in cells])
 
 
@@ -172,17 +174,17 @@ def test_data_that_collide_under_one_draw_do_not_under_the_next():
 
 
 def test_a_sketch_draws_its_functions_when_it_is_built(tmp_path):
-    problem = md.ShuffleHistogram(100, 3000, 2.0, 1e-3, protocol="pucm")
+    problem = md.ShuffleHistogram(users=100, categories=3000, epsilon=2.0, delta=1e-3, protocol="pucm")
     first, second = (md.solve(problem).mechanism() for _ in range(2))
-    assert first.seed != second.seed
-    assert first.functions != second.functions
+    assert first.noise.seed != second.noise.seed
+    assert first.noise.functions != second.noise.functions
     assert first.fingerprint != second.fingerprint
     first.save(tmp_path / "m.json")
-    assert load_mechanism(tmp_path / "m.json").functions == first.functions
-    given = md.ShuffleHistogram(100, 3000, 2.0, 1e-3, protocol="pucm", seed=7)
-    assert [md.solve(given).mechanism().seed for _ in range(2)] == [7, 7]
+    assert load_mechanism(tmp_path / "m.json").noise.functions == first.noise.functions
+    given = md.ShuffleHistogram(users=100, categories=3000, epsilon=2.0, delta=1e-3, protocol="pucm", seed=7)
+    assert [md.solve(given).mechanism().noise.seed for _ in range(2)] == [7, 7]
     with pytest.raises(md.core.errors.MechDesignError, match="seed"):
-        md.ShuffleHistogram(100, 3000, 2.0, 1e-3, protocol="pucm", seed=-1)
+        md.ShuffleHistogram(users=100, categories=3000, epsilon=2.0, delta=1e-3, protocol="pucm", seed=-1)
 
 
 def test_no_other_public_parameter_is_drawn_by_anybody_else():

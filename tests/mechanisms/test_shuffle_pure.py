@@ -14,7 +14,7 @@ from mechdesign.audit.shuffle_pure import crowds, pure_epsilon
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.randomness import TOTAL
 from mechdesign.mechanisms.shuffle import CntPURE, OutOfReachError, Promise, RSumPURE
-from mechdesign.mechanisms.shuffle.cnt_pure import noisy_weights
+from mechdesign.mechanisms.shuffle.pure import noisy_weights
 from tests.support.protocols import law_of, view, worst_divergence
 
 
@@ -74,28 +74,30 @@ def test_blocks_of_data_are_a_bound():
 def test_no_event_of_the_messages_has_a_delta(users, epsilon):
     """Every multiset of messages, with the fractions of the very weights of the clients."""
     protocol = CntPURE.calibrated(Promise(users, epsilon, 1e-6))
-    weights = [Fraction(weight, TOTAL) for weight in protocol.weights]
+    weights = [Fraction(weight, TOTAL) for weight in protocol.noise.weights]
 
     def client(value: int):
-        sent = [(1,) * ones + (0,) * (protocol.length - ones) for ones in range(protocol.length + 1)]
+        sent = [
+            (1,) * ones + (0,) * (protocol.noise.length - ones) for ones in range(protocol.noise.length + 1)
+        ]
         return law_of(zip(sent, weights if value == 0 else weights[::-1], strict=True), 2)
 
     assert protocol.least_delta == 0.0
     assert worst_divergence(client, 2, users, epsilon) == 0
-    assert worst_divergence(client, 2, users, 0.9 * protocol.pure_epsilon) > 0
-    assert len(view(client, [0] * users)) == users * protocol.length + 1
+    assert worst_divergence(client, 2, users, 0.9 * protocol.noise.pure_epsilon) > 0
+    assert len(view(client, [0] * users)) == users * protocol.noise.length + 1
 
 
 def test_too_little_noise_and_too_few_honest_users_are_told():
     protocol = CntPURE.calibrated(Promise(60, 1.0, 1e-6))
     content = protocol.content()
-    for changed in ({"noise": protocol.noise // 2}, {"honest": 0.5}, {"length": 3}):
+    for changed in ({"noise": protocol.noise.noise // 2}, {"honest": 0.5}, {"length": 3}):
         weak = CntPURE.from_content({**content, **changed})
         assert [item.holds for item in weak.certificates()] == [False, False]
         with pytest.raises(CertificateError, match="not private as promised"):
             weak.require()
     robust = CntPURE.calibrated(Promise(60, 1.0, 1e-6, 0.5))
-    assert robust.crowd == 30
+    assert robust.noise.crowd == 30
     assert robust.rmse > protocol.rmse
     with pytest.raises(ParameterError, match="length: 4 is even"):
         CntPURE.from_content({**content, "length": 4})
@@ -103,8 +105,8 @@ def test_too_little_noise_and_too_few_honest_users_are_told():
 
 def test_more_users_than_are_looked_at_hide_everybody_as_well():
     large = CntPURE.calibrated(Promise(20_000, 2.0, 1e-6))
-    assert large.crowd < 20_000
-    assert large.pure_epsilon <= 2.0
+    assert large.noise.crowd < 20_000
+    assert large.noise.pure_epsilon <= 2.0
     assert large.rmse < 0.4 * math.sqrt(20_000 * math.exp(2.0)) / math.expm1(2.0)  # of a bit by itself
 
 
@@ -128,8 +130,8 @@ def test_sums_have_the_error_that_is_stated():
 
 def test_digits_share_epsilon():
     protocol = RSumPURE.calibrated(Promise(40, 3.0, 1e-6), 7)
-    assert sum(digit.promise.epsilon for digit in protocol.digits) <= 3.0
-    assert sum(protocol.parts) <= 64
+    assert sum(digit.promise.epsilon for digit in protocol.noise.digits) <= 3.0
+    assert sum(protocol.noise.parts) <= 64
     assert [item.holds for item in protocol.certificates()] == [True, True]
     content = protocol.content()
     with pytest.raises(CertificateError, match="parts: are more than 64"):
@@ -155,15 +157,15 @@ def test_what_cannot_be_pure_says_why():
 
 
 def test_pure_problems_take_pure_protocols_only():
-    solution = md.solve(md.ShuffleCounting(60, 1.0, 1e-6, pure=True))
+    solution = md.solve(md.ShuffleCounting(users=60, epsilon=1.0, delta=1e-6, pure=True))
     assert solution.variables["protocol"] == "cnt-pure"
     assert {item.property: item.holds for item in solution.certificates}["pure"]
-    refused = md.solve(md.ShuffleCounting(60, 1.0, 1e-6, pure=True, protocol="cnt-bn"))
+    refused = md.solve(md.ShuffleCounting(users=60, epsilon=1.0, delta=1e-6, pure=True, protocol="cnt-bn"))
     assert refused.status == "infeasible"
     assert "delta is not 0" in refused.message
-    assert md.solve(md.ShuffleCounting(60, 1.0, 1e-6)).value < solution.value
+    assert md.solve(md.ShuffleCounting(users=60, epsilon=1.0, delta=1e-6)).value < solution.value
     with pytest.raises(ParameterError, match="pure: expected true or false, got 1"):
-        md.ShuffleCounting(60, 1.0, 1e-6, pure=1)
+        md.ShuffleCounting(users=60, epsilon=1.0, delta=1e-6, pure=1)
 
 
 def test_too_small_an_epsilon_says_which_would_do():

@@ -21,7 +21,7 @@ from mechdesign.core.randomness import TOTAL
 from mechdesign.mechanisms.oracles.family import collision
 from mechdesign.mechanisms.shuffle import PUCM, HistDump, OutOfReachError, Promise, RangeTree
 from mechdesign.mechanisms.shuffle.range_estimate import RangeEstimate, dyadic, most_parts
-from mechdesign.mechanisms.shuffle.rows import minimum_moments, upper_square
+from mechdesign.mechanisms.shuffle.sketch import minimum_moments, upper_square
 from tests.support.protocols import law_of, worst_divergence
 
 PROMISE = Promise(2000, 1.0, 1e-5)
@@ -71,13 +71,15 @@ def cell_client(protocol: RangeTree | PUCM):
 
     def law(value: int):
         rows = []
-        for row, (size, start) in enumerate(zip(protocol.sizes, protocol.starts.tolist(), strict=True)):
-            own = start + int(protocol.own_cell(np.array([value]), row)[0])
+        for row, (size, start) in enumerate(
+            zip(protocol.noise.sizes, protocol.noise.starts.tolist(), strict=True)
+        ):
+            own = start + int(protocol.noise.own_cell(np.array([value]), row)[0])
             cells = [start + cell for cell in range(size)]
-            none = 1 - size * protocol.chance
-            single = [((), none), *(((cell,), protocol.chance) for cell in cells)]
+            none = 1 - size * protocol.noise.chance
+            single = [((), none), *(((cell,), protocol.noise.chance) for cell in cells)]
             choices = []
-            for trial in product(single, repeat=protocol.trials):
+            for trial in product(single, repeat=protocol.noise.trials):
                 share = Fraction(1)
                 for _, part in trial:
                     share *= part
@@ -89,7 +91,7 @@ def cell_client(protocol: RangeTree | PUCM):
             for _, part in chosen:
                 share *= part
             pairs.append((tuple(cell for sent, _ in chosen for cell in sent), share))
-        return law_of(pairs, sum(protocol.sizes))
+        return law_of(pairs, sum(protocol.noise.sizes))
 
     return law
 
@@ -118,7 +120,7 @@ def test_half_of_the_users_need_more_noise():
 
 def test_count_min_has_the_error_that_is_stated_where_no_buckets_collide():
     protocol, runs, rng = PUCM.calibrated(PROMISE, 7), 300, np.random.default_rng(2)
-    assert collision(protocol.family.prime, protocol.family.buckets) == 0
+    assert collision(protocol.noise.family.prime, protocol.noise.family.buckets) == 0
     counts = np.array([1500, 300, 199, 1, 0, 0, 0])
     values = np.repeat(np.arange(7), counts)
     errors = (
@@ -133,7 +135,7 @@ def test_colliding_users_stay_below_the_error_that_is_stated(data):
     """Few buckets for many categories: over the draw of the hash functions."""
     promise, errors = Promise(100, 2.0, 1e-3), []
     base = PUCM.calibrated(promise, 3000)
-    assert base.sizes[0] == 200
+    assert base.noise.sizes[0] == 200
     values = np.arange(100) + 5 if data == "spread" else np.full(100, 77)
     for seed in range(100):
         protocol = PUCM.from_content({**base.content(), "seed": seed})
@@ -259,4 +261,4 @@ def test_what_cannot_be_done_says_why(changed, text):
     assert solution.status == "infeasible"
     assert text in solution.message
     with pytest.raises(MechDesignError, match="categories: 70000 is not from 2 to 65536"):
-        md.ShuffleRange(100, 70_000, 1.0, 1e-6)
+        md.ShuffleRange(users=100, categories=70_000, epsilon=1.0, delta=1e-6)

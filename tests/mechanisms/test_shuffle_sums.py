@@ -13,7 +13,7 @@ from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.core.randomness import TOTAL, bit_source
 from mechdesign.mechanisms import load_mechanism
 from mechdesign.mechanisms.shuffle import OutOfReachError, Promise, RSumDSG, RSumKR, RSumRM, RSumRR
-from mechdesign.mechanisms.shuffle.rsum_kr import best_precision, worst_variance
+from mechdesign.mechanisms.shuffle.responses import best_precision, worst_variance
 from tests.support.protocols import law_of, worst_divergence
 
 PROMISE = Promise(1500, 1.0, 1e-5)
@@ -79,10 +79,10 @@ def test_two_digits_of_a_user_together(users, coarse, fine):
 def test_digits_of_a_level_stay_in_its_alphabet_and_every_level_is_counted():
     protocol = MADE["rsum-rm"]()
     messages = protocol.encode(np.linspace(0.0, 1.0, 1500), rng=2)
-    short = int(np.argmin(protocol.sizes))
+    short = int(np.argmin(protocol.noise.sizes))
     wrong = messages.copy()
-    wrong[7] = short, max(protocol.sizes) - 1
-    if min(protocol.sizes) < max(protocol.sizes):
+    wrong[7] = short, max(protocol.noise.sizes) - 1
+    if min(protocol.noise.sizes) < max(protocol.noise.sizes):
         with pytest.raises(DataError, match=rf"row 8: \d+ is outside the alphabet of level {short}"):
             protocol.analyze(wrong)
     wrong = messages.copy()

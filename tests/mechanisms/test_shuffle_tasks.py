@@ -18,7 +18,7 @@ from mechdesign.cli import main
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.randomness import TOTAL
 from mechdesign.mechanisms.shuffle import DistinctParity, HistDump, OutOfReachError, Promise, UniformityDump
-from mechdesign.mechanisms.shuffle.distinct import hides_parity
+from mechdesign.mechanisms.shuffle.parity import hides_parity
 from mechdesign.mechanisms.shuffle.split_mix import mixing_distance, parity_distance
 from mechdesign.mechanisms.shuffle.uniformity import collision_moments, found_distance
 
@@ -74,7 +74,7 @@ def test_the_distance_is_below_the_published_theorem():
 def test_neighbours_are_as_private_as_the_certificate_says(users, epsilon):
     """Two categories, both in full: every pair of numbers of 1, whoever the others are."""
     promise = Promise(users, epsilon, 0.99)
-    flip = DistinctParity.calibrated(Promise(users, epsilon, 0.99), 2).flip
+    flip = DistinctParity.calibrated(Promise(users, epsilon, 0.99), 2).noise.flip
     protocol = DistinctParity(promise, "exact", 2, flip=flip, shares=3)
     half, chance, bound = Fraction(1, 2), Fraction(flip, TOTAL), exp_lower(epsilon)
     worst = Fraction(0)
@@ -95,7 +95,7 @@ def test_neighbours_are_as_private_as_the_certificate_says(users, epsilon):
 
 def test_parities_alone_are_private_and_only_just():
     promise = Promise(500, 1.0, 1e-6)
-    flip = DistinctParity.calibrated(promise, 3).flip
+    flip = DistinctParity.calibrated(promise, 3).noise.flip
     odd = (1 - (1 - Fraction(2 * flip, TOTAL)) ** 500) / 2
     least = 1 / (1 + exp_upper(1.0))
     assert least <= odd <= least * (1 + Fraction(1, 1 << 40))
@@ -141,8 +141,11 @@ def test_the_error_is_that_of_the_formula_and_no_more(users):
     grown = math.exp(1.0)
     best = math.sqrt(50) * (grown + 1) / (grown - 1) * math.sqrt(min(1.0, users / 50))
     protocol = DistinctParity.calibrated(Promise(users, 1.0, 1e-6), 50)
-    error = protocol.rmse**2 - (50 - min(50, users)) * protocol._odd * (1 - protocol._odd) / protocol._gain**2
-    chance = Fraction(protocol.flip, TOTAL)
+    error = (
+        protocol.rmse**2
+        - (50 - min(50, users)) * protocol.noise.odd * (1 - protocol.noise.odd) / protocol.noise.gain**2
+    )
+    chance = Fraction(protocol.noise.flip, TOTAL)
     assert (1 - (1 - 2 * chance) ** users) / 2 >= 1 / (exp_lower(1.0) + 1)
     assert math.sqrt(error) <= best * (1 + 2.0**-36)
 
@@ -150,7 +153,7 @@ def test_the_error_is_that_of_the_formula_and_no_more(users):
 def test_parities_that_all_users_bits_wash_out_are_refused_and_rare_gains_are_not_rounded():
     few_honest = md.ShuffleDistinct(users=1000, categories=5, epsilon=1.0, delta=1e-6, honest=0.03)
     protocol = md.solve(few_honest).mechanism()
-    chance = 1 - Fraction(2 * protocol.flip, TOTAL)
+    chance = 1 - Fraction(2 * protocol.noise.flip, TOTAL)
     least = Fraction(5, 4) / (chance**1000 / 2) ** 2  # the variance of five fair bits
     assert protocol.rmse**2 == pytest.approx(float(least), rel=1e-6)
     none = md.solve(md.ShuffleDistinct(users=100_000, categories=5, epsilon=0.3, delta=1e-6, honest=0.0003))
@@ -227,20 +230,28 @@ def test_wrong_answers_are_as_rare_as_stated():
 
 
 def test_more_users_and_more_epsilon_find_smaller_distances():
-    base = md.solve(md.ShuffleUniformity(5000, 50, 0.5, 1e-6)).value
-    assert md.solve(md.ShuffleUniformity(50_000, 50, 0.5, 1e-6)).value < 0.5 * base
-    assert md.solve(md.ShuffleUniformity(5000, 50, 0.5, 1e-6, error=0.2)).value < base
+    base = md.solve(md.ShuffleUniformity(users=5000, categories=50, epsilon=0.5, delta=1e-6)).value
+    assert (
+        md.solve(md.ShuffleUniformity(users=50_000, categories=50, epsilon=0.5, delta=1e-6)).value
+        < 0.5 * base
+    )
+    assert (
+        md.solve(md.ShuffleUniformity(users=5000, categories=50, epsilon=0.5, delta=1e-6, error=0.2)).value
+        < base
+    )
     assert found_distance(10, 50, 100, 0.05) == math.inf
-    lost = md.solve(md.ShuffleUniformity(30, 50, 0.5, 1e-6))
+    lost = md.solve(md.ShuffleUniformity(users=30, categories=50, epsilon=0.5, delta=1e-6))
     assert lost.status == "infeasible"
     assert "no distance from uniform is sure to be found" in lost.message
     users = int(re.search(r"give at least (\d+) users, or a larger error", lost.message)[1])
-    assert md.solve(md.ShuffleUniformity(users, 50, 0.5, 1e-6)).found
-    assert not md.solve(md.ShuffleUniformity(users // 5, 50, 0.5, 1e-6)).found  # however slow the machine
+    assert md.solve(md.ShuffleUniformity(users=users, categories=50, epsilon=0.5, delta=1e-6)).found
+    assert not md.solve(
+        md.ShuffleUniformity(users=users // 5, categories=50, epsilon=0.5, delta=1e-6)
+    ).found  # however slow the machine
     with pytest.raises(ParameterError, match=r"error: 4\.94066e-324 is outside"):
-        md.ShuffleUniformity(5000, 50, 0.5, 1e-6, error=5e-324)
+        md.ShuffleUniformity(users=5000, categories=50, epsilon=0.5, delta=1e-6, error=5e-324)
     with pytest.raises(ParameterError, match=r"error: 0\.5 is outside"):
-        md.ShuffleUniformity(5000, 50, 0.5, 1e-6, error=0.5)
+        md.ShuffleUniformity(users=5000, categories=50, epsilon=0.5, delta=1e-6, error=0.5)
 
 
 @pytest.mark.parametrize("kind", ["distinct", "uniformity"])

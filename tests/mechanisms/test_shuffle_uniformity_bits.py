@@ -13,7 +13,7 @@ from mechdesign.audit.exponential import exp_lower
 from mechdesign.core.errors import DataError
 from mechdesign.core.randomness import TOTAL
 from mechdesign.mechanisms.shuffle import AUT, PUT, OutOfReachError, Promise
-from mechdesign.mechanisms.shuffle.uniformity_bits import _null_variance
+from mechdesign.mechanisms.shuffle.uniformity import null_variance
 
 KINDS = {"aut": AUT, "put": PUT}
 
@@ -59,7 +59,7 @@ def test_the_moments_of_a_null_count_by_enumeration():
             square += share * pairs**2
     assert total == Fraction(comb(users, 2), size)
     noise, squares = sum(coins) / 4.0, sum(m * (m - 1) / 8.0 for m in coins)
-    assert float(square - total**2) == pytest.approx(_null_variance(users, size, noise, squares), rel=1e-12)
+    assert float(square - total**2) == pytest.approx(null_variance(users, size, noise, squares), rel=1e-12)
 
 
 def test_the_noise_of_aut_has_the_moments_of_its_coins():
@@ -77,12 +77,12 @@ def test_the_noise_of_aut_has_the_moments_of_its_coins():
         assert square[place] == pytest.approx(float(fourth - second**2), rel=1e-12)
     largest, of_squares = protocol.largest_noise
     assert of_squares == pytest.approx(4.0 * largest * (4.0 * largest - 1.0) / 8.0, rel=1e-12)
-    assert largest > protocol.mean_dummies / 2.0  # a quarter of all coins, of which half are ones
+    assert largest > protocol.noise.mean_dummies / 2.0  # a quarter of all coins, of which half are ones
 
 
 def test_the_noise_of_put_has_the_moments_of_its_law():
     protocol = PUT.calibrated(Promise(400, 1.0, 1e-4, 0.5), 4)
-    a, shape = float(protocol.noise.alpha), protocol.noise.shape
+    a, shape = float(protocol.noise.each.alpha), protocol.noise.each.shape
     k = np.arange(4000, dtype=np.float64)
     single = (1 - a) ** shape * np.concatenate([[1.0], np.cumprod((shape + k[:-1]) / (k[:-1] + 1) * a)])
     law = np.convolve(single, single[::-1])
@@ -153,7 +153,7 @@ def test_halves_of_honest_users_need_more_noise_and_too_few_users_are_told():
         .certificates()[0]
         .holds
     )
-    lost = md.solve(md.ShuffleUniformity(40, 20, 0.5, 1e-6, protocol="put"))
+    lost = md.solve(md.ShuffleUniformity(users=40, categories=20, epsilon=0.5, delta=1e-6, protocol="put"))
     assert lost.status == "infeasible"
     assert "give at least" in lost.message
     with pytest.raises(OutOfReachError, match="it needs 40 messages a user"):
@@ -162,9 +162,11 @@ def test_halves_of_honest_users_need_more_noise_and_too_few_users_are_told():
 
 def test_all_protocols_of_the_task_stand_side_by_side():
     found = {
-        name: md.solve(md.ShuffleUniformity(5000, 10, 1.0, 1e-5, protocol=name)).value
+        name: md.solve(
+            md.ShuffleUniformity(users=5000, categories=10, epsilon=1.0, delta=1e-5, protocol=name)
+        ).value
         for name in ("uniformity-dump", "aut", "put")
     }
     assert max(found.values()) < 1.3 * min(found.values())
-    best = md.solve(md.ShuffleUniformity(5000, 10, 1.0, 1e-5))
+    best = md.solve(md.ShuffleUniformity(users=5000, categories=10, epsilon=1.0, delta=1e-5))
     assert best.variables["protocol"] == "uniformity-dump"  # the others send messages for every category

@@ -127,9 +127,9 @@ def test_certificates_say_on_what_they_rest():
         assert "theorem of" not in privacy.note
         content = protocol.content()
         fewer = type(protocol).from_content({**content, "shares": content["shares"] - 1})
-        assert not fewer.noise.is_proven
+        assert not fewer.noise.is_computed
     few = CntSGM.calibrated(Promise(20, 1.0, 1e-3))
     (privacy,) = few.certificates()
-    assert few.noise.is_proven == ("theorem of" not in privacy.note)
+    assert few.noise.is_computed == ("theorem of" not in privacy.note)
     rng = np.random.default_rng(1)
     assert abs(few.analyze(few.encode(np.ones(20, dtype=int), rng=rng)).value - 20) < 20 * few.rmse

@@ -14,12 +14,13 @@ import pytest
 import mechdesign as md
 import mechdesign.problems
 from mechdesign.catalog import load_model, models
-from mechdesign.catalog.bibliography import bibliography
 from mechdesign.cli import main
+from mechdesign.core.discovery import modules_of
 from mechdesign.core.method import Kind
 from mechdesign.core.simulate import simulate
 from mechdesign.core.solve import _methods
 from mechdesign.mechanisms.base import mechanism_types
+from mechdesign.papers.claims.bibliography import bibliography
 from mechdesign.problems import exported_names, families, problem_classes
 
 ROOT = Path(__file__).parents[2]
@@ -29,16 +30,29 @@ MOST_LINES = 400
 
 
 @pytest.mark.parametrize("name", sorted(problem_classes()))
-def test_methods_have_unique_names_and_preferences(name):
+def test_methods_have_unique_names_and_published_ones_stand_last(name):
     methods = md.methods_of(problem_classes()[name])
     assert methods, "a problem without a method"
     assert len({method.name for method in methods}) == len(methods)
-    assert len({method.preference for method in methods}) == len(methods)
-    assert [method.preference for method in methods] == sorted(method.preference for method in methods)
+    published = [method.kind == "published" for method in methods]
+    assert published == sorted(published)
+    assert not published[0], "nothing to choose by default"
     for method in methods:
         assert method.kind in Kind.__args__
         assert method.summary
         assert issubclass(problem_classes()[name], method.problem)
+
+
+@pytest.mark.parametrize("name", sorted(problem_classes()))
+def test_the_tables_name_every_method_of_the_package(name):
+    """No file beside a table declares a method of its own, and none with a ``run`` is left out of it."""
+    listed = {method.run for method in md.methods_of(problem_classes()[name])}
+    for module in modules_of(problem_classes()[name]):
+        assert isinstance(getattr(module, "METHODS", ()), tuple)
+        assert hasattr(module, "METHODS") == module.__name__.endswith(".methods"), module.__name__
+        assert not hasattr(module, "METHOD"), f"{module.__name__}: a line of methods.py instead"
+        run = getattr(module, "run", None)
+        assert run is None or run in listed, f"{module.__name__}.run stands in no table"
 
 
 @pytest.mark.parametrize("name", sorted(problem_classes()))
@@ -58,7 +72,27 @@ def test_a_problem_has_a_folder_of_its_own_named_after_it(name):
     family = problem.__module__.split(".")[2]
     folder = name.removeprefix(f"{family}-").replace("-", "_")
     assert problem.__module__ == f"mechdesign.problems.{family}.{folder}.problem"
-    assert not [m for m in md.methods_of(problem) if not m.run.__module__.startswith("mechdesign.problems.")]
+    rooms = tuple(f"mechdesign.{room}.{family}." for room in ("problems", "papers"))
+    assert not [method for method in md.methods_of(problem) if not method.run.__module__.startswith(rooms)]
+
+
+@pytest.mark.parametrize("name", sorted(problem_classes()))
+def test_what_reproduces_a_source_stands_apart_from_the_toolkit(name):
+    """Methods that are kept to be refuted, further numbers for claims, and simulations are in ``papers``."""
+    modules = list(modules_of(problem_classes()[name]))
+    apart = [module for module in modules if module.__name__.endswith((".quantities", ".simulation"))]
+    for module in modules:
+        found = [*getattr(module, "METHODS", ()), getattr(module, "METHOD", None)]
+        apart += [module for method in found if method is not None and method.kind == "published"]
+    assert [one.__name__ for one in apart if not one.__name__.startswith("mechdesign.papers.")] == []
+
+
+def test_a_folder_of_the_papers_stands_beside_one_of_the_toolkit():
+    """A misspelled folder would never be looked into."""
+    papers, problems = PACKAGE / "papers", PACKAGE / "problems"
+    folders = {path.parent.relative_to(papers) for path in papers.glob("*/*/__init__.py")}
+    folders.remove(Path("marginals/rivals"))
+    assert [folder for folder in folders if not (problems / folder / "problem.py").is_file()] == []
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -126,16 +160,16 @@ def simulation(problem, solution, users, repetitions, rng):
 """
 
 PROBLEM = """
-from dataclasses import dataclass
 from typing import ClassVar
+from mechdesign.core.fields import frozen_problem, whole
 from mechdesign.core.problem import Problem
 
-@dataclass(frozen=True)
+@frozen_problem()
 class NewProblem(Problem):
     name: ClassVar[str] = "new-problem"
     sense: ClassVar[str] = "min"
     summary: ClassVar[str] = "nothing"
-    size: int = 1
+    size: int = whole("How many.", low=1, default=1)
     def objective(self, variables): return variables["x"]
     def residuals(self, variables): return {}
     def certificates(self, solution): return ()
@@ -148,7 +182,7 @@ from mechdesign.problems.newfamily.new_problem.problem import NewProblem
 
 def run(problem): return Outcome("optimal", {"x": 7.0})
 
-METHOD = Method("guess", NewProblem, "heuristic", 1, "a guess", run)
+METHOD = Method("guess", NewProblem, "heuristic", "a guess", run)
 """
 
 
@@ -188,6 +222,31 @@ def test_a_new_family_is_found_without_editing_anything_central(new_family):
     assert simulate(solution, 3, 2, np.random.default_rng(1)) == {"users": 3, "repetitions": 2}
 
 
+TABLE = """
+from mechdesign.core.method import Method, Outcome
+from mechdesign.problems.newfamily.new_problem.guess import METHOD
+from mechdesign.problems.newfamily.new_problem.problem import NewProblem
+
+def told(name, kind, reason=None):
+    run = lambda problem: Outcome("optimal", {"x": 5.0})
+    return Method(name, NewProblem, kind, "", run, lambda problem: reason)
+
+METHODS = (
+    told("printed", "published"), told("zero", "numeric", "too large"), told("alpha", "numeric"), METHOD,
+)
+"""
+
+
+def test_methods_are_tried_in_the_order_of_their_table(new_family, tmp_path):
+    """Not by name; a file of its own comes after the table, once, and a published one after all."""
+    folder = tmp_path / "newfamily" / "new_problem"
+    (folder / "methods.py").write_text(TABLE)
+    (folder / "a_file.py").write_text(METHOD.replace('"guess"', '"own-file"'))
+    names = [method.name for method in md.methods_of(md.NewProblem)]
+    assert names == ["zero", "alpha", "guess", "own-file", "printed"]
+    assert md.solve(md.NewProblem()).method == "alpha"
+
+
 SCRIPT = """
 import sys
 import mechdesign as md
@@ -195,16 +254,17 @@ from mechdesign.core.problem import Problem
 {problem}
 def run(problem): return md.Outcome("optimal", {{"x": 7.0}})
 
-METHOD = md.Method("guess", NewProblem, "heuristic", 1, "a guess", run)
-print(md.solve(NewProblem()).value, md.compare(NewProblem()).agree)
+METHODS = (md.Method("guess", NewProblem, "heuristic", "a guess", run),)
+METHOD = md.Method("another", NewProblem, "heuristic", "the same guess", run)
+print(md.solve(NewProblem()).method, md.compare(NewProblem()).agree, len(md.methods_of(NewProblem)))
 """
 
 
-def test_a_problem_in_a_script_is_solved_by_the_method_beside_it(tmp_path):
+def test_a_problem_in_a_script_is_solved_by_the_methods_beside_it(tmp_path):
     script = tmp_path / "own.py"
     script.write_text(SCRIPT.format(problem=PROBLEM))
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
-    assert (done.stdout, done.stderr) == ("7.0 True\n", "")
+    assert (done.stdout, done.stderr) == ("guess True 2\n", "")
 
 
 DISTRIBUTION = """Metadata-Version: 2.1

@@ -15,7 +15,7 @@ from mechdesign.mechanisms.auction import OnlineAuction
 from mechdesign.mechanisms.base import Mechanism, mechanism_types
 from mechdesign.mechanisms.joint import JointResponse
 from mechdesign.mechanisms.location import PlanarLaplace, PlanarLattice
-from mechdesign.mechanisms.marginals import MarginalRelease, MarginalRival
+from mechdesign.mechanisms.marginals import MarginalRelease
 from mechdesign.mechanisms.mean import (
     AttributeSampling,
     CensoringInterval,
@@ -37,13 +37,14 @@ from mechdesign.mechanisms.oracles import (
 from mechdesign.mechanisms.shuffle import BatchShuffler, Promise
 from mechdesign.mechanisms.shuffled import Shuffled
 from mechdesign.mechanisms.spectrum import SpectrumCloak, SpectrumDatabase, SpectrumUser
+from mechdesign.papers.marginals.rivals import MarginalRival
 from mechdesign.problems import exported_names
 from tests.support.protocols import PROTOCOLS
 
 LONGEST = 250
 """Characters of a repr: two lines of a terminal, or three."""
 
-SURVEY = md.RandomizedResponse([0.5, 0.3, 0.2], 2.0, labels=["no", "once", "often"])
+SURVEY = md.RandomizedResponse(prior=[0.5, 0.3, 0.2], epsilon=2.0, labels=["no", "once", "often"])
 MENU = md.PrivacyContract(types=[1.0, 2.0, 3.0], counts=[100, 100, 100], budget=1000.0)
 CHANNEL = md.MeanChannel(epsilon=1.0, inputs=5)
 
@@ -217,7 +218,7 @@ def test_a_problem_leaves_defaults_out_and_abridges_what_is_long():
     assert repr(SURVEY) == (
         "RandomizedResponse(prior=[0.5, 0.3, 0.2], epsilon=2, labels=['no', 'once', 'often'])"
     )
-    large = md.RandomizedResponse(np.full(1000, 1e-3), 1.0, delta=0.1, utility=np.eye(1000))
+    large = md.RandomizedResponse(prior=np.full(1000, 1e-3), epsilon=1.0, delta=0.1, utility=np.eye(1000))
     assert repr(large) == (
         "RandomizedResponse(prior=[0.001, 0.001, 0.001, ... 1000 in all], epsilon=1, delta=0.1, "
         "utility=<1000 x 1000 array>)"
@@ -231,7 +232,7 @@ def test_solutions_and_comparisons_show_their_values():
     assert repr(md.compare(SURVEY, ["closed-form", "extreme-points"])) == (
         "Comparison(randomized-response: closed-form 0.7869860422, extreme-points 0.7869860422; agree)"
     )
-    assert len(repr(md.solve(md.RandomizedResponse(np.full(1000, 1e-3), 8.0)))) <= LONGEST
+    assert len(repr(md.solve(md.RandomizedResponse(prior=np.full(1000, 1e-3), epsilon=8.0)))) <= LONGEST
 
 
 def test_estimates_show_values_and_errors():
@@ -240,7 +241,7 @@ def test_estimates_show_values_and_errors():
     assert repr(estimate).startswith("FrequencyEstimate(100 reports: no ")
     assert f"{estimate.value[0]:.5f} +- {estimate.standard_error[0]:.2g}" in repr(estimate)
     many = FiniteChannel.from_floats(
-        np.eye(50) * 0.5 + 0.01, md.RandomizedResponse([0.02] * 50, 9.0).target()
+        np.eye(50) * 0.5 + 0.01, md.RandomizedResponse(prior=[0.02] * 50, epsilon=9.0).target()
     )
     assert repr(many.estimate(np.arange(50))).endswith("... 50 in all)")
     mean = Duchi(1.0).estimate([0, 1, 1])

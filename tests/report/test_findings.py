@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from mechdesign.catalog import Claim, load_model, models
-from mechdesign.catalog.bibliography import bibliography
-from mechdesign.catalog.claim import UNDECIDED
+from mechdesign.catalog import load_model, models
 from mechdesign.cli import main
-from mechdesign.report.findings import (
+from mechdesign.papers.claims import Claim
+from mechdesign.papers.claims.bibliography import bibliography
+from mechdesign.papers.claims.claim import UNDECIDED
+from mechdesign.papers.claims.findings import (
     Finding,
     counted,
     escaped,

@@ -8,9 +8,9 @@ import runpy
 from functools import cache
 from pathlib import Path
 
-from mechdesign.catalog.sources import Item, sources, tally
 from mechdesign.cli import main
-from mechdesign.report.findings import escaped
+from mechdesign.papers.claims.findings import escaped
+from mechdesign.papers.claims.sources import Item, sources, tally
 from mechdesign.report.sources import (
     OUTCOMES,
     counted,

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.catalog import Claim
-from mechdesign.catalog.claim import PLACES
-from mechdesign.catalog.judge import Series, judge
+from mechdesign.papers.claims import Claim
+from mechdesign.papers.claims.claim import PLACES
+from mechdesign.papers.claims.judge import Series, judge
 
 MOST_ENTRIES = 6
 """Of a large list so many entries are moved, one at a time, spread over it."""

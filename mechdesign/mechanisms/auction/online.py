@@ -20,7 +20,7 @@ from mechdesign.core.validation import choice, in_range, integer
 from mechdesign.mechanisms.auction.checks import digest_of, task_names_of, users_of
 from mechdesign.mechanisms.auction.figures import waiting_figures
 from mechdesign.mechanisms.auction.owed import OWED, price_limits
-from mechdesign.mechanisms.auction.rules import RULES, amounts
+from mechdesign.mechanisms.auction.rules import all_rules, amounts
 from mechdesign.mechanisms.auction.season import Bid, Decision, Season
 from mechdesign.mechanisms.auction.slot import (
     UNIT,
@@ -120,7 +120,7 @@ class OnlineAuction(Mechanism):
         if len(given) != len(self.tasks):
             raise ParameterError(f"periods: {len(given)} for {len(self.tasks)} tasks; give one each")
         self.periods = [integer("periods", period, 1) for period in given]
-        self.rule = RULES[choice("rule", rule, tuple(RULES))]
+        self.rule = all_rules()[choice("rule", rule, tuple(all_rules()))]
         self.policy = choice("policy", policy, POLICIES)
         self.owed = choice("owed", owed, OWED)
         if self.owed != "reserve" and self.policy != "online":

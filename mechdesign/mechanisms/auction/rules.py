@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
+from typing import Protocol
 
 import numpy as np
 
 from mechdesign.audit.auctions import Asked, Money, Report, Search, search_misreports, subsets
 from mechdesign.core.errors import MethodError
-from mechdesign.mechanisms.auction import greedy, published, vcg
+from mechdesign.core.homes import in_homes
+from mechdesign.mechanisms.auction import greedy, vcg
 from mechdesign.mechanisms.auction.slot import Slot
 
-Decided = greedy.Award | published.PublishedAward
+
+class Decided(Protocol):
+    """Who wins a slot, and what they are paid, in units."""
+
+    @property
+    def winners(self) -> tuple[int, ...]:
+        """The users, in the order in which they were chosen."""
+
+    @property
+    def payments(self) -> Sequence[int | Fraction]:
+        """One for each winner."""
+
 
 MOST_EXHAUSTIVE = 8
 """With more users than this, misreports are drawn."""
@@ -93,13 +107,6 @@ class Rule:
         return paid
 
 
-def _published_paid(slot: Slot, user: int) -> Money | None:
-    chosen = published.selected(slot)
-    if chosen is None or user not in [winner for winner, _ in chosen]:
-        return None
-    return published.payment(slot, user)
-
-
 def _vcg_paid(slot: Slot, user: int) -> Money | None:
     """Return what the best sets pay a user: proven, so the same by both ways to find them."""
     cover = vcg.Proven(proposing=False) if _is_large(slot) else vcg.best_cover_exactly
@@ -132,10 +139,20 @@ RULES = {
         _is_large,
         aside="without the solver whose proposals are proven",
     ),
-    "published": Rule(
-        "published", published.award, "", _published_paid, published.too_many_users, by_ratio=True
-    ),
 }
+
+
+@cache
+def all_rules() -> Mapping[str, Rule]:
+    """Return the rules by name: these, and those of the module ``auction.rules`` of a home.
+
+    Examples
+    --------
+    >>> list(all_rules())
+    ['greedy', 'exact', 'milp', 'published']
+    """
+    others = {name: rule for home in in_homes("auction.rules") for name, rule in home.RULES.items()}
+    return {**RULES, **others}
 
 
 def reported(slot: Slot, user: int, report: Report) -> Slot:
@@ -145,6 +162,8 @@ def reported(slot: Slot, user: int, report: Report) -> Slot:
     --------
     >>> from mechdesign.mechanisms.auction.slot import slot_of
     >>> from fractions import Fraction
+    from functools import cache
+    from typing import Protocol
     >>> slot = slot_of([3], np.array([[True, True]]), np.array([1, 1]), 1.0, [Fraction(0)])
     >>> reported(slot, 0, (5, (1,))).prices, reported(slot, 0, (5, (1,))).able.tolist()
     ((5,), [[False, True]])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +12,11 @@ from mechdesign.core.errors import DataError
 from mechdesign.core.numbers import plain
 from mechdesign.mechanisms.counts import require_users
 from mechdesign.mechanisms.joint.estimate import JointEstimate
-from mechdesign.mechanisms.joint.layout import Collecting, grouped
+from mechdesign.mechanisms.joint.layout import grouped
 from mechdesign.mechanisms.oracles.packed import Packed, as_texts, read_sets, width
+
+if TYPE_CHECKING:
+    from mechdesign.mechanisms.joint.response import JointResponse
 
 Codes = NDArray[np.int64]
 
@@ -34,7 +37,7 @@ class PatternCounts:
     32
     """
 
-    def __init__(self, mechanism: Collecting) -> None:
+    def __init__(self, mechanism: JointResponse) -> None:
         self.mechanism = mechanism
         self.users = 0
         self._parts: list[tuple[Packed, Codes]] = []
@@ -89,7 +92,7 @@ class PatternCounts:
         }
 
     @classmethod
-    def from_json(cls, mechanism: Collecting, document: Mapping[str, Any]) -> Self:
+    def from_json(cls, mechanism: JointResponse, document: Mapping[str, Any]) -> Self:
         """Restore counts that :meth:`as_json` gave, for the same mechanism."""
         if document.get("mechanism") != mechanism.fingerprint:
             raise DataError(

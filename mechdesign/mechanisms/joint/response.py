@@ -269,7 +269,7 @@ class JointResponse(CollectingMechanism):
         prospect = self.forecast()
         if not prospect.possible:
             raise EstimationError(
-                f"{prospect}; collect with another mechanism, or on purpose with anyway=True"
+                str(prospect), remedy="collect with another mechanism, or on purpose", switch="anyway"
             )
 
     # Accuracy

@@ -108,8 +108,8 @@ class LocationMechanism(Mechanism):
             raise DataError(f"points: have {places.shape[1]} coordinates; give two, x and y")
         if not np.isfinite(places).all():
             row, column = np.argwhere(~np.isfinite(places))[0]
-            what = f": {'xy'[column]} is {places[row, column]:g}; leave out who has no place"
-            raise RowError("points", int(row), what)
+            what = f"{'xy'[column]} is {places[row, column]:g}"
+            raise RowError("points", int(row), what, "leave out who has no place")
         if self.area is None:
             return places
         low, high = self.area[:2], self.area[2:]
@@ -120,8 +120,8 @@ class LocationMechanism(Mechanism):
             row = int(np.argmax(outside))
             x, y = places[row]
             limits = f"[{low[0]:g}, {high[0]:g}] x [{low[1]:g}, {high[1]:g}]"
-            remedy = "correct it, or move points to the nearest of the area with clip=True"
-            raise RowError("points", row, f": ({x:.10g}, {y:.10g}) is outside {limits}; {remedy}")
+            remedy = "correct it, or move points to the nearest of the area"
+            raise RowError("points", row, f"({x:.10g}, {y:.10g}) is outside {limits}", remedy, "clip")
         return places
 
     def certificates(self) -> tuple[Certificate, ...]:

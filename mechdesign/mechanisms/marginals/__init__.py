@@ -5,14 +5,12 @@ from mechdesign.mechanisms.marginals.consistency import make_consistent, residua
 from mechdesign.mechanisms.marginals.nonnegative import non_negative
 from mechdesign.mechanisms.marginals.reconstruction import maximum_entropy
 from mechdesign.mechanisms.marginals.release import MarginalRelease
-from mechdesign.mechanisms.marginals.rivals.mechanism import MarginalRival
 from mechdesign.mechanisms.marginals.server import MarginalAggregator
 
 __all__ = [
     "Attributes",
     "MarginalAggregator",
     "MarginalRelease",
-    "MarginalRival",
     "make_consistent",
     "maximum_entropy",
     "non_negative",

@@ -10,7 +10,9 @@ by itself, view i with the weight p_i / C_i, C_i being the number of its cells i
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from itertools import product
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,12 +78,28 @@ class EffectSpace:
             self.groups.append((slice(self.length, self.length + size), shape, places))
             self.length += size
         self._bases = {size: helmert(size) for size in set(sizes)}
-        self._number_effects(views, sizes, weights)
+        self._number_effects(views, sizes)
+        self._weigh(weights)
 
-    def _number_effects(self, views: Sequence[View], sizes: Sequence[int], weights: Array) -> None:
-        """Give every coefficient the number of its effect's coordinate, and its scale and weight."""
-        index = np.empty(self.length, dtype=np.int64)
-        scale, trust = np.empty(self.length), np.empty(self.length)
+    def reweighted(self, weights: Array) -> Self:
+        """Return the same with other weights of the views."""
+        other = copy(self)
+        other._weigh(weights)
+        return other
+
+    def _weigh(self, weights: Array) -> None:
+        """Give every coefficient the weight of its view."""
+        trust = np.empty(self.length)
+        for part, shape, places in self.groups:
+            trust[part] = np.repeat(weights[places], int(np.prod(shape)))
+        self.weights, self._pull = trust, trust / self._scale
+        self.mass: Array = np.bincount(self._index, trust / self._scale**2, self.coordinates).astype(
+            np.float64
+        )
+
+    def _number_effects(self, views: Sequence[View], sizes: Sequence[int]) -> None:
+        """Give every coefficient the number of its effect's coordinate, and its scale."""
+        index, scale = np.empty(self.length, dtype=np.int64), np.empty(self.length)
         starts: dict[View, int] = {(): 0}
         self.coordinates = 1
         for part, shape, places in self.groups:
@@ -100,10 +118,7 @@ class EffectSpace:
                         starts[effect] = self.coordinates
                         self.coordinates += order.size
                     numbers[(row, *where)] = starts[effect] + order
-            trust[part] = np.repeat(weights[places], cells)
-        self.weights, self.starts = trust, starts
-        self._index, self._scale, self._pull = index, scale, trust / scale
-        self.mass: Array = np.bincount(index, trust / scale**2, self.coordinates).astype(np.float64)
+        self.starts, self._index, self._scale = starts, index, scale
 
     def join(self, tables: Sequence[Array]) -> Array:
         """Return the tables as one vector."""

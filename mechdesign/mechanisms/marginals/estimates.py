@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +17,10 @@ from mechdesign.core.figure import Figure
 from mechdesign.core.randomness import Rng, numpy_generator
 from mechdesign.core.validation import integer
 from mechdesign.mechanisms.figures import MOST_PANELS, together
-from mechdesign.mechanisms.kary import KaryResponse
 from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.marginals.attributes import Attributes
-from mechdesign.mechanisms.marginals.choice import Oracle, effect_variance, support_shares
+from mechdesign.mechanisms.marginals.choice import effect_variance
 from mechdesign.mechanisms.marginals.consistency import residual
-from mechdesign.mechanisms.marginals.errors import effect_errors
 from mechdesign.mechanisms.marginals.export import mbi_measurements
 from mechdesign.mechanisms.marginals.marginal_table import MarginalEstimate
 from mechdesign.mechanisms.marginals.observed import Observed
@@ -30,6 +28,10 @@ from mechdesign.mechanisms.marginals.penalized import PENALTY, Fold, PenalizedTa
 from mechdesign.mechanisms.marginals.raw import RawMarginal, averaged, containing
 from mechdesign.mechanisms.marginals.reconstruction import MOST_CELLS, require_cells
 from mechdesign.mechanisms.marginals.synthetic import SyntheticModel
+from mechdesign.mechanisms.oracles.oracle import Oracle
+
+if TYPE_CHECKING:
+    from mechdesign.mechanisms.marginals.release import MarginalRelease
 
 Array = NDArray[np.float64]
 View = tuple[int, ...]
@@ -46,20 +48,13 @@ MOST_RESAMPLED = 10_000
 
 NOT_CONTAINED = (
     "no view contains it: what its attributes have in common beyond what views tell is what makes the "
-    "distribution nearest to independence; the error told is that of the effects that views have"
+    "distribution nearest to independence; the error without the penalty is that of the effects that views "
+    "have"
 )
 CLUSTERED = (
     "{} attributes are too many to be fitted at once: it is summed from a distribution over {}, and answers "
     "from other such distributions agree with it up to their errors only"
 )
-
-
-class Releasing(Protocol):
-    """What estimates need to know of the mechanism."""
-
-    attributes: Attributes
-    views: tuple[View, ...]
-    oracles: tuple[Oracle, ...]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -98,7 +93,7 @@ class ReleasedMarginals:
     @classmethod
     def from_counts(
         cls,
-        mechanism: Releasing,
+        mechanism: MarginalRelease,
         counts: Sequence[Codes],
         reports: Sequence[int],
         population: bool = False,
@@ -125,7 +120,7 @@ class ReleasedMarginals:
 
     @classmethod
     def _of(
-        cls, mechanism: Releasing, counts: Sequence[Codes], reports: Sequence[int], *options: Any
+        cls, mechanism: MarginalRelease, counts: Sequence[Codes], reports: Sequence[int], *options: Any
     ) -> Self:
         used = [place for place, count in enumerate(reports) if count]
         attributes = mechanism.attributes
@@ -170,8 +165,14 @@ class ReleasedMarginals:
     @cached_property
     def fitted(self) -> PenalizedTables:
         """The penalized distribution, of all attributes or of clusters of them."""
-        folds = [Fold(others.observed, own.observed) for others, own in self.parts]
+        folds = [Fold(self._said_by(others), self._said_by(own)) for others, own in self.parts]
         return PenalizedTables(self.observed, self.penalty, folds)
+
+    def _said_by(self, part: ReleasedMarginals) -> Observed:
+        """Return what a part of the users says, in the effects numbered already where it has all views."""
+        if part.views != self.views:
+            return part.observed
+        return self.observed.again(part.unbiased, part.precision)
 
     @cached_property
     def value(self) -> list[Array]:
@@ -184,8 +185,7 @@ class ReleasedMarginals:
         return [self._raw(view).standard_error for view in self.views]
 
     def _error(self, places: View, cells: int) -> float:
-        total = effect_errors(places, self.views, self.attributes.sizes, self.precision.tolist())
-        return float((total / cells) ** 0.5)
+        return float((self.observed.error(places) / cells) ** 0.5)
 
     def interval(self, level: float = 0.95) -> tuple[list[Array], list[Array]]:
         """Return the ends of confidence intervals of the unbiased cells of every view."""
@@ -269,6 +269,7 @@ class ReleasedMarginals:
             self._names(fitted),
             None if tables is None else tables.std(axis=0, ddof=1),
             notes,
+            partial(self.fitted.foreseen, places, contained),
         )
 
     @cached_property
@@ -322,7 +323,6 @@ class ReleasedMarginals:
 
 def unbiased_table(oracle: Oracle, counts: Codes, users: int) -> Array:
     """Return the unbiased estimates of the shares of all cells, flat."""
-    own, other = support_shares(oracle)
-    supports = counts if isinstance(oracle, KaryResponse) else oracle.supports(counts, users)
-    shares: Array = (np.asarray(supports) / users - float(other)) / float(own - other)
+    own, other = oracle.support_shares()
+    shares: Array = (np.asarray(oracle.supports(counts, users)) / users - float(other)) / float(own - other)
     return shares

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mechdesign.core.errors import DataError, RowError
 from mechdesign.core.randomness import bit_source
 from mechdesign.mechanisms.labels import Labels
-from mechdesign.mechanisms.marginals.choice import Oracle
+from mechdesign.mechanisms.oracles.oracle import Oracle
 
 VIEW, REPORT = "view", "report"
 
@@ -61,7 +61,7 @@ class Layout:
         beyond = table[:, form.itemsize :].any(axis=1)
         if beyond.any():
             row = int(rows[np.argmax(beyond)])
-            raise RowError("reports", row, ": is too long for its view; use the mechanism it was made with")
+            raise RowError("reports", row, "is too long for its view", "use the mechanism it was made with")
         flat = np.ascontiguousarray(table[:, : form.itemsize]).view(form.base)
         return flat.reshape(len(table), *form.shape)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import product
 from typing import Any
 
@@ -48,6 +50,8 @@ class MarginalEstimate:
     spread : array, optional
         Standard deviations of the shares over resampled reports, where asked for. They do not know of bias.
     notes : tuple of str
+    foreseen : callable, optional
+        How :attr:`predicted_error` is found, when it is asked for.
     """
 
     attributes: tuple[str, ...]
@@ -62,6 +66,16 @@ class MarginalEstimate:
     together: tuple[str, ...]
     spread: Array | None = None
     notes: tuple[str, ...] = ()
+    foreseen: Callable[[], float | None] = field(default=lambda: None, repr=False)
+
+    @cached_property
+    def predicted_error(self) -> float | None:
+        """The root mean squared error of a cell of ``value`` that is to be expected; no bound.
+
+        Noise and the penalty's bias together, for truths as far from independence as the penalty presumes;
+        see :mod:`mechdesign.mechanisms.marginals.foreseen`. None for tables of many cells.
+        """
+        return self.foreseen()
 
     def figures(self) -> list[Figure]:
         """Return the shares; intervals are those of the unbiased estimate, with ``raw``."""
@@ -85,7 +99,11 @@ class MarginalEstimate:
         rest = len(flat) - MOST_ROWS
         more = f"\n... and {rest} more cells (--json prints all)" if rest > 0 else ""
         notes = "".join(f"\nnote: {note}" for note in self.notes)
-        said = f"penalty {self.penalty:g}; standard error of a cell without it {self.unpenalized_error:.2g}"
+        foreseen = "not computed" if self.predicted_error is None else f"{self.predicted_error:.2g}"
+        said = (
+            f"penalty {self.penalty:g}; error to expect of a cell {foreseen}, "
+            f"without the penalty {self.unpenalized_error:.2g}"
+        )
         header = [*self.attributes, "estimate", *([] if spread is None else ["spread"])]
         return f"{self.users} reports; {said}\n{table(header, rows)}{more}{notes}"
 
@@ -96,6 +114,7 @@ class MarginalEstimate:
             "labels": [list(names) for names in self.labels],
             "users": self.users,
             "value": self.value,
+            "predicted_error": self.predicted_error,
             "unpenalized_error": self.unpenalized_error,
             "spread": self.spread,
             "contained": self.contained,

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from copy import copy
 from functools import reduce
+from itertools import combinations
 from typing import Self
 
 import numpy as np
@@ -43,18 +44,44 @@ class Observed:
     def __init__(
         self, views: Sequence[View], tables: Sequence[Array], sizes: Sequence[int], precision: Array
     ) -> None:
-        space = EffectSpace(views, sizes, precision)
+        self._space = EffectSpace(views, sizes, precision)
         self.sizes = tuple(sizes)
-        self.values, self.mass = space.average(tables), space.mass
-        self.effects = [effect for effect in space.starts if effect]
-        self._starts = space.starts
+        self.values, self.mass = self._space.average(tables), self._space.mass
+        self.effects = [effect for effect in self._space.starts if effect]
+        self._starts = self._space.starts
         self._members = np.zeros((len(self.effects), len(sizes)), dtype=np.bool_)
         for row, effect in enumerate(self.effects):
             self._members[row, list(effect)] = True
+        self._latest: dict[View, tuple[EffectTransform, NDArray[np.int64]]] = {}
+
+    def again(self, tables: Sequence[Array], precision: Array) -> Self:
+        """Return what other reports of the same views say."""
+        other = copy(self)
+        other._space = self._space.reweighted(precision)
+        other.values, other.mass = other._space.average(tables), other._space.mass
+        return other
+
+    def error(self, places: Sequence[int]) -> float:
+        """Return the expected sum of squared errors of a marginal, from the noise of the averaged effects.
+
+        It is what :func:`~mechdesign.mechanisms.marginals.errors.effect_errors` says, from the precision that
+        is here already; effects that no view has add nothing.
+        """
+        whole, error = math.prod(self.sizes[place] for place in places), 0.0
+        for count in range(1, len(places) + 1):
+            for effect in combinations(sorted(places), count):
+                if effect in self._starts:
+                    own = math.prod(self.sizes[place] for place in effect)
+                    error += own / whole * float((1.0 / self.mass[self._coordinates(effect)]).sum())
+        return error
 
     def _coordinates(self, effect: View) -> NDArray[np.int64]:
         count = math.prod(self.sizes[place] - 1 for place in effect)
         return np.arange(self._starts[effect], self._starts[effect] + count)
+
+    def has(self, effect: View) -> bool:
+        """Return whether a view has the effect of some attributes, which increase."""
+        return effect in self._starts
 
     def single(self, attribute: int) -> Array:
         """Return the estimated shares of an attribute's values; even ones when no view has it."""
@@ -86,6 +113,13 @@ class Observed:
         places : tuple of int
             Increasing; the axes of the table that the transform is for.
         """
+        if places not in self._latest:  # the latest is kept: it is what the parts of the users ask for too
+            self._latest.clear()
+            self._latest[places] = self.effects_within(places)
+        return self._latest[places]
+
+    def effects_within(self, places: View) -> tuple[EffectTransform, NDArray[np.int64]]:
+        """Return the same, made anew."""
         shape = tuple(self.sizes[place] for place in places)
         strides = {place: math.prod(shape[axis + 1 :]) for axis, place in enumerate(places)}
         outside = np.ones(len(self.sizes), dtype=np.bool_)

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.numbers import number_of_text, shown
 from mechdesign.core.validation import in_range
+from mechdesign.mechanisms.marginals.foreseen import foreseen_squares
 from mechdesign.mechanisms.marginals.observed import Observed
 from mechdesign.solvers.entropic import DISTANCE, EntropicFit, entropic_least_squares
 
@@ -40,6 +41,9 @@ MOST_WHOLE = 1 << 17
 CLUSTER, CLUSTER_CELLS = 12, 1 << 14
 """Beyond, so many attributes at most are fitted together, with so many cells."""
 
+FORESEEN, MOST_FORESEEN = 512, 1024
+"""Errors are foreseen with effects of so many cells, for tables of at most so many."""
+
 CROSS_VALIDATED = "cross-validated"
 FOLDS = 4
 """Parts of the users for cross-validation."""
@@ -48,6 +52,9 @@ MOST_PENALTY = 1e9
 
 ROUGH = 1e-3
 """The variation distance from the exact minimizer that is enough where fits are compared."""
+
+SCORED = 0.01
+"""The gap that is enough where penalties are compared: their scores, some hundreds, differ by more than 1."""
 
 HELD = 64
 """Fits that are kept for further questions."""
@@ -95,6 +102,10 @@ class PenalizedTables:
         """Return the attributes fitted together to answer for some: all, or those most tied to them."""
         if self.whole:
             return tuple(range(len(self.sizes)))
+        return self._tied(wanted, CLUSTER, CLUSTER_CELLS)
+
+    def _tied(self, wanted: Sequence[int], most: int, most_cells: int) -> View:
+        """Return some attributes with those most tied to them, as far as their table stays so small."""
         inside, cells = set(wanted), math.prod(self.sizes[place] for place in wanted)
         ties = {
             other: sum(self.observed.tie(place, other) for place in wanted)
@@ -102,9 +113,9 @@ class PenalizedTables:
             if other not in inside
         }
         for other in sorted(ties, key=lambda place: (-ties[place], place)):
-            if len(inside) >= CLUSTER:
+            if len(inside) >= most:
                 break
-            if ties[other] > 0.0 and cells * self.sizes[other] <= CLUSTER_CELLS:
+            if ties[other] > 0.0 and cells * self.sizes[other] <= most_cells:
                 inside.add(other)
                 cells *= self.sizes[other]
         return tuple(sorted(inside))
@@ -127,8 +138,7 @@ class PenalizedTables:
         if self.penalty is not None:
             return self.penalty
         if places not in self._chosen:
-            scores = np.sum([_scores(fold, places) for fold in self.folds], axis=0)
-            self._chosen[places] = PENALTIES[int(np.argmin(scores))]
+            self._chosen[places] = _cross_validated(self.folds, places)
         return self._chosen[places] if contained else min(self._chosen[places], PENALTY)
 
     def marginal(self, wanted: View, contained: bool = True) -> tuple[Array, EntropicFit]:
@@ -144,6 +154,39 @@ class PenalizedTables:
         found: Array = summed.transpose([kept.index(place) for place in wanted])
         found = found / float(found.sum())
         return found
+
+    def foreseen(self, wanted: View, contained: bool = True) -> float | None:
+        """Return the root mean squared error to be expected of a cell; None where the table is too large.
+
+        It is that of the estimate as it is returned, from the effects among the wanted attributes and those
+        most tied to them, as many as have :data:`FORESEEN` cells; others would make it a little smaller.
+        """
+        if math.prod(self.sizes[place] for place in wanted) > MOST_FORESEEN:
+            return None
+        places, fitted = self._tied(wanted, len(self.sizes), FORESEEN), self.cluster(wanted)
+        places = tuple(place for place in places if place in fitted)
+        fit = self.fit(fitted, self.penalty_for(fitted, contained))
+        shares = self._summed(fit.shares, fitted, places)
+        transform, origin = self.observed.effects_within(places)
+        known = [place for place in places if self.observed.has((place,))]
+        squares = foreseen_squares(
+            transform.matrix(),
+            self.observed.mass[origin],
+            shares.ravel(),
+            fit.penalty,
+            self._members(places, wanted),
+            np.vstack([np.empty((0, shares.size)), *(self._members(places, (place,)) for place in known)]),
+        )
+        return math.sqrt(float(squares.mean()))
+
+    def _members(self, places: View, wanted: View) -> Array:
+        """Return which cells of some attributes' table make up each cell of fewer attributes, as rows."""
+        cells = np.zeros([self.sizes[place] for place in places], dtype=np.int64)
+        for place in wanted:
+            along = [-1 if other == place else 1 for other in places]
+            cells = cells * self.sizes[place] + np.arange(self.sizes[place]).reshape(along)
+        count = math.prod(self.sizes[place] for place in wanted)
+        return np.equal.outer(np.arange(count), cells.ravel()).astype(np.float64)
 
     def resampled(self, wanted: View, contained: bool, count: int) -> Array:
         """Return the tables that other reports of as many users would give: one more axis, the first.
@@ -212,13 +255,38 @@ def _fitted(
     return entropic_least_squares(transform, target, weights, reference, penalty, start, distance)
 
 
-def _scores(fold: Fold, places: View) -> Array:
-    """Return for each penalty by how much the others' distribution misses what the users left out say."""
-    there, origin = fold.own.within(places)
-    said, trust = fold.own.values[origin], fold.own.mass[origin]
-    found, start = [], None
-    for penalty in PENALTIES:
-        fit = _fitted(fold.others, places, penalty, start, ROUGH)
-        start = fit.multipliers
-        found.append(float(trust @ (there.forward(fit.shares) - said) ** 2))
-    return np.array(found)
+def _cross_validated(folds: Sequence[Fold], places: View) -> float:
+    """Return the penalty with the least score: downhill from the middle ones, until scores rise."""
+    scoring = _Scoring(folds, places)
+    middle = len(PENALTIES) // 2
+    scores = {place: scoring.score(PENALTIES[place]) for place in (middle - 1, middle)}
+    step = 1 if scores[middle] < scores[middle - 1] else -1
+    best = middle if step == 1 else middle - 1
+    while 0 <= best + step < len(PENALTIES):
+        scores[best + step] = scoring.score(PENALTIES[best + step])
+        if scores[best + step] >= scores[best]:
+            break
+        best += step
+    return PENALTIES[best]
+
+
+class _Scoring:
+    """How well the distributions of the others predict the users left out, one penalty after another."""
+
+    def __init__(self, folds: Sequence[Fold], places: View) -> None:
+        self.folds, self.places = folds, places
+        self.latest: list[EntropicFit | None] = [None] * len(folds)
+
+    def score(self, penalty: float) -> float:
+        """Return by how much they miss what the users left out say, in weighted squares."""
+        found, near = 0.0, math.sqrt(SCORED / (2.0 * penalty))
+        for number, fold in enumerate(self.folds):
+            latest, start = self.latest[number], None
+            if latest is not None:  # in proportion to the penalty the multipliers mean the same shares
+                start = latest.multipliers * (penalty / latest.penalty)
+            fit = _fitted(fold.others, self.places, penalty, start, near)
+            self.latest[number] = fit
+            there, origin = fold.own.within(self.places)
+            missed = there.forward(fit.shares) - fold.own.values[origin]
+            found += float(fold.own.mass[origin] @ missed**2)
+        return found

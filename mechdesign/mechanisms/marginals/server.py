@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,25 +12,12 @@ from numpy.typing import NDArray
 from mechdesign.core.errors import DataError, RowError
 from mechdesign.mechanisms.counts import require_own
 from mechdesign.mechanisms.frequencies import Aggregator
-from mechdesign.mechanisms.marginals.attributes import Attributes
-from mechdesign.mechanisms.marginals.choice import Oracle
 from mechdesign.mechanisms.marginals.estimates import ReleasedMarginals
-from mechdesign.mechanisms.marginals.layout import Layout
 from mechdesign.mechanisms.marginals.penalized import read_penalty
 from mechdesign.mechanisms.oracles.server import SupportCounts
 
-
-class Releasing(Protocol):
-    """What the server needs to know of the mechanism."""
-
-    attributes: Attributes
-    views: tuple[tuple[int, ...], ...]
-    oracles: tuple[Oracle, ...]
-    layout: Layout
-
-    @property
-    def fingerprint(self) -> str:
-        """The digest of its content."""
+if TYPE_CHECKING:
+    from mechdesign.mechanisms.marginals.release import MarginalRelease
 
 
 class MarginalAggregator:
@@ -48,7 +35,7 @@ class MarginalAggregator:
     (50, 50)
     """
 
-    def __init__(self, mechanism: Releasing) -> None:
+    def __init__(self, mechanism: MarginalRelease) -> None:
         self.mechanism = mechanism
         self.counters: list[Aggregator | SupportCounts] = [
             oracle.aggregator() for oracle in mechanism.oracles
@@ -87,7 +74,8 @@ class MarginalAggregator:
             try:
                 counter.update(reports[view])
             except RowError as error:
-                raise RowError(f"{error.what}: view {view}", int(rows[view][error.row]), error.text) from None
+                where, row = f"{error.where}: view {view}", int(rows[view][error.row])
+                raise error.changed(where=where, row=row) from None
         for view, counter in fresh.items():
             self.counters[view].merge(counter)  # type: ignore[arg-type]
 
@@ -140,7 +128,7 @@ class MarginalAggregator:
         }
 
     @classmethod
-    def from_json(cls, mechanism: Releasing, document: Mapping[str, Any]) -> Self:
+    def from_json(cls, mechanism: MarginalRelease, document: Mapping[str, Any]) -> Self:
         """Restore counts that :meth:`as_json` gave, for the same mechanism."""
         require_own(document, mechanism.fingerprint)
         restored, parts = cls(mechanism), document.get("views")

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.randomness import BitSource, Rng, bit_source
+from mechdesign.core.randomness import Rng, bit_source
 from mechdesign.core.tables import Block, Source, Values
 from mechdesign.core.validation import integer
 from mechdesign.mechanisms.collecting import (
-    Reporting,
     located,
     marked,
     report_column,
     require_columns,
 )
-from mechdesign.mechanisms.labels import Codes, Labels
+from mechdesign.mechanisms.labels import Labels
 from mechdesign.mechanisms.marginals.attributes import Attributes
-from mechdesign.mechanisms.marginals.choice import Oracle
 from mechdesign.mechanisms.marginals.estimates import ReleasedMarginals
 from mechdesign.mechanisms.marginals.layout import REPORT, VIEW, Drawn
 from mechdesign.mechanisms.marginals.marginal_table import MarginalEstimate
@@ -41,8 +39,11 @@ from mechdesign.mechanisms.operations import (
     Option,
     Settings,
 )
-from mechdesign.mechanisms.oracles.base import SupportOracle
+from mechdesign.mechanisms.oracles.oracle import Oracle
 from mechdesign.mechanisms.several_columns import Without, attribute_columns
+
+if TYPE_CHECKING:
+    from mechdesign.mechanisms.marginals.release import MarginalRelease
 
 MARGINAL = Option("marginal", "texts", "a marginal: attributes separated by commas; once for each")
 RAW = Option("raw", "flag", "unbiased estimates with intervals, of marginals that a view contains")
@@ -50,22 +51,6 @@ PENALTY = Option("penalty", "text", "weight of the penalty: a number, or cross-v
 SPREAD = Option("spread", "whole number", "resamplings for the spread of the penalized estimates")
 CELLS = Option("most_cells", "whole number", f"the largest table that is made (default {MOST_CELLS} cells)")
 ROWS = Option("rows", "whole number", "how many synthetic rows (default 1000)")
-
-
-class Releasing(Reporting, Protocol):
-    """What tables need of a marginal release."""
-
-    attributes: Attributes
-    oracles: tuple[Oracle, ...]
-
-    def require_estimable(self) -> None:
-        """Raise when nothing could be estimated."""
-
-    def draw(self, codes: Codes, source: BitSource) -> Iterator[Drawn]:
-        """Yield the reports of pieces of the users."""
-
-    def aggregator(self) -> MarginalAggregator:
-        """Return an empty server."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,7 +67,7 @@ class MarginalTables:
         return {"marginals": [estimate.as_json() for estimate in self.found]}
 
 
-def release_operations(mechanism: Releasing) -> tuple[Operation, ...]:
+def release_operations(mechanism: MarginalRelease) -> tuple[Operation, ...]:
     """Return ``randomize``, ``estimate`` and ``synthesize``."""
     names = mechanism.attributes.shown()
     listed = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
@@ -125,7 +110,7 @@ def release_operations(mechanism: Releasing) -> tuple[Operation, ...]:
 # Clients
 
 
-def _randomized(mechanism: Releasing, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+def _randomized(mechanism: MarginalRelease, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
     if not settings["anyway"]:
         mechanism.require_estimable()
     (source,) = sources
@@ -150,9 +135,7 @@ def _texts(oracles: Sequence[Oracle], piece: Drawn) -> NDArray[Any]:
     """Return the reports of a piece as they stand in a table: numbers, or texts where one needs them."""
     written = []
     for number, rows, reports in piece.parts:
-        oracle = oracles[number]
-        values = oracle.written(reports) if isinstance(oracle, SupportOracle) else reports
-        written.append((rows, np.asarray(values)))
+        written.append((rows, np.asarray(oracles[number].written(reports))))
     if all(values.dtype.kind in "iu" for _, values in written):
         made = np.zeros(len(piece.views), dtype=np.int64)
     else:
@@ -168,7 +151,7 @@ def _texts(oracles: Sequence[Oracle], piece: Drawn) -> NDArray[Any]:
 
 
 def _collected(
-    mechanism: Releasing, sources: Sequence[Source], settings: Settings, population: bool = False
+    mechanism: MarginalRelease, sources: Sequence[Source], settings: Settings, population: bool = False
 ) -> ReleasedMarginals:
     penalty = settings["penalty"]
     parts = [mechanism.aggregator() for _ in range(FOLDS)] if read_penalty(penalty) is None else []
@@ -200,7 +183,7 @@ def _count(server: MarginalAggregator, views: Values, reports: Values) -> None:
     server.add({view: texts[bounds[view] : bounds[view + 1]] for view in rows}, rows)
 
 
-def _estimated(mechanism: Releasing, sources: Sequence[Source], settings: Settings) -> MarginalTables:
+def _estimated(mechanism: MarginalRelease, sources: Sequence[Source], settings: Settings) -> MarginalTables:
     attributes = mechanism.attributes
     asked = settings["marginal"] or []
     wanted = [_attributes_of(text, attributes) for text in asked]
@@ -225,7 +208,9 @@ def _attributes_of(text: str, attributes: Attributes) -> tuple[int, ...]:
     return attributes.positions(names)
 
 
-def _synthesized(mechanism: Releasing, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+def _synthesized(
+    mechanism: MarginalRelease, sources: Sequence[Source], settings: Settings
+) -> Iterator[Block]:
     rows = integer("--rows", _default(settings["rows"], 1000), 1)
     release = _collected(mechanism, sources, settings)
     rng: Rng = settings["seed"]

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError, RowError
-from mechdesign.core.randomness import Rng
 from mechdesign.core.tables import Block, Source, Values, length, regrouped
 from mechdesign.mechanisms.collecting import (
-    Reporting,
     count_outside,
     located,
     marked,
     report_column,
     require_columns,
 )
-from mechdesign.mechanisms.labels import Labels
-from mechdesign.mechanisms.mean.table import ColumnRanges
 from mechdesign.mechanisms.mean.values import as_floats
 from mechdesign.mechanisms.operations import (
     CLIP,
@@ -34,21 +30,13 @@ from mechdesign.mechanisms.operations import (
 )
 from mechdesign.mechanisms.several_columns import Without, attribute_columns
 
+if TYPE_CHECKING:
+    from mechdesign.mechanisms.mean.attributes import AttributeSampling
+
 ATTRIBUTE, REPORT = "attribute", "report"
 
 
-class Sampling(Reporting, Protocol):
-    """What tables need of a mechanism of sampled attributes."""
-
-    labels: Labels
-    ranges: ColumnRanges
-    per_user: int
-
-    def randomize(self, values: Any, rng: Rng = None, clip: bool = False) -> NDArray[Any]:
-        """Return the records of the reports."""
-
-
-def attribute_operations(mechanism: Sampling) -> tuple[Operation, ...]:
+def attribute_operations(mechanism: AttributeSampling) -> tuple[Operation, ...]:
     """Return ``randomize`` and ``estimate`` of a mechanism of sampled attributes."""
     names = mechanism.labels.shown()
     more = ", ..." if len(names) > 6 else ""
@@ -78,7 +66,9 @@ def attribute_operations(mechanism: Sampling) -> tuple[Operation, ...]:
     )
 
 
-def _randomized(mechanism: Sampling, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+def _randomized(
+    mechanism: AttributeSampling, sources: Sequence[Source], settings: Settings
+) -> Iterator[Block]:
     (source,) = sources
     labels, rng = mechanism.labels, mechanism.seeded(settings["seed"])
     columns = attribute_columns(mechanism, labels.names, labels.size, source, settings)
@@ -96,7 +86,7 @@ def _randomized(mechanism: Sampling, sources: Sequence[Source], settings: Settin
         yield {ATTRIBUTE: reports[ATTRIBUTE], name: reports[REPORT]}
 
 
-def _estimated(mechanism: Sampling, sources: Sequence[Source], settings: Settings) -> Any:
+def _estimated(mechanism: AttributeSampling, sources: Sequence[Source], settings: Settings) -> Any:
     server = mechanism.aggregator()
     for source in sources:
         require_columns(source, [ATTRIBUTE])
@@ -111,9 +101,9 @@ def _estimated(mechanism: Sampling, sources: Sequence[Source], settings: Setting
             try:
                 server.update(_records(block[ATTRIBUTE], block[column]))
             except RowError as error:
-                raise RowError(f"{source.name}: {error.what}", done + error.row, error.text) from None
+                raise error.moved(source.name, done + error.row) from None
             except DataError as error:
-                raise DataError(f"{source.name}: {error}") from None
+                raise error.within(source.name) from None
             done += length(block)
     return server.estimate(population=bool(settings["population"]))
 
@@ -136,7 +126,7 @@ def _records(attributes: Values, reports: Values) -> NDArray[Any]:
     with_row = as_floats(attributes, 1, "reports: attribute")
     broken = with_row != np.floor(with_row)
     if broken.any():
-        raise RowError("reports: attribute", int(np.argmax(broken)), ": is not a whole number")
+        raise RowError("reports: attribute", int(np.argmax(broken)), "is not a whole number")
     records = np.empty(len(with_row), dtype=[(ATTRIBUTE, np.int64), (REPORT, np.float64)])
     records[ATTRIBUTE], records[REPORT] = with_row, as_floats(reports, 1, "reports")
     return records

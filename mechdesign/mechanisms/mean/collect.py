@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, Self
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,39 +12,13 @@ from mechdesign.core.errors import DataError
 from mechdesign.mechanisms.counts import require_own
 from mechdesign.mechanisms.intervals import BinomialLimits
 from mechdesign.mechanisms.labels import Labels
-from mechdesign.mechanisms.mean.base import MeanMechanism
 from mechdesign.mechanisms.mean.estimates import AttributeMeans
-from mechdesign.mechanisms.mean.score import FEWEST, MAY_MISS, ColumnLimits, ScoreLimits
-from mechdesign.mechanisms.mean.table import ColumnRanges
-from mechdesign.mechanisms.mean.tally import Codes, Moments
-from mechdesign.mechanisms.mean.values import Array
+from mechdesign.mechanisms.mean.score import FEWEST, MAY_MISS, ColumnLimits
+from mechdesign.mechanisms.mean.tally import Codes
 from mechdesign.mechanisms.plausible import implausible
 
-
-class Sampling(Protocol):
-    """What the server needs to know of a mechanism of sampled attributes."""
-
-    inner: MeanMechanism
-    labels: Labels
-    ranges: ColumnRanges
-    per_user: int
-    estimator: str
-
-    @property
-    def size(self) -> int:
-        """The number of attributes."""
-
-    @property
-    def fingerprint(self) -> str:
-        """The digest of its content."""
-
-    def worst_errors(self, counts: Codes, users: int) -> Array:
-        """Return the largest standard errors of the columns, in units of the inner range."""
-
-    def column_values(
-        self, columns: Sequence[Moments], users: int, population: bool
-    ) -> tuple[Array, ScoreLimits | BinomialLimits]:
-        """Return the estimates of all columns and their limits, in units of the inner range."""
+if TYPE_CHECKING:
+    from mechdesign.mechanisms.mean.attributes import AttributeSampling
 
 
 class AttributeAggregator:
@@ -62,7 +36,7 @@ class AttributeAggregator:
     array([1, 0])
     """
 
-    def __init__(self, mechanism: Sampling) -> None:
+    def __init__(self, mechanism: AttributeSampling) -> None:
         self.mechanism = mechanism
         self.tally = mechanism.inner.tally(mechanism.size)
 
@@ -146,7 +120,7 @@ class AttributeAggregator:
         return {"mechanism": self.mechanism.fingerprint, "sums": self.tally.as_json()}
 
     @classmethod
-    def from_json(cls, mechanism: Sampling, document: Mapping[str, Any]) -> Self:
+    def from_json(cls, mechanism: AttributeSampling, document: Mapping[str, Any]) -> Self:
         """Restore sums that :meth:`as_json` gave, for the same mechanism."""
         require_own(document, mechanism.fingerprint, "sums")
         restored = cls(mechanism)

@@ -92,9 +92,8 @@ class ColumnRanges:
         missing = np.isnan(part)
         if missing.any():
             row, column = (int(index) for index in np.argwhere(missing)[0])
-            raise RowError(
-                "values", start + row, f"{self._column_text(column)}: NaN; leave out users without a value"
-            )
+            name = self.labels.shown()[column]
+            raise RowError("values", start + row, "NaN", "leave out users without a value", column=name)
         if clip:
             return
         outside = (part < self.low) | (part > self.high)
@@ -102,13 +101,11 @@ class ColumnRanges:
         raise RowError(
             "values",
             start + row,
-            f"{self._column_text(column)}: {part[row, column]:.10g} is outside "
-            f"[{self.low[column]:g}, {self.high[column]:g}]; correct it, or move values to the "
-            "nearest end with clip=True",
+            f"{part[row, column]:.10g} is outside [{self.low[column]:g}, {self.high[column]:g}]",
+            "correct it, or move values to the nearest end",
+            "clip",
+            self.labels.shown()[column],
         )
-
-    def _column_text(self, column: int) -> str:
-        return f", column '{self.labels.shown()[column]}'"
 
     def to_unit(self, values: Array, columns: NDArray[np.int64]) -> Array:
         """Return (x - low)/(high - low) for values of the given columns, moved to [0, 1]."""

@@ -133,7 +133,7 @@ class CodeTally(Tally):
                 raise RowError(
                     "reports",
                     row,
-                    f": no value can cause the report {int(codes[row])} under this mechanism; "
+                    f"no value can cause the report {int(codes[row])} under this mechanism",
                     "use the mechanism file the reports were made with",
                 )
         return codes
@@ -222,7 +222,7 @@ class FloatTally(Tally):
                 raise RowError(
                     "reports",
                     row,
-                    f": no value can cause the report {array[row]:.10g} under this mechanism; "
+                    f"no value can cause the report {array[row]:.10g} under this mechanism",
                     "use the mechanism file the reports were made with",
                 )
         return array

@@ -88,7 +88,7 @@ class Domain:
         missing = np.isnan(column)
         if missing.any():
             remedy = "leave out users without a value"
-            raise RowError("values", _first(missing), f": NaN{_more(missing)}; {remedy}")
+            raise RowError("values", _first(missing), f"NaN{_more(missing)}", remedy)
         if clip:
             return
         outside = (column < self.low) | (column > self.high)
@@ -96,8 +96,9 @@ class Domain:
         raise RowError(
             "values",
             row,
-            f": {column[row]:.10g} is outside [{self.low:g}, {self.high:g}]{_more(outside)}; "
-            "correct it, or move values to the nearest end with clip=True",
+            f"{column[row]:.10g} is outside [{self.low:g}, {self.high:g}]{_more(outside)}",
+            "correct it, or move values to the nearest end",
+            "clip",
         )
 
     def to_unit(self, values: Array) -> Array:
@@ -130,7 +131,7 @@ def as_floats(values: Any, dimensions: int, what: str) -> Array:
             remedy = "correct or leave out the row"
             if isinstance(value, str) and value.strip().isalpha():
                 remedy += f"; if it stands for a missing value, --missing-code {value.strip()}"
-            raise RowError(what, row, f": {shown(value)} is not a number; {remedy}")
+            raise RowError(what, row, f"{shown(value)} is not a number", remedy)
         numbers[place] = found
     return numbers.reshape(raw.shape)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, Self
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,31 +13,10 @@ from mechdesign.core.numbers import plain, shown
 from mechdesign.mechanisms.counts import require_own, require_users, whole_rows
 from mechdesign.mechanisms.frequencies import FrequencyEstimate
 
+if TYPE_CHECKING:
+    from mechdesign.mechanisms.oracles.base import SupportOracle
+
 Codes = NDArray[np.int64]
-
-
-class Oracle(Protocol):
-    """What the server needs to know of a mechanism."""
-
-    @property
-    def fingerprint(self) -> str:
-        """The digest of its content."""
-
-    @property
-    def counters(self) -> int:
-        """How many counters the server keeps."""
-
-    def read(self, reports: Any) -> NDArray[Any]:
-        """Return checked reports."""
-
-    def count(self, reports: NDArray[Any]) -> Codes:
-        """Return what reports add to the counters."""
-
-    def require_counts(self, counts: Sequence[int], users: int) -> None:
-        """Raise DataError for counters that so many reports cannot have left."""
-
-    def estimate_from_counts(self, counts: Codes, users: int, population: bool = False) -> FrequencyEstimate:
-        """Return the estimate from the counters."""
 
 
 class SupportCounts:
@@ -54,7 +33,7 @@ class SupportCounts:
     (4, 8)
     """
 
-    def __init__(self, mechanism: Oracle) -> None:
+    def __init__(self, mechanism: SupportOracle) -> None:
         self.mechanism = mechanism
         self.users = 0
         self.counts: Codes = np.zeros(mechanism.counters, dtype=np.int64)
@@ -94,7 +73,7 @@ class SupportCounts:
         }
 
     @classmethod
-    def from_json(cls, mechanism: Oracle, document: Mapping[str, Any]) -> Self:
+    def from_json(cls, mechanism: SupportOracle, document: Mapping[str, Any]) -> Self:
         """Restore counts that :meth:`as_json` gave, for the same mechanism."""
         require_own(document, mechanism.fingerprint)
         users = plain(document.get("users"))

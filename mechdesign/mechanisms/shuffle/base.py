@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -22,11 +22,9 @@ from mechdesign.mechanisms.base import Mechanism
 from mechdesign.mechanisms.count_limits import Group, Sum
 from mechdesign.mechanisms.operations import Operation
 from mechdesign.mechanisms.shuffle.counter import MessageCounter
-from mechdesign.mechanisms.shuffle.promise import Promise, calibration_name
+from mechdesign.mechanisms.shuffle.noise import Allowed, Messages, Noise, NoiseClass
+from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise, calibration_name
 from mechdesign.mechanisms.shuffle.tables import protocol_operations
-
-Messages = NDArray[np.int64]
-"""One row a message, one column a part of it."""
 
 UNLIKELY = 1e-6
 """Numbers of messages with a smaller chance, on either side, cause a note."""
@@ -36,12 +34,16 @@ PIECE = 1 << 16
 
 
 class Protocol(Mechanism):
-    """A protocol in the shuffle model.
+    """A protocol in the shuffle model: a task and its noise.
 
-    A subclass names the columns of a message and their alphabets, encodes values, turns messages into sums
-    that can be merged, and estimates from these. What it says about its privacy is computed from the very
-    integers that its clients draw with.
+    The task (``tasks``) reads people's values and says what is estimated. The noise makes the messages and
+    proves from the very integers that clients draw with how private they are. A protocol joins both: it turns
+    messages into sums that can be merged, and estimates from these.
     """
+
+    noise: Noise
+    hiding: ClassVar[NoiseClass]
+    """The class of its noise."""
 
     quantity: ClassVar[str]
     value_text: ClassVar[str]
@@ -57,25 +59,35 @@ class Protocol(Mechanism):
         """The users that the protocol is for."""
         return self.promise.users
 
+    @classmethod
+    @abstractmethod
+    def calibrated(cls, promise: Promise, *setting: Any, **allowed: Any) -> Self:
+        """Return the one with about the least noise whose divergence is proven to be small enough."""
+
+    @classmethod
+    @abstractmethod
+    def published(cls, promise: Promise, *setting: Any, **allowed: Any) -> Self:
+        """Return the one with the constants of its paper."""
+
     # What a protocol has to say of itself
 
-    @abstractmethod
     def parameters(self) -> dict[str, Any]:
         """Return what the clients run on, as plain values, beside the promise."""
+        return self.noise.parameters()
 
     def setting(self) -> dict[str, Any]:
         """Return what people's values are, beside the promise: categories, labels, a precision."""
         return {}
 
     @property
-    @abstractmethod
     def least_delta(self) -> float:
         """A proven upper bound of the divergence of neighbouring data sets at epsilon, rounded up."""
+        return self.noise.least_delta
 
     @property
-    @abstractmethod
-    def proof(self) -> str:
-        """How that bound is proven, in a few words."""
+    def holds(self) -> bool:
+        """Whether the promise is proven."""
+        return self.least_delta <= self.promise.delta
 
     @property
     @abstractmethod
@@ -85,7 +97,7 @@ class Protocol(Mechanism):
     @property
     def local_epsilon(self) -> float:
         """The epsilon of one user's messages before they are shuffled; infinite without local privacy."""
-        return math.inf
+        return self.noise.local_epsilon
 
     @property
     @abstractmethod
@@ -93,24 +105,24 @@ class Protocol(Mechanism):
         """The root of the mean squared error that the problem minimises."""
 
     @property
-    @abstractmethod
     def most_messages(self) -> int:
         """The most messages that a user may send."""
+        return self.noise.most_messages
 
     @property
     def least_messages(self) -> int:
         """The fewest messages that a user may send."""
-        return self.most_messages
+        return self.noise.least_messages
 
     @property
     def mean_messages(self) -> float:
         """The expected number of messages of a user, at its largest over the values."""
-        return float(self.most_messages)
+        return self.noise.mean_messages
 
     @property
-    @abstractmethod
     def alphabets(self) -> tuple[int, ...]:
         """For each column of a message how many values it has, counted from 0."""
+        return self.noise.alphabets
 
     @property
     def message_bits(self) -> int:
@@ -123,9 +135,16 @@ class Protocol(Mechanism):
     def read_values(self, values: Any) -> NDArray[Any]:
         """Return people's values as the client takes them, or raise DataError naming the row."""
 
-    @abstractmethod
+    def require_users(self, count: int) -> None:
+        """Raise DataError for more users than the protocol is for."""
+        if count > self.promise.users:
+            raise DataError(
+                f"values: {count} for a protocol of {self.promise.users} users; build it for all of them"
+            )
+
     def encode_piece(self, values: NDArray[Any], source: BitSource) -> Messages:
         """Return the messages of some users, checked values given; shape (messages, columns)."""
+        return self.noise.encode(values, source)
 
     def encode(self, values: Any, rng: Rng = None) -> Messages:
         """Return the messages of these users, in their order: to be shuffled before anybody sees them.
@@ -206,26 +225,6 @@ class Protocol(Mechanism):
         """The number of elements of the ring in which sums are formed, where they are; counts are not."""
         return None
 
-    def require_sums(self, sums: Sequence[int], messages: int) -> None:
-        """Raise DataError when so many messages cannot have these sums."""
-        counted = sums[len(sums) // 2 :] if self.halves else [messages] * len(sums)
-        limits = [number * self.most_added for number in counted]
-        if self.modulus is not None:
-            limits = [self.modulus - 1 if number else 0 for number in counted]
-        if self.halves:
-            limits += counted
-        for place, (found, most) in enumerate(zip(sums, limits, strict=True)):
-            if not 0 <= found <= most:
-                raise DataError(
-                    f"counter: sum {place} is {found}, and {messages} messages sum to 0 to {most}; "
-                    "count the messages again"
-                )
-        if (self.one_each or self.halves) and sum(counted if self.halves else sums) != messages:
-            raise DataError(
-                f"counter: the sums are those of another number of messages than {messages}; "
-                "count the messages again"
-            )
-
     @property
     @abstractmethod
     def tally_size(self) -> int:
@@ -256,7 +255,7 @@ class Protocol(Mechanism):
             raise RowError(
                 "messages",
                 row,
-                f": {int(column[row])} is outside the alphabet of '{self.columns[place]}', 0 to {size - 1}; "
+                f"{int(column[row])} is outside the alphabet of '{self.columns[place]}', 0 to {size - 1}",
                 "use the messages of this protocol's clients",
             )
         return checked
@@ -275,7 +274,7 @@ class Protocol(Mechanism):
     @property
     def dummy_messages(self) -> tuple[Group, ...]:
         """The messages beside the own ones, where their number is random and the same for all data."""
-        return ()
+        return self.noise.dummy_messages
 
     def message_notes(self, messages: int) -> tuple[str, ...]:
         """Return a note when all users hardly ever send so few, or so many, messages."""
@@ -296,6 +295,15 @@ class Protocol(Mechanism):
         """The fewest and the most messages that an analyzer may get."""
         return self.promise.users * self.least_messages, self.promise.users * self.most_messages
 
+    def keeping(self, allowed: Allowed) -> Self:
+        """Return the protocol itself; raise OutOfReachError when a user sends, or tells, more than that."""
+        max_messages, local_cap = allowed.max_messages, allowed.local_cap
+        if max_messages is not None and self.most_messages > max_messages:
+            raise OutOfReachError(f"it sends up to {self.most_messages} messages a user; allow as many")
+        if local_cap is not None and self.local_epsilon > local_cap:
+            raise OutOfReachError(f"its local epsilon is {self.local_epsilon:.4g}; allow as much")
+        return self
+
     # What it promises
 
     sensitivity: ClassVar[float] = 1.0
@@ -307,23 +315,16 @@ class Protocol(Mechanism):
     is_pure: ClassVar[bool] = False
     """Whether the promise is kept with delta 0."""
 
-    is_rational: ClassVar[bool] = False
-    """Whether it is computed in fractions alone; else sums of doubles, rounded outward, are the proof."""
-
-    @property
-    def is_computed(self) -> bool:
-        """Whether the divergence is computed here as a whole; False where a theorem of others is believed."""
-        return True
-
     @cached_property
     def _privacy(self) -> Certificate:
         promise, least = self.promise, self.least_delta
         figures = {**promise.as_dict(), "least_delta": least, "calibration": self.calibration}
         if math.isfinite(self.local_epsilon):
             figures["local_epsilon"] = self.local_epsilon
-        rounded = self.is_computed and not self.is_rational
-        note = f"{self.proof}; for real numbers, by doubles rounded outward" if rounded else self.proof
-        return Certificate("privacy", least <= promise.delta, self.is_rational, figures, self.witness, note)
+        rational, note = self.noise.is_rational, self.noise.proof
+        if self.noise.is_computed and not rational:
+            note += "; for real numbers, by doubles rounded outward"
+        return Certificate("privacy", least <= promise.delta, rational, figures, self.witness, note)
 
     def certificates(self) -> tuple[Certificate, ...]:
         """Return the privacy of the shuffled messages, with the local epsilon of a user's own ones."""

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,14 +13,27 @@ from mechdesign.core.forecast import Forecast
 from mechdesign.core.validation import integer
 from mechdesign.mechanisms.operations import UNMARKED, Operation, Option, Settings
 from mechdesign.mechanisms.shuffle.estimates import TotalEstimate
-from mechdesign.mechanisms.shuffle.promise import Promise
 from mechdesign.mechanisms.shuffle.range_estimate import RangeEstimate, most_parts
-from mechdesign.mechanisms.shuffle.rows import RowsProtocol, least_noise
+from mechdesign.mechanisms.shuffle.rows import Rows, RowsProtocol
 
 MOST_CATEGORIES = 1 << 16
 
 FIRST = Option("first", "text", "the first category of the range")
 LAST = Option("last", "text", "its last category")
+
+
+class TreeRows(Rows):
+    """The node with the own category, for each level of a binary tree over the categories."""
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The nodes of each level."""
+        return level_sizes(self.size)
+
+    def own_cell(self, values: NDArray[np.int64], row: int) -> NDArray[np.int64]:
+        """Return the nodes of these categories on level row + 1."""
+        node: NDArray[np.int64] = values >> (self.rows - 1 - row)
+        return node
 
 
 class RangeTree(RowsProtocol):
@@ -39,7 +50,7 @@ class RangeTree(RowsProtocol):
         In their order; from 2 to 2**16.
     labels : sequence of str, optional
     trials, cell : int
-        As in :class:`RowsProtocol`.
+        As in :class:`Rows`.
 
     Notes
     -----
@@ -49,7 +60,7 @@ class RangeTree(RowsProtocol):
     Examples
     --------
     >>> protocol = RangeTree.calibrated(Promise(10_000, 1.0, 1e-6), 64)
-    >>> protocol.rows, round(protocol.rmse, 1), round(protocol.mean_messages, 2)
+    >>> protocol.noise.rows, round(protocol.rmse, 1), round(protocol.mean_messages, 2)
     (6, 46.5, 8.75)
     """
 
@@ -59,45 +70,17 @@ class RangeTree(RowsProtocol):
     curator: ClassVar[str] = "Laplace noise of a curator, one range"
     value_text: ClassVar[str] = "a category, in their order"
 
-    def __init__(
-        self,
-        promise: Promise,
-        calibration: str,
-        categories: int,
-        labels: Sequence[str] | None = None,
-        *,
-        trials: int,
-        cell: int,
-    ) -> None:
-        sizes = level_sizes(categories)
-        super().__init__(promise, calibration, categories, labels, sizes=sizes, trials=trials, cell=cell)
-
-    @classmethod
-    def calibrated(
-        cls,
-        promise: Promise,
-        categories: int,
-        max_messages: int | None = None,
-        labels: Sequence[str] | None = None,
-    ) -> Self:
-        """Return the one with about the fewest dummies whose divergence is proven to be small enough."""
-        made: Callable[..., Self] = partial(cls, calibration="exact", categories=categories, labels=labels)
-        sizes = level_sizes(categories)
-        return made(promise, **least_noise(made, lambda other: sizes, max_messages, promise))
-
-    def own_cell(self, values: NDArray[np.int64], row: int) -> NDArray[np.int64]:
-        """Return the nodes of these categories on level row + 1."""
-        node: NDArray[np.int64] = values >> (self.rows - 1 - row)
-        return node
+    noise: TreeRows
+    hiding = TreeRows
 
     def variance_of(self, count: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the largest variance of a range."""
-        return np.full(len(count), most_parts(self.rows) * self.cell_variance)
+        return np.full(len(count), most_parts(self.noise.rows) * self.noise.cell_variance)
 
     @property
     def rmse(self) -> float:
         """The largest standard error of a range: unbiased, and the same for all data."""
-        return math.sqrt(most_parts(self.rows) * self.cell_variance)
+        return math.sqrt(most_parts(self.noise.rows) * self.noise.cell_variance)
 
     def forecast(self, users: int | None = None) -> Forecast:
         """Return the errors for the users it was made for, of a single node and of the worst range."""
@@ -106,18 +89,18 @@ class RangeTree(RowsProtocol):
             self.promise.users,
             True,
             self.rmse,
-            math.sqrt(self.cell_variance),
+            math.sqrt(self.noise.cell_variance),
             "for half of the categories",
         )
 
     def estimate_of(self, sums: NDArray[np.int64], messages: int) -> RangeEstimate:
         """Return the nodes less their expected dummies."""
         self.require_rows(sums)
-        nodes = np.split(sums - self.mean_dummies, self.starts[1:].tolist())
+        nodes = np.split(sums - self.noise.mean_dummies, self.noise.starts[1:].tolist())
         names = tuple(self.labels.shown())
         users = self.promise.users
-        error, notes = math.sqrt(self.cell_variance), self.message_notes(messages)
-        noise = (users * self.trials, self.chance)
+        error, notes = math.sqrt(self.noise.cell_variance), self.message_notes(messages)
+        noise = (users * self.noise.trials, self.noise.chance)
         return RangeEstimate(tuple(nodes), error, names, users, messages, noise, notes)
 
     def operations(self) -> tuple[Operation, ...]:

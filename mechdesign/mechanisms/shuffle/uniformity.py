@@ -1,31 +1,21 @@
-"""Testing whether categories are uniform: collisions among true categories and uniform dummies."""
+"""What a test of uniformity says, and what distance from uniform it finds."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, partial
-from typing import Any, ClassVar, Self
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any
 
 from mechdesign.core.figure import Figure, Panel
 from mechdesign.core.forecast import Forecast
 from mechdesign.core.marks import Bars, Mark, Reference
-from mechdesign.core.validation import in_range
-from mechdesign.mechanisms.shuffle.hist_dump import HistDump, fewest_dummies
-from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise, remedy
 
 ERROR = 0.05
 """The chance of either wrong answer, where none is given."""
 
 LEAST_ERROR = 1e-9
 """Smaller chances are refused: no number of users that is allowed here would do."""
-
-ROUGHLY = 4
-"""Binary digits of the users and the epsilon that a refusal names: each is a calibration."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -109,121 +99,6 @@ class DistanceForecast(Forecast):
         )
 
 
-class UniformityDump(HistDump):
-    """Every user sends what :class:`HistDump` sends; the analyzer counts pairs of equal messages.
-
-    When users' categories are independent and uniform, so are all messages, and any two pairs collide
-    independently: mean and variance of the number of collisions are exact, whatever the number of dummies.
-
-    Parameters
-    ----------
-    promise, calibration, categories, labels, trials, dummy
-        As in :class:`HistDump`.
-    error : float
-        From 1e-9 to below 1/2: the largest chance to reject uniform categories, and to miss the distance
-        that is stated.
-
-    Notes
-    -----
-    Source: Balcer, Cheu, Joseph, Mao (2021) for the task; the collisions take the place of their statistic,
-    and Cantelli's inequality that of asymptotic constants.
-
-    Examples
-    --------
-    >>> protocol = UniformityDump.calibrated(Promise(100_000, 1.0, 1e-6), 100)
-    >>> round(protocol.rmse, 3)
-    0.032
-    """
-
-    type: ClassVar[str] = "uniformity-dump"
-    quantity: ClassVar[str] = "uniformity"
-
-    def __init__(
-        self,
-        promise: Promise,
-        calibration: str,
-        categories: int,
-        labels: Sequence[str] | None = None,
-        *,
-        trials: int,
-        dummy: int,
-        error: float = ERROR,
-    ) -> None:
-        super().__init__(promise, calibration, categories, labels, trials=trials, dummy=dummy)
-        self.error = in_range("error", error, LEAST_ERROR, 0.5, high_open=True)
-
-    @classmethod
-    def calibrated(
-        cls,
-        promise: Promise,
-        categories: int,
-        max_messages: int | None = None,
-        labels: Sequence[str] | None = None,
-        error: float = ERROR,
-    ) -> Self:
-        """Return the one with about the fewest dummies whose divergence is proven to be small enough."""
-        made: Callable[..., Self] = partial(
-            cls, calibration="exact", categories=categories, labels=labels, error=error
-        )
-
-        def fitting(other: Promise) -> dict[str, int]:
-            return fewest_dummies(made, other, max_messages)
-
-        def possible(other: Promise) -> bool:
-            try:
-                return made(other, **fitting(other)).rmse <= 1.0
-            except OutOfReachError:
-                return False
-
-        found = made(promise, **fitting(promise))
-        if found.rmse > 1.0:
-            way = remedy(promise, possible, ROUGHLY)
-            raise OutOfReachError(f"no distance from uniform is sure to be found; {way}, or a larger error")
-        return found
-
-    def setting(self) -> dict[str, Any]:
-        """Return the categories, their names, and the chance of a wrong answer."""
-        return {**super().setting(), "error": self.error}
-
-    @cached_property
-    def rmse(self) -> float:
-        """What its problem minimises: the least total variation distance that is sure to be found."""
-        return found_distance(self.promise.users, self.labels.size, self._most_dummies, self.error)
-
-    @property
-    def _most_dummies(self) -> int:
-        """A number of dummies that is exceeded with at most half of the error."""
-        trials, chance = self.promise.users * self.trials, float(self.chance)
-        reach = math.sqrt(trials * chance * (1.0 - chance) * (2.0 / self.error - 1.0))
-        return min(trials, math.ceil(trials * chance + reach))
-
-    def forecast(self, users: int | None = None) -> Forecast:
-        """Return the distance that is found, or that there is none."""
-        reason = "even a single category for all may be missed; give more users, or a larger epsilon"
-        return DistanceForecast(self.quantity, self.promise.users, self.rmse <= 1.0, self.rmse, reason=reason)
-
-    def figures(self) -> list[Figure]:
-        """Return the distance that is found beside the one without dummies, which nobody could hide among."""
-        bare = found_distance(self.promise.users, self.labels.size, 0, self.error)
-        return self._beside("distance from uniform that is found", "the same without dummies", min(bare, 1.0))
-
-    def estimate_of(self, sums: NDArray[np.int64], messages: int) -> Any:
-        """Return the verdict: whether there are too many collisions."""
-        collisions = sum(count * (count - 1) // 2 for count in sums.tolist())
-        expected, variance = collision_moments(messages, self.labels.size)
-        excess = max(0.0, collisions - expected)
-        return UniformityVerdict(
-            float(collisions),
-            expected,
-            expected + math.sqrt(variance * (1.0 / self.error - 1.0)),
-            variance / (variance + excess**2),
-            self.rmse,
-            self.error,
-            self.promise.users,
-            messages,
-        )
-
-
 def collision_moments(messages: int, categories: int) -> tuple[float, float]:
     """Return mean and variance of the number of pairs of equal categories among uniform ones.
 
@@ -234,6 +109,12 @@ def collision_moments(messages: int, categories: int) -> tuple[float, float]:
     """
     pairs = messages * (messages - 1) // 2
     return pairs / categories, pairs * (categories - 1) / categories**2
+
+
+def null_variance(users: int, size: int, noise: float, square: float) -> float:
+    """Return the variance of P for uniform categories, for the sums of Var n_j and of Var(n_j^2)."""
+    _, own = collision_moments(users, size)
+    return own + users / size * (1.0 - 1.0 / size) * noise + square / 4.0
 
 
 def found_distance(users: int, categories: int, dummies: int, error: float) -> float:

@@ -16,51 +16,38 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.figure import Figure
-from mechdesign.core.forecast import Forecast
-from mechdesign.core.validation import in_range
-from mechdesign.mechanisms.shuffle.histograms import HistogramProtocol
-from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise, remedy
+from mechdesign.core.errors import ParameterError
+from mechdesign.core.randomness import BitSource
+from mechdesign.mechanisms.shuffle.noise import Allowed, Messages, Noise
+from mechdesign.mechanisms.shuffle.promise import (
+    LEAST_DELTA,
+    LEAST_EPSILON,
+    OutOfReachError,
+    Promise,
+)
+from mechdesign.mechanisms.shuffle.rows import Rows, RowsProtocol
+from mechdesign.mechanisms.shuffle.secure import SecureNoise
+from mechdesign.mechanisms.shuffle.tasks import Array
 from mechdesign.mechanisms.shuffle.uniformity import (
-    LEAST_ERROR,
-    ROUGHLY,
-    DistanceForecast,
     UniformityVerdict,
     collision_moments,
-    found_distance,
     least_distance,
+    null_variance,
 )
-
-MOST_MESSAGES = 1 << 27
-"""More messages of all users together are refused: they would not fit into memory."""
-
-Array = NDArray[np.float64]
-
-TestT = TypeVar("TestT", bound="UniformityBits")
+from mechdesign.mechanisms.shuffle.uniformity_tests import UniformityProtocol
 
 
-class UniformityBits(HistogramProtocol):
+class UniformityBits(UniformityProtocol):
     """A test of uniformity by a noisy count for each category."""
 
-    quantity: ClassVar[str] = "uniformity"
-    error: float
-
-    def check_test(self, error: float) -> None:
-        """Check the error, and that all messages together fit into memory."""
-        self.error = in_range("error", error, LEAST_ERROR, 0.5, high_open=True)
-        sent = self.promise.users * self.mean_messages
-        if sent > MOST_MESSAGES:
-            raise OutOfReachError(
-                f"it sends {sent:.3g} messages in all, at most {MOST_MESSAGES}; "
-                "give fewer users or categories"
-            )
+    in_memory: ClassVar[bool] = True
 
     @property
     @abstractmethod
@@ -70,10 +57,6 @@ class UniformityBits(HistogramProtocol):
     @abstractmethod
     def noisy_counts(self, sums: NDArray[np.int64]) -> tuple[Array, Array, Array]:
         """Return for each category the noisy count, Var n_j and Var(n_j^2)."""
-
-    def setting(self) -> dict[str, Any]:
-        """Return the categories, their names, and the chance of a wrong answer."""
-        return {**super().setting(), "error": self.error}
 
     def variance_of(self, count: Array) -> Array:
         """Return the variance of the noisy count of a category, whoever holds it."""
@@ -88,19 +71,9 @@ class UniformityBits(HistogramProtocol):
         def extra(excess: float) -> float:
             return noise * (users + users * users * excess) + size * square / 4.0
 
-        variance = _null_variance(users, size, size * noise, size * square)
+        variance = null_variance(users, size, size * noise, size * square)
         allowed = math.sqrt(variance * (1.0 / self.error - 1.0))
         return least_distance(users, size, allowed, self.error, extra)
-
-    def forecast(self, users: int | None = None) -> Forecast:
-        """Return the distance that is found, or that there is none."""
-        reason = "even a single category for all may be missed; give more users, or a larger epsilon"
-        return DistanceForecast(self.quantity, self.promise.users, self.rmse <= 1.0, self.rmse, reason=reason)
-
-    def figures(self) -> list[Figure]:
-        """Return the distance that is found beside the one without noise."""
-        bare = found_distance(self.promise.users, self.labels.size, 0, self.error)
-        return self._beside("distance from uniform that is found", "the same without noise", min(bare, 1.0))
 
     def estimate_of(self, sums: NDArray[np.int64], messages: int) -> UniformityVerdict:
         """Return the verdict: whether too many pairs of users seem to have the same category."""
@@ -109,43 +82,220 @@ class UniformityBits(HistogramProtocol):
         centred = float(((counts - users / size) ** 2).sum())
         pairs = (centred + users * users / size - users - float(noise.sum())) / 2.0
         expected, _ = collision_moments(users, size)
-        variance = _null_variance(users, size, float(noise.sum()), float(square.sum()))
-        excess = max(0.0, pairs - expected)
-        return UniformityVerdict(
-            pairs,
-            expected,
-            expected + math.sqrt(variance * (1.0 / self.error - 1.0)),
-            variance / (variance + excess**2),
-            self.rmse,
-            self.error,
-            users,
-            messages,
-        )
+        variance = null_variance(users, size, float(noise.sum()), float(square.sum()))
+        return self.verdict(pairs, expected, variance, messages)
 
 
-def _null_variance(users: int, size: int, noise: float, square: float) -> float:
-    """Return the variance of P for uniform categories, for the sums of Var n_j and of Var(n_j^2)."""
-    _, own = collision_moments(users, size)
-    return own + users / size * (1.0 - 1.0 / size) * noise + square / 4.0
+class BitRows(Rows):
+    """A bit for each category, and ``trials`` times a fair coin: 1 with cell / 2**62, and as often 0."""
+
+    changed = 2
+    proof = "the bits of two categories, each among the honest users' fair coins"
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Two values for each category."""
+        return (2,) * self.size
+
+    def own_cell(self, values: NDArray[np.int64], row: int) -> NDArray[np.int64]:
+        """Return the bits of a category."""
+        own: NDArray[np.int64] = (values == row).astype(np.int64)
+        return own
 
 
-def that_finds(made: Callable[[Promise], TestT], promise: Promise) -> TestT:
-    """Return a calibrated test, or say what it would take for one that finds any distance.
+class AUT(UniformityBits, RowsProtocol):
+    """Every user sends for each category a bit, and ``trials`` times a fair coin with some chance.
 
-    Raises
-    ------
-    OutOfReachError
-        When no distance is sure to be found.
+    Two data sets that differ in a user differ in two bits, each hidden among the coins of its category.
+
+    Parameters
+    ----------
+    promise : Promise
+    calibration : {"exact"}
+    categories : int
+    labels : sequence of str, optional
+    trials : int
+        Of each user for each category.
+    cell : int
+        Out of 2**62, half the chance that a trial adds a coin: the chance that it adds a 1.
+    error : float
+        From 1e-9 to below 1/2: the largest chance to reject uniform categories, and to miss the distance that
+        is stated.
+
+    Notes
+    -----
+    Source: Balcer, Cheu, Joseph, Mao (2021), by way of the survey, section 4.4.3: PUT with binomial noise.
+
+    Examples
+    --------
+    >>> protocol = AUT.calibrated(Promise(20_000, 1.0, 1e-6), 20)
+    >>> round(protocol.rmse, 3), round(protocol.mean_messages, 2)
+    (0.062, 20.15)
     """
 
-    def possible(other: Promise) -> bool:
-        try:
-            return made(other).rmse <= 1.0
-        except OutOfReachError:
-            return False
+    type: ClassVar[str] = "aut"
+    noise: BitRows
+    hiding = BitRows
 
-    found = made(promise)
-    if found.rmse > 1.0:
-        way = remedy(promise, possible, ROUGHLY)
-        raise OutOfReachError(f"no distance from uniform is sure to be found; {way}, or a larger error")
-    return found
+    @cached_property
+    def largest_noise(self) -> tuple[float, float]:
+        """Of the largest number of coins of a category, by Bernstein's inequality for all categories."""
+        mean = 2.0 * self.noise.mean_dummies
+        level = math.log(2.0 * self.labels.size / self.error)
+        reach = level / 3.0 + math.sqrt(level * level / 9.0 + 2.0 * level * mean)
+        coins = min(float(self.promise.users * self.noise.trials), math.ceil(mean + reach))
+        return coins / 4.0, coins * (coins - 1.0) / 8.0
+
+    def noisy_counts(self, sums: NDArray[np.int64]) -> tuple[Array, Array, Array]:
+        """Return the ones less half the coins; how many coins there are is seen.
+
+        Of m fair coins the centred sum has the variance m/4 and the fourth moment (3 m^2 - 2 m)/16.
+        """
+        self.require_rows(sums)
+        pairs = sums.reshape(-1, 2).astype(np.float64)
+        coins = pairs.sum(axis=1) - self.promise.users
+        return pairs[:, 1] - coins / 2.0, coins / 4.0, coins * (coins - 1.0) / 8.0
+
+
+@dataclass(frozen=True)
+class SecureCounts(Noise):
+    """:class:`SecureNoise` for the bit of each category, with half of epsilon and delta each.
+
+    Parameters
+    ----------
+    promise, size
+        As in :class:`Noise`.
+    ratio, depth, shares, modulus : int
+        Of the noise of each count.
+    """
+
+    ratio: int
+    depth: int
+    shares: int
+    modulus: int
+
+    def __post_init__(self) -> None:
+        _ = self.each  # checked now
+
+    @cached_property
+    def each(self) -> SecureNoise:
+        """The noise of each count."""
+        return SecureNoise(_half(self.promise), 2, *self.parameters().values())
+
+    @classmethod
+    def fitting(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
+        """Return the least noise and the fewest shares."""
+        most = None if allowed.max_messages is None else allowed.max_messages // size
+        if most is not None and most < 1:
+            raise OutOfReachError(f"it needs at least {size} messages a user; allow as many")
+        each = SecureNoise.fitting(_half(promise), 2, Allowed(most))
+        return cls(promise, size, *each.parameters().values())
+
+    @property
+    def least_delta(self) -> float:
+        """What mixing and the tables cost for two counts; the noise itself is private with delta 0."""
+        return min(1.0, 2.0 * self.each.least_delta)
+
+    @property
+    def is_computed(self) -> bool:
+        """Whether the distance of the shares is proven here; else the theorem of split-mix is believed."""
+        return self.each.is_computed
+
+    @property
+    def proof(self) -> str:
+        """What the certificate rests on."""
+        return f"two counts, each with half of epsilon: {self.each.proof}"
+
+    @property
+    def most_messages(self) -> int:
+        """The shares of each category."""
+        return self.size * self.shares
+
+    @property
+    def alphabets(self) -> tuple[int, ...]:
+        """A category, and a number of Z_q."""
+        return (self.size, self.modulus)
+
+    def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
+        """Return the shares of bit and noise for each category."""
+        parts = []
+        for category in range(self.size):
+            shares = self.each.encode((values == category).astype(np.int64), source)
+            parts.append(np.hstack([np.full_like(shares, category), shares]))
+        return np.concatenate(parts)
+
+
+class PUT(UniformityBits):
+    """Every user adds part of discrete Laplace noise to the bit of each category, and splits it into shares.
+
+    Two data sets that differ in a user differ in two counts; each is private with half of epsilon and delta.
+
+    Parameters
+    ----------
+    promise : Promise
+    calibration : {"exact"}
+    categories : int
+    labels : sequence of str, optional
+    ratio, depth, shares, modulus : int
+        Of :class:`SecureCounts`.
+    error : float
+        As in :class:`AUT`.
+
+    Notes
+    -----
+    Source: Balcer, Cheu, Joseph, Mao (2021), by way of the survey, section 4.4.3.
+
+    Examples
+    --------
+    >>> protocol = PUT.calibrated(Promise(20_000, 1.0, 1e-6), 20)
+    >>> round(protocol.rmse, 3), protocol.most_messages
+    (0.061, 140)
+    """
+
+    type: ClassVar[str] = "put"
+    halves: ClassVar[bool] = True
+    columns: ClassVar[tuple[str, ...]] = ("category", "share")
+    noise: SecureCounts
+    hiding = SecureCounts
+
+    @cached_property
+    def largest_noise(self) -> tuple[float, float]:
+        """The same for all categories: Var n^2 = k4 + 2 k2^2, of the cumulants of two Polya variables."""
+        a, shape = float(self.noise.each.alpha), self.noise.each.shape
+        second = 2.0 * shape * a / (1.0 - a) ** 2
+        fourth = 2.0 * shape * a * (1.0 + 4.0 * a + a * a) / (1.0 - a) ** 4
+        return second, fourth + 2.0 * second**2
+
+    @property
+    def tally_size(self) -> int:
+        """The sum in Z_q and the number of shares of each category."""
+        return 2 * self.labels.size
+
+    def tally(self, messages: Messages) -> NDArray[np.int64]:
+        """Return the sums in Z_q, in two halves of the digits so that nothing overflows, and the numbers."""
+        size, where = self.labels.size, messages[:, 0]
+        low, high = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
+        np.add.at(low, where, messages[:, 1] & 0xFFFFFFF)
+        np.add.at(high, where, messages[:, 1] >> 28)
+        sums = [(int(h) * 2**28 + int(part)) % self.noise.modulus for h, part in zip(high, low, strict=True)]
+        return np.concatenate([np.array(sums, dtype=np.int64), np.bincount(where, minlength=size)])
+
+    @property
+    def modulus(self) -> int:
+        """The number of elements of the ring."""
+        return self.noise.modulus
+
+    def noisy_counts(self, sums: NDArray[np.int64]) -> tuple[Array, Array, Array]:
+        """Return the sums as numbers around the true counts, with the moments of the noise of all users."""
+        size = self.labels.size
+        self.require_sent(sums[size:], self.noise.shares)
+        counts = np.array([float(self.noise.each.centred(total)) for total in sums[:size].tolist()])
+        noise, square = self.largest_noise
+        return counts, np.full(size, noise), np.full(size, square)
+
+
+def _half(promise: Promise) -> Promise:
+    """Return the promise for each of two counts."""
+    if promise.epsilon < 2.0 * LEAST_EPSILON or promise.delta < 2.0 * LEAST_DELTA:
+        raise ParameterError("epsilon: half of it, or of delta, is too small for a count; give larger ones")
+    return replace(promise, epsilon=promise.epsilon / 2.0, delta=promise.delta / 2.0)

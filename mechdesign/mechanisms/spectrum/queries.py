@@ -103,10 +103,8 @@ def _accepted(query: Query, levels: Levels) -> None:
             known = ", ".join(f"{level:.17g}" for level in levels)
             raise DataError(f"epsilon: {query.epsilon:.17g} is not accepted; report with one of {known}")
     elif levels is not None and query.epsilon < levels:
-        text = (
-            f"epsilon: {query.epsilon:.17g} is below {levels:.17g}, the least that is accepted; report anew"
-        )
-        raise DataError(text)
+        what = f"{query.epsilon:.17g} is below {levels:.17g}, the least that is accepted"
+        raise DataError("epsilon", what, "report anew")
 
 
 def checked(
@@ -125,15 +123,15 @@ def checked(
             query = Query.of(entries, channels)
             _accepted(query, levels)
         except MechDesignError as error:
-            raise RowError("queries", row, f": {error}") from None
+            raise RowError("queries", row, error.located, error.remedy) from None
         if (query.user, query.channel) in asked:
-            text = f": '{query.user}' asks twice for '{query.channel}'; ask once in a slot"
-            raise RowError("queries", row, text)
+            what = f"'{query.user}' asks twice for '{query.channel}'"
+            raise RowError("queries", row, what, "ask once in a slot")
         asked.add((query.user, query.channel))
         report = (query.x, query.y, query.epsilon)
         if reports.setdefault(query.user, report) != report:
-            text = f": '{query.user}' sends two reports in one slot; send one, for all channels"
-            raise RowError("queries", row, text)
+            what = f"'{query.user}' sends two reports in one slot"
+            raise RowError("queries", row, what, "send one, for all channels")
         found.append(query)
     return found
 

@@ -69,31 +69,25 @@ def why_not(problem: Choosing, kind: Kind) -> Reason | None:
     return found
 
 
-def best_method(problem: type[Choosing]) -> Method:
-    """Return the method that takes the protocol of least error of all that fit."""
-    return Method(
-        name=BEST,
-        problem=_as_problem(problem),
-        kind="analytic",
-        preference=10,
-        summary="the protocol of least error of all that fit",
-        run=best_of,
-    )
+def protocol_methods(problem: type[Choosing]) -> tuple[Method, ...]:
+    """Return the best of all protocols that fit, then each with its own noise, in the order of the kinds."""
+    owner = cast("type[Problem[Any]]", problem)
+    best = Method(BEST, owner, "analytic", "the protocol of least error of all that fit", best_of)
+    return (best, *(protocol_method(problem, kind) for kind in problem.kinds if not kind.is_published))
 
 
-def protocol_method(problem: type[Choosing], name: str, preference: int) -> Method:
-    """Return the method of one protocol with one calibration, by the name of its kind."""
-    kind = next(kind for kind in problem.kinds if kind.name == name)
+def published_methods(problem: type[Choosing]) -> tuple[Method, ...]:
+    """Return each protocol with the constants of its paper, in the order of the kinds."""
+    return tuple(protocol_method(problem, kind) for kind in problem.kinds if kind.is_published)
+
+
+def protocol_method(problem: type[Choosing], kind: Kind) -> Method:
+    """Return the method of one protocol with one calibration."""
     return Method(
-        name=name,
-        problem=_as_problem(problem),
+        name=kind.name,
+        problem=cast("type[Problem[Any]]", problem),
         kind="heuristic" if kind.is_published else "numeric",
-        preference=preference,
         summary=kind.summary,
         run=lambda given: single(given, kind),
         why_not=lambda given: why_not(given, kind),
     )
-
-
-def _as_problem(kind: type[Choosing]) -> type[Problem[Any]]:
-    return cast("type[Problem[Any]]", kind)

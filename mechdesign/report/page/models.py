@@ -7,12 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mechdesign.catalog.check import ClaimResult, ModelCheck, check_model
-from mechdesign.catalog.claim import UNDECIDED
 from mechdesign.catalog.figures import model_figures
 from mechdesign.catalog.load import models
 from mechdesign.catalog.model import Model
-from mechdesign.catalog.runs import is_settled, run_kept
+from mechdesign.catalog.runs import run_kept
 from mechdesign.catalog.sweep import run_sweep
 from mechdesign.core.cache import key_of
 from mechdesign.core.certificate import Certificate, format_figure
@@ -22,6 +20,9 @@ from mechdesign.core.parallel import Task, Watcher
 from mechdesign.core.parameters import parameters_of
 from mechdesign.core.printable import printable
 from mechdesign.core.solution import Solution
+from mechdesign.papers.claims.check import ClaimResult, ModelCheck, check_model
+from mechdesign.papers.claims.claim import UNDECIDED
+from mechdesign.papers.claims.runs import is_settled
 from mechdesign.report.draw import svg
 from mechdesign.report.page.mathematics import marked_up
 from mechdesign.report.page.render import markup, rendered

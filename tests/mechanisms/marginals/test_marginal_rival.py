@@ -16,10 +16,9 @@ from mechdesign.core.errors import (
     ParameterError,
 )
 from mechdesign.mechanisms import load_mechanism
-from mechdesign.mechanisms.marginals import MarginalRival
-from mechdesign.mechanisms.marginals.rivals import PriView, Uniform, true_marginal
-from mechdesign.mechanisms.marginals.rivals.mechanism import NAMES, collection_of
-from mechdesign.mechanisms.marginals.rivals.orders import extreme_marginals
+from mechdesign.papers.marginals.rivals import MarginalRival, PriView, Uniform, true_marginal
+from mechdesign.papers.marginals.rivals.mechanism import NAMES, collection_of
+from mechdesign.papers.marginals.rivals.orders import extreme_marginals
 
 SIZES = (3, 2, 4)
 VIEWS = [(0, 1, 2), (2, 3, 4), (0, 1, 3, 4)]

@@ -9,8 +9,9 @@ import pytest
 
 from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.mechanisms.marginals import MarginalRelease, make_consistent, maximum_entropy, non_negative
+from mechdesign.mechanisms.marginals.errors import effect_errors
 from mechdesign.mechanisms.marginals.observed import Observed
-from mechdesign.mechanisms.marginals.penalized import PenalizedTables, read_penalty
+from mechdesign.mechanisms.marginals.penalized import PENALTIES, PenalizedTables, read_penalty
 
 SIZES = [2, 3, 2, 2]
 VIEWS = [(0, 1), (1, 2), (2, 3), (0, 3)]
@@ -167,3 +168,41 @@ def test_a_spread_is_that_of_repeated_collections_near_the_estimate():
 def test_a_penalty_that_is_none_is_refused(given):
     with pytest.raises(ParameterError, match="penalty: "):
         read_penalty(given)
+
+
+@pytest.mark.parametrize(("seed", "epsilon"), [(1, 0.5), (2, 1.0), (3, 3.0), (4, 6.0)])
+def test_the_penalty_that_is_chosen_has_the_least_score_of_all(seed, epsilon):
+    """By exact fits for every penalty, each from the beginning; the choice goes downhill by rough ones."""
+    release = MarginalRelease.of(SIZES, VIEWS, epsilon)
+    found = release.estimate(
+        release.randomize(people(20_000, SIZES, seed), rng=seed), penalty="cross-validated"
+    )
+    scores = []
+    for penalty in PENALTIES:
+        total = 0.0
+        for others, own in found.parts:
+            table = PenalizedTables(others.observed, penalty).marginal((0, 1, 2, 3))[0]
+            transform, origin = own.observed.within((0, 1, 2, 3))
+            missed = transform.forward(table.ravel()) - own.observed.values[origin]
+            total += float(own.observed.mass[origin] @ missed**2)
+        scores.append(total)
+    assert found.marginal((0, 1)).penalty == PENALTIES[int(np.argmin(scores))]
+
+
+def test_what_a_part_says_in_effects_numbered_already_is_what_it_says_by_itself():
+    release = MarginalRelease.of(SIZES, VIEWS, 1.0, shares=[1, 2, 3, 4])
+    found = release.estimate(release.randomize(people(3000, SIZES, 2), rng=2), penalty="cross-validated")
+    for fold, (others, own) in zip(found.fitted.folds, found.parts, strict=True):
+        for said, part in ((fold.others, others), (fold.own, own)):
+            assert said is not part.observed
+            assert np.array_equal(said.values, part.observed.values)
+            assert np.array_equal(said.mass, part.observed.mass)
+
+
+def test_the_error_of_averaged_effects_is_that_of_the_views():
+    """From masses of coordinates, and from the views' precisions; the attributes in any order."""
+    release = MarginalRelease.of(SIZES, VIEWS, 1.0, shares=[1, 2, 3, 4])
+    found = release.estimate(release.randomize(people(3000, SIZES, 2), rng=2))
+    for places in [(0,), (1, 0), (0, 2), (3, 1, 2), (0, 1, 2, 3)]:
+        expected = effect_errors(sorted(places), found.views, SIZES, found.precision.tolist())
+        assert found.observed.error(places) == pytest.approx(expected, rel=1e-12)

@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.mechanisms.marginals.rivals import (
+from mechdesign.papers.marginals.marginal_views.quantities import quantities
+from mechdesign.papers.marginals.marginal_views.rival_errors import Case, rival_quantities, unit
+from mechdesign.papers.marginals.marginal_views.simulation import shoppers, simulation
+from mechdesign.papers.marginals.rivals import (
     AllMarginals,
     ExpectationMaximization,
     FourierCoefficients,
     FullContingency,
 )
-from mechdesign.problems.marginals.marginal_views.quantities import quantities
-from mechdesign.problems.marginals.marginal_views.rival_errors import Case, rival_quantities, unit
-from mechdesign.problems.marginals.marginal_views.simulation import shoppers, simulation
 
 CASES = [
     Case(d, c, k, 100_000, epsilon)

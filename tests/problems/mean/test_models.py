@@ -5,7 +5,7 @@ import runpy
 from pathlib import Path
 
 import mechdesign as md
-from mechdesign.catalog.check import check_model
+from mechdesign.papers.claims.check import check_model
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "30_mean_choice.py"
 

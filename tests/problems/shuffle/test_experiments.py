@@ -13,10 +13,9 @@ import mechdesign as md
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.simulate import simulate
 from mechdesign.mechanisms.shuffle import Cnt2M, CntRR, HistMM, Promise
-from mechdesign.mechanisms.shuffle.cnt_2m import truncated_rmse, truncated_squares
-from mechdesign.problems.shuffle.candidates import fitting
-from mechdesign.problems.shuffle.histogram.printed import fakes_rmse, hashing_rmse, normal_counts
-from mechdesign.problems.shuffle.sum.printed import (
+from mechdesign.mechanisms.shuffle.presence import truncated_rmse, truncated_squares
+from mechdesign.papers.shuffle.histogram.printed import fakes_rmse, hashing_rmse, normal_counts
+from mechdesign.papers.shuffle.sum.printed import (
     digits_variance,
     normal_law,
     recursive_rmse,
@@ -24,6 +23,7 @@ from mechdesign.problems.shuffle.sum.printed import (
     rounded,
     unary_rmse,
 )
+from mechdesign.problems.shuffle.candidates import fitting
 
 USERS = 2000
 COUNTING = {"users": USERS, "epsilon": 1.0, "delta": 1e-5}

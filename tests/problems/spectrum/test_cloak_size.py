@@ -12,7 +12,7 @@ from scipy.spatial import ConvexHull
 import mechdesign as md
 from mechdesign.core.errors import MethodError, ParameterError
 from mechdesign.mechanisms.spectrum.tile import Tiling
-from mechdesign.problems.spectrum.cloak.quantities import shape_lost, widening_lost
+from mechdesign.papers.spectrum.cloak.quantities import shape_lost, widening_lost
 from mechdesign.problems.spectrum.cloak.shapes import SHAPES, hexagon, polygon
 
 SECTION = {"price": 0.1, "radius": 5.0, "location_privacy": 0.536173, "protection": 1.0, "density": 0.005}
@@ -26,7 +26,9 @@ def problem(**changes):
 
 def drawn(seed):
     numbers = (10.0 ** np.random.default_rng(seed).uniform(-1.0, 1.0, size=6)).tolist()
-    return md.SpectrumCloakDesign(*numbers, shape=("hexagon", "square", "disc")[seed % 3])
+    names = ("price", "privacy_cost", "radius", "location_privacy", "protection", "density")
+    shape = ("hexagon", "square", "disc")[seed % 3]
+    return md.SpectrumCloakDesign(**dict(zip(names, numbers, strict=True)), shape=shape)
 
 
 def revenue(p, radius):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.method import Outcome
 from mechdesign.problems.auction.horizon.problem import AuctionHorizon
 from mechdesign.problems.auction.horizon.program import program_of
 from mechdesign.solvers.branch import branch
@@ -49,14 +49,3 @@ def why_not(problem: AuctionHorizon) -> str | None:
     if count > MOST_VARIABLES:
         return f"{count} slots times users are too many; {MOST_VARIABLES} at most"
     return None
-
-
-METHOD = Method(
-    name="milp",
-    problem=AuctionHorizon,
-    kind="numeric",
-    preference=10,
-    summary="integer program over all slots, for small horizons",
-    run=run,
-    why_not=why_not,
-)

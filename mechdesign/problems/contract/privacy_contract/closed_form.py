@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.method import Outcome
 from mechdesign.mechanisms.contract.payments import Posted, Rules, post, post_enough, post_within_budget
 from mechdesign.mechanisms.noise import LAPLACE
 from mechdesign.problems.contract.allocation import (
@@ -200,14 +200,3 @@ def why_not(problem: PrivacyContract) -> str | None:
     if problem.information == "incomplete" and cost[-1] < cost.max():
         return "participation costs are not the highest for the highest type, so more than one IR row binds"
     return None
-
-
-METHOD = Method(
-    name="closed-form",
-    problem=PrivacyContract,
-    kind="analytic",
-    preference=10,
-    summary="ironed virtual costs (theorems 4.3.5 and 4.3.12, corrected), exact payments",
-    run=run,
-    why_not=why_not,
-)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.method import Outcome
 from mechdesign.mechanisms.contract.payments import Rules, post, post_within_budget
 from mechdesign.mechanisms.noise import LAPLACE
 from mechdesign.problems.contract.allocation import Costs, least_error, within_budget
@@ -104,13 +104,3 @@ def infeasible(problem: PrivacyContractContinuous) -> Outcome:
             f"must exceed {least!r}"
         )
     return Outcome("infeasible", message=text, notes={"least_budget": least})
-
-
-METHOD = Method(
-    name="closed-form",
-    problem=PrivacyContractContinuous,
-    kind="analytic",
-    preference=10,
-    summary="ironed virtual cost theta + H/h (section 4.4 with its signs corrected)",
-    run=run,
-)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.method import Outcome
 from mechdesign.core.solve import solve
 from mechdesign.problems.contract.privacy_contract.problem import PrivacyContract
 from mechdesign.problems.contract.privacy_contract_continuous.closed_form import (
@@ -66,12 +66,3 @@ def run(
 
 
 MAX_CONIC = 300
-
-METHOD = Method(
-    name="discretized",
-    problem=PrivacyContractContinuous,
-    kind="numeric",
-    preference=20,
-    summary="finite problem on a grid of types; converges from above",
-    run=run,
-)

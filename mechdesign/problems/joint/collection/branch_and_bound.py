@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.method import Outcome
 from mechdesign.problems.joint.collection.problem import OPTIMALITY, JointCollection, impossible
 from mechdesign.problems.joint.collection.variances import probabilities, variance
 
@@ -126,13 +126,3 @@ def _halved(low: Array, high: Array) -> tuple[Array, Array]:
     """Return the halves of all intervals of x."""
     middle = (low + high) / 2.0
     return np.concatenate([low, middle], axis=1), np.concatenate([middle, high], axis=1)
-
-
-METHOD = Method(
-    name="branch-and-bound",
-    problem=JointCollection,
-    kind="numeric",
-    preference=20,
-    summary="monotone bounds on boxes of p/q and (1-q)/(1-p), for any number of reports",
-    run=run,
-)

@@ -7,7 +7,7 @@ which q = 1/2, p = 1/(E + 1), f = 0 attain (Wang et al. 2017).
 
 from __future__ import annotations
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.method import Outcome
 from mechdesign.problems.joint.collection.problem import JointCollection, impossible
 
 SAFETY = 1e-12
@@ -61,14 +61,3 @@ def why_not(problem: JointCollection) -> str | None:
     if single or enough or impossible(problem) is not None:
         return None
     return "several reports that together say more than epsilon need noise that is kept"
-
-
-METHOD = Method(
-    name="closed-form",
-    problem=JointCollection,
-    kind="analytic",
-    preference=10,
-    summary="fresh noise alone: q = 1/2, p = 1/(e^(epsilon/d) + 1)",
-    run=run,
-    why_not=why_not,
-)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.method import Outcome
 from mechdesign.problems.joint.distribution.outcomes import outcome
 from mechdesign.problems.joint.distribution.problem import JointDistribution
 
@@ -37,14 +37,3 @@ def why_not(problem: JointDistribution) -> str | None:
     if numbers > MOST_NUMBERS:
         return f"its matrix has {numbers} numbers; {MOST_NUMBERS} at most"
     return None
-
-
-METHOD = Method(
-    name="convex",
-    problem=JointDistribution,
-    kind="numeric",
-    preference=20,
-    summary="the convex program by an interior-point solver, for few cells",
-    run=run,
-    why_not=why_not,
-)

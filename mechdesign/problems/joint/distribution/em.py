@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.method import Outcome
 from mechdesign.problems.joint.distribution.expectation import climb
-from mechdesign.problems.joint.distribution.outcomes import no_penalty, outcome
+from mechdesign.problems.joint.distribution.outcomes import outcome
 from mechdesign.problems.joint.distribution.problem import GAP, JointDistribution
 
 MOST_STEPS = 5_000
@@ -27,14 +27,3 @@ def _work(problem: JointDistribution) -> float:
     model = problem.model
     tables = model.cells * (len(model.first) + len(model.second))
     return float(tables + len(model.counts) * model.second.shape[1])
-
-
-METHOD = Method(
-    name="em",
-    problem=JointDistribution,
-    kind="numeric",
-    preference=30,
-    summary="expectation maximisation from uniform, until the gap is 1e-6 or the steps run out",
-    run=run,
-    why_not=no_penalty,
-)

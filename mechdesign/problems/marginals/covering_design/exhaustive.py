@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import combinations, product
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.method import Outcome
 from mechdesign.problems.marginals.covering_design.bounds import lower_bound
 from mechdesign.problems.marginals.covering_design.designs import Wholes
 from mechdesign.problems.marginals.covering_design.geometric import as_set, construct, full_rows
@@ -157,14 +157,3 @@ def why_not(problem: CoveringDesign) -> str | None:
             f"{MOST_POINTS} with {MOST_SUBSETS} at most"
         )
     return None
-
-
-METHOD = Method(
-    name="exhaustive",
-    problem=CoveringDesign,
-    kind="numeric",
-    preference=40,
-    summary="exhaustive search up to symmetry, for small cases",
-    run=run,
-    why_not=why_not,
-)

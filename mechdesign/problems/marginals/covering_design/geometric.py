@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.method import Outcome
 from mechdesign.problems.marginals.covering_design.designs import Wholes, designs
 from mechdesign.problems.marginals.covering_design.plan import RULES, Table, members, splits, tables
 from mechdesign.problems.marginals.covering_design.problem import MOST_BLOCKS, CoveringDesign, outcome
@@ -187,14 +187,3 @@ def why_not(problem: CoveringDesign) -> str | None:
     if size > MOST_BLOCKS:
         return f"its covering has {size:.0f} blocks, more than {MOST_BLOCKS} that can be written down"
     return None
-
-
-METHOD = Method(
-    name="geometric",
-    problem=CoveringDesign,
-    kind="analytic",
-    preference=20,
-    summary="geometries, triple systems, groups, products, doubling, deleted points",
-    run=run,
-    why_not=why_not,
-)

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.method import Outcome
 from mechdesign.problems.marginals.covering_design.bounds import lower_bound, schoenheim
 from mechdesign.problems.marginals.covering_design.exchange import improved
 from mechdesign.problems.marginals.covering_design.problem import CoveringDesign, outcome
@@ -153,14 +153,3 @@ def why_not(problem: CoveringDesign) -> str | None:
     if problem.order == 1:
         return "with order 1 there is nothing to search: blocks side by side are optimal"
     return None
-
-
-METHOD = Method(
-    name="greedy",
-    problem=CoveringDesign,
-    kind="heuristic",
-    preference=50,
-    summary="lazy greedy choice, removal of redundant blocks, local search",
-    run=run,
-    why_not=why_not,
-)

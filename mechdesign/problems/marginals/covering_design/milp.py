@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.method import Outcome
 from mechdesign.problems.marginals.covering_design.bounds import lower_bound
 from mechdesign.problems.marginals.covering_design.problem import CoveringDesign, outcome
 from mechdesign.problems.marginals.covering_design.subsets import Subsets, Wholes, places
@@ -80,14 +80,3 @@ def why_not(problem: CoveringDesign) -> str | None:
     if count > MOST_CANDIDATES:
         return f"{count} blocks to choose from are too many; {MOST_CANDIDATES} at most"
     return None
-
-
-METHOD = Method(
-    name="milp",
-    problem=CoveringDesign,
-    kind="numeric",
-    preference=30,
-    summary="integer program over all blocks, for small cases",
-    run=run,
-    why_not=why_not,
-)

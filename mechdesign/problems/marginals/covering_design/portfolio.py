@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.method import Outcome
 from mechdesign.problems.marginals.covering_design.bounds import lower_bound
 from mechdesign.problems.marginals.covering_design.exhaustive import HOW, NODES, settle
-from mechdesign.problems.marginals.covering_design.geometric import construct, why_not
+from mechdesign.problems.marginals.covering_design.geometric import construct
 from mechdesign.problems.marginals.covering_design.greedy import searched, why_not as why_no_search
 from mechdesign.problems.marginals.covering_design.problem import CoveringDesign, outcome
 
@@ -32,14 +32,3 @@ def run(problem: CoveringDesign, effort: int | None = None, nodes: int = NODES) 
             blocks, settled = settle(problem, better, nodes)
             name = "search"
     return outcome(problem, blocks, name, (len(blocks), HOW) if settled else bound)
-
-
-METHOD = Method(
-    name="portfolio",
-    problem=CoveringDesign,
-    kind="numeric",
-    preference=10,
-    summary="constructions, then greedy choice and local search, until the proven bound is met",
-    run=run,
-    why_not=why_not,
-)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.method import Outcome
 from mechdesign.problems.marginals.frequency_oracle.oracles import KINDS
 from mechdesign.problems.marginals.frequency_oracle.problem import FrequencyOracle, candidate
 
@@ -21,13 +21,3 @@ def run(problem: FrequencyOracle) -> Outcome:
         outcome for outcome, value in zip(possible, values, strict=True) if value <= WITHIN * min(values)
     ]
     return min(equal, key=lambda outcome: outcome.notes["report_bits"])
-
-
-METHOD = Method(
-    name="best",
-    problem=FrequencyOracle,
-    kind="analytic",
-    preference=10,
-    summary="the oracle of least variance among all that fit",
-    run=run,
-)

@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.method import Outcome
 from mechdesign.problems.marginals.frequency_oracle.problem import OPTIMALITY, FrequencyOracle, impossible
 
 MOST_CATEGORIES = 10
@@ -87,14 +87,3 @@ def why_not(problem: FrequencyOracle) -> str | None:
     if problem.max_report_bits is not None:
         return "it does not limit the bits of reports"
     return None
-
-
-METHOD = Method(
-    name="staircase-lp",
-    problem=FrequencyOracle,
-    kind="numeric",
-    preference=80,
-    summary="linear program over all staircase channels",
-    run=run,
-    why_not=why_not,
-)

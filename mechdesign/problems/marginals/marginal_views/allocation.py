@@ -5,7 +5,7 @@ Choosing views and splitting the users is one problem: a view that nobody should
 
 from __future__ import annotations
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.method import Outcome
 from mechdesign.problems.marginals.marginal_views import judging
 from mechdesign.problems.marginals.marginal_views.candidates import candidates
 from mechdesign.problems.marginals.marginal_views.problem import MarginalViews
@@ -32,14 +32,3 @@ def run(problem: MarginalViews) -> Outcome:
 def why_not(problem: MarginalViews) -> str | None:
     """Say that it is for the mean error."""
     return None if problem.criterion == "mean" else f"it is for criterion 'mean', not '{problem.criterion}'"
-
-
-METHOD = Method(
-    name="allocation",
-    problem=MarginalViews,
-    kind="numeric",
-    preference=30,
-    summary="views and shares by a convex program over all views, with a proven gap",
-    run=run,
-    why_not=why_not,
-)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.method import Outcome
 from mechdesign.problems.marginals.marginal_views import judging
 from mechdesign.problems.marginals.marginal_views.candidates import candidates
 from mechdesign.problems.marginals.marginal_views.problem import MarginalViews
@@ -48,14 +48,3 @@ def why_not(problem: MarginalViews) -> str | None:
         if entries > MOST_ENTRIES:
             return f"{entries} pairs of a marginal and its view are more than {MOST_ENTRIES}"
     return None
-
-
-METHOD = Method(
-    name="cvxpy",
-    problem=MarginalViews,
-    kind="numeric",
-    preference=60,
-    summary="the same convex program declared in cvxpy, for few views",
-    run=run,
-    why_not=why_not,
-)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.method import Outcome
 from mechdesign.problems.marginals.marginal_views.problem import MarginalViews
 from mechdesign.problems.marginals.marginal_views.splits import impossible, outcome
 
@@ -26,14 +26,3 @@ def why_not(problem: MarginalViews) -> str | None:
     if views > problem.users:
         return f"{views} views are more than the {problem.users} users"
     return None
-
-
-METHOD = Method(
-    name="even",
-    problem=MarginalViews,
-    kind="heuristic",
-    preference=70,
-    summary="an even split among the given views, or among the wanted marginals",
-    run=run,
-    why_not=why_not,
-)

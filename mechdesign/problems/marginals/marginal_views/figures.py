@@ -8,15 +8,15 @@ from mechdesign.core.figure import Figure, Panel
 from mechdesign.core.marks import Bars
 from mechdesign.core.problem import Candidate
 from mechdesign.mechanisms.figures import axis_names
+from mechdesign.problems.marginals.marginal_views import judging
 from mechdesign.problems.marginals.marginal_views.problem import MarginalViews
-from mechdesign.problems.marginals.marginal_views.rival_designs import is_rival
 
 MOST_VIEWS = 40
 
 
 def figures(problem: MarginalViews, solution: Candidate) -> list[Figure]:
     """Return the shares of users by view; nothing of many views, or of another way to collect."""
-    if is_rival(solution.variables):
+    if judging.is_otherwise(solution.variables):
         return []
     views, shares = solution.variables["views"], np.asarray(solution.variables["shares"], dtype=np.float64)
     if len(views) > MOST_VIEWS:

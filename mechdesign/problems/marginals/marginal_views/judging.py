@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from mechdesign.audit.covering import audit_covering
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.problem import Candidate, Variables
-from mechdesign.problems.marginals.marginal_views import rival_designs
+from mechdesign.core.discovery import companion
+from mechdesign.core.errors import UnknownNameError
+from mechdesign.core.problem import Candidate, Problem, Variables
 from mechdesign.problems.marginals.marginal_views.allocation_terms import Terms, contained, terms_of
 from mechdesign.problems.marginals.marginal_views.coverings import covering
 from mechdesign.problems.marginals.marginal_views.workload import View
+
+if TYPE_CHECKING:
+    from mechdesign.problems.marginals.marginal_views.problem import MarginalViews
 
 OPTIMALITY = 1e-6
 """An allocation is certified optimal when it is above the bound by less than this part of it."""
@@ -23,62 +27,34 @@ SHOWN = 3
 """Marginals that a witness names."""
 
 
-class Asked(Protocol):
-    """What is needed of the problem."""
+class Otherwise(Protocol):
+    """A way to collect that is not by views: what it is worth, whether it answers all, and what runs."""
 
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """The number of values of each attribute."""
+    def value(self) -> float:
+        """Return the error by the problem's criterion."""
 
-    @property
-    def wanted(self) -> Mapping[View, float]:
-        """The wanted marginals with their weights."""
+    def residuals(self) -> dict[str, float]:
+        """Return how many wanted marginals are not answered, and by how much the groups are too many."""
 
-    @property
-    def largest_size(self) -> int:
-        """l_u of algorithm 3.1."""
+    def mechanism(self) -> Any:
+        """Return what runs."""
 
-    @property
-    def most_views(self) -> int:
-        """m_u of algorithm 3.1."""
 
-    def cells(self, view: Sequence[int]) -> int:
-        """Return the number of cells of a table."""
+def is_otherwise(variables: Variables) -> bool:
+    """Whether a candidate collects otherwise than by views."""
+    return "rival" in variables
 
-    def shown_view(self, view: Sequence[int]) -> list[str]:
-        """Return attributes by name."""
 
-    @property
-    def users(self) -> int:
-        """How many people will report."""
-
-    @property
-    def epsilon(self) -> float:
-        """The promise."""
-
-    @property
-    def order(self) -> int | None:
-        """All marginals of so many attributes are wanted."""
-
-    @property
-    def criterion(self) -> str | None:
-        """What is minimised."""
-
-    @property
-    def views(self) -> Sequence[Any] | None:
-        """The only views that may be taken."""
-
-    @property
-    def oracle(self) -> str:
-        """Which frequency oracle is planned."""
-
-    @property
-    def names(self) -> Sequence[str] | None:
-        """The names of the attributes."""
-
-    @property
-    def labels(self) -> Sequence[Any] | None:
-        """The names of their values."""
+def otherwise(problem: Any, variables: Variables) -> Otherwise | None:
+    """Return what judges a candidate that collects otherwise, by ``otherwise`` beside the problem."""
+    if not is_otherwise(variables):
+        return None
+    owner: type[Problem] = type(problem)
+    judge = companion(owner, "otherwise")
+    if judge is None:
+        raise UnknownNameError(f"rival: no '{variables['rival']}'; give views and shares")
+    found: Otherwise = judge(problem, variables)
+    return found
 
 
 def as_views(rows: Any) -> list[View]:
@@ -86,15 +62,16 @@ def as_views(rows: Any) -> list[View]:
     return [tuple(int(point) for point in row) for row in rows]
 
 
-def terms(problem: Asked, views: Any) -> Terms:
+def terms(problem: MarginalViews, views: Any) -> Terms:
     """Return the errors of the wanted marginals as functions of the shares of these views."""
     return terms_of(problem.sizes, dict(problem.wanted), as_views(views), problem.epsilon, problem.oracle)
 
 
-def residuals(problem: Asked, variables: Variables) -> dict[str, float]:
+def residuals(problem: MarginalViews, variables: Variables) -> dict[str, float]:
     """Return how many views are improper, how many too many, and how far the shares are from a split."""
-    if rival_designs.is_rival(variables):
-        return rival_designs.residuals(problem, variables)
+    other = otherwise(problem, variables)
+    if other is not None:
+        return other.residuals()
     views = as_views(variables["views"])
     shares = np.asarray(variables["shares"], dtype=np.float64)
     proper = [
@@ -124,13 +101,13 @@ def residuals(problem: Asked, variables: Variables) -> dict[str, float]:
     return found
 
 
-def without_covering(problem: Asked) -> tuple[int, int]:
+def without_covering(problem: MarginalViews) -> tuple[int, int]:
     """Return size and number of the views where no covering fits: l_u, as many as the threshold allows."""
     size = problem.largest_size
     return size, min(problem.most_views, math.comb(len(problem.sizes), size))
 
 
-def uncovered(problem: Asked, views: Sequence[View]) -> tuple[int, list[View]]:
+def uncovered(problem: MarginalViews, views: Sequence[View]) -> tuple[int, list[View]]:
     """Return how many wanted marginals lie in no view, and the first few of them; exact."""
     if problem.order is not None and len({len(view) for view in views}) == 1:
         points, size = len(problem.sizes), len(views[0])
@@ -144,12 +121,12 @@ def uncovered(problem: Asked, views: Sequence[View]) -> tuple[int, list[View]]:
     return len(missing), [marginals[number] for number in missing[:SHOWN].tolist()]
 
 
-def marginals_of(problem: Asked) -> int:
+def marginals_of(problem: MarginalViews) -> int:
     """Return how many marginals are wanted."""
     return math.comb(len(problem.sizes), problem.order) if problem.order is not None else len(problem.wanted)
 
 
-def covering_fits(problem: Asked) -> bool:
+def covering_fits(problem: MarginalViews) -> bool:
     """Whether the rule's threshold leaves room for views that cover everything."""
     size = problem.largest_size
     if problem.order is None or size < problem.order:
@@ -157,15 +134,16 @@ def covering_fits(problem: Asked) -> bool:
     return covering(len(problem.sizes), problem.order, size, problem.most_views) is not None
 
 
-def certificates(problem: Asked, solution: Candidate) -> tuple[Certificate, ...]:
+def certificates(problem: MarginalViews, solution: Candidate) -> tuple[Certificate, ...]:
     """Return the covering (exact), and optimality where a bound is known."""
     return _covering(problem, solution), _optimality(problem, solution)
 
 
-def _covering(problem: Asked, solution: Candidate) -> Certificate:
+def _covering(problem: MarginalViews, solution: Candidate) -> Certificate:
     """Say which marginals lie in no view; that is no failure where the threshold allows no covering."""
-    if rival_designs.is_rival(solution.variables):
-        left = int(rival_designs.residuals(problem, solution.variables)["unanswered"])
+    other = otherwise(problem, solution.variables)
+    if other is not None:
+        left = int(other.residuals()["unanswered"])
         answered = {
             "groups": solution.variables["count"],
             "marginals": marginals_of(problem),
@@ -188,7 +166,7 @@ def _covering(problem: Asked, solution: Candidate) -> Certificate:
     return Certificate("covering", not missing or excused, True, figures, witness, note)
 
 
-def _optimality(problem: Asked, solution: Candidate) -> Certificate:
+def _optimality(problem: MarginalViews, solution: Candidate) -> Certificate:
     if solution.bound is None:
         return Certificate("optimality", False, False, note="no bound is known")
     excess = solution.value - solution.bound

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.method import Outcome
 from mechdesign.problems.marginals.covering_design.bounds import lower_bound
 from mechdesign.problems.marginals.marginal_views.coverings import Wholes, balanced, covering
 from mechdesign.problems.marginals.marginal_views.judging import without_covering
@@ -75,14 +75,3 @@ def outcome(
 def why_not(problem: MarginalViews) -> str | None:
     """Say that it is for its own criterion."""
     return None if problem.criterion == "rule" else f"it is for criterion 'rule', not '{problem.criterion}'"
-
-
-METHOD = Method(
-    name="rule",
-    problem=MarginalViews,
-    kind="analytic",
-    preference=10,
-    summary="algorithm 3.1 corrected: the best size with a covering within the threshold",
-    run=run,
-    why_not=why_not,
-)

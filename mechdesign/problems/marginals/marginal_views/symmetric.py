@@ -12,7 +12,7 @@ from itertools import combinations
 
 import numpy as np
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.method import Outcome
 from mechdesign.problems.marginals.covering_design.subsets import Subsets
 from mechdesign.problems.marginals.marginal_views import judging
 from mechdesign.problems.marginals.marginal_views.candidates import MOST_CANDIDATES
@@ -75,14 +75,3 @@ def why_not(problem: MarginalViews) -> str | None:
     if len(set(problem.sizes)) > 1:
         return "the attributes have different numbers of values"
     return None
-
-
-METHOD = Method(
-    name="symmetric",
-    problem=MarginalViews,
-    kind="analytic",
-    preference=20,
-    summary="closed form for attributes of equal size: all views of the best size, evenly",
-    run=run,
-    why_not=why_not,
-)

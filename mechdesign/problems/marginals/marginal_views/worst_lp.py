@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.method import Outcome
 from mechdesign.problems.marginals.marginal_views import judging
 from mechdesign.problems.marginals.marginal_views.candidates import candidates
 from mechdesign.problems.marginals.marginal_views.problem import MarginalViews
@@ -50,14 +50,3 @@ def run(problem: MarginalViews) -> Outcome:
 def why_not(problem: MarginalViews) -> str | None:
     """Say that it is for the worst error."""
     return None if problem.criterion == "worst" else f"it is for criterion 'worst', not '{problem.criterion}'"
-
-
-METHOD = Method(
-    name="worst-lp",
-    problem=MarginalViews,
-    kind="numeric",
-    preference=40,
-    summary="linear program for the worst error over all views",
-    run=run,
-    why_not=why_not,
-)

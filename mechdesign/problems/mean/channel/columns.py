@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.method import Outcome
 from mechdesign.problems.mean.channel.design import Design
 from mechdesign.problems.mean.channel.generation import Found, refined
 from mechdesign.problems.mean.channel.grids import symmetric_grid
@@ -81,14 +81,3 @@ def why_not(problem: MeanChannel) -> str | None:
     if problem.epsilon > 16.0:
         return "above epsilon = 16 probabilities are below the solver's accuracy; use the piecewise mechanism"
     return None
-
-
-METHOD = Method(
-    name="columns",
-    problem=MeanChannel,
-    kind="numeric",
-    preference=10,
-    summary="column generation over two-valued patterns, exact pricing over all real outputs",
-    run=run,
-    why_not=why_not,
-)

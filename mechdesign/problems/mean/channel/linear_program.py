@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.method import Outcome
 from mechdesign.problems.mean.channel.columns import hat_weights
 from mechdesign.problems.mean.channel.patterns import Array
 from mechdesign.problems.mean.channel.problem import MeanChannel
@@ -118,14 +118,3 @@ def why_not(problem: MeanChannel) -> str | None:
     if not 1e-3 <= problem.epsilon <= 8.0:
         return "outside epsilon = 0.001 .. 8 its coefficients differ too much for the solver"
     return None
-
-
-METHOD = Method(
-    name="lp",
-    problem=MeanChannel,
-    kind="numeric",
-    preference=20,
-    summary="one linear program on grids of inputs and outputs",
-    run=run,
-    why_not=why_not,
-)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import heapq
 import math
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.method import Outcome
 from mechdesign.problems.mean.interval import offsets
 from mechdesign.problems.mean.interval.inward import rounded_inward
 from mechdesign.problems.mean.interval.problem import MeanInterval
@@ -84,14 +84,3 @@ def why_not(problem: MeanInterval) -> str | None:
     if problem.epsilon > 0.0 and offsets.least_offset(problem.epsilon) == 0.0:
         return "the offsets are beyond double precision; the closed form is exact"
     return None
-
-
-METHOD = Method(
-    name="branch-and-bound",
-    problem=MeanInterval,
-    kind="numeric",
-    preference=30,
-    summary="cut the border of the feasible set, bound by monotonicity",
-    run=run,
-    why_not=why_not,
-)

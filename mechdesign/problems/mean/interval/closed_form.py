@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.method import Outcome
 from mechdesign.problems.mean.interval.inward import rounded_inward
 from mechdesign.problems.mean.interval.problem import MeanInterval
 
@@ -71,13 +71,3 @@ def run(problem: MeanInterval) -> Outcome:
         solver="closed form",
         notes={"vertex": best},
     )
-
-
-METHOD = Method(
-    name="closed-form",
-    problem=MeanInterval,
-    kind="analytic",
-    preference=10,
-    summary="the best of three vertices",
-    run=run,
-)

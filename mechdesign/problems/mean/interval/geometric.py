@@ -16,7 +16,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.method import Outcome
 from mechdesign.problems.mean.interval import offsets
 from mechdesign.problems.mean.interval.inward import rounded_inward
 from mechdesign.problems.mean.interval.problem import MeanInterval
@@ -128,14 +128,3 @@ def why_not(problem: MeanInterval) -> str | None:
     if offsets.least_offset(problem.epsilon) < 1e-12:
         return "the offsets are below the accuracy of the solver; the closed form is exact"
     return None
-
-
-METHOD = Method(
-    name="geometric",
-    problem=MeanInterval,
-    kind="numeric",
-    preference=20,
-    summary="geometric program through cvxpy, bound by the geometric dual",
-    run=run,
-    why_not=why_not,
-)

@@ -19,7 +19,7 @@ import math
 
 import numpy as np
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.method import Outcome
 from mechdesign.mechanisms.kary import KaryChannel
 from mechdesign.problems.response.randomized_response.problem import RandomizedResponse
 
@@ -63,14 +63,3 @@ def why_not(problem: RandomizedResponse) -> str | None:
     if problem.distance is not None:
         return "it is for plain, not for metric privacy"
     return None
-
-
-METHOD = Method(
-    name="closed-form",
-    problem=RandomizedResponse,
-    kind="analytic",
-    preference=10,
-    summary="keep the k most likely answers, k by the n-ary formula",
-    run=run,
-    why_not=why_not,
-)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.method import Outcome
 from mechdesign.problems.response.randomized_response import metric
 from mechdesign.problems.response.randomized_response.extend import ExtendedResponse
 from mechdesign.problems.response.randomized_response.polish import polished
@@ -259,14 +259,3 @@ def why_not(problem: RandomizedResponse) -> str | None:
     if reach > 40:
         return f"e^(epsilon d) reaches e^{reach:.0f}, beyond an interior-point solver's accuracy"
     return None
-
-
-METHOD = Method(
-    name="convex",
-    problem=RandomizedResponse,
-    kind="numeric",
-    preference=40,
-    summary="declarative cvxpy model, open to own convex constraints and concave utilities",
-    run=run,
-    why_not=why_not,
-)

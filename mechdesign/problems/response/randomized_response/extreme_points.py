@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import MethodError
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.method import Outcome
 from mechdesign.problems.response.randomized_response.polish import polished
 from mechdesign.problems.response.randomized_response.problem import RandomizedResponse
 from mechdesign.solvers.vertices import basic_solutions, polytope_vertices, unique_rows
@@ -178,14 +178,3 @@ def _why_not_halfspaces(problem: RandomizedResponse) -> str | None:
     if high > STEEP_POLYTOPE:
         return "e^epsilon is too large to tell extreme points apart"
     return None
-
-
-METHOD = Method(
-    name="extreme-points",
-    problem=RandomizedResponse,
-    kind="numeric",
-    preference=50,
-    summary="all extreme points of the polytope of channels, n <= 4",
-    run=run,
-    why_not=why_not,
-)

@@ -17,7 +17,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.method import Outcome
 from mechdesign.problems.response.randomized_response.linear_program import shifted
 from mechdesign.problems.response.randomized_response.problem import RandomizedResponse
 
@@ -94,14 +94,3 @@ def why_not(problem: RandomizedResponse) -> str | None:
     if problem.size > MAX_SIZE:
         return f"it would have {problem.size} answers, more than {MAX_SIZE}"
     return None
-
-
-METHOD = Method(
-    name="geometric",
-    problem=RandomizedResponse,
-    kind="analytic",
-    preference=15,
-    summary="truncated geometric channel and its best remap, for metric privacy on a line",
-    run=run,
-    why_not=why_not,
-)

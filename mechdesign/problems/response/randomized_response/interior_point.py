@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.method import Outcome
 from mechdesign.core.validation import in_range
 from mechdesign.problems.response.randomized_response import metric
 from mechdesign.problems.response.randomized_response.linear_program import SIMPLEX_ROWS, shifted
@@ -229,14 +229,3 @@ def why_not(problem: RandomizedResponse) -> str | None:
     if row_count(problem) <= SIMPLEX_ROWS:
         return "the linear program is small enough for the simplex method, which ends at a vertex"
     return None
-
-
-METHOD = Method(
-    name="interior-point",
-    problem=RandomizedResponse,
-    kind="numeric",
-    preference=25,
-    summary="metric privacy on hundreds of places, column by column, bound by weak duality",
-    run=run,
-    why_not=why_not,
-)

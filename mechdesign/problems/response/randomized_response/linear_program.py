@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.method import Outcome
 from mechdesign.problems.response.randomized_response.polish import polished
 from mechdesign.problems.response.randomized_response.problem import RandomizedResponse
 from mechdesign.problems.response.randomized_response.rows import compact_program, row_count
@@ -60,14 +60,3 @@ def why_not(problem: RandomizedResponse) -> str | None:
     if rows > most:
         return f"it would have {rows} privacy rows, more than {most}"
     return None
-
-
-METHOD = Method(
-    name="lp",
-    problem=RandomizedResponse,
-    kind="numeric",
-    preference=30,
-    summary="compact linear program through HiGHS, bound by weak duality",
-    run=run,
-    why_not=why_not,
-)

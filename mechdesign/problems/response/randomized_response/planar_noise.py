@@ -75,6 +75,21 @@ def run_noise(problem: RandomizedResponse, remap: Literal["optimal", "nearest"])
     )
 
 
+def remapped(problem: RandomizedResponse) -> Outcome:
+    """Turn every observed point into the report with the largest expected utility given it.
+
+    Andres et al. (2013) for the noise; Chatzikokolakis, ElSalamouny and Palamidessi (2017) for the remap by
+    the posterior. It is the usual mechanism for places, and seldom the best: ``compare`` shows what the
+    optimum gains.
+    """
+    return run_noise(problem, "optimal")
+
+
+def nearest(problem: RandomizedResponse) -> Outcome:
+    """Turn every observed point into the nearest place: Andres et al. (2013) for a grid, section 5."""
+    return run_noise(problem, "nearest")
+
+
 def why_no_noise(problem: RandomizedResponse) -> str | None:
     """Say why planar noise does not apply, if so."""
     if problem.is_extended:
@@ -92,3 +107,10 @@ def why_no_noise(problem: RandomizedResponse) -> str | None:
     if problem.size > MAX_SIZE:
         return f"{problem.size} places are too many; {MAX_SIZE} at most"
     return None
+
+
+def why_not_nearest(problem: RandomizedResponse) -> str | None:
+    """Say why the nearest place does not apply as a report, if so."""
+    if problem.reports != problem.size:
+        return "it is for as many reports as places"
+    return why_no_noise(problem)

@@ -19,7 +19,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.method import Outcome
 from mechdesign.problems.response.randomized_response.polish import polished
 from mechdesign.problems.response.randomized_response.problem import RandomizedResponse
 
@@ -88,14 +88,3 @@ def why_not(problem: RandomizedResponse) -> str | None:
     if problem.epsilon > 30:
         return "e^epsilon is too large for its coefficients"
     return None
-
-
-METHOD = Method(
-    name="staircase",
-    problem=RandomizedResponse,
-    kind="numeric",
-    preference=20,
-    summary="exact maximum of the mutual information by a linear program over staircase columns",
-    run=run,
-    why_not=why_not,
-)

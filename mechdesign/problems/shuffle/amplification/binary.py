@@ -1,9 +1,9 @@
 """``shuffle-amplification`` of binary randomized response over all data of the others, in ranges of them."""
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.method import Outcome
 from mechdesign.problems.shuffle.amplification.outcomes import outcome
 from mechdesign.problems.shuffle.amplification.problem import ShuffleAmplification
-from mechdesign.problems.shuffle.judge import binary, blanket, least_epsilon, why_not_binary
+from mechdesign.problems.shuffle.judge import binary, blanket, least_epsilon
 
 
 def run(problem: ShuffleAmplification) -> Outcome:
@@ -15,14 +15,3 @@ def run(problem: ShuffleAmplification) -> Outcome:
         plain = least_epsilon(blanket(setting), setting.delta, setting.local_epsilon)
         epsilon = min(plain, binary(setting).least(setting.delta, plain))
     return outcome(problem, epsilon, "proven here; rounding and omitted tails are added", "bisection")
-
-
-METHOD = Method(
-    name="binary",
-    problem=ShuffleAmplification,
-    kind="numeric",
-    preference=15,
-    summary="all data of binary randomized response, in ranges of them, rounded up",
-    run=run,
-    why_not=lambda problem: why_not_binary(problem.setting),
-)

@@ -33,7 +33,6 @@ def settled(epsilon: float, bound: float, attack: str, grade: str, solver: str, 
 
 def numeric(
     name: str,
-    preference: int,
     summary: str,
     grade: str,
     curve: Callable[[Setting], Curve],
@@ -49,10 +48,10 @@ def numeric(
         return outcome(problem, epsilon, grade, "bisection of a proven bound")
 
     run.__doc__ = f"Return the least central epsilon: {summary}."
-    return Method(name, ShuffleAmplification, "numeric", preference, summary, run, why_not)
+    return Method(name, ShuffleAmplification, "numeric", summary, run, why_not)
 
 
-def closed_form(theorem: Theorem, preference: int, summary: str) -> Method:
+def closed_form(theorem: Theorem, summary: str) -> Method:
     """Return the method that evaluates a theorem."""
 
     def run(problem: ShuffleAmplification) -> Outcome:
@@ -71,4 +70,4 @@ def closed_form(theorem: Theorem, preference: int, summary: str) -> Method:
         return found if isinstance(found, str) else None
 
     run.__doc__ = f"Return the central epsilon of {theorem.grade}."
-    return Method(theorem.name, ShuffleAmplification, theorem.kind, preference, summary, run, why_not)
+    return Method(theorem.name, ShuffleAmplification, theorem.kind, summary, run, why_not)

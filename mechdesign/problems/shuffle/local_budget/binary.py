@@ -1,7 +1,7 @@
 """``shuffle-local-budget`` of binary randomized response over all data of the others, in ranges of them."""
 
-from mechdesign.core.method import Method, Outcome
-from mechdesign.problems.shuffle.judge import binary, blanket, bracket, guessed, why_not_binary
+from mechdesign.core.method import Outcome
+from mechdesign.problems.shuffle.judge import binary, blanket, bracket, guessed
 from mechdesign.problems.shuffle.local_budget.outcomes import outcome
 from mechdesign.problems.shuffle.local_budget.problem import ShuffleLocalBudget
 from mechdesign.problems.shuffle.theorems import LARGEST
@@ -20,14 +20,3 @@ def run(problem: ShuffleLocalBudget) -> Outcome:
     guess = guessed(problem.setting, central)
     found, _ = bracket(enough, central, LARGEST, guess, precision=1e-5)
     return outcome(problem, found, "proven here; rounding and omitted tails are added", "bisection")
-
-
-METHOD = Method(
-    name="binary",
-    problem=ShuffleLocalBudget,
-    kind="numeric",
-    preference=15,
-    summary="all data of binary randomized response, in ranges of them, rounded up",
-    run=run,
-    why_not=lambda problem: why_not_binary(problem.setting),
-)

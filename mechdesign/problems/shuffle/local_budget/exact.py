@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.method import Outcome
 from mechdesign.problems.shuffle.exact import enumeration, exact_delta, why_not_exact
 from mechdesign.problems.shuffle.judge import bracket, guessed
 from mechdesign.problems.shuffle.local_budget.problem import ShuffleLocalBudget
@@ -60,14 +60,3 @@ def _of_channel(problem: ShuffleLocalBudget) -> Outcome:
 def why_not(problem: ShuffleLocalBudget) -> str | None:
     """Say why it does not apply, if so."""
     return why_not_exact(problem.setting, 1 if problem.setting.randomizer.kind == "channel" else STEPS)
-
-
-METHOD = Method(
-    name="exact",
-    problem=ShuffleLocalBudget,
-    kind="numeric",
-    preference=10,
-    summary="every data set of few users in rational arithmetic, by bisection",
-    run=run,
-    why_not=why_not,
-)

@@ -33,9 +33,19 @@ def outcome(problem: ShuffleLocalBudget, epsilon: float, grade: str, solver: str
     )
 
 
+def searched(problem: ShuffleLocalBudget, curve: Callable[[Setting], Curve], grade: str) -> Outcome:
+    """Return the largest local epsilon with a bound of delta small enough."""
+    central = problem.central_epsilon
+
+    def enough(local: float) -> bool:
+        return local <= central or curve(problem.setting_with(local))(central) <= problem.delta
+
+    found, _ = bracket(enough, central, LARGEST, guessed(problem.setting, central))
+    return outcome(problem, found, grade, "bisection of a proven bound")
+
+
 def numeric(
     name: str,
-    preference: int,
     summary: str,
     grade: str,
     curve: Callable[[Setting], Curve],
@@ -44,16 +54,10 @@ def numeric(
     """Return the method that searches the largest local epsilon with a bound of delta small enough."""
 
     def run(problem: ShuffleLocalBudget) -> Outcome:
-        central = problem.central_epsilon
-
-        def enough(local: float) -> bool:
-            return local <= central or curve(problem.setting_with(local))(central) <= problem.delta
-
-        found, _ = bracket(enough, central, LARGEST, guessed(problem.setting, central))
-        return outcome(problem, found, grade, "bisection of a proven bound")
+        return searched(problem, curve, grade)
 
     run.__doc__ = f"Return the largest local epsilon: {summary}."
-    return Method(name, ShuffleLocalBudget, "numeric", preference, summary, run, why_not)
+    return Method(name, ShuffleLocalBudget, "numeric", summary, run, why_not)
 
 
 def why_not_channel(problem: ShuffleLocalBudget) -> str | None:
@@ -63,7 +67,7 @@ def why_not_channel(problem: ShuffleLocalBudget) -> str | None:
     return None
 
 
-def closed_form(theorem: Theorem, preference: int, summary: str) -> Method:
+def closed_form(theorem: Theorem, summary: str) -> Method:
     """Return the method that inverts a theorem."""
 
     def run(problem: ShuffleLocalBudget) -> Outcome:
@@ -83,4 +87,4 @@ def closed_form(theorem: Theorem, preference: int, summary: str) -> Method:
         return found if isinstance(found, str) else None
 
     run.__doc__ = f"Return the largest local epsilon of {theorem.grade}."
-    return Method(theorem.name, ShuffleLocalBudget, theorem.kind, preference, summary, run, why_not)
+    return Method(theorem.name, ShuffleLocalBudget, theorem.kind, summary, run, why_not)

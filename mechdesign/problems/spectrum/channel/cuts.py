@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.method import Outcome
 from mechdesign.core.validation import in_range
 from mechdesign.mechanisms.spectrum.many import bounded
 from mechdesign.problems.spectrum.channel.problem import SpectrumChannel, nobody, outcome
@@ -41,14 +41,3 @@ def run(problem: SpectrumChannel, gap: float = GAP, seconds: float | None = None
 def why_not(problem: SpectrumChannel) -> str | None:
     """Say that there are too many users, if so."""
     return f"{problem.size} users are too many; {MOST_USERS} at most" if problem.size > MOST_USERS else None
-
-
-METHOD = Method(
-    name="cuts",
-    problem=SpectrumChannel,
-    kind="numeric",
-    preference=25,
-    summary="linear program of intervals of radii, cliques and ramps added, for many users",
-    run=run,
-    why_not=why_not,
-)

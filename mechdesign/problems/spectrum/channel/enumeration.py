@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.method import Outcome
 from mechdesign.mechanisms.spectrum.allocate import NODES, best_pattern, best_radii
 from mechdesign.problems.spectrum.channel.problem import SpectrumChannel, nobody, outcome
 
@@ -37,14 +37,3 @@ def why_not(problem: SpectrumChannel) -> str | None:
     """Say that there are too many users, if so."""
     most = MOST_USERS if problem.owner is not None else MOST_IDLE
     return f"{problem.size} users are too many; {most} at most" if problem.size > most else None
-
-
-METHOD = Method(
-    name="enumeration",
-    problem=SpectrumChannel,
-    kind="numeric",
-    preference=20,
-    summary="search tree over all vertex patterns of a few users",
-    run=run,
-    why_not=why_not,
-)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.method import Outcome
 from mechdesign.mechanisms.spectrum.many import quick
 from mechdesign.problems.spectrum.channel.problem import SpectrumChannel, nobody, outcome
 
@@ -15,13 +15,3 @@ def run(problem: SpectrumChannel) -> Outcome:
     found = quick(problem.channel)
     radii = problem.channel.allowed(found.radii, found.level)
     return outcome(problem, radii, found.level, "lists and annealing")
-
-
-METHOD = Method(
-    name="greedy",
-    problem=SpectrumChannel,
-    kind="heuristic",
-    preference=50,
-    summary="users served in the order of a list, improved by annealing",
-    run=run,
-)

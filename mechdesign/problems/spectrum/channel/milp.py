@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.method import Outcome
 from mechdesign.mechanisms.spectrum.allocate import CROWD, bound_of_many
 from mechdesign.mechanisms.spectrum.channel import Array, Channel
 from mechdesign.mechanisms.spectrum.greedy import Allocation, Greedy
@@ -236,14 +236,3 @@ def why_not(problem: SpectrumChannel) -> str | None:
     if pairs > MOST_PAIRS:
         return f"{pairs} pairs in each other's way are too many; {MOST_PAIRS} at most"
     return None
-
-
-METHOD = Method(
-    name="milp",
-    problem=SpectrumChannel,
-    kind="numeric",
-    preference=30,
-    summary="mixed integer program with revenue by pieces, for many users",
-    run=run,
-    why_not=why_not,
-)

@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from mechdesign.audit.exponential import float_down, float_up
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.method import Outcome
 from mechdesign.mechanisms.spectrum.channel import Channel
 from mechdesign.problems.spectrum.channel.problem import SpectrumChannel, nobody, outcome
 from mechdesign.solvers.polynomial import maximum
@@ -125,14 +125,3 @@ def run(problem: SpectrumChannel) -> Outcome:
 def why_not(problem: SpectrumChannel) -> str | None:
     """Two users at most."""
     return f"it is for one or two users, and there are {problem.size}" if problem.size > 2 else None
-
-
-METHOD = Method(
-    name="piecewise",
-    problem=SpectrumChannel,
-    kind="analytic",
-    preference=10,
-    summary="all vertex patterns of one or two users, by roots of quartics",
-    run=run,
-    why_not=why_not,
-)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.method import Outcome
 from mechdesign.problems.spectrum.cloak.problem import SpectrumCloakDesign, impossible, outcome
 
 
@@ -33,13 +33,3 @@ def run(problem: SpectrumCloakDesign) -> Outcome:
     if found.status not in ("optimal", "feasible") or length.value is None:
         return Outcome(status="failed", solver=found.solver, message=found.message)
     return outcome(problem, float(length.value) * unit, found.solver)
-
-
-METHOD = Method(
-    name="convex",
-    problem=SpectrumCloakDesign,
-    kind="numeric",
-    preference=30,
-    summary="a convex program for a conic solver (cvxpy)",
-    run=run,
-)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.method import Outcome
 from mechdesign.problems.spectrum.partition.problem import SpectrumPartition, completed, impossible, released
 
 MOST_ENTRIES = 8000
@@ -90,14 +90,3 @@ def why_not(problem: SpectrumPartition) -> str | None:
     if entries > MOST_ENTRIES:
         return f"{entries} entries of the channel and its slacks are more than {MOST_ENTRIES}"
     return None
-
-
-METHOD = Method(
-    name="convex",
-    problem=SpectrumPartition,
-    kind="numeric",
-    preference=50,
-    summary="the program in full for a conic solver (cvxpy), without a bound",
-    run=run,
-    why_not=why_not,
-)

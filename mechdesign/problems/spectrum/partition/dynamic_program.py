@@ -14,7 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.method import Outcome
 from mechdesign.problems.spectrum.judging import rounded_down
 from mechdesign.problems.spectrum.partition.duality import exact_costs
 from mechdesign.problems.spectrum.partition.problem import (
@@ -76,14 +76,3 @@ def why_not(problem: SpectrumPartition) -> str | None:
     if problem.notion not in ("partition", "cloak"):
         return f"the notion '{problem.notion}' is not about fixed sets"
     return None
-
-
-METHOD = Method(
-    name="dynamic-program",
-    problem=SpectrumPartition,
-    kind="analytic",
-    preference=10,
-    summary="the cheapest chain of intervals, in fractions",
-    run=run,
-    why_not=why_not,
-)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.method import Outcome
 from mechdesign.problems.spectrum.judging import OPTIMALITY, rounded_down
 from mechdesign.problems.spectrum.partition.duality import repaired
 from mechdesign.problems.spectrum.partition.problem import (
@@ -214,14 +214,3 @@ def why_not(problem: SpectrumPartition) -> str | None:
     if variables > MOST_VARIABLES:
         return f"its program has some {variables} variables, more than {MOST_VARIABLES}"
     return None
-
-
-METHOD = Method(
-    name="linear-program",
-    problem=SpectrumPartition,
-    kind="numeric",
-    preference=20,
-    summary="the linear program over all sets (HiGHS), with a bound of its own",
-    run=run,
-    why_not=why_not,
-)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.method import Outcome
 from mechdesign.problems.spectrum.judging import OPTIMALITY, rounded_down
 from mechdesign.problems.spectrum.partition.duality import repaired
 from mechdesign.problems.spectrum.partition.linear_program import cloak_program
@@ -62,14 +62,3 @@ def why_not(problem: SpectrumPartition) -> str | None:
     if len(problem.family) > MOST_SETS:
         return f"{len(problem.family)} sets are more than {MOST_SETS}"
     return None
-
-
-METHOD = Method(
-    name="milp",
-    problem=SpectrumPartition,
-    kind="numeric",
-    preference=40,
-    summary="set partitioning by an integer program (pulp)",
-    run=run,
-    why_not=why_not,
-)

@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.method import Outcome
 from mechdesign.problems.spectrum.judging import rounded_down
 from mechdesign.problems.spectrum.partition.duality import Exact, repaired
 from mechdesign.problems.spectrum.partition.linear_program import cloak_program
@@ -129,14 +129,3 @@ def why_not(problem: SpectrumPartition) -> str | None:
         if problem.notion == "partition"
         else f"the notion '{problem.notion}' allows more than partitions"
     )
-
-
-METHOD = Method(
-    name="search",
-    problem=SpectrumPartition,
-    kind="analytic",
-    preference=15,
-    summary="complete search for exact covers by sets of small reduced cost, in integers",
-    run=run,
-    why_not=why_not,
-)

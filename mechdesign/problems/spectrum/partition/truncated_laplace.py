@@ -14,7 +14,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.method import Outcome
 from mechdesign.problems.spectrum.partition.problem import SpectrumPartition, impossible, released
 
 Array = NDArray[np.float64]
@@ -112,14 +112,3 @@ def why_not(problem: SpectrumPartition) -> str | None:
     if half_window(problem.epsilon or 0.0, problem.delta or 0.0, problem.distance) > LONGEST:
         return f"half its window is longer than {LONGEST:g} steps; the whole map hides the place"
     return None
-
-
-METHOD = Method(
-    name="truncated-laplace",
-    problem=SpectrumPartition,
-    kind="heuristic",
-    preference=30,
-    summary="a window around a place with truncated Laplace noise",
-    run=run,
-    why_not=why_not,
-)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from mechdesign.audit.exponential import float_down
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.method import Outcome
 from mechdesign.problems.spectrum.primary.problem import SpectrumPrimary, impossible, outcome
 from mechdesign.solvers.polynomial import maximum
 
@@ -32,14 +32,3 @@ def run(problem: SpectrumPrimary) -> Outcome:
 def why_not(problem: SpectrumPrimary) -> str | None:
     """Only for the utility as published."""
     return "the expected utility is no polynomial with a pole" if problem.widening != "mean" else None
-
-
-METHOD = Method(
-    name="quartic",
-    problem=SpectrumPrimary,
-    kind="analytic",
-    preference=10,
-    summary="best of the real roots of a quartic and the ends of the interval",
-    run=run,
-    why_not=why_not,
-)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.exponential import float_down
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.method import Outcome
 from mechdesign.problems.spectrum.primary.problem import SpectrumPrimary, impossible, outcome
 
 Array = NDArray[np.float64]
@@ -90,13 +90,3 @@ def _bracket(problem: SpectrumPrimary) -> tuple[float, float]:
     # kp / L is at most all revenue less the value
     least = problem.privacy_cost / (problem.objective_scale() - some)
     return min(max(low, least * (1.0 - 2.0**-40)), math.nextafter(high, 0.0)), high
-
-
-METHOD = Method(
-    name="search",
-    problem=SpectrumPrimary,
-    kind="numeric",
-    preference=30,
-    summary="global search by intervals",
-    run=run,
-)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.method import Outcome
 from mechdesign.problems.spectrum.primary.problem import SpectrumPrimary, impossible, outcome
 from mechdesign.solvers.bisection import sign_change
 
@@ -51,14 +51,3 @@ def run(problem: SpectrumPrimary) -> Outcome:
 def why_not(problem: SpectrumPrimary) -> str | None:
     """Only for the expected utility."""
     return "the utility at the mean widening can turn several times" if problem.widening == "mean" else None
-
-
-METHOD = Method(
-    name="turning-point",
-    problem=SpectrumPrimary,
-    kind="analytic",
-    preference=20,
-    summary="the only turning point of the expected utility, in rational numbers",
-    run=run,
-    why_not=why_not,
-)

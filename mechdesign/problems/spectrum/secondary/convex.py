@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.method import Outcome
 from mechdesign.problems.spectrum.secondary.problem import SpectrumSecondary, outcome
 
 
@@ -24,13 +24,3 @@ def run(problem: SpectrumSecondary) -> Outcome:
     if found.status not in ("optimal", "feasible") or level.value is None:
         return Outcome(status="failed", solver=found.solver, message=found.message)
     return outcome(problem, float(level.value) * unit, found.solver)
-
-
-METHOD = Method(
-    name="convex",
-    problem=SpectrumSecondary,
-    kind="numeric",
-    preference=30,
-    summary="a concave program for a conic solver (cvxpy)",
-    run=run,
-)

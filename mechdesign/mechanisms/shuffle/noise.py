@@ -1,0 +1,210 @@
+"""What hides a user: the integers that clients draw with, what is proven of them, and how they are found."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from typing import Any, ClassVar, NoReturn, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.randomness import TOTAL, BitSource
+from mechdesign.core.validation import integer
+from mechdesign.mechanisms.count_limits import Group
+from mechdesign.mechanisms.shuffle.draws import checked_weight
+from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise, least_passing, remedy
+
+Messages = NDArray[np.int64]
+"""One row a message, one column a part of it."""
+
+NoiseT = TypeVar("NoiseT", bound="Noise")
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """What a user may send: so many messages, and so large an epsilon before they are shuffled."""
+
+    max_messages: int | None = None
+    local_cap: float | None = None
+
+    def most(self, limit: int, rows: int = 1) -> int:
+        """Return how many messages beside the own ones are allowed, for each of some rows.
+
+        Raises
+        ------
+        OutOfReachError
+            When there is none.
+        """
+        most = limit if self.max_messages is None else min(limit, self.max_messages // rows - 1)
+        if most < 1:
+            raise OutOfReachError(f"it needs {2 * rows} messages a user; allow as many")
+        return most
+
+
+@dataclass(frozen=True)
+class Noise(ABC):
+    """The noise of a protocol; its fields but the first two are what clients run on, and what files keep.
+
+    Parameters
+    ----------
+    promise : Promise
+    size : int
+        Of how many values a user holds one: 2 for a bit, a category more than steps for a sum.
+    """
+
+    promise: Promise
+    size: int
+
+    is_rational: ClassVar[bool] = False
+    """Whether the divergence is computed in fractions alone; else sums of doubles, rounded outward."""
+
+    @classmethod
+    @abstractmethod
+    def fitting(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
+        """Return about the least noise that is proven to keep the promise; with size 0 it is chosen as well.
+
+        Raises
+        ------
+        OutOfReachError
+            When there is none, saying what would do.
+        """
+
+    @classmethod
+    def printed(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
+        """Return the noise by the constants of its paper."""
+        raise OutOfReachError("its paper has no constants; take the exact noise")
+
+    def parameters(self) -> dict[str, Any]:
+        """Return what clients run on, as plain values."""
+        return {item.name: getattr(self, item.name) for item in fields(self)[2:]}
+
+    def check(self, field: str, low: int, high: int) -> None:
+        """Check a whole number of its own, and keep it as a plain one."""
+        object.__setattr__(self, field, integer(field, getattr(self, field), low, high))
+
+    def check_weight(self, field: str, low: int, high: int, name: str = "") -> None:
+        """Check a weight of its own, which files may call by another name."""
+        object.__setattr__(self, field, checked_weight(name or field, getattr(self, field), low, high))
+
+    # What is proven
+
+    @property
+    @abstractmethod
+    def least_delta(self) -> float:
+        """A proven upper bound of the divergence of neighbouring data sets at epsilon, rounded up."""
+
+    @property
+    @abstractmethod
+    def proof(self) -> str:
+        """How that bound is proven, in a few words."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether the promise is proven."""
+        return self.least_delta <= self.promise.delta
+
+    @property
+    def is_computed(self) -> bool:
+        """Whether the divergence is computed here as a whole; False where a theorem of others is believed."""
+        return True
+
+    @property
+    def local_epsilon(self) -> float:
+        """The epsilon of one user's messages before they are shuffled; infinite without local privacy."""
+        return math.inf
+
+    # What a user sends
+
+    @property
+    def most_messages(self) -> int:
+        """The most messages that a user may send."""
+        return 1
+
+    @property
+    def least_messages(self) -> int:
+        """The fewest messages that a user may send."""
+        return self.most_messages
+
+    @property
+    def mean_messages(self) -> float:
+        """The expected number of messages of a user, at its largest over the values."""
+        return float(self.most_messages)
+
+    @property
+    def dummy_messages(self) -> tuple[Group, ...]:
+        """The messages beside the own ones, where their number is random and the same for all data."""
+        return ()
+
+    @property
+    def alphabets(self) -> tuple[int, ...]:
+        """For each column of a message how many values it has, counted from 0."""
+        return (self.size,)
+
+    @abstractmethod
+    def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
+        """Return the messages of users who hold these values, whole numbers below the size."""
+
+
+NoiseClass = type[Noise]
+
+
+def chance(weight: int) -> Fraction:
+    """Return weight / 2**62."""
+    return Fraction(weight, TOTAL)
+
+
+def least_weight(
+    made: Callable[[int], NoiseT], least: int, most: int, size: int, name: str = "weights", digits: int = 12
+) -> NoiseT:
+    """Return noise of about the least weight that is private, where 1 / size of 2**62 would tell nothing.
+
+    Raises
+    ------
+    OutOfReachError
+        When there is none.
+    """
+    found = None
+    if least <= most:
+        found = least_passing(lambda weight: made(weight).holds, least, most, digits, end=TOTAL // size)
+    if found is None:
+        raise OutOfReachError(f"epsilon is too small for {name} of 62 digits; give a larger one")
+    return made(found)
+
+
+def fewest_dummies(
+    made: Callable[[int, int], NoiseT],
+    most: int,
+    full: int = TOTAL,
+    enough: Callable[[int], bool] | None = None,
+) -> NoiseT | None:
+    """Return noise of the fewest trials, and then of about the least weight, that is private.
+
+    Parameters
+    ----------
+    made : callable
+        From trials and a weight to noise.
+    most : int
+        Of the trials; None is returned where so many are too few.
+    full : int
+        The largest weight.
+    enough : callable, optional
+        Whether so many trials of the largest weight are private; the noise's own answer by default.
+    """
+    trials = least_passing(enough or (lambda count: made(count, full).holds), 1, most, 40)
+    if trials is None:
+        return None
+    weight = least_passing(lambda number: made(trials, number).holds, 1, full)
+    assert weight is not None  # the largest weight passed above
+    return made(trials, weight)
+
+
+def too_few(promise: Promise, most: int, possible: Callable[[Promise], bool], where: str = "") -> NoReturn:
+    """Raise OutOfReachError for dummies that are too few, saying what would do."""
+    raise OutOfReachError(
+        f"dummies are too few, {most} of each of {promise.honest_users} users{where}; "
+        f"{remedy(promise, possible)}, or more messages"
+    )

@@ -1,0 +1,1 @@
+"""What the sources say of ``slot``: published methods, quantities, simulations."""

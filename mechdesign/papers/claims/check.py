@@ -1,0 +1,315 @@
+"""Check a model: every method, their agreement, the certificates, and the claims of the source."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from mechdesign.catalog.model import Model
+from mechdesign.core.certificate import format_figure
+from mechdesign.core.compare import Comparison, compare
+from mechdesign.core.encoding import encode
+from mechdesign.core.errors import MechDesignError
+from mechdesign.core.solution import Solution
+from mechdesign.papers.claims.claim import UNDECIDED, VERDICT_WORDS, Claim
+from mechdesign.papers.claims.found import NotFound, Solver, series, single
+from mechdesign.papers.claims.judge import Series, judge
+from mechdesign.papers.claims.witness import Figures, figures_of, lost, suggested, witness_text
+
+
+@dataclass(frozen=True)
+class ClaimResult:
+    """What was found for a claim.
+
+    Attributes
+    ----------
+    claim : Claim
+    found : object
+    outcome : str
+        What the comparison of the stated with the found gives: ``holds``, ``refuted`` or, unsolved,
+        ``unsettled``.
+    figures : mapping
+        What a witness of the claim can name: ``found``, the entries of its certificate, the quantities of its
+        solution.
+    """
+
+    claim: Claim
+    found: Any
+    outcome: str
+    figures: Figures = field(default_factory=dict)
+
+    @property
+    def verdict(self) -> str:
+        """The outcome; of a claim that cannot be decided ``not-decidable``, whatever the comparison gives."""
+        return UNDECIDED if self.claim.verdict == UNDECIDED and self.outcome != "unsettled" else self.outcome
+
+    @property
+    def lost(self) -> str:
+        """What of the recorded witness was not found again; empty when all is well."""
+        is_recorded = self.outcome == self.claim.expected and self.claim.verdict != "holds"
+        return lost(self.claim, self.figures) if is_recorded else ""
+
+    @property
+    def lacks_witness(self) -> bool:
+        """Whether it is refuted, and its model records no figures that refute it."""
+        return self.verdict == "refuted" and not self.claim.witness
+
+    @property
+    def as_expected(self) -> bool:
+        """Whether the outcome is the recorded one, and the recorded witness was found again."""
+        return self.outcome == self.claim.expected and not self.lost
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the JSON object of a claim in ``compare --json``."""
+        claim = self.claim
+        wanted = {"suggested_witness": suggested(claim, self.figures)} if self.lacks_witness else {}
+        return {
+            "quantity": claim.quantity,
+            "relation": claim.relation,
+            "stated": encode(claim.value),
+            "tolerance": claim.tolerance,
+            "relative_tolerance": claim.relative_tolerance,
+            "over": self.found.over if isinstance(self.found, Series) else claim.over,
+            "found": encode(self.found),
+            "verdict": self.verdict,
+            "outcome": self.outcome,
+            "as_expected": self.as_expected,
+            "origin": claim.origin,
+            "at": encode(dict(claim.at)),
+            "method": claim.method,
+            "options": encode(dict(claim.options)),
+            "reason": claim.reason,
+            "decided_by": claim.decided_by,
+            "readings": list(claim.readings),
+            "witness": encode(dict(claim.witness)),
+            "instead": claim.instead,
+            "statement": claim.statement,
+            **wanted,
+        }
+
+    @property
+    def subject(self) -> str:
+        """What the claim is about, with its method and its parameters."""
+        return subject(self.claim)
+
+    @property
+    def stated(self) -> str:
+        """What is stated, with the relation: ``0.83``, ``<= 0.83`` or ``increasing over epsilon``."""
+        return stated(self.claim, self.found.over if isinstance(self.found, Series) else None)
+
+    @property
+    def shown(self) -> str:
+        """What was found, as text."""
+        return _short(self.found)
+
+    @property
+    def verdict_words(self) -> str:
+        """The verdict in words: ``holds``, ``refuted``, ``not decidable here``."""
+        return VERDICT_WORDS.get(self.verdict, self.verdict)
+
+    @property
+    def remark(self) -> str:
+        """Why a claim is wrong, with its witness where no number shows it, or undecided; or empty."""
+        if self.verdict not in ("refuted", UNDECIDED) or not self.as_expected:
+            return ""
+        shown = dict(self.claim.witness) if isinstance(self.found, (bool, str, np.bool_)) else {}
+        witness = f"; witness {witness_text(shown)}" if shown else ""
+        if self.verdict == UNDECIDED:
+            return f"{self.claim.reason}{witness}; as read here: {self.outcome}; {decided_text(self.claim)}"
+        return f"{self.claim.reason}{witness}"
+
+    def __str__(self) -> str:
+        mark = "" if self.outcome == self.claim.expected else f"  <-- recorded as {self.claim.expected}"
+        mark = f"  <-- {self.lost}" if self.lost else mark
+        where = f" ({self.claim.where})" if self.claim.where else ""
+        reason = f"; {self.remark}" if self.remark else ""
+        text = f"{self.subject}: {self.claim.origin} states {self.stated}{where}"
+        verdict = self.verdict_words
+        if mark and self.verdict == UNDECIDED:
+            verdict = f"{verdict}, as read here: {self.outcome}"
+        return f"{text}, found {self.shown}: {verdict}{reason}{mark}"
+
+
+@dataclass(frozen=True)
+class ModelCheck:
+    """The comparison of all methods on a model and the verdicts on its claims."""
+
+    model: Model
+    comparison: Comparison
+    claims: tuple[ClaimResult, ...]
+
+    @property
+    def problems(self) -> list[str]:
+        """What is not as it should be, one sentence each; empty when all is well."""
+        texts = [f"disagreement: {text}" for text in self.comparison.disagreements]
+        texts += [f"failed: {text}" for text in self.comparison.failures]
+        for run in self.comparison.runs:
+            recorded = self.recorded_failures(run)
+            texts += [
+                f"certificate of {run.method}: {certificate}"
+                for certificate in run.certificates
+                if not certificate.holds and certificate.property not in recorded
+            ]
+        if not self.comparison.runs:
+            texts.append("no method was run")
+        texts += [f"claim: {result}" for result in self.claims if not result.as_expected]
+        return texts
+
+    def recorded_failures(self, run: Solution) -> set[str]:
+        """Return the certificates of a run that are known to fail.
+
+        All of a published formula, which is kept because it is not right; of other methods those that a claim
+        of the model says fail: the value false that holds, or the value true that is refuted.
+        """
+        failed = {certificate.property for certificate in run.certificates if not certificate.holds}
+        if run.kind == "published":
+            return failed
+        stated = {
+            claim.quantity
+            for claim in self.model.claims
+            if claim.value is (claim.expected == "refuted")
+            and not claim.at
+            and not claim.options
+            and claim.method in (None, run.method)
+        }
+        return {name for name in failed if f"certificate.{name}" in stated}
+
+    @property
+    def passed(self) -> bool:
+        """Whether methods agree, certificates hold and every verdict is the recorded one."""
+        return not self.problems
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the JSON object of ``compare --json``."""
+        return {
+            **self.comparison.as_dict(self.model.slug),
+            "claims": [result.as_dict() for result in self.claims],
+        }
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def text(self, users: int | None = None) -> str:
+        """Return the comparison and the claims, with forecasts for so many users."""
+        lines = [f"{self.model.slug}: {self.model.title}", self.comparison.text(users)]
+        lines += [f"  claim {result}" for result in self.claims]
+        return "\n".join(lines)
+
+
+def check_model(model: Model) -> ModelCheck:
+    """Run every method on a model's problem and check the claims.
+
+    Examples
+    --------
+    >>> from mechdesign.catalog import load_model
+    >>> check_model(load_model("response/zhou2019_survey")).passed
+    True
+    """
+    comparison = compare(model.problem, model.methods or None)
+    solver = Solver(model, comparison)
+    results = []
+    for number, claim in enumerate(model.claims):
+        try:
+            results.append(_check(claim, solver))
+        except MechDesignError as error:
+            raise type(error)(f"{model.slug}: [claim {number + 1}] {error}") from None
+    return ModelCheck(model, comparison, tuple(results))
+
+
+def _check(claim: Claim, solver: Solver) -> ClaimResult:
+    try:
+        found = series(claim, solver) if claim.is_trend else single(claim, solver)
+    except NotFound as reason:
+        return ClaimResult(claim, str(reason), "unsettled")
+    solution = None if claim.is_trend else solver.at(claim.at, claim.method, claim.options)
+    return ClaimResult(claim, found, judge(claim, found), figures_of(claim, found, solution))
+
+
+def subject(claim: Claim) -> str:
+    """Return what a claim is about, with its method and its parameters.
+
+    Examples
+    --------
+    >>> subject(Claim("value", 0.5, method="lp", at={"epsilon": 2.0}))
+    'value by lp at epsilon = 2'
+    """
+    at = f" at {_settings(claim.at)}" if claim.at else ""
+    whose = f" by {claim.method}" if claim.method else ""
+    whose += f" ({_settings(claim.options)})" if claim.options else ""
+    return f"{claim.quantity}{whose}{at}"
+
+
+def stated(claim: Claim, over: str | None = None) -> str:
+    """Return what a claim states, with its relation; ``over`` is the swept parameter of a trend, if known.
+
+    Examples
+    --------
+    >>> stated(Claim("value", 0.5, relation="<=")), stated(Claim("value", relation="increasing"), "epsilon")
+    ('<= 0.5', 'increasing over epsilon')
+    """
+    if not claim.is_trend:
+        return f"{'' if claim.relation == '=' else claim.relation + ' '}{_short(claim.value)}"
+    where = "" if claim.value is None else f" {_short(claim.value)}"
+    swept = claim.over or over
+    return f"{claim.relation}{where}{f' over {swept}' if swept else ''}"
+
+
+def claim_line(claim: Claim) -> str:
+    """Return a claim before it is checked: what it states, how exactly, and the verdict on record.
+
+    Examples
+    --------
+    >>> claim_line(Claim("value", 0.5, tolerance=1e-9, where="eq. (1)"))
+    'value is 0.5 +- 1e-09 (paper, eq. (1); holds)'
+    """
+    slack = f" +- {claim.tolerance:g}" if claim.tolerance else ""
+    if claim.relative_tolerance:
+        slack = f" +- {100 * claim.relative_tolerance:g} %"
+    where = f", {claim.where}" if claim.where else ""
+    reason = f": {claim.reason}" if claim.verdict != "holds" else ""
+    if claim.verdict == UNDECIDED:
+        reason += f"; {decided_text(claim)}"
+    text = f"{subject(claim)} is {stated(claim)}{slack}"
+    return f"{text} ({claim.origin}{where}; {VERDICT_WORDS.get(claim.verdict, claim.verdict)}{reason})"
+
+
+def decided_text(claim: Claim) -> str:
+    """Return what would decide a claim, as half a sentence.
+
+    Examples
+    --------
+    >>> lost = {"verdict": "not-decidable", "outcome": "holds", "reason": "lost", "decided_by": "(6)"}
+    >>> decided_text(Claim("value", 0.5, **lost))
+    'would be decided by (6)'
+    """
+    return f"would be decided by {claim.decided_by}"
+
+
+def _settings(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key} = {_short(value)}" for key, value in values.items())
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, Series):
+        pairs = [
+            f"{_short(point)}: {_short(number)}"
+            for point, number in zip(value.points, value.numbers, strict=True)
+        ]
+        return ", ".join(pairs)
+    if isinstance(value, Mapping):
+        return f"{{ {_settings(value)} }}"
+    if isinstance(value, (bool, np.bool_)):
+        return "true" if value else "false"
+    if (
+        isinstance(value, (int, float, np.generic))
+        and not isinstance(value, bool)
+        and not math.isnan(float(value))
+    ):
+        return format_figure(float(value))
+    plain = encode(value)
+    text = str([_short(item) for item in plain]).replace("'", "") if isinstance(plain, list) else str(plain)
+    return text if len(text) <= 100 else text[:97] + "..."

@@ -1,0 +1,332 @@
+"""A claim: one statement of a source about a quantity, in the words that papers use."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, get_args
+
+import numpy as np
+
+from mechdesign.core.encoding import encode
+from mechdesign.core.errors import ParameterError, suggestion
+from mechdesign.core.method import Status
+
+ORIGINS = ("paper", "derived", "computed")
+OUTCOMES = ("holds", "refuted")
+"""What the comparison of a stated with a found number can give."""
+
+UNDECIDED = "not-decidable"
+VERDICTS = (*OUTCOMES, UNDECIDED)
+VERDICT_WORDS = {UNDECIDED: "not decidable here"}
+"""How a verdict is printed where its key is not a word."""
+
+COMPARISONS = ("=", "<=", ">=")
+"""Relations of the found number to the stated one: ``<=`` says that the found one is not the larger."""
+
+PLACES = ("largest-at", "smallest-at")
+"""Trends that state where, in ``value``."""
+
+TRENDS = ("increasing", "decreasing", "non-decreasing", "non-increasing", "unimodal", "u-shaped", *PLACES)
+"""Relations among the numbers that are found along a sweep."""
+
+KINDS = ("number", "text", "truth value")
+"""What a claim can state, alone or as a list of one kind."""
+
+INFINITIES = ("inf", "-inf")
+
+TEXTS = (
+    *("quantity", "relation", "outcome", "reason", "decided_by", "instead", "statement", "where", "cite"),
+    *("method", "over"),
+)
+"""Keys whose value is a text."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One statement of a source, to be checked against what is found.
+
+    Attributes
+    ----------
+    quantity : str
+        ``value``, ``bound``, ``status``, a variable, a further quantity of the problem, or
+        ``certificate.<property>`` (a truth value).
+    value : number, list, text or truth value
+        What is stated; infinity is ``"inf"``. For the trends ``largest-at`` and ``smallest-at`` the value of
+        the swept parameter; None for other trends.
+    relation : str
+        One of ``COMPARISONS`` (found against stated, entry by entry for lists) or of ``TRENDS``.
+    origin : {"paper", "derived", "computed"}
+        Printed in the source, derived by hand, or computed once and kept as a regression.
+    tolerance : float
+        Numbers no further apart than this count as equal.
+    relative_tolerance : float
+        The same as a part of the stated number, or of the largest number of a trend; one of the two only.
+    verdict : {"holds", "refuted", "not-decidable"}
+        What is expected of the check. ``not-decidable``: the claim rests on what cannot be had here, such as
+        a display that the copy of the source lost, a parameter that is not printed, or other data.
+    outcome : str
+        What the comparison gives under the reading that is checked, ``holds`` or ``refuted``, for a claim
+        that is not decidable; for other claims that is the verdict itself, and this is empty.
+    reason : str
+        Why a refuted claim is wrong, or why a claim cannot be decided.
+    decided_by : str
+        What would decide a claim that is not decidable.
+    readings : sequence of str
+        The readings of the source that were tried, the most charitable one among them, a sentence each.
+    witness : mapping
+        The figures that refute it, which ``check`` has to find again: see
+        ``mechdesign.papers.claims.witness``. Of a claim that is not decidable: those found under the reading
+        that is checked.
+    instead : str
+        What holds in place of a refuted claim.
+    statement : str
+        The statement of the source that this claim is a part of, in a few words: claims of one source with
+        the same words here count as one finding. Empty: the claim is a statement of its own.
+    method : str or None
+        Whose solution is looked at; by default the preferred method's.
+    options : mapping
+        Options of the method, for instance ``{"first": 0.25}``; only beside ``method``.
+    over : str or None
+        The swept parameter of a trend; by default the only one of the sweep.
+    at : mapping
+        Parameters that differ from the model's for this claim.
+    where : str
+        Place in the source.
+    cite : str
+        The source, a key of the bibliography; empty for the model's.
+
+    Raises
+    ------
+    ParameterError
+        When the claim makes no sense whatever is found: the text names the key, and what to do.
+
+    Examples
+    --------
+    >>> Claim("value", 0.83, tolerance=1e-9).relation
+    '='
+    >>> Claim("value", 0.83, relation="<")
+    Traceback (most recent call last):
+        ...
+    mechdesign.core.errors.ParameterError: relation: '<' is not a choice; did you mean '<='?
+    """
+
+    quantity: str
+    value: Any = None
+    relation: str = "="
+    origin: str = "paper"
+    tolerance: float = 0.0
+    relative_tolerance: float = 0.0
+    verdict: str = "holds"
+    outcome: str = ""
+    reason: str = ""
+    decided_by: str = ""
+    readings: Sequence[str] = ()
+    witness: Mapping[str, Any] = field(default_factory=dict)
+    instead: str = ""
+    statement: str = ""
+    method: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    over: str | None = None
+    at: Mapping[str, Any] = field(default_factory=dict)
+    where: str = ""
+    cite: str = ""
+
+    def __post_init__(self) -> None:
+        for key in TEXTS:
+            _check_text(key, getattr(self, key), key in ("method", "over"))
+        _check_choices(self)
+        _check_tolerances(self)
+        if not isinstance(self.at, Mapping):
+            raise ParameterError("at: is not a table; write it as { epsilon = 2.0 }")
+        if not isinstance(self.options, Mapping):
+            raise ParameterError("options: is not a table; write it as { first = 0.25 }")
+        if self.options and self.method is None:
+            raise ParameterError("options: are those of a method; add method")
+        _check_readings(self)
+        _check_refutation(self)
+        if self.is_trend:
+            _check_trend(self)
+        else:
+            _check_value(self)
+
+    @property
+    def expected(self) -> str:
+        """What the comparison of the stated with the found has to give: ``holds`` or ``refuted``."""
+        return self.outcome or self.verdict
+
+    @property
+    def is_trend(self) -> bool:
+        """Whether it is about the numbers along a sweep."""
+        return self.relation in TRENDS
+
+    @property
+    def swept(self) -> str:
+        """The parameter of a trend."""
+        return self.over or ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the claim under the keys of the model file, as plain JSON values."""
+        tables = {key: dict(getattr(self, key)) for key in ("at", "options", "witness")}
+        plain: dict[str, Any] = encode({**vars(self), **tables})
+        return plain
+
+
+def kind_of(value: Any) -> str:
+    """Return what a plain value, or every entry of a list, is: number, text or truth value.
+
+    Examples
+    --------
+    >>> kind_of([1, 2.5]), kind_of("inf"), kind_of("optimal"), kind_of(True)
+    ('number', 'number', 'text', 'truth value')
+    """
+    kinds = {_kind(entry) for entry in entries(value)}
+    return kinds.pop() if len(kinds) == 1 else "mixture"
+
+
+def shape_of(value: Any) -> tuple[int, ...]:
+    """Return the shape of nested lists; a ragged list is an error.
+
+    Examples
+    --------
+    >>> shape_of([[1, 2, 3], [4, 5, 6]]), shape_of(3)
+    ((2, 3), ())
+    """
+    if not isinstance(value, (list, tuple)):
+        return ()
+    shapes = {shape_of(entry) for entry in value}
+    if len(shapes) > 1:
+        raise ParameterError("value: the rows are of different lengths; give a rectangular list")
+    return (len(value), *(shapes.pop() if shapes else ()))
+
+
+def entries(value: Any) -> Iterator[Any]:
+    """Yield the entries of nested lists, or the value itself."""
+    if isinstance(value, (list, tuple)):
+        for entry in value:
+            yield from entries(entry)
+    else:
+        yield value
+
+
+def _kind(entry: Any) -> str:
+    if isinstance(entry, (bool, np.bool_)):
+        return "truth value"
+    if isinstance(entry, (int, float, np.number)) or (isinstance(entry, str) and entry in INFINITIES):
+        return "number"
+    return "text" if isinstance(entry, str) else type(entry).__name__
+
+
+def _is_double(entry: Any) -> bool:
+    """Whether a number, or the word for an infinite one, is a double other than NaN."""
+    try:
+        return not math.isnan(float(entry))
+    except OverflowError:
+        return False
+
+
+def _check_text(key: str, value: Any, optional: bool) -> None:
+    if not isinstance(value, str) and not (optional and value is None):
+        raise ParameterError(f"{key}: {value!r} is not a text; put quotes around it")
+
+
+def _check_choices(claim: Claim) -> None:
+    for key, known in (
+        ("origin", ORIGINS),
+        ("verdict", VERDICTS),
+        ("relation", (*COMPARISONS, *TRENDS)),
+    ):
+        value = getattr(claim, key)
+        if value not in known:
+            raise ParameterError(f"{key}: '{value}' is not a choice; {suggestion(str(value), known)}")
+
+
+def _check_readings(claim: Claim) -> None:
+    """Refuse readings that are not a list of sentences; a list of none is fine."""
+    given = claim.readings
+    if not isinstance(given, (list, tuple)) or not all(
+        isinstance(each, str) and each.strip() for each in given
+    ):
+        raise ParameterError('readings: is not a list of sentences; write it as ["as printed: 0.71"]')
+
+
+def _check_refutation(claim: Claim) -> None:
+    """Check the keys that belong to one verdict: those it needs are there, those of others are not."""
+    if not isinstance(claim.witness, Mapping):
+        raise ParameterError("witness: is not a table; write it as { found = 0.71 }")
+    if claim.verdict == UNDECIDED:
+        _check_undecided(claim)
+        return
+    for key in ("outcome", "decided_by"):
+        if getattr(claim, key):
+            raise ParameterError(f"{key}: is for claims of verdict '{UNDECIDED}'; drop it")
+    if claim.verdict == "refuted":
+        if not claim.reason.strip():
+            raise ParameterError("reason: a refuted claim needs one; say why it is wrong")
+        return
+    for key in ("witness", "instead"):
+        if getattr(claim, key):
+            raise ParameterError(f"{key}: is for refuted claims, and this one is said to hold; drop it")
+
+
+def _check_undecided(claim: Claim) -> None:
+    for key, what in (("reason", "why it cannot be decided"), ("decided_by", "what would decide it")):
+        if not getattr(claim, key).strip():
+            raise ParameterError(f"{key}: a claim that is not decidable needs one; say {what}")
+    if claim.outcome not in OUTCOMES:
+        raise ParameterError(
+            f"outcome: '{claim.outcome}' is not a choice; say what the reading that is checked gives, "
+            "holds or refuted"
+        )
+    if claim.instead:
+        raise ParameterError("instead: is for refuted claims, and this one is not decidable; drop it")
+
+
+def _check_tolerances(claim: Claim) -> None:
+    for key, most in (("tolerance", sys.float_info.max), ("relative_tolerance", 1.0)):
+        value = getattr(claim, key)
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < most:
+            limit = "number >= 0 and below 1" if most == 1.0 else "finite number >= 0"
+            raise ParameterError(f"{key}: {value!r} is not a {limit}")
+    if claim.tolerance and claim.relative_tolerance:
+        raise ParameterError("tolerance: is given beside relative_tolerance; give one of them")
+
+
+def _check_trend(claim: Claim) -> None:
+    if claim.swept in claim.at:
+        raise ParameterError(
+            f"at: fixes '{claim.swept}', which the trend runs over; drop it from one of them"
+        )
+    if claim.relation in PLACES and claim.value is None:
+        raise ParameterError(f"value: is missing; '{claim.relation}' needs the value of the swept parameter")
+    if claim.relation not in PLACES and claim.value is not None:
+        raise ParameterError(f"value: '{claim.relation}' is about the whole sweep and states none; drop it")
+
+
+def _check_value(claim: Claim) -> None:
+    value = claim.value.tolist() if isinstance(claim.value, np.ndarray) else claim.value
+    if claim.over is not None:
+        raise ParameterError(f"over: is for trends ({', '.join(TRENDS)}); '{claim.relation}' is none")
+    if value is None:
+        raise ParameterError("value: is missing; give one")
+    shape_of(value)
+    kind = kind_of(value)
+    if kind not in KINDS:
+        raise ParameterError(
+            f"value: {value!r} is not a number, a text, a truth value, or a list of one kind of them"
+        )
+    if kind != "number":
+        if claim.relation != "=":
+            raise ParameterError(f"relation: '{claim.relation}' compares numbers, and the value is a {kind}")
+        if claim.tolerance or claim.relative_tolerance:
+            raise ParameterError(f"tolerance: is for numbers, and the value is a {kind}; drop it")
+    for entry in entries(value):
+        if kind == "number" and not _is_double(entry):
+            raise ParameterError("value: has NaN or a whole number beyond double precision; state another")
+    trivial = {"<=": math.inf, ">=": -math.inf}.get(claim.relation)
+    if any(kind == "number" and float(entry) == trivial for entry in entries(value)):
+        raise ParameterError(f"value: every number is {claim.relation} {trivial}; state a finite one")
+    if claim.quantity == "status" and value not in get_args(Status):
+        raise ParameterError(f"value: no status '{value}'; {suggestion(str(value), get_args(Status))}")

@@ -1,0 +1,38 @@
+"""The tables ``[[claim]]`` of a model file."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from mechdesign.catalog.toml import check_keys
+from mechdesign.core.errors import MechDesignError, ModelFileError
+from mechdesign.papers.claims.claim import Claim
+
+CLAIM_KEYS = tuple(field.name for field in dataclasses.fields(Claim))
+
+
+def read_claims(path: Path, entries: Sequence[Any]) -> list[Claim]:
+    """Return the claims of a model file, in order.
+
+    Raises
+    ------
+    ModelFileError, UnknownNameError
+        Naming the file, the claim and what is wrong with it.
+    """
+    return [_claim(path, number, entry) for number, entry in enumerate(entries)]
+
+
+def _claim(path: Path, number: int, entry: Mapping[str, Any]) -> Claim:
+    place = f"claim {number + 1}"
+    if not isinstance(entry, dict):
+        raise ModelFileError(f"{path}: [{place}] is not a table; write it under [[claim]]")
+    check_keys(path, place, entry, CLAIM_KEYS)
+    if "quantity" not in entry:
+        raise ModelFileError(f"{path}: [{place}] quantity: is missing; give one")
+    try:
+        return Claim(**entry)
+    except MechDesignError as error:
+        raise ModelFileError(f"{path}: [{place}] {error}") from None

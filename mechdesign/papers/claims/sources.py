@@ -1,0 +1,294 @@
+"""The items of the sources, ``models/sources/*.toml``: each with its place in the software and its verdict.
+
+An item is a numbered theorem, definition, problem, algorithm, table or figure of a source, or an experiment
+or a component (a mechanism, protocol or method). Its verdict is not written down: it is counted from the
+claims of the models that speak of it. An item without such a claim says why it has none.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from mechdesign.catalog.load import SOURCES, load_model, models_folder
+from mechdesign.catalog.toml import read_toml
+from mechdesign.core.errors import ModelFileError, UnknownNameError, suggestion
+from mechdesign.papers.claims.claim import UNDECIDED, Claim
+
+KINDS = (
+    *("theorem", "lemma", "corollary", "property", "definition", "problem", "observation"),
+    *("algorithm", "table", "figure", "experiment", "component"),
+)
+"""What an item can be; the first ten are numbered in their source."""
+
+UNCLAIMED = ("described", "not checked")
+"""Verdicts of items without a claim: nothing is stated that could fail, or it is and no claim checks it."""
+
+ALL = "*"
+"""In place of words: every claim of a model."""
+
+METHOD = "method "
+"""Words that begin so are the name of a method: the claims about its solution."""
+
+SOURCE_KEYS = ("cite", "note", "sections", "bare", "complete", "item")
+COMPLETE_KEYS = ("kinds", "numbers")
+
+
+@dataclass(frozen=True)
+class Item:
+    """One item of a source.
+
+    Attributes
+    ----------
+    kind, place, title : str
+        ``theorem``, ``theorem 2``, a few words. The place of an experiment or a component is a section.
+    section : str
+        The number of the section that it stands in, or empty where the copy has lost the headings.
+    claims : mapping
+        Model to words: the claims of the model whose ``where`` has these words speak of the item. ``"*"`` is
+        every claim of the model, ``"method lasso"`` those about the solution of a method.
+    models : sequence of str
+        Further models, whose claims do not count.
+    problems, methods, mechanisms, operations, pages : sequence of str
+        Where it is in the software: ``mean-interval``, ``mean-interval/published``, ``censoring-interval``,
+        ``joint-response/remember``, ``families/mean.md#methods``.
+    verdict, why : str
+        Only of an item without a claim: one of ``UNCLAIMED``, and the reason.
+    """
+
+    kind: str
+    place: str
+    title: str
+    section: str = ""
+    claims: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    models: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+    methods: tuple[str, ...] = ()
+    mechanisms: tuple[str, ...] = ()
+    operations: tuple[str, ...] = ()
+    pages: tuple[str, ...] = ()
+    verdict: str = ""
+    why: str = ""
+
+    @property
+    def number(self) -> str:
+        """The place without the kind: ``6.13`` of ``figure 6.13``."""
+        return self.place.removeprefix(f"{self.kind} ")
+
+    @property
+    def all_models(self) -> tuple[str, ...]:
+        """The models that the item names, each once."""
+        return tuple(dict.fromkeys([*self.claims, *self.models]))
+
+    def reached(self) -> Iterator[tuple[str, int, Claim]]:
+        """Yield model, number (from 1) and claim of the claims that speak of this item."""
+        for slug, phrases in self.claims.items():
+            for number, claim in enumerate(_claims(slug), 1):
+                if any(speaks_of(claim, words) for words in phrases):
+                    yield slug, number, claim
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How many claims hold, are refuted and are not decidable: first those of the source, then our own."""
+
+    printed: Mapping[str, int]
+    own: Mapping[str, int]
+
+    @property
+    def outcome(self) -> str:
+        """The worst that is known of the source's claims; ``derived`` where all claims are our own."""
+        counts = self.printed or self.own
+        if not counts:
+            return "none"
+        for verdict in ("refuted", UNDECIDED):
+            if self.printed.get(verdict):
+                return verdict
+        return "holds" if self.printed else "derived"
+
+
+@dataclass(frozen=True)
+class Source:
+    """A source with all its items.
+
+    Attributes
+    ----------
+    cite : str
+        Its key in the bibliography.
+    items : sequence of Item
+    complete : mapping
+        Kinds to the numbers that items of these kinds have in the source, all of them.
+    sections : sequence of str
+        Its sections, as far as the copy has their headings.
+    bare : mapping
+        The sections without an item, and why they have none.
+    note : str
+        What is special about the inventory of this source.
+    """
+
+    cite: str
+    items: tuple[Item, ...]
+    complete: Mapping[tuple[str, ...], tuple[str, ...]]
+    sections: tuple[str, ...] = ()
+    bare: Mapping[str, str] = field(default_factory=dict)
+    note: str = ""
+
+
+@cache
+def _claims(slug: str) -> tuple[Claim, ...]:
+    """Return the claims of a shipped model, read once."""
+    return load_model(slug).claims
+
+
+def tally(item: Item) -> Tally:
+    """Count the verdicts of the claims that speak of an item.
+
+    Examples
+    --------
+    >>> theorem = next(item for item in source("liu2023").items if item.place == "theorem 1")
+    >>> tally(theorem).outcome
+    'holds'
+    """
+    printed: dict[str, int] = {}
+    own: dict[str, int] = {}
+    for _, _, claim in item.reached():
+        counts = printed if claim.origin == "paper" else own
+        counts[claim.verdict] = counts.get(claim.verdict, 0) + 1
+    return Tally(printed, own)
+
+
+def speaks_of(claim: Claim, words: str) -> bool:
+    """Tell whether the place of a claim has these words, whole: ``table 1`` is not in ``table 10``.
+
+    Examples
+    --------
+    >>> speaks_of(Claim("value", 1.0, where="table 10, row 2"), "table 1")
+    False
+    """
+    if words == ALL:
+        return True
+    if words.startswith(METHOD):
+        return claim.method == words.removeprefix(METHOD)
+    return re.search(rf"(?<![\w.]){re.escape(words)}(?!\w|\.\d)", claim.where) is not None
+
+
+def spanned(text: str) -> list[str]:
+    """Return the numbers of a range; a single number and a name stand for themselves.
+
+    Examples
+    --------
+    >>> spanned("6.1-6.3"), spanned("2.1.2"), spanned("LPRC-OTPM")
+    (['6.1', '6.2', '6.3'], ['2.1.2'], ['LPRC-OTPM'])
+    """
+    first, _, last = text.partition("-")
+    if not last or not text[0].isdigit():
+        return [text]
+    head, dot, low = first.rpartition(".")
+    tail, _, high = last.rpartition(".")
+    if head != tail or not (low.isdigit() and high.isdigit()) or int(low) >= int(high):
+        raise ModelFileError(f"numbers: '{text}' is not a range; write '6.1-6.14'")
+    return [f"{head}{dot}{number}" for number in range(int(low), int(high) + 1)]
+
+
+@cache
+def sources() -> tuple[Source, ...]:
+    """Return the sources that are listed item by item.
+
+    Examples
+    --------
+    >>> [found.cite for found in sources()]
+    ['chu2022', 'liu2023', 'wang2022', 'zhang2019', 'zhou2019']
+    """
+    paths = sorted((models_folder() / SOURCES).glob("*.toml"))
+    return tuple(parse(path.stem, read_toml(path)) for path in paths)
+
+
+def source(cite: str) -> Source:
+    """Return one of the sources by its key.
+
+    Raises
+    ------
+    UnknownNameError
+        For another key, with a suggestion.
+    """
+    known = {found.cite: found for found in sources()}
+    if cite not in known:
+        raise UnknownNameError(
+            f"source: no '{cite}'; {suggestion(cite, known)}; mechdesign sources lists them"
+        )
+    return known[cite]
+
+
+def parse(name: str, document: Mapping[str, Any]) -> Source:
+    """Return a source from its file's content; any other key is an error that names it."""
+    _check_keys(name, document, SOURCE_KEYS)
+    items = tuple(_item(f"{name}: item {number}", entry) for number, entry in enumerate(document["item"], 1))
+    complete: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for table in document.get("complete", []):
+        _check_keys(f"{name}: [[complete]]", table, COMPLETE_KEYS)
+        numbers = [number for text in table["numbers"] for number in spanned(text)]
+        complete[tuple(table["kinds"])] = tuple(numbers)
+    return Source(
+        cite=str(document["cite"]),
+        items=items,
+        complete=complete,
+        sections=tuple(number for text in document.get("sections", []) for number in spanned(text)),
+        bare=dict(document.get("bare", {})),
+        note=str(document.get("note", "")),
+    )
+
+
+def _item(where: str, entry: Mapping[str, Any]) -> Item:
+    fields = [known.name for known in dataclasses.fields(Item)]
+    _check_keys(where, entry, fields)
+    given: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()
+    }
+    given["claims"] = {slug: tuple(words) for slug, words in entry.get("claims", {}).items()}
+    for key in ("kind", "place", "title"):
+        if not given.get(key):
+            raise ModelFileError(f"{where}: {key}: is missing; give one")
+    item = Item(**given)
+    where = f"{where} ({item.place})"
+    for value, choices in ((item.kind, KINDS), (item.verdict, ("", *UNCLAIMED))):
+        if value not in choices:
+            raise UnknownNameError(f"{where}: '{value}' is no choice; {suggestion(value, choices)}")
+    claimed = bool(item.claims)
+    if any(bool(text) == claimed for text in (item.verdict, item.why)):
+        what = "its claims give the verdict; drop verdict and why" if claimed else "give verdict and why"
+        raise ModelFileError(f"{where}: {what}")
+    return item
+
+
+def _check_keys(where: str, found: Mapping[str, Any], known: tuple[str, ...] | list[str]) -> None:
+    for key in found:
+        if key not in known:
+            raise UnknownNameError(f"{where}: unknown key '{key}'; {suggestion(key, known)}")
+
+
+def loose_claims(cites: Mapping[str, str]) -> list[tuple[str, int, str]]:
+    """Return the printed claims of these sources that no item speaks of: model, number and place.
+
+    Parameters
+    ----------
+    cites : mapping
+        Keys of the bibliography to a pattern: a claim of another source whose place has it counts as well.
+    """
+    from mechdesign.catalog.load import models
+
+    reached = {
+        (slug, number) for found in sources() for item in found.items for slug, number, _ in item.reached()
+    }
+    loose = []
+    for slug in models():
+        model = load_model(slug)
+        for number, claim in enumerate(model.claims, 1):
+            cite = claim.cite or model.source.get("cite", "")
+            its = any(cite == key or re.search(words, claim.where) for key, words in cites.items())
+            if claim.origin == "paper" and its and (slug, number) not in reached:
+                loose.append((slug, number, claim.where))
+    return loose

@@ -1,0 +1,1 @@
+"""The sources of the family ``contract``: what they publish, measured and judged."""

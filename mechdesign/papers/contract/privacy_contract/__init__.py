@@ -1,0 +1,1 @@
+"""What the sources say of ``privacy-contract``: published methods, quantities, simulations."""

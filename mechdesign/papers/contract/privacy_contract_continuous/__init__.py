@@ -1,0 +1,1 @@
+"""What the sources say of ``privacy-contract-continuous``: published methods, quantities, simulations."""

@@ -1,0 +1,1 @@
+"""The sources of the family ``joint``: what they publish, measured and judged."""

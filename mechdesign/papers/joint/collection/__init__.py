@@ -1,0 +1,1 @@
+"""What the sources say of ``collection``: published methods, quantities, simulations."""

@@ -1,0 +1,1 @@
+"""What the sources say of ``noise``: published methods, quantities, simulations."""

@@ -1,0 +1,1 @@
+"""What the sources say of ``covering-design``: published methods, quantities, simulations."""

@@ -1,0 +1,1 @@
+"""What the sources say of ``frequency-oracle``: published methods, quantities, simulations."""

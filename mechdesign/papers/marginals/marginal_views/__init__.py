@@ -1,0 +1,1 @@
+"""What the sources say of ``marginal-views``: published methods, quantities, simulations."""

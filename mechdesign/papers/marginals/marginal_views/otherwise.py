@@ -1,0 +1,38 @@
+"""Candidates that collect otherwise than by views, as the problem judges them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from mechdesign.papers.marginals.marginal_views import rival_designs
+from mechdesign.papers.marginals.rivals import MarginalRival
+
+if TYPE_CHECKING:
+    from mechdesign.problems.marginals.marginal_views.problem import MarginalViews
+
+
+@dataclass(frozen=True)
+class Otherwise:
+    """One way to collect, for one problem."""
+
+    problem: MarginalViews
+    variables: Mapping[str, Any]
+
+    def value(self) -> float:
+        """Return the error by the problem's criterion."""
+        return rival_designs.value(self.problem, self.variables["rival"])
+
+    def residuals(self) -> dict[str, float]:
+        """Return how many wanted marginals are not answered, and by how much the groups are too many."""
+        return rival_designs.residuals(self.problem, self.variables)
+
+    def mechanism(self) -> MarginalRival:
+        """Return what runs."""
+        return rival_designs.mechanism(self.problem, self.variables["rival"])
+
+
+def otherwise(problem: MarginalViews, variables: Mapping[str, Any]) -> Otherwise:
+    """Return what judges a candidate that collects otherwise."""
+    return Otherwise(problem, variables)

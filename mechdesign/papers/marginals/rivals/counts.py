@@ -1,0 +1,172 @@
+"""The server of a rival that collects: counts of the reports of every group, mergeable in any order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from mechdesign.core.errors import DataError, RowError
+from mechdesign.core.numbers import plain
+from mechdesign.mechanisms.counts import require_own, require_users, whole_rows
+from mechdesign.mechanisms.frequencies import Aggregator
+from mechdesign.mechanisms.labels import Labels
+from mechdesign.mechanisms.oracles.server import SupportCounts
+from mechdesign.papers.marginals.rivals.answers import RivalMarginals
+from mechdesign.papers.marginals.rivals.cells import Codes
+from mechdesign.papers.marginals.rivals.collected import (
+    GROUP,
+    REPORT,
+    Grouped,
+    ProductCollection,
+    SplitCollection,
+)
+
+if TYPE_CHECKING:
+    from mechdesign.papers.marginals.rivals.mechanism import MarginalRival
+
+GroupCounts = Aggregator | SupportCounts
+
+
+class RivalCounts:
+    """Counts of the reports of every group: add reports, merge with others, estimate.
+
+    Examples
+    --------
+    >>> from mechdesign.papers.marginals.rivals import MarginalRival
+    >>> mechanism = MarginalRival.of("AM", [2, 3, 2], 2.0, 2)
+    >>> here, there = mechanism.aggregator(), mechanism.aggregator()
+    >>> here.update(mechanism.randomize([[0, 2, 1]] * 30, rng=1))
+    >>> there.update(mechanism.randomize([[1, 0, 1]] * 20, rng=2))
+    >>> here.merge(there)
+    >>> here.users
+    50
+    """
+
+    def __init__(self, mechanism: MarginalRival) -> None:
+        self.mechanism = mechanism
+        self.groups: dict[int, GroupCounts] = {}
+        self.rows: dict[tuple[int, ...], int] = {}
+
+    def __repr__(self) -> str:
+        return f"RivalCounts({self.users} reports of {self.mechanism!r})"
+
+    @property
+    def split(self) -> Grouped | None:
+        """The rival whose users are split into groups; None where everybody reports all attributes."""
+        collection = self.mechanism.collection
+        return collection.rival if isinstance(collection, SplitCollection) else None
+
+    @property
+    def users(self) -> int:
+        """How many users reported."""
+        return sum(counter.users for counter in self.groups.values()) + sum(self.rows.values())
+
+    def update(self, reports: Any) -> None:
+        """Count records with the fields ``group`` and ``report``; nothing is counted if one is impossible."""
+        array = np.asarray(reports)
+        if array.dtype.names is None or set(array.dtype.names) != {GROUP, REPORT} or array.ndim != 1:
+            raise DataError(
+                f"reports: expected records with the fields '{GROUP}' and '{REPORT}', as randomize returns "
+                "them"
+            )
+        self.add(array[GROUP], array[REPORT])
+
+    def add(self, groups: Any, reports: Any) -> None:
+        """Count the reports of some users, given the numbers of their groups."""
+        collection = self.mechanism.collection
+        numbers = Labels(collection.group_count).encode(groups, "reports: group")
+        if isinstance(collection, ProductCollection):
+            self._add_rows(collection.read(reports))
+            return
+        order = np.argsort(numbers, kind="stable")
+        there, starts = np.unique(numbers[order], return_index=True)
+        fresh: dict[int, GroupCounts] = {}
+        bounds = [*starts.tolist(), len(numbers)]
+        for group, (start, stop) in zip(there.tolist(), pairwise(bounds), strict=True):
+            rows = order[start:stop]
+            fresh[group] = collection.rival.group_oracle(group).mechanism.aggregator()
+            try:
+                fresh[group].update(np.asarray(reports)[rows])
+            except RowError as error:
+                where, row = f"{error.where}: group {group}", int(rows[error.row])
+                raise error.changed(where=where, row=row) from None
+        self._add_groups(fresh)
+
+    def _add_rows(self, codes: Codes) -> None:
+        found, counts = np.unique(codes, axis=0, return_counts=True)
+        for row, count in zip(found.tolist(), counts.tolist(), strict=True):
+            self.rows[tuple(row)] = self.rows.get(tuple(row), 0) + count
+
+    def _add_groups(self, fresh: Mapping[int, GroupCounts]) -> None:
+        for group, counter in fresh.items():
+            if group in self.groups:
+                self.groups[group].merge(counter)  # type: ignore[arg-type]
+            else:
+                self.groups[group] = counter
+
+    def merge(self, other: RivalCounts) -> None:
+        """Add the counts of another machine; both must belong to the same mechanism."""
+        if other.mechanism.fingerprint != self.mechanism.fingerprint:
+            raise DataError(
+                "aggregator: the other one belongs to a different mechanism; merge counts of one only"
+            )
+        require_users(self.users + other.users)
+        restored = type(self).from_json(self.mechanism, other.as_json())  # a copy: the other stays as it is
+        self._add_groups(restored.groups)
+        for row, count in restored.rows.items():
+            self.rows[row] = self.rows.get(row, 0) + count
+
+    def estimate(self, population: bool = False) -> RivalMarginals:
+        """Return what any marginal is estimated from."""
+        if self.users == 0:
+            raise DataError("reports: there are none; give at least one report")
+        collection = self.mechanism.collection
+        if isinstance(collection, ProductCollection):
+            table = np.repeat(np.array(list(self.rows)), list(self.rows.values()), axis=0)
+            users = np.array([self.users])
+            return self.mechanism.answered(collection.rival.estimate(table), users, population)
+        users = np.zeros(collection.group_count, dtype=np.int64)
+        for group, counter in self.groups.items():
+            users[group] = counter.users
+        counts: dict[int, Codes] = {group: counter.counts for group, counter in sorted(self.groups.items())}
+        return self.mechanism.answered(collection.rival.answers(counts, users), users, population)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the counts as plain values, with the mechanism's fingerprint."""
+        return {
+            "mechanism": self.mechanism.fingerprint,
+            "groups": [[group, counter.as_json()] for group, counter in sorted(self.groups.items())],
+            "rows": [[list(row), count] for row, count in sorted(self.rows.items())],
+        }
+
+    @classmethod
+    def from_json(cls, mechanism: MarginalRival, document: Mapping[str, Any]) -> Self:
+        """Restore counts that :meth:`as_json` gave, for the same mechanism."""
+        require_own(document, mechanism.fingerprint)
+        restored, collection = cls(mechanism), mechanism.collection
+        groups, rows = document.get("groups"), document.get("rows")
+        damaged = "aggregator: the counts are damaged"
+        if not isinstance(groups, list) or not isinstance(rows, list):
+            raise DataError(f"{damaged}: not groups and rows; count the reports again")
+        if not all(isinstance(item, list) and len(item) == 2 for item in (*groups, *rows)):
+            raise DataError(f"{damaged}: not pairs; count the reports again")
+        if isinstance(collection, ProductCollection):
+            for row, count in rows:
+                (codes,) = whole_rows([row], len(collection.rival.oracles), 1)
+                ((number,),) = whole_rows([[count]], 1, 1)
+                read = collection.rival.setting.people(np.array([codes]))
+                restored.rows[tuple(read[0].tolist())] = number
+        else:
+            for group, part in groups:
+                place = plain(group)
+                if not isinstance(place, int) or not 0 <= place < collection.group_count:
+                    raise DataError(
+                        "aggregator: the counts are damaged: no such group; count the reports again"
+                    )
+                oracle: Any = collection.rival.group_oracle(place).mechanism
+                restored.groups[place] = type(oracle.aggregator()).from_json(oracle, part)
+        require_users(restored.users)
+        return restored

@@ -1,0 +1,324 @@
+"""The rivals of the release by views as one mechanism: a file, a client, a server and commands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.errors import CertificateError, EstimationError, MechDesignError, ParameterError
+from mechdesign.core.forecast import USERS, Forecast
+from mechdesign.core.randomness import BitSource, Rng
+from mechdesign.core.validation import choice, integer, privacy_epsilon, user_count
+from mechdesign.mechanisms.base import CollectingMechanism, Mechanism, mechanism_types
+from mechdesign.mechanisms.intake import MISSING_CATEGORY, Intake
+from mechdesign.mechanisms.kary import KaryResponse
+from mechdesign.mechanisms.labels import Codes
+from mechdesign.mechanisms.marginals.attributes import Attributes
+from mechdesign.mechanisms.operations import Operation
+from mechdesign.mechanisms.oracles import UnaryEncoding
+from mechdesign.mechanisms.oracles.best import KINDS
+from mechdesign.mechanisms.oracles.oracle import Oracle
+from mechdesign.papers.marginals.rivals.answers import RivalMarginals
+from mechdesign.papers.marginals.rivals.base import Answers, Rival, spaced
+from mechdesign.papers.marginals.rivals.cells import CellOracle
+from mechdesign.papers.marginals.rivals.collected import (
+    GROUP,
+    REPORT,
+    Drawn,
+    ProductCollection,
+    SplitCollection,
+)
+from mechdesign.papers.marginals.rivals.contingency import FullContingency
+from mechdesign.papers.marginals.rivals.counts import RivalCounts
+from mechdesign.papers.marginals.rivals.encoded import BinaryEncoded
+from mechdesign.papers.marginals.rivals.expectation import ExpectationMaximization
+from mechdesign.papers.marginals.rivals.fourier import FourierCoefficients
+from mechdesign.papers.marginals.rivals.operations import rival_operations
+from mechdesign.papers.marginals.rivals.orders import extreme_marginals
+from mechdesign.papers.marginals.rivals.tables import AllMarginals
+
+NAMES = ("FC", "AM", "FT", "EM", "BE")
+"""The rivals that collect locally. Uni collects nothing; PriView needs a curator who sees the data."""
+
+
+class MarginalRival(CollectingMechanism):
+    """Collect marginals without views: the full table, all tables, coefficients, or attribute by attribute.
+
+    Parameters
+    ----------
+    attributes : Attributes
+    rival : Rival
+        One of FC, AM, FT, EM and BE, for attributes of these sizes.
+    users : int, optional
+        How many are planned; ten thousand by default.
+
+    Examples
+    --------
+    >>> mechanism = MarginalRival.of("FT", [2, 2, 3], epsilon=4.0, order=2)
+    >>> reports = mechanism.randomize([[0, 0, 2], [1, 1, 0]] * 5000, rng=1)
+    >>> estimate = mechanism.estimate(reports).marginal([0, 1])
+    >>> bool(abs(estimate.value[0, 0] - 0.5) < 5 * estimate.standard_error)
+    True
+    """
+
+    type: ClassVar[str] = "marginal-rival"
+
+    def __init__(self, attributes: Attributes, rival: Rival, users: int | None = None) -> None:
+        if not isinstance(attributes, Attributes):
+            raise ParameterError(f"attributes: expected Attributes, got a {type(attributes).__name__}")
+        if rival.setting.sizes != attributes.sizes:
+            raise ParameterError("rival: is for attributes of other sizes")
+        self.attributes, self.rival = attributes, rival
+        self.users = None if users is None else user_count(users)
+        self.epsilon = rival.setting.epsilon
+        self.collection = collection_of(rival)
+
+    @classmethod
+    def of(
+        cls,
+        rival: str,
+        sizes: Sequence[int] | Attributes,
+        epsilon: float,
+        order: int,
+        names: Sequence[str] | None = None,
+        labels: Sequence[Sequence[str] | None] | None = None,
+        users: int | None = None,
+        views: Sequence[Sequence[int]] | None = None,
+    ) -> Self:
+        """Return the rival of this name, with the oracles of the thesis's rule.
+
+        Parameters
+        ----------
+        rival : {"FC", "AM", "FT", "EM", "BE"}
+        sizes : sequence of int, or Attributes
+        epsilon : float
+        order : int
+            The marginals that are wanted are those of so many attributes.
+        names, labels : optional
+            Of the attributes and their values.
+        users : int, optional
+        views : sequence of sequences of int
+            For BE only: sets of bits, by their numbers in the encoding.
+        """
+        attributes = sizes if isinstance(sizes, Attributes) else Attributes(sizes, names, labels)
+        return cls(attributes, made(rival, attributes.sizes, epsilon, order, views), users)
+
+    # Client
+
+    def randomize(self, values: Any, rng: Rng = None, anyway: bool = False) -> NDArray[Any]:
+        """Return one report a user: records with the fields ``group`` and ``report``."""
+        if not anyway:
+            self.require_estimable()
+        drawn = list(self.draw(self.attributes.encode(values), self.source(rng)))
+        groups = np.concatenate([np.zeros(0, dtype=np.int64), *(part for part, _ in drawn)])
+        reports = np.concatenate([part for _, part in drawn]) if drawn else np.zeros(0, dtype=np.int64)
+        records = np.zeros(len(groups), dtype=[(GROUP, np.int64), (REPORT, reports.dtype)])
+        records[GROUP], records[REPORT] = groups, reports
+        return records
+
+    def draw(self, codes: Codes, source: BitSource) -> Iterator[Drawn]:
+        """Yield groups and reports of pieces of the users, given the numbers of their values (n, d)."""
+        return self.collection.draw(codes, source)
+
+    def require_estimable(self) -> None:
+        """Raise EstimationError when the noise is larger than any share."""
+        prospect = self.forecast(USERS if self.users is None else self.users)
+        if not prospect.possible:
+            raise EstimationError(
+                str(prospect), remedy="collect with another mechanism, or on purpose", switch="anyway"
+            )
+
+    # Tables
+
+    def operations(self) -> tuple[Operation, ...]:
+        """Return ``randomize`` and ``estimate``."""
+        return rival_operations(self)
+
+    def for_data(self, intake: Intake, ranges: Sequence[tuple[float, float]] = ()) -> Self:
+        """Return the mechanism for columns of a file, which become the attributes' names."""
+        if ranges:
+            raise ParameterError("range: tables of attributes take no numbers; leave it out")
+        self.require_missing(intake.missing)
+        if intake.columns and len(intake.columns) != self.attributes.count:
+            given, wanted = len(intake.columns), self.attributes.count
+            raise ParameterError(f"columns: {given} names for {wanted} attributes")
+        found = self
+        if intake.columns:
+            content = self.content()
+            content["attributes"]["names"] = list(intake.columns)
+            found = type(self).from_content(content)
+        found.intake = intake
+        return found
+
+    def require_missing(self, rule: str) -> None:
+        """Raise ParameterError when missing values are to be a category that no attribute has."""
+        known = any(MISSING_CATEGORY in (labels.names or ()) for labels in self.attributes.labels)
+        if rule == "category" and not known:
+            raise ParameterError(
+                f"missing: no attribute has a category '{MISSING_CATEGORY}'; build with that label, or drop "
+                "such rows"
+            )
+
+    # Server
+
+    def aggregator(self) -> RivalCounts:
+        """Return empty counters; those of many machines can be merged."""
+        return RivalCounts(self)
+
+    def estimate(self, reports: Any, population: bool = False) -> RivalMarginals:
+        """Return what the reports of all users say; ask it for marginals."""
+        counter = self.aggregator()
+        counter.update(reports)
+        return counter.estimate(population)
+
+    def answered(self, answers: Answers, group_users: Codes, population: bool) -> RivalMarginals:
+        """Return the estimate of what was counted."""
+        return RivalMarginals(self.attributes, self.collection.rival, answers, group_users, population)
+
+    def forecast(self, users: int = USERS) -> Forecast:
+        """Return the standard error of a cell of the wanted marginal with the largest one."""
+        count = user_count(users)
+        if isinstance(self.rival, BinaryEncoded):
+            return self.rival.views_of_bits.forecast(count)
+        try:
+            found = [
+                (self.rival.predicted_error(one, count) / self.rival.setting.cells(one)) ** 0.5
+                for one in extreme_marginals(self.attributes.sizes, self.rival.setting.order)
+            ]
+        except MechDesignError as error:  # fewer users than groups
+            return Forecast("marginals", count, False, reason=str(error))
+        largest = max(found)
+        cell = f"in a cell of a marginal of {self.rival.setting.order}"
+        return replace(Forecast.of_shares(count, largest, min(found), cell), quantity="marginals")
+
+    # Certificates and file
+
+    def audit(self) -> RivalAudit:
+        """Return the exact audit of all that a user reports."""
+        found = [item for item in self.rival.certificates() if item.property == "privacy"]
+        worst = max(found, key=lambda item: (not item.holds, float(item.figures["true_epsilon"])))
+        return RivalAudit(self.epsilon, worst)
+
+    def certificates(self) -> tuple[Certificate, ...]:
+        """Return the exact certificate of privacy of all that a user reports."""
+        return (self.audit().certificate(),)
+
+    def _figures(self) -> str:
+        order = self.rival.setting.order
+        head = f"{self.rival.name}, {self.attributes.count} attributes, order {order}"
+        return f"{head}, {spaced(self.collection.group_count)} groups, epsilon={self.epsilon:g}"
+
+    def _oracles(self) -> list[Oracle]:
+        """Return the oracles by their numbers of cells, increasing."""
+        if isinstance(self.rival, BinaryEncoded):
+            every: Any = self.rival.views_of_bits.oracles
+        elif isinstance(self.rival, ExpectationMaximization):
+            every = [oracle.mechanism for oracle in self.rival.oracles]
+        elif isinstance(self.rival, AllMarginals):
+            every = [oracle.mechanism for oracle in self.rival.oracles.values()]
+        else:
+            assert isinstance(self.rival, (FullContingency, FourierCoefficients))
+            every = [self.rival.oracle.mechanism]
+        by_cells = {oracle.labels.size: oracle for oracle in every}
+        return [by_cells[cells] for cells in sorted(by_cells)]
+
+    def content(self) -> dict[str, Any]:
+        """Return the rival's name and setting, and each distinct oracle once."""
+        views = self.rival.views_of_bits.views if isinstance(self.rival, BinaryEncoded) else None
+        return {
+            "rival": self.rival.name,
+            "attributes": self.attributes.as_json(),
+            "epsilon": self.epsilon,
+            "order": self.rival.setting.order,
+            "views": None if views is None else [list(view) for view in views],
+            "oracles": [{"type": oracle.type, "content": oracle.content()} for oracle in self._oracles()],
+            "users": self.users,
+        }
+
+    @classmethod
+    def from_content(cls, content: Mapping[str, Any]) -> Self:
+        """Build the mechanism from plain values, auditing every oracle again."""
+        named = {key: content["attributes"][key] for key in ("sizes", "names", "labels")}
+        attributes = Attributes(**named)
+        epsilon, order = privacy_epsilon(content["epsilon"]), integer("order", content["order"], 1)
+        rival = made(content["rival"], attributes.sizes, epsilon, order, content["views"])
+        needed = [oracle.labels.size for oracle in cls(attributes, rival)._oracles()]
+        oracles = [_oracle(item) for item in content["oracles"]]
+        if [oracle.cells for oracle in oracles] != needed:
+            raise CertificateError(f"oracles: not those for {needed} cells, in this order")
+        rival = made(content["rival"], attributes.sizes, epsilon, order, content["views"])
+        rival.adopt(oracles)
+        return cls(attributes, rival, content["users"])
+
+
+@dataclass(frozen=True)
+class RivalAudit:
+    """What an audit of all that a user reports says; of several oracles the least private one."""
+
+    epsilon: float
+    worst: Certificate
+
+    @property
+    def holds(self) -> bool:
+        """Whether the promise is kept, and is for no more than this epsilon."""
+        return self.worst.holds and float(self.worst.figures["epsilon"]) <= self.epsilon
+
+    @property
+    def true_epsilon(self) -> float:
+        """The least epsilon that the reports of a user have, rounded up."""
+        return float(self.worst.figures["true_epsilon"])
+
+    def certificate(self) -> Certificate:
+        """Return the audit as a certificate of the property ``privacy``."""
+        return replace(self.worst, holds=self.holds)
+
+    def __str__(self) -> str:
+        return str(self.certificate())
+
+
+def made(
+    name: str,
+    sizes: Sequence[int],
+    epsilon: float,
+    order: int,
+    views: Sequence[Sequence[int]] | None = None,
+) -> Rival:
+    """Return the rival of this name."""
+    chosen = choice("rival", name, NAMES)
+    if chosen == BinaryEncoded.name:
+        if views is None:
+            raise ParameterError("views: BE needs sets of bits; give them")
+        return BinaryEncoded(sizes, epsilon, order, views, KINDS[:2])
+    if views is not None:
+        raise ParameterError(f"views: {chosen} has none; leave them out")
+    kinds: tuple[type[Rival], ...] = (
+        FullContingency,
+        AllMarginals,
+        FourierCoefficients,
+        ExpectationMaximization,
+    )
+    return next(kind for kind in kinds if kind.name == chosen)(sizes, epsilon, order)
+
+
+def collection_of(rival: Rival) -> SplitCollection | ProductCollection:
+    """Return how the users of a rival report."""
+    if isinstance(rival, ExpectationMaximization):
+        return ProductCollection(rival)
+    if isinstance(rival, (FullContingency, AllMarginals, FourierCoefficients, BinaryEncoded)):
+        return SplitCollection(rival)
+    raise ParameterError(f"rival: {rival.name} collects nothing on devices; give one of {', '.join(NAMES)}")
+
+
+def _oracle(document: Mapping[str, Any]) -> CellOracle:
+    kind: type[Mechanism] | None = mechanism_types().get(document["type"])
+    if kind is None or not issubclass(kind, (KaryResponse, UnaryEncoding)):
+        raise CertificateError(f"oracles: '{document['type']}' is no oracle of a rival")
+    oracle = kind.from_content(document["content"])
+    if isinstance(oracle, KaryResponse) and (oracle.delta or not oracle.keeps_all):
+        raise CertificateError("oracles: a response that keeps some answers only, or has delta > 0")
+    return CellOracle(oracle).useful()

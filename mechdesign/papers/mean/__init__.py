@@ -1,0 +1,1 @@
+"""The sources of the family ``mean``: what they publish, measured and judged."""

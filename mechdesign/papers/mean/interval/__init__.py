@@ -1,0 +1,1 @@
+"""What the sources say of ``interval``: published methods, quantities, simulations."""

@@ -1,0 +1,1 @@
+"""The sources of the family ``response``: what they publish, measured and judged."""

@@ -1,0 +1,1 @@
+"""What the sources say of ``randomized-response``: published methods, quantities, simulations."""

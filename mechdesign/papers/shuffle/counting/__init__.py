@@ -1,0 +1,1 @@
+"""What the sources say of ``counting``: published methods, quantities, simulations."""

@@ -1,0 +1,28 @@
+"""A counting protocol on drawn data: the measured error beside the predicted one."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mechdesign.core.problem import Candidate
+from mechdesign.mechanisms.shuffle.tasks import CountProtocol
+from mechdesign.papers.shuffle.experiment import measured, ones_and_zeros, require_users
+from mechdesign.problems.shuffle.counting.problem import ShuffleCounting
+
+
+def simulation(
+    problem: ShuffleCounting, solution: Candidate, users: int, repetitions: int, rng: np.random.Generator
+) -> dict[str, float]:
+    """Run the protocol on users of whom a share holds 1, half of them where the problem names none.
+
+    Returns
+    -------
+    dict
+        ``rmse`` and ``predicted_rmse`` on these data.
+    """
+    require_users(users, problem.users)
+    protocol, share = problem.built(solution.variables), 0.5 if problem.ones is None else problem.ones
+    values = ones_and_zeros(users, share)
+    predicted = protocol.rmse_at(share) if isinstance(protocol, CountProtocol) else protocol.rmse
+    data = [(values, int(values.sum()))] * repetitions
+    return {"rmse": measured(protocol, data, rng), "predicted_rmse": predicted}

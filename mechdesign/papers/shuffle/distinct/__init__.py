@@ -1,0 +1,1 @@
+"""What the sources say of ``distinct``: published methods, quantities, simulations."""

@@ -1,0 +1,1 @@
+"""What the sources say of ``histogram``: published methods, quantities, simulations."""

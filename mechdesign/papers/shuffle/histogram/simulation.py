@@ -1,0 +1,35 @@
+"""A protocol for histograms on drawn data: the measured error beside the predicted one."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from mechdesign.core.problem import Candidate
+from mechdesign.mechanisms.shuffle.tasks import HistogramProtocol
+from mechdesign.papers.shuffle.experiment import measured, normal_categories, require_users
+from mechdesign.papers.shuffle.histogram.printed import normal_counts
+from mechdesign.problems.shuffle.histogram.problem import ShuffleHistogram
+
+
+def simulation(
+    problem: ShuffleHistogram, solution: Candidate, users: int, repetitions: int, rng: np.random.Generator
+) -> dict[str, float]:
+    """Run the protocol on users whose categories are normal around the middle, drawn anew each time.
+
+    Returns
+    -------
+    dict
+        ``rmse`` over all categories, and ``predicted_rmse`` for the expected counts.
+    """
+    require_users(users, problem.users)
+    protocol, data = problem.built(solution.variables), []
+    for _ in range(repetitions):
+        values = normal_categories(users, problem.categories, rng)
+        data.append((values, np.bincount(values, minlength=problem.categories)))
+    found = {"rmse": measured(protocol, data, rng)}
+    if isinstance(protocol, HistogramProtocol):
+        squares = protocol.squares_at(normal_counts(users, problem.categories))
+        found["predicted_rmse"] = math.sqrt(float(squares.mean()))
+    return found

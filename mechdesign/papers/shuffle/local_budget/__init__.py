@@ -1,0 +1,1 @@
+"""What the sources say of ``local-budget``: published methods, quantities, simulations."""

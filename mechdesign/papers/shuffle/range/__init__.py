@@ -1,0 +1,1 @@
+"""What the sources say of ``range``: published methods, quantities, simulations."""

@@ -1,0 +1,1 @@
+"""What the sources say of ``sum``: published methods, quantities, simulations."""

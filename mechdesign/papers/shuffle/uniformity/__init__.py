@@ -1,0 +1,1 @@
+"""What the sources say of ``uniformity``: published methods, quantities, simulations."""

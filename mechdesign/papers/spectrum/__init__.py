@@ -1,0 +1,1 @@
+"""The sources of the family ``spectrum``: what they publish, measured and judged."""

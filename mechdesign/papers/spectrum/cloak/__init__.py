@@ -1,0 +1,1 @@
+"""What the sources say of ``cloak``: published methods, quantities, simulations."""

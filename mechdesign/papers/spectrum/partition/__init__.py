@@ -1,0 +1,1 @@
+"""What the sources say of ``partition``: published methods, quantities, simulations."""

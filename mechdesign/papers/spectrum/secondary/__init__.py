@@ -1,0 +1,1 @@
+"""What the sources say of ``secondary``: published methods, quantities, simulations."""

@@ -1,0 +1,15 @@
+"""The methods of ``joint-collection``: the first one that applies is the default."""
+
+from __future__ import annotations
+
+from mechdesign.core.method import Method
+from mechdesign.problems.joint.collection import branch_and_bound, closed_form
+from mechdesign.problems.joint.collection.problem import JointCollection
+
+METHODS = (
+    Method("closed-form", JointCollection, "analytic",
+           "fresh noise alone: q = 1/2, p = 1/(e^(epsilon/d) + 1)", closed_form.run, closed_form.why_not),
+    Method("branch-and-bound", JointCollection, "numeric",
+           "monotone bounds on boxes of p/q and (1-q)/(1-p), for any number of reports",
+           branch_and_bound.run),
+)  # fmt: skip

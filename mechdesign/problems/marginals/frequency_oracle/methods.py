@@ -1,0 +1,35 @@
+"""The methods of ``frequency-oracle``: the first one that applies is the default."""
+
+from __future__ import annotations
+
+from mechdesign.core.method import Method
+from mechdesign.problems.marginals.frequency_oracle import best, staircase
+from mechdesign.problems.marginals.frequency_oracle.oracles import kind_of
+from mechdesign.problems.marginals.frequency_oracle.problem import FrequencyOracle, candidate, why_not
+
+
+def oracle(name: str) -> Method:
+    """Return the method of one oracle: its best parameters, beside the bound for every oracle."""
+    kind = kind_of(name)
+    return Method(
+        name=kind.name,
+        problem=FrequencyOracle,
+        kind="analytic",
+        summary=kind.summary,
+        run=lambda problem: candidate(problem, kind),
+        why_not=lambda problem: why_not(problem, kind),
+    )
+
+
+METHODS = (
+    Method("best", FrequencyOracle, "analytic", "the oracle of least variance among all that fit", best.run),
+    oracle("subset-selection"),
+    oracle("randomized-response"),
+    oracle("local-hashing"),
+    oracle("optimised-unary"),
+    oracle("symmetric-unary"),
+    oracle("hadamard"),
+    oracle("projective-geometry"),
+    Method("staircase-lp", FrequencyOracle, "numeric", "linear program over all staircase channels",
+           staircase.run, staircase.why_not),
+)  # fmt: skip

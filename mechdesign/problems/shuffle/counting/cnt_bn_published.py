@@ -1,6 +1,0 @@
-"""The protocol ``cnt-bn`` with the constants of its paper."""
-
-from mechdesign.problems.shuffle.counting.problem import ShuffleCounting
-from mechdesign.problems.shuffle.methods import protocol_method
-
-METHOD = protocol_method(ShuffleCounting, "cnt-bn-published", 45)

@@ -1,6 +1,0 @@
-"""The protocol ``prhr`` with the constants of its paper."""
-
-from mechdesign.problems.shuffle.histogram.problem import ShuffleHistogram
-from mechdesign.problems.shuffle.methods import protocol_method
-
-METHOD = protocol_method(ShuffleHistogram, "prhr-published", 80)

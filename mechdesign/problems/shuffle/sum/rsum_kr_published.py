@@ -1,6 +1,0 @@
-"""The protocol ``rsum-kr`` with the constants of its paper."""
-
-from mechdesign.problems.shuffle.methods import protocol_method
-from mechdesign.problems.shuffle.sum.problem import ShuffleSum
-
-METHOD = protocol_method(ShuffleSum, "rsum-kr-published", 25)
