@@ -58,10 +58,10 @@ def _slot_line(users: int, tasks: int, need: int) -> list[str]:
 
 def _program_line(users: int) -> list[str]:
     problem = md.AuctionSlot(
-        np.random.default_rng(1).uniform(1.0, 2.0, (users, 2)).tolist(),
-        1.0,
-        [np.flatnonzero(able).tolist() for able in slot(users, 10, 1).able],
-        [9] * 10,
+        bids=np.random.default_rng(1).uniform(1.0, 2.0, (users, 2)).tolist(),
+        epsilon=1.0,
+        tasks=[np.flatnonzero(able).tolist() for able in slot(users, 10, 1).able],
+        requirements=[9] * 10,
     )
     solution, seconds = best_of(lambda: md.solve(problem, "milp"), repeats=1)
     winners = str(len(solution.variables["winners"]))
@@ -69,6 +69,6 @@ def _program_line(users: int) -> list[str]:
 
 
 def _season_line(slots: int, paying: bool) -> list[str]:
-    problem = md.AuctionHorizon(100, 10, slots, epsilon=1.0)
+    problem = md.AuctionHorizon(users=100, tasks=10, slots=slots, epsilon=1.0)
     _, seconds = best_of(lambda: play(problem, "online", paying=paying), repeats=1)
     return [str(slots), "yes" if paying else "no", shown_seconds(seconds)]

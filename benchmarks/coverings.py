@@ -35,7 +35,9 @@ def run(quick: bool) -> None:
     """Print a line for each case and method."""
     print(NOTES)
     for points, order, block in QUICK if quick else CASES:
-        rows = [line(md.CoveringDesign(points, order, block), method) for method in METHODS]
+        rows = [
+            line(md.CoveringDesign(points=points, order=order, block=block), method) for method in METHODS
+        ]
         print(f"\n{points} points, every {order} of them, blocks of {block}")
         header = ["method", "seconds", "blocks", "bound", "Schoenheim", "above", "status", "how"]
         print(table(header, rows), flush=True)

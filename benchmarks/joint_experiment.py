@@ -38,7 +38,7 @@ def read_codes(path: Path, names: list[str]) -> tuple[np.ndarray, list[int]]:
 
 def direct(cells: np.ndarray, number: int, epsilon: float, rng: np.random.Generator) -> np.ndarray:
     """Return the projected estimate of randomized response on the joint cells."""
-    problem = md.RandomizedResponse([1.0 / number] * number, epsilon)
+    problem = md.RandomizedResponse(prior=[1.0 / number] * number, epsilon=epsilon)
     mechanism = md.solve(problem).mechanism()
     assert isinstance(mechanism, KaryResponse)
     return mechanism.estimate(mechanism.randomize(cells, rng=rng, anyway=True)).projected()
@@ -69,7 +69,7 @@ def main() -> None:
             counter.update(mechanism.randomize(values, rng=rng, anyway=True))
             packed, counts = counter.patterns()
             bits = bits_of(packed, sizes, range(len(sizes))).astype(np.int64)
-            problem = md.JointDistribution(sizes, f, 0.75, 0.5, bits, counts)
+            problem = md.JointDistribution(attributes=sizes, f=f, q=0.75, p=0.5, patterns=bits, counts=counts)
             numbers: list[float] = []
             for name in METHODS:
                 solution = md.solve(problem, name)

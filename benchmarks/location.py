@@ -90,7 +90,9 @@ def problem(side: int) -> md.RandomizedResponse:
         found = whole[start : start + side, start : start + side]
     step = 0.5 if side == 20 else 1.0
     prior = counts(found.ravel(), extra=0.5)
-    return md.RandomizedResponse(prior, 0.7, utility="distance-loss", distance=grid(side, side, step))
+    return md.RandomizedResponse(
+        prior=prior, epsilon=0.7, utility="distance-loss", distance=grid(side, side, step)
+    )
 
 
 def _channels(side: int) -> list[Line]:

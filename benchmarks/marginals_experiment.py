@@ -21,7 +21,8 @@ import numpy as np
 
 from benchmarks.marginals_data import BINARY, CATEGORICAL, People, read
 from benchmarks.marginals_methods import Method, Setting, make, released, views_of
-from mechdesign.core.text import progress, table
+from mechdesign.core.bars import progress
+from mechdesign.core.text import table
 from mechdesign.papers.marginals.rivals import true_marginal
 
 MARGINALS = 50

@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 
 import mechdesign as md
-from mechdesign.core.text import progress, table
+from mechdesign.core.bars import progress
+from mechdesign.core.text import table
 from mechdesign.papers.mean.interval.printed import COMPARED
 from mechdesign.papers.mean.interval.simulation import entrants, errors_on, summary
 from mechdesign.problems.mean import MeanInterval

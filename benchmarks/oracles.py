@@ -128,7 +128,7 @@ def root_mean_square(estimates: NDArray[np.float64], answers: NDArray[np.int64])
 @functools.cache
 def oracle_of(method: str, categories: int) -> KaryResponse | SupportOracle:
     """Return the oracle with its best parameters."""
-    return md.solve(md.FrequencyOracle(categories, EPSILON), method).mechanism()
+    return md.solve(md.FrequencyOracle(categories=categories, epsilon=EPSILON), method).mechanism()
 
 
 def ours(method: str, categories: int, users: int, source: Source) -> OracleRun:

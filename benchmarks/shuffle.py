@@ -40,7 +40,9 @@ def run(quick: bool) -> None:
     for users, local in QUICK if quick else CASES:
         rows = []
         for name, randomizer in RANDOMIZERS.items():
-            problem = md.ShuffleAmplification(users, local, 1e-6, randomizer)
+            problem = md.ShuffleAmplification(
+                users=users, local_epsilon=local, delta=1e-6, randomizer=randomizer
+            )
             rows += [line(problem, name, method) for method in METHODS]
         print(f"\n{users} users, local epsilon {local:g}")
         print(

@@ -42,13 +42,13 @@ def run(quick: bool) -> None:
     for title, users, side, radius, methods in CASES[: 3 if quick else None]:
         secondary = scattered_users(side, users, 1, radius=radius, privacy=0.5, seed=1)
         owner = scattered_owner(side, users, 1, seed=1)
-        problem = md.SpectrumChannel(0.1, 2.0, secondary, owner)
+        problem = md.SpectrumChannel(price=0.1, privacy_cost=2.0, secondary=secondary, primary=owner)
         rows = [line(problem, method) for method in methods]
         if users == 2:
             rows.append(["referee", "-", "-", f"{referee(problem):.6f}", "-", "-"])
         print(f"\n{title}")
         if "cuts" in methods:
-            idle = line(md.SpectrumChannel(0.1, 2.0, secondary), "cuts")
+            idle = line(md.SpectrumChannel(price=0.1, privacy_cost=2.0, secondary=secondary), "cuts")
             rows.append(["cuts, idle", *idle[1:]])
         print(table(["method", "seconds", "processor", "value", "proven", "stated"], rows), flush=True)
     print(f"\nten channels, twenty users in 20 x 20: {shown_seconds(map_seconds())} s, exact")
@@ -73,7 +73,11 @@ def map_seconds() -> float:
     total = 0.0
     for channel in range(10):
         users = scattered_users(channel=channel, radius=5.0, privacy=0.5)
-        total += md.solve(md.SpectrumChannel(0.1, 2.0, users, scattered_owner(channel=channel))).seconds
+        total += md.solve(
+            md.SpectrumChannel(
+                price=0.1, privacy_cost=2.0, secondary=users, primary=scattered_owner(channel=channel)
+            )
+        ).seconds
     return total
 
 

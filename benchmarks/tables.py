@@ -60,7 +60,7 @@ def command_line(arguments: list[str]) -> float:
 
 def write_mechanisms(folder: Path) -> None:
     """Write a mechanism for three answers and one for ages."""
-    survey = md.RandomizedResponse([1 / 3] * 3, 2.0, labels=["no", "once", "often"])
+    survey = md.RandomizedResponse(prior=[1 / 3] * 3, epsilon=2.0, labels=["no", "once", "often"])
     md.solve(survey).mechanism().save(folder / "survey.json")
     DiscretePiecewise(2.0, 0.0, 120.0).save(folder / "age.json")
 

@@ -24,14 +24,26 @@ def cases(quick: bool) -> list[tuple[str, md.MarginalViews]]:
     rng = np.random.default_rng(20190601)
     triples = sorted({tuple(sorted(rng.choice(24, 3, replace=False).tolist())) for _ in range(120)})
     found = [
-        ("8 unequal, all pairs", md.MarginalViews(SIZES, 10**6, 1.0, order=2)),
-        ("16 unequal, all pairs", md.MarginalViews(SIZES * 2, 10**6, 1.0, order=2)),
-        ("24 unequal, 119 triples", md.MarginalViews(SIZES * 3, 10**6, 1.0, workload=triples)),
-        ("32 binary, all triples", md.MarginalViews(32, 10**6, 1.0, order=3, criterion="mean")),
+        ("8 unequal, all pairs", md.MarginalViews(attributes=SIZES, users=10**6, epsilon=1.0, order=2)),
+        ("16 unequal, all pairs", md.MarginalViews(attributes=SIZES * 2, users=10**6, epsilon=1.0, order=2)),
+        (
+            "24 unequal, 119 triples",
+            md.MarginalViews(attributes=SIZES * 3, users=10**6, epsilon=1.0, workload=triples),
+        ),
+        (
+            "32 binary, all triples",
+            md.MarginalViews(attributes=32, users=10**6, epsilon=1.0, order=3, criterion="mean"),
+        ),
     ]
     larger = [
-        ("16 unequal, all triples", md.MarginalViews(SIZES * 2, 10**6, 1.0, order=3)),
-        ("100 unequal, all pairs", md.MarginalViews([2, 3, 4, 5] * 25, 10**6, 1.0, order=2)),
+        (
+            "16 unequal, all triples",
+            md.MarginalViews(attributes=SIZES * 2, users=10**6, epsilon=1.0, order=3),
+        ),
+        (
+            "100 unequal, all pairs",
+            md.MarginalViews(attributes=[2, 3, 4, 5] * 25, users=10**6, epsilon=1.0, order=2),
+        ),
     ]
     return found if quick else found + larger
 

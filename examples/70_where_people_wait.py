@@ -27,7 +27,9 @@ print(refused)
 # Who knows where people usually are does better than noise: 25 places, most people in two of them.
 prior = np.full(25, 0.6 / 23)
 prior[[6, 18]] = 0.2
-places = md.RandomizedResponse(prior, float(np.log(2.0)), utility="distance-loss", distance=grid(5, 5))
+places = md.RandomizedResponse(
+    prior=prior, epsilon=float(np.log(2.0)), utility="distance-loss", distance=grid(5, 5)
+)
 losses = {
     name: -md.solve(places, name).value for name in ("interior-point", "planar-remapped", "planar-laplace")
 }

@@ -34,11 +34,15 @@ def draw(solutions, path):
 
 def main():
     """Solve every channel, print who is served, and draw."""
-    privacy = md.solve(md.SpectrumSecondary(0.1, 0.2, 1.0, radius=5.0)).variables["privacy"]
+    privacy = md.solve(md.SpectrumSecondary(price=0.1, reward=0.2, privacy_cost=1.0, radius=5.0)).variables[
+        "privacy"
+    ]
     solutions = []
     for channel in range(CHANNELS):
         users = scattered_users(channel=channel, radius=5.0, privacy=privacy)
-        problem = md.SpectrumChannel(0.1, 2.0, users, scattered_owner(channel=channel))
+        problem = md.SpectrumChannel(
+            price=0.1, privacy_cost=2.0, secondary=users, primary=scattered_owner(channel=channel)
+        )
         solutions.append(md.solve(problem))
     for channel, solution in enumerate(solutions):
         radii = ", ".join(f"{radius:.2f}" for radius in solution.variables["radii"])

@@ -37,7 +37,9 @@ def main():
     assert "7.91" not in kept
     assert "12.05" not in kept
 
-    problem = md.SpectrumSecondary(0.1, 0.2, privacy_cost=8.0, radius=3.0, area=[0, 0, SIDE, SIDE])
+    problem = md.SpectrumSecondary(
+        price=0.1, reward=0.2, privacy_cost=8.0, radius=3.0, area=[0, 0, SIDE, SIDE]
+    )
     user = md.solve(problem).mechanism()
     query = user.query("ann", "tv", 15.0, 4.0, rng=1)
     answers = database.answer([query])

@@ -21,11 +21,17 @@ def main() -> None:
         print(f"  with {local:.4f} a rare option is counted with a standard error of {error:.1f} people")
 
     # If a third of the users may collude, the others have to hide among themselves.
-    fewer = md.solve(md.ShuffleLocalBudget(1_000_000, 0.5, 1e-9, OPTIONS, honest=2 / 3))
+    fewer = md.solve(
+        md.ShuffleLocalBudget(
+            users=1_000_000, central_epsilon=0.5, delta=1e-9, randomizer=OPTIONS, honest=2 / 3
+        )
+    )
     print(f"with two thirds of honest users {fewer.value:.4f} is enough")
 
     # The other way round: what these reports keep once they are shuffled.
-    back = md.solve(md.ShuffleAmplification(1_000_000, solution.value, 1e-9, OPTIONS))
+    back = md.solve(
+        md.ShuffleAmplification(users=1_000_000, local_epsilon=solution.value, delta=1e-9, randomizer=OPTIONS)
+    )
     assert back.certificates[0].holds
     assert back.bound <= back.value <= 0.5 * (1 + 1e-4)
     assert theorem.value < fewer.value < solution.value < solution.bound

@@ -79,7 +79,7 @@ class LocationAudit:
         """Return the audit as a certificate of the property ``privacy``."""
         figures = {"epsilon": self.epsilon, "true_epsilon": self.true_epsilon}
         note = "; ".join(part for part in ("epsilon per unit of distance", self.note) if part)
-        return Certificate("privacy", self.holds, self.exact, figures, self.witness, note)
+        return Certificate("privacy", self.holds, self.exact, figures, self.witness, note, metric=True)
 
     def __str__(self) -> str:
         return str(self.certificate())

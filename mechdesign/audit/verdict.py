@@ -73,7 +73,7 @@ class PrivacyAudit:
         note = METRIC if self.metric else ""
         if self.notion == "entry-wise":
             note = "entry by entry, as in the paper; set by set it needs least_delta"
-        return Certificate("privacy", self.holds, True, figures, witness, note)
+        return Certificate("privacy", self.holds, True, figures, witness, note, metric=self.metric)
 
     def details(self) -> dict[str, Any]:
         """Return everything the audit found, the true epsilon to 40 digits and both readings of delta."""

@@ -15,6 +15,7 @@ from mechdesign.catalog.quantity import quantity_of
 from mechdesign.catalog.sweep import SweepRow
 from mechdesign.core.encoding import encode
 from mechdesign.core.errors import MethodError, UnknownNameError, suggestion
+from mechdesign.core.fields import values_of
 from mechdesign.core.parameters import replace_parameters
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import solve
@@ -121,8 +122,9 @@ class Points:
         try:
             return quantity_of(solution, name)
         except UnknownNameError:
-            if hasattr(type(solution.problem), "__dataclass_fields__") and name in vars(solution.problem):
-                return getattr(solution.problem, name)
+            parameters = values_of(solution.problem)
+            if name in parameters:
+                return parameters[name]
             if name in self.optional(solution):
                 return None
             known = [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Mapping
 from functools import cache
@@ -14,6 +13,7 @@ from mechdesign.catalog.figure_table import FigureTable, read_figures
 from mechdesign.catalog.model import Model, Simulation
 from mechdesign.catalog.toml import check_keys, read_toml
 from mechdesign.core.errors import MechDesignError, ModelFileError, UnknownNameError, suggestion
+from mechdesign.core.fields import fields_of
 from mechdesign.core.homes import in_homes
 from mechdesign.core.parameters import problem_from
 from mechdesign.core.printable import one_line
@@ -52,7 +52,8 @@ def models(family: str | None = None) -> list[str]:
     """
     folder = models_folder()
     paths = (path.relative_to(folder) for path in folder.rglob("*.toml"))
-    slugs = [path.with_suffix("").as_posix() for path in paths if path.parts[0] != SOURCES]
+    kept = (path for path in paths if len(path.parts) > 1 and path.parts[0] != SOURCES)
+    slugs = [path.with_suffix("").as_posix() for path in kept]
     return sorted(slug for slug in slugs if family is None or slug.startswith(f"{family}/"))
 
 
@@ -191,7 +192,7 @@ def _claims(path: Path, document: Mapping[str, Any]) -> tuple[Claim, ...]:
 
 def _sweep(path: Path, document: Mapping[str, Any], problem: Any) -> dict[str, tuple[Any, ...]]:
     table = _table(path, document, "sweep")
-    check_keys(path, "sweep", table, [field.name for field in dataclasses.fields(problem)])
+    check_keys(path, "sweep", table, [field.name for field in fields_of(problem)])
     for key, values in table.items():
         if not isinstance(values, list) or not values:
             raise ModelFileError(f"{path}: [sweep] {key}: expected a non-empty list of values")

@@ -17,10 +17,11 @@ LARGEST_FILE = 1 << 24
 
 TWICE = "Cannot overwrite a value"
 KEY = re.compile(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
+AT_LINE = re.compile(r"at line (\d+)")
 TABLE_TWICE = re.compile(r"Cannot declare \((.*?),?\) twice \(at (line \d+)")
 
-MOST_KEYS = 2000
-"""In a file with more keys a repeated one is not looked for: each costs a parse of all that is before it."""
+MOST_TRIED = 50
+"""So many lines are tried for the beginning of the statement that repeats a key."""
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -56,25 +57,25 @@ def _explained(message: str, text: str) -> str:
 
 
 def repeated_key(text: str) -> tuple[str, int] | None:
-    r"""Return the first key that its table has twice, and the line where it comes again, counted from 1.
+    r"""Return the key that its table has twice, and the line where it comes again, counted from 1.
 
-    The lines before a statement are valid TOML of their own, and with the statement that repeats a key they
-    no longer are.
+    The parser names the line in which the second value ends. Its statement begins at the last line before
+    with a key up to which the text is valid TOML of its own: inside a value of several lines it is not.
 
     Examples
     --------
     >>> repeated_key('[model]\ntitle = "a"\nproblem = "b"\ntitle = "c"\n')
     ('title', 4)
     """
-    lines = text.split("\n")
-    starts = [number for number, line in enumerate(lines) if KEY.match(line)]
-    if len(starts) > MOST_KEYS:
+    message = _error(text) or ""
+    if not message.startswith(TWICE):
         return None
-    starts = [number for number in starts if _error("\n".join(lines[:number])) is None]
-    for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
-        if (_error("\n".join(lines[:end])) or "").startswith(TWICE):
-            found = KEY.match(lines[start])
-            assert found is not None  # that is how the starts were chosen
+    lines, place = text.replace("\r\n", "\n").split("\n"), AT_LINE.search(message)
+    last = int(place[1]) if place else len(lines)
+    starts = [number for number in range(last) if KEY.match(lines[number])]
+    for start in starts[: -MOST_TRIED - 1 : -1]:
+        found = KEY.match(lines[start])
+        if found is not None and _error("\n".join(lines[:start])) is None:
             return found[1], start + 1
     return None
 

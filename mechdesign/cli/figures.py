@@ -23,8 +23,8 @@ class FigureOutput:
     ----------
     options : Namespace
         With ``figure`` and ``force``.
-    words, inputs : sequences of str
-        What the command is, and what it reads.
+    inputs : sequence of str
+        What the command reads.
     table : str, optional
         Where the command writes something else.
     """
@@ -32,13 +32,12 @@ class FigureOutput:
     def __init__(
         self,
         options: argparse.Namespace,
-        words: Sequence[str],
         inputs: Sequence[str],
         table: str | None = None,
     ) -> None:
         self.path: str | None = options.figure
         self.force: bool = options.force
-        self.words, self.inputs = words, inputs
+        self.inputs = inputs
         if self.path is not None:
             from mechdesign.report.draw import matplotlib_module, require_suffix
             from mechdesign.report.outputs import same_file
@@ -73,15 +72,10 @@ class FigureOutput:
 
         places = self.places(figures, what)
         for figure, place in zip(figures, places, strict=True):
-            save(figure, place, self._digest())
+            save(figure, place)
         return places
 
-    def _digest(self) -> str:
-        from mechdesign.report.outputs import command_digest
-
-        return command_digest(["figure", *self.words], self.inputs)
-
     def _require(self, path: str) -> None:
-        from mechdesign.report.outputs import is_from, require_output
+        from mechdesign.report.outputs import require_output
 
-        require_output(path, self.inputs, self.force, lambda: is_from(path, self._digest()), "--figure")
+        require_output(path, self.inputs, self.force, option="--figure")

@@ -198,7 +198,7 @@ def _audit(options: argparse.Namespace) -> int:
     from mechdesign.mechanisms import load_mechanism
 
     mechanism = load_mechanism(options.mechanism)
-    output = FigureOutput(options, ["audit", mechanism.fingerprint], [options.mechanism])
+    output = FigureOutput(options, [options.mechanism])
     if output.wanted:
         output.write(mechanism.figures(), options.mechanism)
     certificates = mechanism.certificates()

@@ -143,8 +143,7 @@ def _solve(options: argparse.Namespace) -> int:
     from mechdesign.report.tables import solution_text
 
     model = model_of(options)
-    words = ["solve", str(options.method), *options.option, *options.set]
-    output = FigureOutput(options, words, [model.slug])
+    output = FigureOutput(options, [model.slug])
     solution = solve(model.problem, options.method, **options_of(options))
     if output.wanted and solution.found:
         output.write(design_figures(model.problem, solution), f"a design of {model.problem.name}")
@@ -163,8 +162,7 @@ def _tradeoff(options: argparse.Namespace) -> int:
     from mechdesign.report.tradeoff import ERRORS, tradeoff
 
     model = model_of(options)
-    words = ["tradeoff", str(options.users), str(options.error), *options.set]
-    output = FigureOutput(options, words, [model.slug])
+    output = FigureOutput(options, [model.slug])
     found = tradeoff(model.problem, options.users, options.error or ERRORS)
     if output.wanted:
         output.write(found.figures(), model.slug)
@@ -216,22 +214,20 @@ def _check(options: argparse.Namespace) -> int:
 def _sweep(options: argparse.Namespace) -> int:
     from mechdesign.catalog import model_figures, sweep
     from mechdesign.core.text import table
-    from mechdesign.report.outputs import command_digest, is_from, require_output
+    from mechdesign.report.outputs import require_output
     from mechdesign.report.tables import sweep_json, sweep_table
     from mechdesign.report.writing import write_columns
 
     model = model_of(options)
-    digest = command_digest(["sweep", str(options.method), *options.set], [model.slug])
     if options.output:
-        require_output(options.output, [model.slug], options.force, lambda: is_from(options.output, digest))
-    words = ["sweep", str(options.method), *options.set]
-    output = FigureOutput(options, words, [model.slug], options.output)
+        require_output(options.output, [model.slug], options.force)
+    output = FigureOutput(options, [model.slug], options.output)
     rows = run_many("points", options, sweep, model, options.method)
     header, lines = sweep_table(rows)
     figures = model_figures(model, rows) if output.wanted else []
     output.places(figures, model.slug)  # before anything is written
     if options.output:
-        write_columns(options.output, dict(zip(header, zip(*lines, strict=True), strict=True)), digest)
+        write_columns(options.output, dict(zip(header, zip(*lines, strict=True), strict=True)))
     if output.wanted:
         output.write(figures, model.slug)
     if options.json:

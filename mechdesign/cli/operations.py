@@ -18,7 +18,7 @@ from mechdesign.mechanisms.operations import Option, operation_of
 from mechdesign.report.copies import OPTION, Copies, require_different
 from mechdesign.report.files import open_table
 from mechdesign.report.missing import MissingRule
-from mechdesign.report.outputs import command_digest, is_from, require_output
+from mechdesign.report.outputs import require_output
 from mechdesign.report.writing import write_blocks
 
 
@@ -105,8 +105,7 @@ def execute(
     missing = MissingRule(rule, tuple(options.missing_code), _takes_missing(loaded))
     identical = getattr(options, "identical", False)
     require_different(options.inputs, identical)
-    words = [name, loaded.fingerprint, repr(sorted(settings.options.items()))]
-    picture = _figure_output(options, words, kept)
+    picture = _figure_output(options, kept)
     sources = [open_table(path, missing) for path in options.inputs]
     if len(sources) > 1 and not identical:
         copies = Copies()
@@ -114,9 +113,8 @@ def execute(
             source.copies = copies
     try:
         made = operation.run(sources, settings)
-        digest = command_digest(words, options.inputs)
         if operation.gives:
-            said = _written(options, made, digest, kept, operation.private)
+            said = _written(options, made, kept, operation.private)
         else:
             said = _printed(options, made, picture)
     except MechDesignError as error:
@@ -138,14 +136,12 @@ def _takes_missing(mechanism: Mechanism) -> bool:
     return True
 
 
-def _written(
-    options: argparse.Namespace, blocks: Iterator[Block], digest: str, kept: Sequence[str], private: bool
-) -> str:
-    """Write the blocks of an operation; over an existing file only by the same command, or by force."""
+def _written(options: argparse.Namespace, blocks: Iterator[Block], kept: Sequence[str], private: bool) -> str:
+    """Write the blocks of an operation; over an existing file by force only."""
     inputs = [options.mechanism, *options.inputs, *kept]
-    require_output(options.output, inputs, options.force, lambda: is_from(options.output, digest))
+    require_output(options.output, inputs, options.force)
     first = next(blocks)
-    rows = write_blocks(options.output, chain([first], blocks), digest, private)
+    rows = write_blocks(options.output, chain([first], blocks), private)
     return f"{options.output}: {rows} rows of {', '.join(map(repr, first))}"
 
 
@@ -153,11 +149,11 @@ def _figures(result: Any) -> list[Any]:
     return list(result.figures()) if hasattr(result, "figures") else []
 
 
-def _figure_output(options: argparse.Namespace, words: list[str], kept: Sequence[str]) -> FigureOutput | None:
+def _figure_output(options: argparse.Namespace, kept: Sequence[str]) -> FigureOutput | None:
     """Return where the picture of a result goes, if the command has the option and it is wanted."""
     if getattr(options, "figure", None) is None:
         return None
-    return FigureOutput(options, words, [options.mechanism, *options.inputs, *kept])
+    return FigureOutput(options, [options.mechanism, *options.inputs, *kept])
 
 
 def _printed(options: argparse.Namespace, result: Any, picture: FigureOutput | None) -> str:

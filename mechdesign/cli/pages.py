@@ -32,7 +32,7 @@ def _report(options: argparse.Namespace) -> int:
     from mechdesign.catalog import load_model, models
     from mechdesign.core.errors import DataError
     from mechdesign.core.files import whole_file
-    from mechdesign.report.outputs import command_digest, is_from, remember, require_output
+    from mechdesign.report.outputs import require_output
     from mechdesign.report.page.render import require_packages
 
     if not options.output.endswith((".html", ".htm")):
@@ -42,8 +42,7 @@ def _report(options: argparse.Namespace) -> int:
     subjects = models() if options.all else without_families(options.subject)
     if not subjects:
         raise ParameterError("report: nothing is named; name models or a mechanism file, or use --all")
-    digest = command_digest(["report", str(options.all), *options.set], subjects)
-    require_output(options.output, subjects, options.force, lambda: is_from(options.output, digest))
+    require_output(options.output, subjects, options.force)
     require_packages()
     if any(subject.endswith(".json") for subject in subjects):
         page, what, code = _of_mechanism(subjects, options)
@@ -52,7 +51,6 @@ def _report(options: argparse.Namespace) -> int:
         page, what, code = _of_models([load_model(subject, overrides) for subject in subjects], options)
     with whole_file(options.output, DataError) as temporary:
         temporary.write_text(page, encoding="utf-8")
-        remember(temporary, digest)
     print(f"wrote {options.output}: {what}")
     return code
 

@@ -39,6 +39,8 @@ class Certificate:
         One sentence for the reader.
     among : str
         For optimality: the set of mechanisms among which there is nothing better.
+    metric : bool
+        For privacy: whether epsilon is per unit of distance between answers; the note says so too.
 
     Notes ----- Nothing holds with a figure that is NaN, nor with a value, a bound or a gap that is
     infinite: such a certificate fails and names the figure. Elsewhere infinity is a number like any other:
@@ -59,6 +61,7 @@ class Certificate:
     witness: Mapping[str, Any] = field(default_factory=dict)
     note: str = ""
     among: str = ""
+    metric: bool = False
 
     def __post_init__(self) -> None:
         wrong = [key for key, value in self.figures.items() if not self._sound(key, value)]

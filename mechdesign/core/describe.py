@@ -1,12 +1,12 @@
-"""What the parameters of a problem mean, read from the docstring of its class."""
+"""What the parameters of a problem mean, as its fields say."""
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 import re
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from mechdesign.core.fields import Parameter, fields_of
 from mechdesign.core.problem import Problem
 
 SECTION = re.compile(r"^Parameters\n-+\n(.*?)(?=^\S[^\n]*\n-+\n|\Z)", flags=re.MULTILINE | re.DOTALL)
@@ -26,9 +26,10 @@ class Described(NamedTuple):
 
 
 def described_parameters(problem_class: type[Problem]) -> dict[str, Described]:
-    """Return form and meaning of each parameter, from the section ``Parameters`` of the docstring.
+    """Return form and meaning of each parameter, without the marks of reStructuredText.
 
-    Those of a base class count as well, unless the class describes them anew.
+    Of a problem that is a plain dataclass they are read from the section ``Parameters`` of its docstring;
+    those of a base class count as well, unless the class describes them anew.
 
     Examples
     --------
@@ -39,8 +40,9 @@ def described_parameters(problem_class: type[Problem]) -> dict[str, Described]:
     found: dict[str, Described] = {}
     for item in reversed(problem_class.__mro__):
         found |= _section(inspect.cleandoc(item.__doc__ or ""))
-    names = [field.name for field in dataclasses.fields(problem_class)]
-    return {name: found[name] for name in names if name in found}
+    stated = fields_of(problem_class)
+    found |= {item.name: Described(plain(item.form), plain(item.meaning)) for item in stated if item.meaning}
+    return {item.name: found[item.name] for item in stated if item.name in found}
 
 
 def _section(text: str) -> dict[str, Described]:
@@ -74,10 +76,12 @@ def plain(text: str) -> str:
     return " ".join(re.sub(r"\\(.)", r"\1", text.replace("``", "")).split())
 
 
-def default_of(field: dataclasses.Field[Any]) -> str:
+def default_of(parameter: Parameter) -> str:
     """Return the default of a parameter as a model file writes it; empty where it is required."""
-    if field.default is dataclasses.MISSING:
-        return "" if field.default_factory is dataclasses.MISSING else "see its meaning"
-    if field.default is None:
+    if parameter.is_required:
+        return ""
+    if parameter.default is None:
         return "none"
-    return f'"{field.default}"' if isinstance(field.default, str) else str(field.default)
+    if not isinstance(parameter.default, (str, int, float, list, tuple, dict)):
+        return "see its meaning"
+    return f'"{parameter.default}"' if isinstance(parameter.default, str) else str(parameter.default)

@@ -1,30 +1,31 @@
 """Parameters as plain mappings: mapping -> problem, problem -> mapping, and the JSON Schema.
 
-The problem's dataclass is the only schema. A parameter may also be given by a named generator of
+The problem's fields are the only schema. A parameter may also be given by a named generator of
 the problem class, for instance ``prior = {name = "zipf", size = 1000, exponent = 1.1}``.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 import json
 import types
 import typing
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from mechdesign.core.describe import described_parameters
 from mechdesign.core.encoding import encode
 from mechdesign.core.errors import ParameterError, UnknownNameError, suggestion
+from mechdesign.core.fields import Kept, Parameter, fields_of, values_of
 from mechdesign.core.problem import Problem
 
+ProblemT = TypeVar("ProblemT", bound=Problem[Any])
 Generators = Mapping[str, Mapping[str, Callable[..., Any]]]
 
 
-def problem_from(problem_class: type[Problem], parameters: Mapping[str, Any]) -> Problem:
+def problem_from(problem_class: type[ProblemT], parameters: Mapping[str, Any]) -> ProblemT:
     """Build a problem from a mapping of parameters, as model files give them.
 
     Raises
@@ -42,11 +43,11 @@ def problem_from(problem_class: type[Problem], parameters: Mapping[str, Any]) ->
         ...
     mechdesign.core.errors.UnknownNameError: ...: no parameter 'epsilom'; did you mean 'epsilon'?
     """
-    fields = {field.name: field for field in dataclasses.fields(problem_class)}
+    fields = {field.name: field for field in fields_of(problem_class)}
     for key in parameters:
         if key not in fields:
             raise UnknownNameError(f"{problem_class.name}: no parameter '{key}'; {suggestion(key, fields)}")
-    missing = [name for name, field in fields.items() if _is_required(field) and name not in parameters]
+    missing = [name for name, field in fields.items() if field.is_required and name not in parameters]
     if missing:
         raise ParameterError(f"{problem_class.name}: parameter '{missing[0]}' is missing; give it a value")
     values = {key: _generated(problem_class, key, value) for key, value in parameters.items()}
@@ -56,22 +57,21 @@ def problem_from(problem_class: type[Problem], parameters: Mapping[str, Any]) ->
 def parameters_of(problem: Problem) -> dict[str, Any]:
     """Return the parameters of a problem as plain JSON values; those at their default are left out."""
     result = {}
-    for field in dataclasses.fields(problem):
+    for field in fields_of(problem):
         value = getattr(problem, field.name)
-        if field.default is not dataclasses.MISSING and _same(value, field.default):
+        if not field.is_required and _same(value, field.default):
             continue
         result[field.name] = encode(value)
     return result
 
 
-def replace_parameters(problem: Problem, changes: Mapping[str, Any]) -> Problem:
+def replace_parameters(problem: ProblemT, changes: Mapping[str, Any]) -> ProblemT:
     """Return the same problem with some parameters changed; the result is validated anew."""
-    current = {field.name: getattr(problem, field.name) for field in dataclasses.fields(problem)}
-    return problem_from(type(problem), {**current, **changes})
+    return problem_from(type(problem), {**values_of(problem), **changes})
 
 
 def json_schema(problem_class: type[Problem]) -> dict[str, Any]:
-    """Return the JSON Schema of a problem's parameters, derived from its dataclass.
+    """Return the JSON Schema of a problem's parameters, derived from its fields.
 
     Examples
     --------
@@ -81,11 +81,11 @@ def json_schema(problem_class: type[Problem]) -> dict[str, Any]:
     """
     hints = get_type_hints(problem_class)
     generators: Generators = getattr(problem_class, "generators", {})
-    fields = dataclasses.fields(problem_class)
+    fields = fields_of(problem_class)
     described = described_parameters(problem_class)
     properties = {}
     for field in fields:
-        schema = _schema_of(hints[field.name])
+        schema = _limited(_schema_of(hints[field.name]), field)
         if field.name in generators:
             schema = {"anyOf": [schema, *_generator_schemas(generators[field.name])]}
         if field.name in described:
@@ -97,7 +97,7 @@ def json_schema(problem_class: type[Problem]) -> dict[str, Any]:
         "description": problem_class.summary,
         "type": "object",
         "properties": properties,
-        "required": [field.name for field in fields if _is_required(field)],
+        "required": [field.name for field in fields if field.is_required],
         "additionalProperties": False,
     }
 
@@ -156,10 +156,6 @@ def signature_text(function: Callable[..., Any]) -> str:
     return ", ".join(texts)
 
 
-def _is_required(field: dataclasses.Field[Any]) -> bool:
-    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
-
-
 def _same(value: Any, default: Any) -> bool:
     if isinstance(value, np.ndarray) or isinstance(default, np.ndarray):
         return False
@@ -189,8 +185,18 @@ def _takes_table(problem_class: type[Problem], key: str) -> bool:
     return any(part.get("type") == "object" for part in [schema, *schema.get("anyOf", [])])
 
 
+def _limited(schema: dict[str, Any], field: Parameter) -> dict[str, Any]:
+    """Return the schema with the field's limits at the numbers or texts that they are about."""
+    if "anyOf" in schema:
+        return {"anyOf": [_limited(part, field) for part in schema["anyOf"]]}
+    is_limited = schema.get("type") in ("number", "integer", "string")
+    return {**schema, **field.limits} if is_limited else schema
+
+
 def _schema_of(hint: Any) -> dict[str, Any]:
     origin = get_origin(hint)
+    if origin is Kept:
+        return _schema_of(get_args(hint)[0])
     if origin is Literal:
         return {"enum": list(get_args(hint))}
     if origin in (typing.Union, types.UnionType):

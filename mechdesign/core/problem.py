@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, Generic, Literal, Protocol
@@ -11,6 +10,7 @@ import numpy as np
 
 from mechdesign.core.certificate import WITHIN, Certificate, optimality
 from mechdesign.core.errors import MethodError
+from mechdesign.core.fields import fields_of
 from mechdesign.core.text import abridged
 from mechdesign.core.types import MechanismT_co
 
@@ -57,13 +57,13 @@ class Candidate(Protocol):
         """Return what :meth:`Problem.mechanism` makes of it, built once."""
 
 
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class Problem(ABC, Generic[MechanismT_co]):
     """Base class of every design problem.
 
-    A problem is a frozen dataclass: its fields are the parameters of the model file, checked in
-    ``__post_init__``. It evaluates its own objective and residuals for given variables, so that no
-    solver is believed about either, and it turns an optimal solution into a mechanism. Beside its
+    A problem is decorated with :func:`~mechdesign.core.fields.frozen_problem`: its fields are the parameters
+    of the model file, each stated once with its check, default and meaning; what concerns several of them
+    is checked in ``__attrs_post_init__``. It evaluates its own objective and residuals for given variables,
+    so that no solver is believed about either, and it turns an optimal solution into a mechanism. Beside its
     module, or in the same folder of a home, found by name: methods (``METHODS`` or ``METHOD``),
     ``quantities.py`` with ``quantities(problem, solution)``, further numbers that claims may name,
     ``simulation.py`` with ``simulation(problem, solution, users, repetitions, rng)``, and ``figures.py`` with
@@ -109,13 +109,9 @@ class Problem(ABC, Generic[MechanismT_co]):
         """Return the certificates of a solution of this problem."""
 
     def __repr__(self) -> str:
-        """Return the class and the parameters that are not at their defaults; a frozen dataclass is meant.
-
-        A subclass says ``@dataclass(..., repr=False)`` to have it, because a dataclass's own would print
-        whole arrays.
-        """
+        """Return the class and the parameters that are not at their defaults, without whole arrays."""
         shown = []
-        for field in dataclasses.fields(self):
+        for field in fields_of(self):
             value = getattr(self, field.name)
             if isinstance(value, np.ndarray) or value != field.default:
                 shown.append(f"{field.name}={abridged(value)}")

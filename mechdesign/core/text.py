@@ -1,20 +1,16 @@
-"""Plain-text tables, values in a short line, and progress bars for terminals."""
+"""Plain-text tables, and values in a short line."""
 
 from __future__ import annotations
 
 import shutil
-import sys
 import textwrap
-import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
-from typing import Any, TextIO, TypeVar
+from typing import Any
 
 import numpy as np
 
 from mechdesign.core.printable import printable
-
-Item = TypeVar("Item")
 
 NARROWEST = 8
 """No column of text is made narrower than this."""
@@ -146,82 +142,3 @@ def listed(texts: Sequence[str], count: int | None = None) -> str:
     """
     total = len(texts) if count is None else count
     return ", ".join(texts if total <= SHOWN else [*texts[:3], f"... {total} in all"])
-
-
-QUIET = 10.0
-"""Seconds after which work that nobody watches says a line about itself."""
-
-
-def progress(items: Iterable[Item], total: int, label: str, stream: TextIO | None = None) -> Iterator[Item]:
-    """Yield the items and draw a progress bar on a terminal; elsewhere a line now and then, if it takes long.
-
-    Parameters
-    ----------
-    items : iterable
-    total : int
-        How many there are.
-    label : str
-        What is being done.
-    stream : file, optional
-        Standard error by default.
-    """
-    output = stream if stream is not None else sys.stderr
-    start = latest = time.monotonic()
-    if not output.isatty() or total <= 1:
-        for done, item in enumerate(items):
-            now = time.monotonic()
-            if now - latest >= QUIET:
-                latest = now
-                output.write(f"mechdesign: {label}: {done} of {total} after {now - start:.0f} s\n")
-                output.flush()
-            yield item
-        return
-    for done, item in enumerate(items):
-        _draw(output, label, done, total, time.monotonic() - start)
-        yield item
-    output.write("\r\x1b[K")
-    output.flush()
-
-
-def _draw(output: TextIO, label: str, done: int, total: int, elapsed: float) -> None:
-    width = 30
-    filled = width * done // total
-    left = f", {elapsed / done * (total - done):.0f} s left" if done else ""
-    output.write(f"\r\x1b[K{label} [{'#' * filled}{'.' * (width - filled)}] {done}/{total}{left}")
-    output.flush()
-
-
-class ProgressBar:
-    """A bar for work whose length is known in parts of the whole; silent where nobody watches.
-
-    Examples
-    --------
-    >>> with ProgressBar("reading", stream=sys.stdout) as bar:
-    ...     bar.show(0.5, 1000)
-    """
-
-    def __init__(self, label: str, stream: TextIO | None = None) -> None:
-        self.label = label
-        self.output = stream if stream is not None else sys.stderr
-        self.drawn = False
-        self.start = self.latest = time.monotonic()
-
-    def __enter__(self) -> ProgressBar:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self.drawn:
-            self.output.write("\r\x1b[K")
-            self.output.flush()
-
-    def show(self, part: float, rows: int) -> None:
-        """Draw the bar at this part of the whole, at most ten times a second, and not in the first one."""
-        now = time.monotonic()
-        if now - self.start < 1.0 or now - self.latest < 0.1 or not self.output.isatty():
-            return
-        self.latest, self.drawn, width = now, True, 30
-        filled = min(width, int(width * part))
-        left = f", {(now - self.start) / part * (1.0 - part):.0f} s left" if part > 0.0 else ""
-        bar = f"[{'#' * filled}{'.' * (width - filled)}]"
-        self.output.write(f"\r\x1b[K{self.label} {bar} {rows:,} rows{left}")
-        self.output.flush()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any, TextIO
 
+from mechdesign.core.bars import COUNTED, bar_on
 from mechdesign.core.text import listed
 
 
@@ -74,19 +75,8 @@ class Watch:
         return listed(self.running)
 
     def _draw(self) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-        self._bar = Progress(
-            TextColumn(self.label, markup=False),
-            BarColumn(bar_width=30),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(compact=True),
-            TextColumn("{task.fields[doing]}", markup=False),
-            console=Console(file=self.stream),
-            transient=True,
-        )
-        self._line = self._bar.add_task("", total=self.total, completed=self.done, doing="")
+        self._bar = bar_on(self.stream, COUNTED, "{task.fields[doing]}")
+        self._line = self._bar.add_task(self.label, total=self.total, completed=self.done, doing="")
         self._bar.start()
 
     def _update(self) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,9 @@ from mechdesign.mechanisms.operations import (
     Option,
     Settings,
 )
+
+if TYPE_CHECKING:
+    from mechdesign.mechanisms.base import CollectingMechanism, Mechanism
 
 MARK = re.compile(r"(.*)__(m[0-9a-f]{12})", re.DOTALL)
 
@@ -84,35 +87,10 @@ def plain(column: str) -> str:
     return found.group(1) if found else column
 
 
-class Owner(Protocol):
-    """A mechanism, as far as its tables need it."""
-
-    @property
-    def fingerprint(self) -> str:
-        """The digest of its content."""
-
-    @property
-    def data_columns(self) -> tuple[str, ...]:
-        """The columns of people's data it was built for; empty when it does not say."""
-
-    def is_value(self, text: str) -> bool:
-        """Whether a text can be one of people's data, and so hardly is the name of a column."""
-
-    def seeded(self, rng: Rng, purpose: str = "") -> Rng:
-        """Return one generator for all blocks of a simulation; None, the system's, without a seed."""
-
-
-class Reporting(Owner, Protocol):
-    """A mechanism with a server that counts reports."""
-
-    def aggregator(self) -> Any:
-        """Return an empty server."""
-
-
 # What columns are read
 
 
-def data_column(source: Source, settings: Settings, mechanism: Owner) -> str:
+def data_column(source: Source, settings: Settings, mechanism: Mechanism) -> str:
     """Return the one column of people's data to randomize."""
     wanted = list(settings["column"] or mechanism.data_columns)
     if len(wanted) > 1:
@@ -169,7 +147,7 @@ def require_commas(source: Source) -> None:
             )
 
 
-def report_column(source: Source, settings: Settings, mechanism: Owner) -> str:
+def report_column(source: Source, settings: Settings, mechanism: Mechanism) -> str:
     """Return the one column that holds this mechanism's reports; refuse those of another mechanism."""
     own, names = mark_of(mechanism.fingerprint), list(source.columns)
     asked = settings["column"] or []
@@ -264,7 +242,7 @@ Client = Callable[[Values, Settings, Rng], Values]
 
 
 def column_operations(
-    mechanism: Reporting,
+    mechanism: CollectingMechanism,
     takes: Column,
     reports: str,
     client: Client,
@@ -276,7 +254,7 @@ def column_operations(
 
     Parameters
     ----------
-    mechanism : Reporting
+    mechanism : CollectingMechanism
     takes : Column
         People's data.
     reports : str
@@ -310,7 +288,7 @@ def column_operations(
     )
 
 
-def estimation(mechanism: Reporting, takes: tuple[Column, ...], wanted: str) -> Operation:
+def estimation(mechanism: CollectingMechanism, takes: tuple[Column, ...], wanted: str) -> Operation:
     """Return the operation ``estimate`` of a mechanism whose server counts one column of reports."""
 
     def estimate(sources: Sequence[Source], settings: Settings) -> Any:

@@ -169,16 +169,47 @@ class FrequencyMechanism(CategoryMechanism):
     def operations(self) -> tuple[Operation, ...]:
         """Return ``randomize`` and ``estimate``."""
         takes = Column("answer", f"one of {_abridged(self.labels)}", any_name=True)
-        reports = f"one of {_abridged(self.report_labels)}"
         wanted = "the frequencies of the answers"
         randomize, estimate = column_operations(
-            self, takes, reports, self._client, (ANYWAY,), wanted, self.require_estimable
+            self, takes, self.report_text, self._client, (ANYWAY,), wanted, self.require_estimable
         )
         return randomize, with_simplex(estimate)
 
     def _client(self, answers: Values, settings: Settings, rng: Rng) -> Values:
-        reports = self.draw(self.labels.encode(answers), bit_source(rng))
+        return self.written(self.draw(self.labels.encode(answers), bit_source(rng)))
+
+    @property
+    def report_text(self) -> str:
+        """What stands in a column of reports, for people."""
+        return f"one of {_abridged(self.report_labels)}"
+
+    def read(self, reports: Any) -> Codes:
+        """Return the numbers of reports; refuse one that no answer can have caused."""
+        codes = self.report_labels.encode(reports, "reports")
+        impossible = ~self.possible_reports()[codes]
+        if impossible.any():
+            row = int(np.argmax(codes == codes[impossible].min()))
+            name = self.report_labels.shown()[codes[row]]
+            raise RowError(
+                "reports",
+                row,
+                f"no answer can cause the report '{name}' under this mechanism",
+                "use the mechanism file the reports were made with",
+            )
+        return codes
+
+    def written(self, reports: Codes) -> Values:
+        """Return reports as they stand in a table: by name where they have names."""
         return Coded(np.array(self.report_labels.names), reports) if self.report_labels.names else reports
+
+    @property
+    def counters(self) -> int:
+        """How many counters the server keeps: one a report."""
+        return self.report_labels.size
+
+    def count(self, reports: Codes) -> Codes:
+        """Return how often each report was made."""
+        return np.bincount(reports, minlength=self.counters).astype(np.int64)
 
     @abstractmethod
     def draw(self, codes: Codes, source: BitSource) -> Codes:
@@ -252,7 +283,7 @@ class Aggregator(Server[FrequencyMechanism]):
 
     def __init__(self, mechanism: FrequencyMechanism) -> None:
         super().__init__(mechanism)
-        self.counts: Codes = np.zeros(mechanism.report_labels.size, dtype=np.int64)
+        self.counts: Codes = np.zeros(mechanism.counters, dtype=np.int64)
 
     @property
     def users(self) -> int:
@@ -261,20 +292,7 @@ class Aggregator(Server[FrequencyMechanism]):
 
     def update(self, reports: Any) -> None:
         """Count reports; nothing is counted when one of them is impossible."""
-        codes = self.mechanism.report_labels.encode(reports, "reports")
-        counts = np.bincount(codes, minlength=len(self.counts)).astype(np.int64)
-        impossible = (counts > 0) & ~self.mechanism.possible_reports()
-        if impossible.any():
-            report = int(np.argmax(impossible))
-            row = int(np.argmax(codes == report))
-            name = self.mechanism.report_labels.shown()[report]
-            raise RowError(
-                "reports",
-                row,
-                f"no answer can cause the report '{name}' under this mechanism",
-                "use the mechanism file the reports were made with",
-            )
-        self.counts = self.counts + counts
+        self.counts = self.counts + self.mechanism.count(self.mechanism.read(reports))
 
     def _merge(self, other: Self) -> None:
         require_users(self.users + other.users)

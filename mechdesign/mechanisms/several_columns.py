@@ -4,23 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING
 
 from mechdesign.core.errors import DataError
 from mechdesign.core.tables import Source
-from mechdesign.mechanisms.collecting import Owner, beside, report_column, require_columns, require_data
-from mechdesign.mechanisms.labels import Codes, Labels
+from mechdesign.mechanisms.collecting import beside, report_column, require_columns, require_data
+from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.operations import Column, Settings
+
+if TYPE_CHECKING:
+    from mechdesign.mechanisms.base import Mechanism
+    from mechdesign.mechanisms.marginals.attributes import Attributes
 
 
 def attribute_columns(
-    mechanism: Owner, names: Sequence[str] | None, count: int, source: Source, settings: Settings
+    mechanism: Mechanism, names: Sequence[str] | None, count: int, source: Source, settings: Settings
 ) -> list[str]:
     """Return the columns in the order of the attributes: those named, or those of the attributes' names.
 
     Parameters
     ----------
-    mechanism : Owner
+    mechanism : Mechanism
     names : sequence of str or None
         Of the attributes; None when they are numbers.
     count : int
@@ -51,27 +55,9 @@ def attribute_columns(
     return columns
 
 
-class Coding(Protocol):
-    """Attributes, as far as reading their columns needs them."""
-
-    labels: tuple[Labels, ...]
-
-    @property
-    def names(self) -> tuple[str, ...] | None:
-        """Their names; None when they are numbers."""
-
-    @property
-    def count(self) -> int:
-        """How many there are."""
-
-    def shown(self) -> list[str]:
-        """Return their names, or their numbers as texts."""
-
-    def positions(self, attributes: Sequence[Any]) -> tuple[int, ...]:
-        """Return their numbers by name."""
-
-
-def encoded(mechanism: Owner, attributes: Coding, source: Source, settings: Settings) -> Iterator[Codes]:
+def encoded(
+    mechanism: Mechanism, attributes: Attributes, source: Source, settings: Settings
+) -> Iterator[Codes]:
     """Yield the numbers of people's values, (n, d) a block, one column an attribute."""
     columns = attribute_columns(mechanism, attributes.names, attributes.count, source, settings)
     return beside(source, columns, [partial(labels.encode, what="values") for labels in attributes.labels])
@@ -83,7 +69,7 @@ def people(names: Sequence[str], what: str = "a value") -> Column:
     return Column("columns", f"{what} each: {', '.join(names[:6])}{more}", any_name=True)
 
 
-def asked_attributes(texts: Sequence[str] | None, attributes: Coding) -> list[tuple[int, ...]]:
+def asked_attributes(texts: Sequence[str] | None, attributes: Attributes) -> list[tuple[int, ...]]:
     """Return the attributes that each text lists; every single attribute without a text."""
     if not texts:
         return [(place,) for place in range(attributes.count)]
@@ -92,7 +78,7 @@ def asked_attributes(texts: Sequence[str] | None, attributes: Coding) -> list[tu
     return [attributes.positions(names) for names in lists]
 
 
-def with_reports(source: Source, first: str, settings: Settings, mechanism: Owner) -> list[str]:
+def with_reports(source: Source, first: str, settings: Settings, mechanism: Mechanism) -> list[str]:
     """Return the columns of a table in which a column, as of groups, stands before the reports."""
     require_columns(source, [first])
     return [first, report_column(Without(source, first), settings, mechanism)]

@@ -32,7 +32,6 @@ from mechdesign.report.layout import (
     legend_rows,
     named_places,
 )
-from mechdesign.report.outputs import remember
 from mechdesign.report.style import INK, PANEL, SETTINGS
 
 if TYPE_CHECKING:
@@ -242,15 +241,13 @@ def _own(text: str, figure: Figure) -> str:
     return f"{head}>\n {said}{body}"
 
 
-def save(figure: Figure, path: str | os.PathLike[str], command: str = "") -> None:
+def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     """Write a figure to a PNG or SVG file, by the suffix; the file appears whole or not at all.
 
     Parameters
     ----------
     figure : Figure
     path : path
-    command : str
-        The digest of the command that writes it, which may replace it later.
 
     Raises
     ------
@@ -268,8 +265,6 @@ def save(figure: Figure, path: str | os.PathLike[str], command: str = "") -> Non
         content = _png(figure)
     with whole_file(path, DataError) as temporary:
         temporary.write_bytes(content)
-        if command:
-            remember(temporary, command)
 
 
 def _png(figure: Figure) -> bytes:

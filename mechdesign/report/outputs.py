@@ -1,51 +1,14 @@
-"""Whether an output may be written where something stands already: never over an input.
-
-The command that writes a table leaves its digest in an extended attribute of the file, so that the same
-command may replace it. Copies and file systems without such attributes do not have it; then ``--force`` is
-needed.
-"""
+"""Whether an output may be written where something stands: by ``--force``, and never over an input."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
 from mechdesign.core.errors import MechDesignError, ParameterError
 from mechdesign.core.files import require_name
-
-ATTRIBUTE = "user.mechdesign.command"
-
-
-def command_digest(words: Sequence[str], inputs: Iterable[str]) -> str:
-    """Return what tells a command from others: its words, and the places of what it reads.
-
-    Examples
-    --------
-    >>> first = command_digest(["randomize", "m3f2a91c07d4e"], ["people.csv"])
-    >>> first == command_digest(["randomize", "m3f2a91c07d4e"], ["./people.csv"])
-    True
-    >>> first == command_digest(["randomize", "m3f2a91c07d4e"], ["others.csv"])
-    False
-    """
-    text = json.dumps([list(words), [os.path.realpath(path) for path in inputs]])
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def remember(path: str | os.PathLike[str], digest: str) -> None:
-    """Leave the digest of the command with the file it has written, where the file system can."""
-    with suppress(OSError, AttributeError):
-        os.setxattr(path, ATTRIBUTE, digest.encode())
-
-
-def is_from(path: str, digest: str) -> bool:
-    """Whether the file was written by the command of this digest."""
-    with suppress(OSError, AttributeError):
-        return os.getxattr(path, ATTRIBUTE) == digest.encode()
-    return False
 
 
 def require_output(
@@ -66,8 +29,8 @@ def require_output(
     force : bool
         Whether the user said that an existing file may be replaced.
     same : callable, optional
-        Whether what stands there was written by the same command, which may replace it. An error of
-        the toolkit means no.
+        Whether what stands there says the same already, so that nothing is lost. An error of the toolkit
+        means no.
     option : str
         How the command names this output.
 

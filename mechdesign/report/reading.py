@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.bars import ProgressBar
 from mechdesign.core.errors import DataError, MissingPackageError, RowError
 from mechdesign.core.files import require_name
 from mechdesign.core.tables import ROWS, Block, Coded, Values, length
-from mechdesign.core.text import ProgressBar
 from mechdesign.report.copies import Copies
 from mechdesign.report.missing import Mask, MissingRule
 

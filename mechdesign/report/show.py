@@ -9,6 +9,7 @@ from typing import Any
 from mechdesign.catalog.model import Model
 from mechdesign.core.describe import Described, default_of, described_parameters
 from mechdesign.core.encoding import encode
+from mechdesign.core.fields import fields_of
 from mechdesign.core.parameters import Generators, parameters_of, signature_text
 from mechdesign.core.printable import printable
 from mechdesign.core.problem import Problem
@@ -31,7 +32,7 @@ def problem_text(problem_class: type[Problem], width: int | None = None) -> str:
     described = described_parameters(problem_class)
     generators: Generators = getattr(problem_class, "generators", {})
     rows = []
-    for field in dataclasses.fields(problem_class):
+    for field in fields_of(problem_class):
         entry = described.get(field.name, Described("", ""))
         meaning = [entry.meaning]
         for name, function in sorted(generators.get(field.name, {}).items()):

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
+from mechdesign.core.bars import progress
 from mechdesign.core.errors import CertificateError, MethodError, ParameterError
+from mechdesign.core.fields import fields_of
 from mechdesign.core.figure import Figure, Panel
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.marks import Line
 from mechdesign.core.parameters import replace_parameters
 from mechdesign.core.problem import Problem
 from mechdesign.core.solve import solve
-from mechdesign.core.text import progress
 
 EPSILONS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
 
@@ -149,7 +149,7 @@ def tradeoff(
     >>> [row.needed for row in found.rows]
     [(39177,), (9207,)]
     """
-    if "epsilon" not in {field.name for field in dataclasses.fields(problem)}:
+    if "epsilon" not in {field.name for field in fields_of(problem)}:
         raise ParameterError(f"{problem.name}: has no epsilon to trade for an error; see its sweep")
     if any(not error > 0 for error in errors):
         raise ParameterError(f"error: {min(errors):g} is not > 0; give a wanted standard error")

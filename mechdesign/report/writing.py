@@ -16,7 +16,6 @@ from mechdesign.core.errors import DataError
 from mechdesign.core.files import whole_file
 from mechdesign.core.tables import Block, Coded, Values, length
 from mechdesign.report.formulas import marked
-from mechdesign.report.outputs import remember
 from mechdesign.report.reading import pyarrow_module
 
 PARQUET = (".parquet", ".pq")
@@ -26,13 +25,10 @@ GROUP = 1 << 20
 """Rows of a row group of Parquet files: small groups make large files."""
 
 
-def write_blocks(
-    path: str | os.PathLike[str], blocks: Iterable[Block], command: str = "", private: bool = False
-) -> int:
+def write_blocks(path: str | os.PathLike[str], blocks: Iterable[Block], private: bool = False) -> int:
     """Write blocks to a CSV or Parquet file and return the number of rows.
 
-    The digest of the command that writes it is left with the file before it appears. A new file that is
-    ``private`` can be read by its owner only.
+    A new file that is ``private`` can be read by its owner only.
 
     Raises
     ------
@@ -54,19 +50,15 @@ def write_blocks(
             raise DataError(
                 f"{path}: not written: {half!r} in a text is half a character; correct it"
             ) from None
-        if command:
-            remember(temporary, command)
         return rows
 
 
-def write_columns(
-    path: str | os.PathLike[str], columns: Mapping[str, Sequence[Any] | NDArray[Any]], command: str = ""
-) -> None:
+def write_columns(path: str | os.PathLike[str], columns: Mapping[str, Sequence[Any] | NDArray[Any]]) -> None:
     """Write columns that are in memory to a CSV or Parquet file."""
     arrays = {name: np.asarray(values) for name, values in columns.items()}
     if len({len(values) for values in arrays.values()}) > 1:
         raise ValueError("columns: their lengths differ")
-    write_blocks(path, [arrays], command)
+    write_blocks(path, [arrays])
 
 
 def _write_csv(path: Path, blocks: Iterable[Block]) -> int:

@@ -68,26 +68,31 @@ def solve_binary(program: BinaryProgram, nodes: int = 2000) -> BinaryResult:
     >>> solve_binary(program).variables.tolist()
     [False, True, False]
     """
-    import pulp
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # pulp 3.3 announces 4.0 at every step
         model, variables = _model(program)
         solver = _solver(nodes)
         model.solve(solver)
+    name = str(solver.name)
+    status, text = _ended(model, name)
+    if status not in ("optimal", "feasible"):
+        return BinaryResult(status, np.zeros(0, dtype=np.bool_), name, text)
+    # a variable without a cost and without a row has no value: it stays where it is
+    values = [variable.lowBound if variable.varValue is None else variable.varValue for variable in variables]
+    return BinaryResult(status, np.array(values) > 0.5, name, "")
+
+
+def _ended(model: Any, name: str) -> tuple[Status, str]:
+    """Return how a solver ended, in the words of this package and in its own."""
+    import pulp
+
     words: dict[int, Status] = {
         pulp.LpSolutionOptimal: "optimal",
         pulp.LpSolutionIntegerFeasible: "feasible",
         pulp.LpSolutionInfeasible: "infeasible",
     }
-    status, name = words.get(model.sol_status, "failed"), str(solver.name)
-    if status not in ("optimal", "feasible"):
-        text = f"{name} ended with: {pulp.LpSolution[model.sol_status]}"
-        none = np.zeros(0, dtype=np.bool_)
-        return BinaryResult("infeasible" if status == "infeasible" else "failed", none, name, text)
-    # a variable without a cost and without a row has no value: it stays where it is
-    values = [variable.lowBound if variable.varValue is None else variable.varValue for variable in variables]
-    return BinaryResult(status, np.array(values) > 0.5, name, "")
+    text = f"{name} ended with: {pulp.LpSolution[model.sol_status]}"
+    return words.get(model.sol_status, "failed"), text
 
 
 def _model(program: BinaryProgram) -> tuple[Any, list[Any]]:
@@ -236,17 +241,9 @@ def _mixed_solver(gap: float, seconds: float) -> Any:
 
 def _mixed_result(model: Any, variables: list[Any], name: str, scaled: int) -> MixedResult:
     """Return the solution; the objective had been divided by two to the power ``scaled``."""
-    import pulp
-
-    words: dict[int, Status] = {
-        pulp.LpSolutionOptimal: "optimal",
-        pulp.LpSolutionIntegerFeasible: "feasible",
-        pulp.LpSolutionInfeasible: "infeasible",
-    }
-    status = words.get(model.sol_status, "failed")
+    status, text = _ended(model, name)
     values = [variable.varValue for variable in variables]
     if status == "infeasible" or any(value is None for value in values):
-        text = f"{name} ended with: {pulp.LpSolution[model.sol_status]}"
         return MixedResult(status if status == "infeasible" else "failed", np.zeros(0), None, name, text)
     stated = None
     native = getattr(model, "solverModel", None)

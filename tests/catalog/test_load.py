@@ -41,7 +41,7 @@ def test_shipped_models_by_their_slug():
     assert models("response") == [slug for slug in models() if slug.startswith("response/")]
     assert models("nothing") == []
     assert load_model("response/zhou2019_survey").family == "response"
-    assert (models_folder() / "references.bib").is_file()
+    assert (models_folder() / "references.toml").is_file()
     with pytest.raises(UnknownNameError, match="did you mean 'response/zhou2019_survey'"):
         load_model("response/zhou2019_surve")
 

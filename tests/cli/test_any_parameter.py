@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime
 import inspect
 import json
@@ -15,6 +14,7 @@ from mechdesign.catalog import load_model, models
 from mechdesign.catalog.load import models_folder
 from mechdesign.cli import main
 from mechdesign.core.errors import MechDesignError
+from mechdesign.core.fields import fields_of
 from mechdesign.core.parameters import parameters_of, problem_from
 from mechdesign.problems import problem_classes
 
@@ -55,7 +55,7 @@ def examples() -> dict[type, dict[str, Any]]:
 
 EXAMPLES = examples()
 FIELDS = [
-    (name, field.name) for name, kind in problem_classes().items() for field in dataclasses.fields(kind)
+    (name, field.name) for name, kind in problem_classes().items() for field in fields_of(kind)
 ]
 
 

@@ -70,7 +70,10 @@ def test_two_slots_and_one_of_them_again(folder, capsys):
     )
     assert Path("one.csv").read_text() == "user,payment\nann,2.0\ncat,1.9999999990686774\n"
     assert step("two.csv", 2) == 0
-    assert step("one.csv", 1) == 0, "the same command may write its output again"
+    capsys.readouterr()
+    assert "one.csv: exists" in refused(capsys, "one.csv", 1), "what stands there is replaced by force alone"
+    assert "two.csv: exists" in refused(capsys, "two.csv", 3), "and no slot is decided for it"
+    assert step("one.csv", 1, "--force") == 0
     assert "1 slot that was decided before, repeated" in capsys.readouterr().out
 
 
@@ -90,8 +93,8 @@ def test_the_status_of_a_season(folder, capsys):
     season = Path("season.json").read_bytes()
     capsys.readouterr()
     command = ["run", "auction.json", "status", "--state", "season.json", "-o", "users.csv"]
-    for _ in range(2):  # the same command may replace its own output
-        assert main(command) == 0
+    for force in ([], ["--force"]):
+        assert main([*command, *force]) == 0
     assert "2 slots decided; 4 users there" in capsys.readouterr().out
     rows = {row["user"]: row for row in csv.DictReader(Path("users.csv").read_text().splitlines())}
     assert list(rows) == ["ann", "bob", "cat", "dan", "eve"]

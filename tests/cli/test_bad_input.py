@@ -26,9 +26,11 @@ epsilon = 1.5
 def folder(tmp_path: Path, monkeypatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "model.toml").write_text(MODEL)
-    problem = md.RandomizedResponse([0.4, 0.3, 0.3], 2.0, labels=["a", "b", "c"])
+    problem = md.RandomizedResponse(prior=[0.4, 0.3, 0.3], epsilon=2.0, labels=["a", "b", "c"])
     md.solve(problem).mechanism().save(tmp_path / "m.json")
-    md.solve(md.RandomizedResponse([0.9, 0.1], 0.5)).mechanism().save(tmp_path / "constant.json")
+    md.solve(md.RandomizedResponse(prior=[0.9, 0.1], epsilon=0.5)).mechanism().save(
+        tmp_path / "constant.json"
+    )
     (tmp_path / "data.csv").write_text("answer\na\nb\n")
     return tmp_path
 

@@ -13,7 +13,7 @@ import pytest
 import mechdesign as md
 from mechdesign.mechanisms import load_mechanism
 from mechdesign.report.writing import write_columns
-from tests.support.tables import AGE, SURVEY, build, refused, remembers, said
+from tests.support.tables import AGE, SURVEY, build, refused, said
 
 
 @pytest.fixture
@@ -44,14 +44,15 @@ def test_an_input_is_never_overwritten_by_whatever_name(folder, capsys):
     )
 
 
-def test_what_exists_is_replaced_by_force_or_by_the_same_command(folder, capsys):
+def test_what_exists_is_replaced_by_force_alone(folder, capsys):
     mechanism = build(capsys, "survey.toml")
     options = ["--column", "answer", "--missing", "category"]
     (folder / "notes.csv").write_text("do not lose\n")
     error = refused(capsys, "randomize", mechanism, "people.csv", "-o", "notes.csv", *options)
     assert "-o notes.csv: exists; name another place, or replace it with --force" in error
-    for _ in range(2 if remembers(folder) else 1):
-        said(capsys, "randomize", mechanism, "people.csv", "-o", "reports.csv", *options)
+    said(capsys, "randomize", mechanism, "people.csv", "-o", "reports.csv", *options)
+    error = refused(capsys, "randomize", mechanism, "people.csv", "-o", "reports.csv", *options)
+    assert "reports.csv: exists" in error, "reports that were sent already would be drawn anew"
     (folder / "others.csv").write_text("answer\na\nb\n")
     error = refused(capsys, "randomize", mechanism, "others.csv", "-o", "reports.csv", *options)
     assert "reports.csv: exists" in error, "they are reports of other people"
@@ -72,9 +73,10 @@ def test_a_file_keeps_its_mode_when_it_is_replaced(folder, capsys):
     assert os.stat("m.json").st_mode & 0o777 == 0o600
 
 
-def test_a_sweep_replaces_its_own_table_only(folder, capsys):
-    for _ in range(2 if remembers(folder) else 1):
-        said(capsys, "sweep", "response/survey_skewed", "-o", "sweep.csv")
+def test_a_sweep_replaces_a_table_by_force_alone(folder, capsys):
+    for force in ([], ["--force"]):
+        said(capsys, "sweep", "response/survey_skewed", "-o", "sweep.csv", *force)
+    assert "exists" in refused(capsys, "sweep", "response/survey_skewed", "-o", "sweep.csv")
     assert "exists" in refused(capsys, "sweep", "response/zhou2019_figure2", "-o", "sweep.csv")
     assert "exists" in refused(capsys, "sweep", "response/survey_skewed", "-o", "people.csv")
 

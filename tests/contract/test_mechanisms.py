@@ -14,16 +14,18 @@ from mechdesign.core.randomness import TOTAL
 from mechdesign.mechanisms import FrequencyMechanism, Mechanism, load_mechanism
 from mechdesign.mechanisms.base import mechanism_types
 
-PROBLEM = md.RandomizedResponse([0.4, 0.35, 0.25], 1.5, labels=["a", "b", "c"])
+PROBLEM = md.RandomizedResponse(prior=[0.4, 0.35, 0.25], epsilon=1.5, labels=["a", "b", "c"])
 SAMPLES: dict[str, Callable[[], list[Mechanism]]] = {
     "finite-channel": lambda: [
         md.solve(PROBLEM, "lp").mechanism(),
-        md.solve(md.RandomizedResponse([0.4, 0.6], 1.0, 0.1, notion="entry-wise"), "lp").mechanism(),
-        md.solve(md.RandomizedResponse([0.4, 0.3, 0.3], 1.0, distance="line")).mechanism(),
+        md.solve(
+            md.RandomizedResponse(prior=[0.4, 0.6], epsilon=1.0, delta=0.1, notion="entry-wise"), "lp"
+        ).mechanism(),
+        md.solve(md.RandomizedResponse(prior=[0.4, 0.3, 0.3], epsilon=1.0, distance="line")).mechanism(),
     ],
     "kary-response": lambda: [
         md.solve(PROBLEM).mechanism(),
-        md.solve(md.RandomizedResponse([0.7, 0.2, 0.1], 0.5, 0.2)).mechanism(),
+        md.solve(md.RandomizedResponse(prior=[0.7, 0.2, 0.1], epsilon=0.5, delta=0.2)).mechanism(),
     ],
 }
 

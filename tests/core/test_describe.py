@@ -1,4 +1,4 @@
-"""Descriptions of parameters: every one of every problem, read from the docstring of its class."""
+"""Descriptions of parameters: every one of every problem, from its field or its class's docstring."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import dataclasses
 import pytest
 
 from mechdesign.core.describe import default_of, described_parameters
+from mechdesign.core.fields import fields_of
 from mechdesign.core.parameters import json_schema
 from mechdesign.core.problem import Problem
 from mechdesign.problems import problem_classes
@@ -16,7 +17,7 @@ from mechdesign.problems import problem_classes
 def test_every_parameter_of_every_problem_is_described(name):
     problem_class = problem_classes()[name]
     described = described_parameters(problem_class)
-    names = [field.name for field in dataclasses.fields(problem_class)]
+    names = [field.name for field in fields_of(problem_class)]
     assert list(described) == names
     assert all(entry.meaning for entry in described.values()), described
     assert not any(mark in str(described) for mark in ("``", ":class:", "Raises", "----"))
@@ -83,4 +84,4 @@ def test_a_class_without_a_docstring_describes_nothing(monkeypatch):
 
 
 def test_defaults_are_written_as_in_a_model_file():
-    assert [default_of(field) for field in dataclasses.fields(Base)] == ["", "0.0", "none", '"x"', "1"]
+    assert [default_of(field) for field in fields_of(Base)] == ["", "0.0", "none", '"x"', "1"]

@@ -105,7 +105,7 @@ def test_a_design_without_a_solution_has_no_picture():
 @pytest.mark.parametrize(("epsilon", "delta", "corners"), [(0.1, 0.0, 4), (0.1, 0.2, 8)])
 def test_the_polygons_of_figures_1_and_5(epsilon, delta, corners):
     """Four and eight corners in order; the level line goes through the optimum, with all corners below it."""
-    problem = md.RandomizedResponse([0.3, 0.7], epsilon, delta=delta)
+    problem = md.RandomizedResponse(prior=[0.3, 0.7], epsilon=epsilon, delta=delta)
     solution = md.solve(problem)
     polygon, _, level, best = design_figures(problem, solution)[0].panels[0].marks
     assert len(polygon.x) == corners

@@ -84,7 +84,7 @@ def test_unknown_and_missing_parameters():
 
 
 def test_changed_parameters_are_validated_anew():
-    problem = RandomizedResponse([0.5, 0.5], 1.0)
+    problem = RandomizedResponse(prior=[0.5, 0.5], epsilon=1.0)
     assert replace_parameters(problem, {"epsilon": 2.0}).epsilon == 2.0
     assert problem.epsilon == 1.0
     with pytest.raises(ParameterError, match="sums to"):

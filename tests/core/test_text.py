@@ -9,7 +9,10 @@ import sys
 
 import pytest
 
-from mechdesign.core.text import progress, table, terminal_width
+from mechdesign.core.bars import ProgressBar, progress
+from mechdesign.core.text import table, terminal_width
+
+ERASED = "\x1b[2K"
 
 
 class Terminal(io.StringIO):
@@ -17,14 +20,36 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_the_bar_is_drawn_on_a_terminal_and_removed():
+def test_the_bar_is_drawn_on_a_terminal_and_removed(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")  # on a dumb terminal nothing is drawn
     screen = Terminal()
-    assert list(progress(iter("abc"), 3, "models", screen)) == ["a", "b", "c"]
+    assert list(progress(iter("abc"), 3, "models [2]", screen)) == ["a", "b", "c"]
     text = screen.getvalue()
-    assert "models [" in text
-    assert "2/3" in text
-    assert "s left" in text
-    assert text.endswith("\r\x1b[K")
+    assert "models [2]" in text
+    assert "0/3" in text
+    assert "3/3" in text
+    assert ERASED in text[text.rindex("3/3") :]
+
+
+def test_a_bar_of_reading_is_drawn_after_a_second_and_removed(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    screen = Terminal()
+    with ProgressBar("reading a.csv", screen) as bar:
+        bar.show(0.25, 1000)
+        assert screen.getvalue() == ""
+        bar.start -= 2.0
+        bar.show(0.5, 2000)
+        assert "2,000 rows" in screen.getvalue()
+    assert ERASED in screen.getvalue()[screen.getvalue().rindex("rows") :]
+
+
+def test_a_loop_that_is_left_early_leaves_no_bar(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    screen = Terminal()
+    steps = progress(range(9), 9, "slots", screen)
+    assert [next(steps), next(steps)] == [0, 1]
+    steps.close()
+    assert ERASED in screen.getvalue()[screen.getvalue().rindex("slots") :]
 
 
 @pytest.mark.parametrize("items", ["abc", "a", ""])

@@ -15,7 +15,7 @@ from mechdesign.mechanisms.marginals import MarginalRelease
 from mechdesign.mechanisms.mean import Duchi, Harmony
 from mechdesign.mechanisms.oracles import LocalHashing
 
-PROBLEM = md.RandomizedResponse([0.4, 0.35, 0.25], 2.0, labels=["a", "b", "c"])
+PROBLEM = md.RandomizedResponse(prior=[0.4, 0.35, 0.25], epsilon=2.0, labels=["a", "b", "c"])
 
 
 @pytest.fixture(params=["closed-form", "lp"])
@@ -54,7 +54,9 @@ def test_counts_travel_as_json(mechanism):
 
 
 def test_counts_of_different_mechanisms_do_not_mix(mechanism):
-    other = md.solve(md.RandomizedResponse([0.4, 0.35, 0.25], 2.1, labels=["a", "b", "c"])).mechanism()
+    other = md.solve(
+        md.RandomizedResponse(prior=[0.4, 0.35, 0.25], epsilon=2.1, labels=["a", "b", "c"])
+    ).mechanism()
     with pytest.raises(DataError, match="different mechanism"):
         mechanism.aggregator().merge(other.aggregator())
 

@@ -219,7 +219,7 @@ def test_a_seed_gives_two_mechanisms_independent_noise():
 
 @pytest.fixture(scope="module")
 def survey():
-    return md.solve(md.RandomizedResponse([0.5, 0.3, 0.2], 1.0)).mechanism()
+    return md.solve(md.RandomizedResponse(prior=[0.5, 0.3, 0.2], epsilon=1.0)).mechanism()
 
 
 def test_a_seed_repeats_also_after_loading(tmp_path, survey):

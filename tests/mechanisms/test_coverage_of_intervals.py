@@ -57,7 +57,7 @@ def test_the_truth_is_inside_the_interval_as_often_as_stated(labsup, column, met
     answers, labels = columns(labsup)[column]
     truth = np.array([(answers == label).mean() for label in labels])
     prior = np.full(len(labels), 1 / len(labels))
-    mechanism = md.solve(md.RandomizedResponse(prior, 1.5, labels=labels), method).mechanism()
+    mechanism = md.solve(md.RandomizedResponse(prior=prior, epsilon=1.5, labels=labels), method).mechanism()
     rng = np.random.default_rng(19_980_601)
     sample = answers if population else rng.choice(answers, 5_000, replace=False)
     truth = truth if population else np.array([(sample == label).mean() for label in labels])
@@ -69,7 +69,9 @@ def test_the_truth_is_inside_the_interval_as_often_as_stated(labsup, column, met
 def test_the_standard_error_is_the_spread_of_the_estimates(labsup):
     """The spread of 400 estimates is the stated one within 20 % (5.6 sigma, chance 2e-8 a category)."""
     answers, labels = columns(labsup)["kids"]
-    mechanism = md.solve(md.RandomizedResponse([0.25] * 4, 1.5, 0.1, labels=labels)).mechanism()
+    mechanism = md.solve(
+        md.RandomizedResponse(prior=[0.25] * 4, epsilon=1.5, delta=0.1, labels=labels)
+    ).mechanism()
     rng = np.random.default_rng(3)
     answers = rng.choice(answers, 10_000, replace=False)
     estimates = [mechanism.estimate(mechanism.randomize(answers, rng=rng)) for _ in range(REPETITIONS)]

@@ -122,7 +122,9 @@ def test_structured_estimates_equal_those_of_the_whole_matrix(kept, population):
 
 
 def test_indistinguishable_answers_are_named():
-    mechanism = md.solve(md.RandomizedResponse([0.9, 0.06, 0.04], 0.5, labels=["a", "b", "c"])).mechanism()
+    mechanism = md.solve(
+        md.RandomizedResponse(prior=[0.9, 0.06, 0.04], epsilon=0.5, labels=["a", "b", "c"])
+    ).mechanism()
     with pytest.raises(EstimationError, match=r"'a', 'b', 'c'.*reported.*alike"):
         mechanism.estimate(["a", "a"])
     rows = [[8, 4, 4], [4, 8, 4], [8, 4, 4]]
@@ -137,13 +139,13 @@ def test_a_singular_channel_is_refused_although_all_rows_differ(rows):
 
 
 def test_constant_structured_channel_is_refused():
-    mechanism = md.solve(md.RandomizedResponse([0.5, 0.5], 0.0)).mechanism()
+    mechanism = md.solve(md.RandomizedResponse(prior=[0.5, 0.5], epsilon=0.0)).mechanism()
     with pytest.raises(EstimationError, match="cannot be told apart; with epsilon = 0 and delta = 0"):
         mechanism.estimate([0, 0])
 
 
 def test_reports_that_no_answer_can_cause_are_refused_naming_the_row():
-    mechanism = md.solve(md.RandomizedResponse([0.5, 0.45, 0.03, 0.02], 1.0)).mechanism()
+    mechanism = md.solve(md.RandomizedResponse(prior=[0.5, 0.45, 0.03, 0.02], epsilon=1.0)).mechanism()
     with pytest.raises(DataError, match="row 3: no answer can cause the report '3'"):
         mechanism.aggregator().update([0, 1, 3])
     rows = [[8, 8, 0], [4, 12, 0]]

@@ -18,14 +18,14 @@ from mechdesign.mechanisms.base import digest
 
 @pytest.fixture
 def finite(tmp_path: Path) -> Path:
-    problem = md.RandomizedResponse([0.36, 0.33, 0.31], 1.0, labels=["a", "b", "c"])
+    problem = md.RandomizedResponse(prior=[0.36, 0.33, 0.31], epsilon=1.0, labels=["a", "b", "c"])
     md.solve(problem, "lp").mechanism().save(tmp_path / "finite.json")
     return tmp_path / "finite.json"
 
 
 @pytest.fixture
 def kary(tmp_path: Path) -> Path:
-    problem = md.RandomizedResponse([0.4, 0.35, 0.25], 1.0, 0.05, labels=["a", "b", "c"])
+    problem = md.RandomizedResponse(prior=[0.4, 0.35, 0.25], epsilon=1.0, delta=0.05, labels=["a", "b", "c"])
     md.solve(problem).mechanism().save(tmp_path / "kary.json")
     return tmp_path / "kary.json"
 

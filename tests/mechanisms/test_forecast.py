@@ -27,7 +27,7 @@ def test_structured_and_dense_channels_forecast_the_same(seed):
     size = int(random.integers(2, 7))
     prior = random.dirichlet(np.full(size, 0.7))
     delta = float(random.choice([0.0, 0.1]))
-    problem = md.RandomizedResponse(prior, float(random.uniform(0.3, 3.0)), delta)
+    problem = md.RandomizedResponse(prior=prior, epsilon=float(random.uniform(0.3, 3.0)), delta=delta)
     structured = md.solve(problem, "closed-form").mechanism()
     assert isinstance(structured, KaryResponse)
     first, second = structured.forecast(100), dense(structured).forecast(100)
@@ -41,7 +41,7 @@ def test_structured_and_dense_channels_forecast_the_same(seed):
 @pytest.mark.parametrize("method", ["closed-form", "lp"])
 def test_the_forecast_is_the_error_that_is_measured(method):
     """3000 surveys of 400: a measured standard deviation is within 6 % but for chance below 1e-5."""
-    mechanism = md.solve(md.RandomizedResponse([0.4, 0.3, 0.2, 0.1], 2.0), method).mechanism()
+    mechanism = md.solve(md.RandomizedResponse(prior=[0.4, 0.3, 0.2, 0.1], epsilon=2.0), method).mechanism()
     forecast = mechanism.forecast(USERS)
     random = np.random.default_rng(5)
     # Estimates are linear in the counts of the reports; 9000 of them one by one would take a minute.
@@ -68,33 +68,33 @@ LINE = -np.abs(np.subtract.outer(np.arange(20.0), np.arange(20.0)))
     ("bad", "good", "advice"),
     [
         (
-            md.RandomizedResponse([0.9, 0.05, 0.05], 1.0),
-            md.RandomizedResponse([1 / 3] * 3, 1.0),
+            md.RandomizedResponse(prior=[0.9, 0.05, 0.05], epsilon=1.0),
+            md.RandomizedResponse(prior=[1 / 3] * 3, epsilon=1.0),
             "an even prior",
         ),
         (
-            md.RandomizedResponse([0.9, 0.05, 0.05], 1.0),
-            md.RandomizedResponse([0.9, 0.05, 0.05], 5.0),
+            md.RandomizedResponse(prior=[0.9, 0.05, 0.05], epsilon=1.0),
+            md.RandomizedResponse(prior=[0.9, 0.05, 0.05], epsilon=5.0),
             "a much larger epsilon can do as well",
         ),
         (
-            md.RandomizedResponse([0.05] * 20, 0.1, distance="line", utility=LINE),
-            md.RandomizedResponse([0.05] * 20, 0.1, distance="line"),
+            md.RandomizedResponse(prior=[0.05] * 20, epsilon=0.1, distance="line", utility=LINE),
+            md.RandomizedResponse(prior=[0.05] * 20, epsilon=0.1, distance="line"),
             "the utility 'truth' and an even prior",
         ),
         (
-            md.RandomizedResponse([0.05] * 20, 0.1, distance="line", utility=LINE),
-            md.RandomizedResponse([0.05] * 20, 1.0, distance="line", utility=LINE),
+            md.RandomizedResponse(prior=[0.05] * 20, epsilon=0.1, distance="line", utility=LINE),
+            md.RandomizedResponse(prior=[0.05] * 20, epsilon=1.0, distance="line", utility=LINE),
             "a much larger epsilon can do as well",
         ),
         (
-            md.RandomizedResponse([0.5, 0.5], 0.0),
-            md.RandomizedResponse([0.5, 0.5], 0.5),
+            md.RandomizedResponse(prior=[0.5, 0.5], epsilon=0.0),
+            md.RandomizedResponse(prior=[0.5, 0.5], epsilon=0.5),
             "with epsilon = 0 and delta = 0 reports say nothing",
         ),
         (
-            md.RandomizedResponse([0.5, 0.3, 0.2], 3.0, utility=[[1, 0], [0, 1], [0, 1]]),
-            md.RandomizedResponse([0.5, 0.3, 0.2], 3.0),
+            md.RandomizedResponse(prior=[0.5, 0.3, 0.2], epsilon=3.0, utility=[[1, 0], [0, 1], [0, 1]]),
+            md.RandomizedResponse(prior=[0.5, 0.3, 0.2], epsilon=3.0),
             "give at least as many reports as answers (3)",
         ),
     ],
@@ -141,25 +141,25 @@ def test_sampled_attributes_forecast_at_least_what_is_measured(mechanism):
 
 
 def test_the_forecast_of_a_solution_is_that_of_its_mechanism():
-    solution = md.solve(md.RandomizedResponse([0.4, 0.3, 0.3], 2.0))
+    solution = md.solve(md.RandomizedResponse(prior=[0.4, 0.3, 0.3], epsilon=2.0))
     assert solution.forecast(500) == solution.mechanism().forecast(500)
     printed = md.solve(md.MeanInterval(epsilon=1.0), "published")
     assert printed.forecast(500) is None, "its mechanism is refused"
-    text = str(md.compare(md.RandomizedResponse([0.4, 0.3, 0.3], 2.0), ["closed-form", "lp"]))
+    text = str(md.compare(md.RandomizedResponse(prior=[0.4, 0.3, 0.3], epsilon=2.0), ["closed-form", "lp"]))
     assert "closed-form, lp: frequencies: can be estimated" in text
 
 
 def test_a_share_with_an_error_above_one_is_not_estimated():
     """A tiny delta makes a channel invertible, and its estimates worthless."""
     prior = [0.4, 0.3, 0.2, 0.05, 0.05]
-    mechanism = md.solve(md.RandomizedResponse(prior, 1.0, 1e-6)).mechanism()
+    mechanism = md.solve(md.RandomizedResponse(prior=prior, epsilon=1.0, delta=1e-6)).mechanism()
     forecast = mechanism.forecast()
     assert forecast.largest > 1.0
     assert not forecast.possible
     assert "every share lies between 0 and 1" in str(forecast)
     with pytest.raises(EstimationError, match="CANNOT"):
         mechanism.randomize([0, 1])
-    few = md.solve(md.RandomizedResponse([0.5, 0.5], 0.1)).mechanism()
+    few = md.solve(md.RandomizedResponse(prior=[0.5, 0.5], epsilon=0.1)).mechanism()
     assert (few.forecast(30).possible, few.forecast(10_000).possible) == (False, True)
 
 

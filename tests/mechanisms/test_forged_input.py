@@ -32,7 +32,7 @@ from mechdesign.mechanisms.mean.values import as_floats
 
 @pytest.fixture(scope="module")
 def survey():
-    return md.solve(md.RandomizedResponse([0.5, 0.3, 0.2], 1.0)).mechanism()
+    return md.solve(md.RandomizedResponse(prior=[0.5, 0.3, 0.2], epsilon=1.0)).mechanism()
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_a_label_that_breaks_a_table_is_refused_with_a_remedy(letter):
         Labels(2, ["no", f"y{letter}s"])
     assert str(caught.value).isprintable()
     with pytest.raises(ParameterError, match="labels: "):
-        md.RandomizedResponse([0.5, 0.5], 1.0, labels=["no", f"y{letter}s"])
+        md.RandomizedResponse(prior=[0.5, 0.5], epsilon=1.0, labels=["no", f"y{letter}s"])
 
 
 def test_labels_of_other_scripts_and_subclasses_are_plain_texts():

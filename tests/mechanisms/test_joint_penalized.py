@@ -32,7 +32,7 @@ def estimate_of(users: int = 3000, seed: int = 1, **options):
 def test_an_interior_point_solver_finds_the_same_minimum(penalty, reference):
     reports = {"name": "simulated", "distribution": "mixture", "users": 2000, "seed": 3}
     problem = md.JointDistribution(
-        SIZES, 0.3, 0.75, 0.25, reports=reports, penalty=penalty, reference=reference
+        attributes=SIZES, f=0.3, q=0.75, p=0.25, reports=reports, penalty=penalty, reference=reference
     )
     ours, theirs = md.solve(problem, "proximal-newton"), md.solve(problem, "convex")
     slack = ours.gap + theirs.gap + 1e-12

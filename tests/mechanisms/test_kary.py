@@ -61,7 +61,7 @@ def test_its_audit_is_that_of_the_whole_matrix_and_its_witnesses_attain_it(chann
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.0, 0.0), (1.0, 0.0), (1.0, 0.2), (0.0, 0.3), (30.0, 0.0)])
 def test_structured_and_dense_channel_are_one(size, epsilon, delta):
     prior = np.arange(size, 0, -1) / np.arange(1, size + 1).sum()
-    problem = md.RandomizedResponse(prior, epsilon, delta)
+    problem = md.RandomizedResponse(prior=prior, epsilon=epsilon, delta=delta)
     solution = md.solve(problem, "closed-form")
     structured = solution.realisation
     assert structured.shape == (size, size)
@@ -74,7 +74,7 @@ def test_structured_and_dense_channel_are_one(size, epsilon, delta):
 
 
 def test_the_residuals_of_a_structured_channel_see_a_broken_promise():
-    problem = md.RandomizedResponse([0.5, 0.3, 0.2], 1.0, 0.1)
+    problem = md.RandomizedResponse(prior=[0.5, 0.3, 0.2], epsilon=1.0, delta=0.1)
     assert problem.residuals({"channel": KaryChannel(3, np.arange(3), 1.5, 0.1)})["privacy"] > 0.01
     assert problem.residuals({"channel": KaryChannel(3, np.arange(3), 1.0, 0.3)})["privacy"] > 0.01
 
@@ -87,7 +87,7 @@ import mechdesign as md
 size = 1_000_000
 prior = np.arange(1, size + 1, dtype=float) ** -1.1
 start = time.process_time()
-solution = md.solve(md.RandomizedResponse(prior / prior.sum(), 6.0, 0.01))
+solution = md.solve(md.RandomizedResponse(prior=prior / prior.sum(), epsilon=6.0, delta=0.01))
 mechanism = solution.mechanism()
 assert mechanism.audit().holds
 assert all(certificate.holds for certificate in solution.certificates)
@@ -124,7 +124,9 @@ def test_a_dense_copy_of_a_million_symbols_is_refused():
 
 
 def test_report_labels_are_those_of_the_problem():
-    problem = md.RandomizedResponse([0.5, 0.5], 2.0, labels=["no", "yes"], report_labels=["heads", "tails"])
+    problem = md.RandomizedResponse(
+        prior=[0.5, 0.5], epsilon=2.0, labels=["no", "yes"], report_labels=["heads", "tails"]
+    )
     for method in ("closed-form", "lp"):
         reports = md.solve(problem, method).mechanism().randomize(["no", "yes"] * 20, rng=1)
         assert set(reports.tolist()) == {"heads", "tails"}

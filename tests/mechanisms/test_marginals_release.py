@@ -20,7 +20,6 @@ from mechdesign.core.randomness import TOTAL
 from mechdesign.mechanisms import load_mechanism
 from mechdesign.mechanisms.kary import KaryResponse
 from mechdesign.mechanisms.marginals import Attributes, MarginalAggregator, MarginalRelease
-from mechdesign.mechanisms.marginals.choice import KINDS, best_oracle, cell_variance
 from mechdesign.mechanisms.marginals.coverage import covered_order
 from mechdesign.mechanisms.marginals.release import view_weights
 from mechdesign.mechanisms.oracles import (
@@ -30,6 +29,7 @@ from mechdesign.mechanisms.oracles import (
     SubsetSelection,
     UnaryEncoding,
 )
+from mechdesign.mechanisms.oracles.best import KINDS, best_oracle, cell_variance
 
 SIZES = [2, 3, 4, 2]
 VIEWS = [(0, 1), (1, 2), (2, 3), (0, 3)]

@@ -12,7 +12,7 @@ from mechdesign.mechanisms.plausible import implausible
 
 
 def survey(epsilon: float, method: str):
-    return md.solve(md.RandomizedResponse([0.4, 0.3, 0.3], epsilon), method).mechanism()
+    return md.solve(md.RandomizedResponse(prior=[0.4, 0.3, 0.3], epsilon=epsilon), method).mechanism()
 
 
 @pytest.mark.parametrize("method", ["closed-form", "lp"])

@@ -154,7 +154,9 @@ def test_integers_keep_zeros_and_exact_row_sums():
 
 
 def test_the_repair_of_a_linear_program_is_reported_and_its_channel_is_private():
-    problem = md.RandomizedResponse([1 / 16] * 16, 1.0, utility="absolute-loss", distance="line")
+    problem = md.RandomizedResponse(
+        prior=[1 / 16] * 16, epsilon=1.0, utility="absolute-loss", distance="line"
+    )
     solution = md.solve(problem, "lp")
     assert 0.0 <= solution.notes["utility_given_up"] < 1e-6
     mechanism = solution.mechanism()

@@ -77,7 +77,9 @@ def test_the_search_table_shrinks_for_very_many_answers():
 @pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.0, 3.0])
 def test_the_structured_sampler_has_exactly_its_weights(prior, delta, epsilon, monkeypatch):
     """The report is piecewise constant in the drawn integer; the lengths of the pieces are the weights."""
-    mechanism = md.solve(md.RandomizedResponse(prior, epsilon, delta), "closed-form").mechanism()
+    mechanism = md.solve(
+        md.RandomizedResponse(prior=prior, epsilon=epsilon, delta=delta), "closed-form"
+    ).mechanism()
     assert isinstance(mechanism, KaryResponse)
     weights, kept = mechanism.weights, mechanism.kept.tolist()
     whole = dense_weights(weights, kept)
@@ -110,7 +112,7 @@ def test_reports_have_the_frequencies_of_the_channel(method, source):
 
     With the seed of the numpy generator the outcome is fixed.
     """
-    problem = md.RandomizedResponse([0.3, 0.25, 0.2, 0.15, 0.1], 1.5, 0.05)
+    problem = md.RandomizedResponse(prior=[0.3, 0.25, 0.2, 0.15, 0.1], epsilon=1.5, delta=0.05)
     mechanism = md.solve(problem, method).mechanism()
     rng = np.random.default_rng(20_240_229) if source == "numpy" else None
     for answer in range(5):
@@ -121,7 +123,7 @@ def test_reports_have_the_frequencies_of_the_channel(method, source):
 
 def test_different_answers_are_randomized_independently_within_one_call():
     """Reports of neighbours are uncorrelated: |z| < 5.5, which a correct sampler exceeds with chance 4e-8."""
-    mechanism = md.solve(md.RandomizedResponse([0.5, 0.5], 0.5), "lp").mechanism()
+    mechanism = md.solve(md.RandomizedResponse(prior=[0.5, 0.5], epsilon=0.5), "lp").mechanism()
     reports = mechanism.randomize(np.zeros(400_000, dtype=int), rng=7).astype(float)
     centred = reports - reports.mean()
     z = float((centred[:-1] * centred[1:]).mean() / centred.var() * np.sqrt(len(reports)))
@@ -129,7 +131,7 @@ def test_different_answers_are_randomized_independently_within_one_call():
 
 
 def test_a_seed_repeats_and_the_default_does_not():
-    mechanism = md.solve(md.RandomizedResponse([0.5, 0.5], 1.0), "lp").mechanism()
+    mechanism = md.solve(md.RandomizedResponse(prior=[0.5, 0.5], epsilon=1.0), "lp").mechanism()
     answers = np.zeros(200, dtype=int)
     assert mechanism.randomize(answers, rng=5).tolist() == mechanism.randomize(answers, rng=5).tolist()
     again, same = np.random.default_rng(5), np.random.default_rng(5)
@@ -157,12 +159,12 @@ def test_the_system_source_gives_62_uniform_bits():
 
 @pytest.mark.parametrize("rng", ["seed", -1, 1.5, True])
 def test_a_seed_that_is_none_is_refused(rng):
-    mechanism = md.solve(md.RandomizedResponse([0.5, 0.5], 1.0)).mechanism()
+    mechanism = md.solve(md.RandomizedResponse(prior=[0.5, 0.5], epsilon=1.0)).mechanism()
     with pytest.raises(ParameterError, match="is not a seed"):
         mechanism.randomize([0, 1], rng=rng)
 
 
 def test_long_columns_are_randomized_in_pieces_without_a_seam():
-    mechanism = md.solve(md.RandomizedResponse([0.5, 0.3, 0.2], 700.0), "lp").mechanism()
+    mechanism = md.solve(md.RandomizedResponse(prior=[0.5, 0.3, 0.2], epsilon=700.0), "lp").mechanism()
     answers = np.arange(150_000) % 3  # with this epsilon a report differs from the answer with chance 1e-18
     assert np.array_equal(mechanism.randomize(answers, rng=1), answers)

@@ -303,9 +303,9 @@ def test_published_constants_are_private_but_waste_noise():
         assert published.least_delta < 1e-30
         assert published.rmse > factor * exact.rmse
         assert exact.least_delta <= 1e-6
-    assert md.solve(md.ShuffleCounting(10**6, 0.9, 1e-6), "cnt-rr-published").value == pytest.approx(
-        24.5, abs=0.05
-    )
+    assert md.solve(
+        md.ShuffleCounting(users=10**6, epsilon=0.9, delta=1e-6), "cnt-rr-published"
+    ).value == pytest.approx(24.5, abs=0.05)
 
 
 @pytest.mark.parametrize("kind", MADE)

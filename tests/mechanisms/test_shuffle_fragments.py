@@ -78,7 +78,9 @@ def test_fragments_refuse_what_their_users_cannot_have_sent():
         protocol.analyze(moved)
     with pytest.raises(OutOfReachError, match="it needs 3 messages a user; allow as many"):
         HistRR.calibrated(Promise(500, 1.0, 1e-4), 3, max_messages=2)
-    lost = md.solve(md.ShuffleHistogram(1_000_000_000, 4, 1.0, 1e-6, protocol="hist-rr"))
+    lost = md.solve(
+        md.ShuffleHistogram(users=1_000_000_000, categories=4, epsilon=1.0, delta=1e-6, protocol="hist-rr")
+    )
     assert lost.status == "infeasible"
     assert "give fewer users or categories" in lost.message
 

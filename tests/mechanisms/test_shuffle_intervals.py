@@ -174,17 +174,17 @@ def test_data_that_collide_under_one_draw_do_not_under_the_next():
 
 
 def test_a_sketch_draws_its_functions_when_it_is_built(tmp_path):
-    problem = md.ShuffleHistogram(100, 3000, 2.0, 1e-3, protocol="pucm")
+    problem = md.ShuffleHistogram(users=100, categories=3000, epsilon=2.0, delta=1e-3, protocol="pucm")
     first, second = (md.solve(problem).mechanism() for _ in range(2))
     assert first.noise.seed != second.noise.seed
     assert first.noise.functions != second.noise.functions
     assert first.fingerprint != second.fingerprint
     first.save(tmp_path / "m.json")
     assert load_mechanism(tmp_path / "m.json").noise.functions == first.noise.functions
-    given = md.ShuffleHistogram(100, 3000, 2.0, 1e-3, protocol="pucm", seed=7)
+    given = md.ShuffleHistogram(users=100, categories=3000, epsilon=2.0, delta=1e-3, protocol="pucm", seed=7)
     assert [md.solve(given).mechanism().noise.seed for _ in range(2)] == [7, 7]
     with pytest.raises(md.core.errors.MechDesignError, match="seed"):
-        md.ShuffleHistogram(100, 3000, 2.0, 1e-3, protocol="pucm", seed=-1)
+        md.ShuffleHistogram(users=100, categories=3000, epsilon=2.0, delta=1e-3, protocol="pucm", seed=-1)
 
 
 def test_no_other_public_parameter_is_drawn_by_anybody_else():

@@ -157,15 +157,15 @@ def test_what_cannot_be_pure_says_why():
 
 
 def test_pure_problems_take_pure_protocols_only():
-    solution = md.solve(md.ShuffleCounting(60, 1.0, 1e-6, pure=True))
+    solution = md.solve(md.ShuffleCounting(users=60, epsilon=1.0, delta=1e-6, pure=True))
     assert solution.variables["protocol"] == "cnt-pure"
     assert {item.property: item.holds for item in solution.certificates}["pure"]
-    refused = md.solve(md.ShuffleCounting(60, 1.0, 1e-6, pure=True, protocol="cnt-bn"))
+    refused = md.solve(md.ShuffleCounting(users=60, epsilon=1.0, delta=1e-6, pure=True, protocol="cnt-bn"))
     assert refused.status == "infeasible"
     assert "delta is not 0" in refused.message
-    assert md.solve(md.ShuffleCounting(60, 1.0, 1e-6)).value < solution.value
+    assert md.solve(md.ShuffleCounting(users=60, epsilon=1.0, delta=1e-6)).value < solution.value
     with pytest.raises(ParameterError, match="pure: expected true or false, got 1"):
-        md.ShuffleCounting(60, 1.0, 1e-6, pure=1)
+        md.ShuffleCounting(users=60, epsilon=1.0, delta=1e-6, pure=1)
 
 
 def test_too_small_an_epsilon_says_which_would_do():

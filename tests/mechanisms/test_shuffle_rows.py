@@ -261,4 +261,4 @@ def test_what_cannot_be_done_says_why(changed, text):
     assert solution.status == "infeasible"
     assert text in solution.message
     with pytest.raises(MechDesignError, match="categories: 70000 is not from 2 to 65536"):
-        md.ShuffleRange(100, 70_000, 1.0, 1e-6)
+        md.ShuffleRange(users=100, categories=70_000, epsilon=1.0, delta=1e-6)

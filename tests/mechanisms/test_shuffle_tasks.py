@@ -230,20 +230,28 @@ def test_wrong_answers_are_as_rare_as_stated():
 
 
 def test_more_users_and_more_epsilon_find_smaller_distances():
-    base = md.solve(md.ShuffleUniformity(5000, 50, 0.5, 1e-6)).value
-    assert md.solve(md.ShuffleUniformity(50_000, 50, 0.5, 1e-6)).value < 0.5 * base
-    assert md.solve(md.ShuffleUniformity(5000, 50, 0.5, 1e-6, error=0.2)).value < base
+    base = md.solve(md.ShuffleUniformity(users=5000, categories=50, epsilon=0.5, delta=1e-6)).value
+    assert (
+        md.solve(md.ShuffleUniformity(users=50_000, categories=50, epsilon=0.5, delta=1e-6)).value
+        < 0.5 * base
+    )
+    assert (
+        md.solve(md.ShuffleUniformity(users=5000, categories=50, epsilon=0.5, delta=1e-6, error=0.2)).value
+        < base
+    )
     assert found_distance(10, 50, 100, 0.05) == math.inf
-    lost = md.solve(md.ShuffleUniformity(30, 50, 0.5, 1e-6))
+    lost = md.solve(md.ShuffleUniformity(users=30, categories=50, epsilon=0.5, delta=1e-6))
     assert lost.status == "infeasible"
     assert "no distance from uniform is sure to be found" in lost.message
     users = int(re.search(r"give at least (\d+) users, or a larger error", lost.message)[1])
-    assert md.solve(md.ShuffleUniformity(users, 50, 0.5, 1e-6)).found
-    assert not md.solve(md.ShuffleUniformity(users // 5, 50, 0.5, 1e-6)).found  # however slow the machine
+    assert md.solve(md.ShuffleUniformity(users=users, categories=50, epsilon=0.5, delta=1e-6)).found
+    assert not md.solve(
+        md.ShuffleUniformity(users=users // 5, categories=50, epsilon=0.5, delta=1e-6)
+    ).found  # however slow the machine
     with pytest.raises(ParameterError, match=r"error: 4\.94066e-324 is outside"):
-        md.ShuffleUniformity(5000, 50, 0.5, 1e-6, error=5e-324)
+        md.ShuffleUniformity(users=5000, categories=50, epsilon=0.5, delta=1e-6, error=5e-324)
     with pytest.raises(ParameterError, match=r"error: 0\.5 is outside"):
-        md.ShuffleUniformity(5000, 50, 0.5, 1e-6, error=0.5)
+        md.ShuffleUniformity(users=5000, categories=50, epsilon=0.5, delta=1e-6, error=0.5)
 
 
 @pytest.mark.parametrize("kind", ["distinct", "uniformity"])

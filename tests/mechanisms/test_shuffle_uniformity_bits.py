@@ -153,7 +153,7 @@ def test_halves_of_honest_users_need_more_noise_and_too_few_users_are_told():
         .certificates()[0]
         .holds
     )
-    lost = md.solve(md.ShuffleUniformity(40, 20, 0.5, 1e-6, protocol="put"))
+    lost = md.solve(md.ShuffleUniformity(users=40, categories=20, epsilon=0.5, delta=1e-6, protocol="put"))
     assert lost.status == "infeasible"
     assert "give at least" in lost.message
     with pytest.raises(OutOfReachError, match="it needs 40 messages a user"):
@@ -162,9 +162,11 @@ def test_halves_of_honest_users_need_more_noise_and_too_few_users_are_told():
 
 def test_all_protocols_of_the_task_stand_side_by_side():
     found = {
-        name: md.solve(md.ShuffleUniformity(5000, 10, 1.0, 1e-5, protocol=name)).value
+        name: md.solve(
+            md.ShuffleUniformity(users=5000, categories=10, epsilon=1.0, delta=1e-5, protocol=name)
+        ).value
         for name in ("uniformity-dump", "aut", "put")
     }
     assert max(found.values()) < 1.3 * min(found.values())
-    best = md.solve(md.ShuffleUniformity(5000, 10, 1.0, 1e-5))
+    best = md.solve(md.ShuffleUniformity(users=5000, categories=10, epsilon=1.0, delta=1e-5))
     assert best.variables["protocol"] == "uniformity-dump"  # the others send messages for every category

@@ -60,7 +60,9 @@ def test_a_local_guarantee_that_is_enough_by_itself_needs_nobody_else():
         (lambda: Shuffled(Duchi(3.0), PROMISE), "makes the reports alike"),
         (
             lambda: md.solve(
-                md.RandomizedResponse([0.2, 0.3, 0.5], 1.0, distance=[[0, 1, 2], [1, 0, 1], [2, 1, 0]])
+                md.RandomizedResponse(
+                    prior=[0.2, 0.3, 0.5], epsilon=1.0, distance=[[0, 1, 2], [1, 0, 1], [2, 1, 0]]
+                )
             ).mechanism(),
             "unit of distance",
         ),
@@ -72,14 +74,14 @@ def test_mechanisms_without_a_proof_are_refused(make, why):
 
 
 def test_what_is_known_of_a_randomizer_is_what_it_draws_from():
-    response = md.RandomizedResponse([0.5, 0.3, 0.2], 2.0)
+    response = md.RandomizedResponse(prior=[0.5, 0.3, 0.2], epsilon=2.0)
     assert randomizer_of(md.solve(response).mechanism()).size == 3
     channel = randomizer_of(md.solve(response, "lp").mechanism())
     assert [float(sum(row)) for row in channel.rows] == [1.0, 1.0, 1.0]
     assert randomizer_of(Duchi(1.0)).size == 2
     assert randomizer_of(CensoringInterval.from_interval(0.1, 0.12, 1.5)).size == 0
     # a question whose answers are not all reported is a response on fewer values
-    skewed = md.solve(md.RandomizedResponse([0.6, 0.3, 0.1], 1.0)).mechanism()
+    skewed = md.solve(md.RandomizedResponse(prior=[0.6, 0.3, 0.1], epsilon=1.0)).mechanism()
     assert randomizer_of(skewed).size == skewed.weights.kept < 3
 
 

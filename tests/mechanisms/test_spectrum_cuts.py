@@ -124,7 +124,7 @@ def test_values_and_bounds_enclose_the_exact_optimum(seed):
 
 def test_a_crowded_map_solved_from_its_inside():
     users = scattered_users(34.0, 60, 1, radius=5.0, privacy=0.5, seed=1)  # as dense as 200 in 62 by 62
-    channel = md.SpectrumChannel(0.1, 2.0, users).channel
+    channel = md.SpectrumChannel(price=0.1, privacy_cost=2.0, secondary=users).channel
     best = annealed(channel, Greedy(channel).best(), 8000)
     planes, bounds = CuttingPlanes(channel, best, 0.005), []
     while len(planes.users) <= SIMPLEX + 200:
@@ -158,7 +158,7 @@ def test_a_bound_that_stops_early_and_one_without_a_gap_are_above_the_optimum(se
 def test_sixty_users_get_a_proven_gap_of_half_a_percent(occupied):
     secondary = scattered_users(75.0, 60, 1, radius=5.0, privacy=0.5, seed=3)
     primary = scattered_owner(75.0, 60, 1, seed=3) if occupied else None
-    problem = md.SpectrumChannel(0.1, 2.0, secondary, primary)
+    problem = md.SpectrumChannel(price=0.1, privacy_cost=2.0, secondary=secondary, primary=primary)
     solution = md.solve(problem)
     assert solution.method == "cuts"
     revenue = problem.channel.revenue(solution.variables["radii"]).sum()
@@ -170,7 +170,7 @@ def test_sixty_users_get_a_proven_gap_of_half_a_percent(occupied):
 
 def test_the_time_is_kept_and_a_bound_is_there_in_any_case():
     secondary = scattered_users(20.0, 120, 1, radius=5.0, privacy=0.5, seed=1)
-    problem = md.SpectrumChannel(0.1, 2.0, secondary)
+    problem = md.SpectrumChannel(price=0.1, privacy_cost=2.0, secondary=secondary)
     problem.channel.margins.sum()
     solution = md.solve(problem, "cuts", seconds=4.0)
     assert solution.seconds < 10.0  # the limit, and as much again and a half for a busy machine
@@ -194,7 +194,7 @@ def test_annealing_keeps_every_limit_and_is_repeatable():
 
 def test_annealing_that_the_clock_ends_has_cooled():
     users = scattered_users(34.0, 60, 1, radius=5.0, privacy=0.5, seed=1)
-    channel = md.SpectrumChannel(0.1, 2.0, users).channel
+    channel = md.SpectrumChannel(price=0.1, privacy_cost=2.0, secondary=users).channel
     start = Greedy(channel).best(moves=0)
     for steps in (10**6, 100):
         began = time.monotonic()

@@ -67,7 +67,7 @@ def test_the_file_gives_back_the_same_client_and_every_change_is_refused(user, t
 
 
 def test_the_problem_of_a_user_gives_the_client_of_its_best_radius():
-    problem = md.SpectrumSecondary(0.1, 0.2, privacy_cost=4.0, radius=5.0, beta=0.1, area=AREA)
+    problem = md.SpectrumSecondary(price=0.1, reward=0.2, privacy_cost=4.0, radius=5.0, beta=0.1, area=AREA)
     solution = md.solve(problem)
     client = solution.mechanism()
     assert client.privacy == solution.variables["privacy"]
@@ -75,4 +75,4 @@ def test_the_problem_of_a_user_gives_the_client_of_its_best_radius():
     with pytest.raises(ParameterError, match=r"area: .* does not fit a privacy radius"):
         SpectrumUser.of(1e-6, 5.0, AREA)
     with pytest.raises(ParameterError, match="area"):
-        md.SpectrumSecondary(0.1, 0.2, 4.0, 5.0, area=[0, 0, 0, 1])
+        md.SpectrumSecondary(price=0.1, reward=0.2, privacy_cost=4.0, radius=5.0, area=[0, 0, 0, 1])

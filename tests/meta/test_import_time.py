@@ -37,7 +37,8 @@ def test_it_takes_less_than_the_limit(program):
 
 
 def test_a_closed_form_needs_no_solver_either():
-    program = "import mechdesign as md; md.solve(md.RandomizedResponse([0.5, 0.5], 1.0)).mechanism()"
+    solved = "md.solve(md.RandomizedResponse(prior=[0.5, 0.5], epsilon=1.0))"
+    program = f"import mechdesign as md; {solved}.mechanism()"
     shown = SHOWN.replace(repr(HEAVY), repr(("cvxpy", "scipy.optimize", "pulp")))
     done = subprocess.run([sys.executable, "-c", program + shown], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "HEAVY []"

@@ -83,7 +83,7 @@ def test_the_source_archive_holds_what_is_needed_to_work_on_it(built):
         "README.md",
         "LICENSE",
         "tests/conftest.py",
-        "models/references.bib",
+        "models/references.toml",
     ):
         assert wanted in names
     assert not [name for name in names if "__pycache__" in name or name.startswith((".git/", "docs/_build"))]

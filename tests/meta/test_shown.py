@@ -44,7 +44,7 @@ from tests.support.protocols import PROTOCOLS
 LONGEST = 250
 """Characters of a repr: two lines of a terminal, or three."""
 
-SURVEY = md.RandomizedResponse([0.5, 0.3, 0.2], 2.0, labels=["no", "once", "often"])
+SURVEY = md.RandomizedResponse(prior=[0.5, 0.3, 0.2], epsilon=2.0, labels=["no", "once", "often"])
 MENU = md.PrivacyContract(types=[1.0, 2.0, 3.0], counts=[100, 100, 100], budget=1000.0)
 CHANNEL = md.MeanChannel(epsilon=1.0, inputs=5)
 
@@ -220,7 +220,7 @@ def test_a_problem_leaves_defaults_out_and_abridges_what_is_long():
     assert repr(SURVEY) == (
         "RandomizedResponse(prior=[0.5, 0.3, 0.2], epsilon=2, labels=['no', 'once', 'often'])"
     )
-    large = md.RandomizedResponse(np.full(1000, 1e-3), 1.0, delta=0.1, utility=np.eye(1000))
+    large = md.RandomizedResponse(prior=np.full(1000, 1e-3), epsilon=1.0, delta=0.1, utility=np.eye(1000))
     assert repr(large) == (
         "RandomizedResponse(prior=[0.001, 0.001, 0.001, ... 1000 in all], epsilon=1, delta=0.1, "
         "utility=<1000 x 1000 array>)"
@@ -234,7 +234,7 @@ def test_solutions_and_comparisons_show_their_values():
     assert repr(md.compare(SURVEY, ["closed-form", "extreme-points"])) == (
         "Comparison(randomized-response: closed-form 0.7869860422, extreme-points 0.7869860422; agree)"
     )
-    assert len(repr(md.solve(md.RandomizedResponse(np.full(1000, 1e-3), 8.0)))) <= LONGEST
+    assert len(repr(md.solve(md.RandomizedResponse(prior=np.full(1000, 1e-3), epsilon=8.0)))) <= LONGEST
 
 
 def test_estimates_show_values_and_errors():
@@ -243,7 +243,7 @@ def test_estimates_show_values_and_errors():
     assert repr(estimate).startswith("FrequencyEstimate(100 reports: no ")
     assert f"{estimate.value[0]:.5f} +- {estimate.standard_error[0]:.2g}" in repr(estimate)
     many = FiniteChannel.from_floats(
-        np.eye(50) * 0.5 + 0.01, md.RandomizedResponse([0.02] * 50, 9.0).target()
+        np.eye(50) * 0.5 + 0.01, md.RandomizedResponse(prior=[0.02] * 50, epsilon=9.0).target()
     )
     assert repr(many.estimate(np.arange(50))).endswith("... 50 in all)")
     mean = Duchi(1.0).estimate([0, 1, 1])

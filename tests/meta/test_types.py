@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import dataclasses
 import importlib
 import inspect
 import os
@@ -11,11 +10,12 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, get_origin, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
 
 import mechdesign as md
+from mechdesign.core.fields import Kept, fields_of
 from mechdesign.mechanisms.base import CollectingMechanism, mechanism_types
 from mechdesign.problems import exported_names, problem_classes
 from mechdesign.problems.response import ExtendedResponse
@@ -26,6 +26,7 @@ CLASSES = [*problem_classes().values(), ExtendedResponse]
 PROGRAM = """
 import numpy as np
 import mechdesign as md
+from mechdesign.core.fields import Kept, fields_of
 from mechdesign.mechanisms import ContractMenu
 from mechdesign.problems.response import ExtendedResponse
 
@@ -139,37 +140,26 @@ def test_the_front_names_for_type_checkers_what_the_families_export():
     assert set(named) <= set(md.__all__), "add the name to __all__ in mechdesign/__init__.py"
 
 
-def told_signature(problem_class: type) -> list[tuple[str, str | None]] | None:
-    """Names and defaults of the ``__init__`` that a class has for type checkers only."""
-    source = ast.parse(Path(inspect.getsourcefile(problem_class)).read_text(encoding="utf-8"))
-    (body,) = (
-        node.body
-        for node in source.body
-        if isinstance(node, ast.ClassDef) and node.name == problem_class.__name__
-    )
-    for node in body:
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            (init,) = node.body
-            defaults = [ast.unparse(default) for default in init.args.defaults]
-            names = [argument.arg for argument in init.args.args[1:]]
-            return list(zip(names, [None] * (len(names) - len(defaults)) + defaults, strict=True))
-    return None
+@pytest.mark.parametrize("problem_class", CLASSES, ids=lambda item: item.__name__)
+def test_a_parameter_that_is_kept_as_an_array_is_told_to_take_lists(problem_class):
+    """``Kept[Array, Vector]``: type checkers are told what is taken beside what is kept."""
+    hints = get_hints(problem_class)
+    for field in fields_of(problem_class):
+        hint = hints[field.name]
+        if "ndarray" in repr(hint):
+            assert get_origin(hint) is Kept, f"{field.name}: lists are accepted; say so by Kept[...]"
+            assert "Sequence" in repr(get_args(hint)[1])
 
 
 @pytest.mark.parametrize("problem_class", CLASSES, ids=lambda item: item.__name__)
-def test_a_constructor_is_told_with_the_fields_and_defaults_of_its_class(problem_class):
-    """A class that keeps arrays has an ``__init__`` under TYPE_CHECKING that accepts lists."""
-    fields = dataclasses.fields(problem_class)
-    told = told_signature(problem_class)
-    if told is None:
-        kept = [field.name for field in fields if "ndarray" in repr(get_hints(problem_class)[field.name])]
-        assert not kept, f"{kept}: lists are accepted; say so in an __init__ under TYPE_CHECKING"
-        return
-    expected = [
-        (field.name, None if field.default is dataclasses.MISSING else field.default) for field in fields
-    ]
-    shown = [(name, None if default is None else ast.literal_eval(default)) for name, default in told]
-    assert shown == expected
+def test_parameters_are_given_by_name_and_told_with_their_types(problem_class):
+    signature = inspect.signature(problem_class).parameters
+    assert list(signature) == [field.name for field in fields_of(problem_class)]
+    for field in fields_of(problem_class):
+        told = signature[field.name]
+        assert told.kind is told.KEYWORD_ONLY
+        assert told.annotation not in (told.empty, "Any", Any)
+        assert told.default is (told.empty if field.is_required else field.default)
 
 
 def get_hints(problem_class: type) -> dict[str, Any]:

@@ -135,13 +135,13 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path):
 def test_without_matplotlib_one_line_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingPackageError) as caught:
-        md.plot(md.RandomizedResponse([0.5, 0.5], 1.0))
+        md.plot(md.RandomizedResponse(prior=[0.5, 0.5], epsilon=1.0))
     assert str(caught.value) == "figure: needs matplotlib; install mechdesign[plot]"
 
 
 def test_no_window_and_no_pyplot():
     program = (
-        "import sys, mechdesign as md; md.plot(md.RandomizedResponse([0.5, 0.5], 1.0));"
+        "import sys, mechdesign as md; md.plot(md.RandomizedResponse(prior=[0.5, 0.5], epsilon=1.0));"
         "print('matplotlib.pyplot' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -10,9 +10,9 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
+from mechdesign.core.bars import ProgressBar
 from mechdesign.core.errors import DataError, MissingPackageError
 from mechdesign.core.tables import ROWS
-from mechdesign.core.text import ProgressBar
 from mechdesign.report import reading_csv
 from mechdesign.report.files import open_table, read_column
 from mechdesign.report.missing import MissingRule

@@ -338,15 +338,16 @@ def test_a_shuffled_protocol_says_whom_to_trust():
     assert not any("shuffler" in text for text in limits_in_words(Duchi(1.0)))
 
 
-def test_the_shell_writes_pages_and_replaces_only_its_own(tmp_path, capsys):
+def test_the_shell_writes_pages_and_replaces_them_by_force_alone(tmp_path, capsys):
     place, built = str(tmp_path / "page.html"), str(tmp_path / "survey.json")
-    for _ in range(2):
-        assert main(["report", SLUGS[0], "-o", place]) == 0
+    for force in ([], ["--force"]):
+        assert main(["report", SLUGS[0], "-o", place, *force]) == 0
     assert main(["build", SLUGS[0], "-o", built]) == 0
     assert main(["report", built, "-o", str(tmp_path / "survey.html")]) == 0
     capsys.readouterr()
-    assert main(["report", SLUGS[1], "-o", place]) == 2
-    assert "exists" in capsys.readouterr().err
+    for slug in SLUGS[:2]:
+        assert main(["report", slug, "-o", place]) == 2
+        assert "exists" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,11 @@ from mechdesign.problems.spectrum.partition.priors import dirichlet
 
 
 def line(seed, size=9, **changes):
-    return md.SpectrumPartition(dirichlet(size, seed, 2.0), **changes)
+    return md.SpectrumPartition(prior=dirichlet(size, seed, 2.0), **changes)
 
 
 def grid(seed, rows=3, columns=4, **changes):
-    return md.SpectrumPartition(dirichlet(rows * columns, seed, 2.0, columns), **changes)
+    return md.SpectrumPartition(prior=dirichlet(rows * columns, seed, 2.0, columns), **changes)
 
 
 def served_less(problem, members):

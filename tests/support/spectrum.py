@@ -24,7 +24,9 @@ def random_channel(seed: int, users: int, occupied: bool = True, side: float = 1
     ]
     owner = {"x": float(spots[0, 0]), "y": float(spots[0, 1]), "protection": float(rng.uniform(0.1, 2))}
     cost = float(rng.choice([0.05, 2.0, 10.0]))
-    return md.SpectrumChannel(0.1, cost, secondary, owner if occupied else None)
+    return md.SpectrumChannel(
+        price=0.1, privacy_cost=cost, secondary=secondary, primary=owner if occupied else None
+    )
 
 
 def brute_force(problem: md.SpectrumChannel, levels: int = 400) -> float:

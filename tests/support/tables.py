@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from mechdesign.cli import main
-from mechdesign.report.outputs import is_from, remember
 
 SURVEY = """
 [model]
@@ -50,10 +49,3 @@ def build(capsys, model: str, *options: str) -> str:
     path = model.replace(".toml", ".json")
     said(capsys, "build", model, "-o", path, *options)
     return path
-
-
-def remembers(folder: Path) -> bool:
-    """Whether files here can carry the digest of the command that wrote them."""
-    (folder / "probe").touch()
-    remember("probe", "digest")
-    return is_from("probe", "digest")

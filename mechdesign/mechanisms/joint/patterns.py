@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,12 @@ from mechdesign.core.errors import DataError
 from mechdesign.core.numbers import plain
 from mechdesign.mechanisms.counts import require_users
 from mechdesign.mechanisms.joint.estimate import JointEstimate
-from mechdesign.mechanisms.joint.layout import Collecting, grouped
+from mechdesign.mechanisms.joint.layout import grouped
 from mechdesign.mechanisms.oracles.packed import Packed, as_texts, read_sets, width
 from mechdesign.mechanisms.server import Server
+
+if TYPE_CHECKING:
+    from mechdesign.mechanisms.joint.response import JointResponse
 
 Codes = NDArray[np.int64]
 
@@ -22,7 +25,7 @@ PIECES = 32
 """Blocks of reports that are kept apart before they are counted together."""
 
 
-class PatternCounts(Server[Collecting]):
+class PatternCounts(Server["JointResponse"]):
     """Counts of patterns: add reports, merge with others, estimate.
 
     Examples
@@ -35,7 +38,7 @@ class PatternCounts(Server[Collecting]):
     32
     """
 
-    def __init__(self, mechanism: Collecting) -> None:
+    def __init__(self, mechanism: JointResponse) -> None:
         super().__init__(mechanism)
         self.users = 0
         self._parts: list[tuple[Packed, Codes]] = []

@@ -4,36 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError, RowError
 from mechdesign.mechanisms.frequencies import Aggregator
-from mechdesign.mechanisms.marginals.attributes import Attributes
-from mechdesign.mechanisms.marginals.choice import Oracle
 from mechdesign.mechanisms.marginals.estimates import ReleasedMarginals
-from mechdesign.mechanisms.marginals.layout import Layout
 from mechdesign.mechanisms.marginals.penalized import read_penalty
 from mechdesign.mechanisms.oracles.server import SupportCounts
 from mechdesign.mechanisms.server import Server
 
-
-class Releasing(Protocol):
-    """What the server needs to know of the mechanism."""
-
-    attributes: Attributes
-    views: tuple[tuple[int, ...], ...]
-    oracles: tuple[Oracle, ...]
-    layout: Layout
-
-    @property
-    def fingerprint(self) -> str:
-        """The digest of its content."""
+if TYPE_CHECKING:
+    from mechdesign.mechanisms.marginals.release import MarginalRelease
 
 
-class MarginalAggregator(Server[Releasing]):
+class MarginalAggregator(Server["MarginalRelease"]):
     """Counts of the reports of every view: add reports, merge with others, estimate.
 
     Examples
@@ -48,7 +35,7 @@ class MarginalAggregator(Server[Releasing]):
     (50, 50)
     """
 
-    def __init__(self, mechanism: Releasing) -> None:
+    def __init__(self, mechanism: MarginalRelease) -> None:
         super().__init__(mechanism)
         self.counters: list[Aggregator | SupportCounts] = [
             oracle.aggregator() for oracle in mechanism.oracles

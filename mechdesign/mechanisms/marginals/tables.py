@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.randomness import BitSource, Rng, bit_source
+from mechdesign.core.randomness import Rng, bit_source
 from mechdesign.core.tables import Block, Source, Values
 from mechdesign.core.validation import integer
-from mechdesign.mechanisms.collecting import Reporting, collect, marked
-from mechdesign.mechanisms.labels import Codes, Labels
-from mechdesign.mechanisms.marginals.attributes import Attributes
-from mechdesign.mechanisms.marginals.choice import Oracle
+from mechdesign.mechanisms.collecting import collect, marked
+from mechdesign.mechanisms.labels import Labels
 from mechdesign.mechanisms.marginals.estimates import ReleasedMarginals
 from mechdesign.mechanisms.marginals.layout import REPORT, VIEW, Drawn
 from mechdesign.mechanisms.marginals.marginal_table import MarginalEstimate
@@ -36,8 +34,11 @@ from mechdesign.mechanisms.operations import (
     Option,
     Settings,
 )
-from mechdesign.mechanisms.oracles.base import SupportOracle
+from mechdesign.mechanisms.oracles.oracle import Oracle
 from mechdesign.mechanisms.several_columns import asked_attributes, encoded, people, with_reports
+
+if TYPE_CHECKING:
+    from mechdesign.mechanisms.marginals.release import MarginalRelease
 
 MARGINAL = Option("marginal", "texts", "a marginal: attributes separated by commas; once for each")
 RAW = Option("raw", "flag", "unbiased estimates with intervals, of marginals that a view contains")
@@ -45,22 +46,6 @@ PENALTY = Option("penalty", "text", "weight of the penalty: a number, or cross-v
 SPREAD = Option("spread", "whole number", "resamplings for the spread of the penalized estimates")
 CELLS = Option("most_cells", "whole number", f"the largest table that is made (default {MOST_CELLS} cells)")
 ROWS = Option("rows", "whole number", "how many synthetic rows (default 1000)")
-
-
-class Releasing(Reporting, Protocol):
-    """What tables need of a marginal release."""
-
-    attributes: Attributes
-    oracles: tuple[Oracle, ...]
-
-    def require_estimable(self) -> None:
-        """Raise when nothing could be estimated."""
-
-    def draw(self, codes: Codes, source: BitSource) -> Iterator[Drawn]:
-        """Yield the reports of pieces of the users."""
-
-    def aggregator(self) -> MarginalAggregator:
-        """Return an empty server."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -77,7 +62,7 @@ class MarginalTables:
         return {"marginals": [estimate.as_json() for estimate in self.found]}
 
 
-def release_operations(mechanism: Releasing) -> tuple[Operation, ...]:
+def release_operations(mechanism: MarginalRelease) -> tuple[Operation, ...]:
     """Return ``randomize``, ``estimate`` and ``synthesize``."""
     names = mechanism.attributes.shown()
     takes = people(names)
@@ -119,7 +104,7 @@ def release_operations(mechanism: Releasing) -> tuple[Operation, ...]:
 # Clients
 
 
-def _randomized(mechanism: Releasing, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+def _randomized(mechanism: MarginalRelease, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
     if not settings["anyway"]:
         mechanism.require_estimable()
     (source,) = sources
@@ -137,9 +122,7 @@ def _texts(oracles: Sequence[Oracle], piece: Drawn) -> NDArray[Any]:
     """Return the reports of a piece as they stand in a table: numbers, or texts where one needs them."""
     written = []
     for number, rows, reports in piece.parts:
-        oracle = oracles[number]
-        values = oracle.written(reports) if isinstance(oracle, SupportOracle) else reports
-        written.append((rows, np.asarray(values)))
+        written.append((rows, np.asarray(oracles[number].written(reports))))
     if all(values.dtype.kind in "iu" for _, values in written):
         made = np.zeros(len(piece.views), dtype=np.int64)
     else:
@@ -155,7 +138,7 @@ def _texts(oracles: Sequence[Oracle], piece: Drawn) -> NDArray[Any]:
 
 
 def _collected(
-    mechanism: Releasing, sources: Sequence[Source], settings: Settings, population: bool = False
+    mechanism: MarginalRelease, sources: Sequence[Source], settings: Settings, population: bool = False
 ) -> ReleasedMarginals:
     penalty = settings["penalty"]
     parts = [mechanism.aggregator() for _ in range(FOLDS)] if read_penalty(penalty) is None else []
@@ -186,7 +169,7 @@ def _count(server: MarginalAggregator, views: Values, reports: Values) -> None:
     server.add({view: texts[bounds[view] : bounds[view + 1]] for view in rows}, rows)
 
 
-def _estimated(mechanism: Releasing, sources: Sequence[Source], settings: Settings) -> MarginalTables:
+def _estimated(mechanism: MarginalRelease, sources: Sequence[Source], settings: Settings) -> MarginalTables:
     attributes = mechanism.attributes
     wanted = asked_attributes(settings["marginal"], attributes)
     most = integer("--most-cells", _default(settings["most_cells"], MOST_CELLS), 1)
@@ -202,7 +185,9 @@ def _default(given: Any, default: int) -> Any:
     return default if given is None else given
 
 
-def _synthesized(mechanism: Releasing, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+def _synthesized(
+    mechanism: MarginalRelease, sources: Sequence[Source], settings: Settings
+) -> Iterator[Block]:
     rows = integer("--rows", _default(settings["rows"], 1000), 1)
     release = _collected(mechanism, sources, settings)
     rng: Rng = settings["seed"]

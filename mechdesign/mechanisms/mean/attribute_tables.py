@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError, RowError
-from mechdesign.core.randomness import Rng
 from mechdesign.core.tables import Block, Source, Values, length, regrouped
-from mechdesign.mechanisms.collecting import Reporting, beside, collect, count_outside, located, marked
-from mechdesign.mechanisms.labels import Labels
-from mechdesign.mechanisms.mean.table import ColumnRanges
+from mechdesign.mechanisms.collecting import beside, collect, count_outside, located, marked
 from mechdesign.mechanisms.mean.values import as_floats
 from mechdesign.mechanisms.operations import (
     CLIP,
@@ -28,21 +25,13 @@ from mechdesign.mechanisms.operations import (
 )
 from mechdesign.mechanisms.several_columns import attribute_columns, people, with_reports
 
+if TYPE_CHECKING:
+    from mechdesign.mechanisms.mean.attributes import AttributeSampling
+
 ATTRIBUTE, REPORT = "attribute", "report"
 
 
-class Sampling(Reporting, Protocol):
-    """What tables need of a mechanism of sampled attributes."""
-
-    labels: Labels
-    ranges: ColumnRanges
-    per_user: int
-
-    def randomize(self, values: Any, rng: Rng = None, clip: bool = False) -> NDArray[Any]:
-        """Return the records of the reports."""
-
-
-def attribute_operations(mechanism: Sampling) -> tuple[Operation, ...]:
+def attribute_operations(mechanism: AttributeSampling) -> tuple[Operation, ...]:
     """Return ``randomize`` and ``estimate`` of a mechanism of sampled attributes."""
     names = mechanism.labels.shown()
     takes = people(names, "a number")
@@ -71,7 +60,9 @@ def attribute_operations(mechanism: Sampling) -> tuple[Operation, ...]:
     )
 
 
-def _randomized(mechanism: Sampling, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+def _randomized(
+    mechanism: AttributeSampling, sources: Sequence[Source], settings: Settings
+) -> Iterator[Block]:
     (source,) = sources
     labels, rng = mechanism.labels, mechanism.seeded(settings["seed"])
     columns = attribute_columns(mechanism, labels.names, labels.size, source, settings)
@@ -84,7 +75,7 @@ def _randomized(mechanism: Sampling, sources: Sequence[Source], settings: Settin
         yield {ATTRIBUTE: reports[ATTRIBUTE], name: reports[REPORT]}
 
 
-def _estimated(mechanism: Sampling, sources: Sequence[Source], settings: Settings) -> Any:
+def _estimated(mechanism: AttributeSampling, sources: Sequence[Source], settings: Settings) -> Any:
     server = mechanism.aggregator()
     columns = partial(with_reports, first=ATTRIBUTE, settings=settings, mechanism=mechanism)
     if mechanism.per_user == 1:

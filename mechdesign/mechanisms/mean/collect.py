@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Protocol, Self
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,43 +11,17 @@ from numpy.typing import NDArray
 from mechdesign.core.errors import DataError
 from mechdesign.mechanisms.intervals import BinomialLimits
 from mechdesign.mechanisms.labels import Labels
-from mechdesign.mechanisms.mean.base import MeanMechanism
 from mechdesign.mechanisms.mean.estimates import AttributeMeans
-from mechdesign.mechanisms.mean.score import FEWEST, MAY_MISS, ColumnLimits, ScoreLimits
-from mechdesign.mechanisms.mean.table import ColumnRanges
-from mechdesign.mechanisms.mean.tally import Codes, Moments
-from mechdesign.mechanisms.mean.values import Array
+from mechdesign.mechanisms.mean.score import FEWEST, MAY_MISS, ColumnLimits
+from mechdesign.mechanisms.mean.tally import Codes
 from mechdesign.mechanisms.plausible import implausible
 from mechdesign.mechanisms.server import Server
 
-
-class Sampling(Protocol):
-    """What the server needs to know of a mechanism of sampled attributes."""
-
-    inner: MeanMechanism
-    labels: Labels
-    ranges: ColumnRanges
-    per_user: int
-    estimator: str
-
-    @property
-    def size(self) -> int:
-        """The number of attributes."""
-
-    @property
-    def fingerprint(self) -> str:
-        """The digest of its content."""
-
-    def worst_errors(self, counts: Codes, users: int) -> Array:
-        """Return the largest standard errors of the columns, in units of the inner range."""
-
-    def column_values(
-        self, columns: Sequence[Moments], users: int, population: bool
-    ) -> tuple[Array, ScoreLimits | BinomialLimits]:
-        """Return the estimates of all columns and their limits, in units of the inner range."""
+if TYPE_CHECKING:
+    from mechdesign.mechanisms.mean.attributes import AttributeSampling
 
 
-class AttributeAggregator(Server[Sampling]):
+class AttributeAggregator(Server["AttributeSampling"]):
     """Exact sums of reports by attribute: add, merge, estimate.
 
     Examples
@@ -67,7 +41,7 @@ class AttributeAggregator(Server[Sampling]):
     unit: ClassVar[str] = "users"
     nothing: ClassVar[str] = "give at least one user's reports"
 
-    def __init__(self, mechanism: Sampling) -> None:
+    def __init__(self, mechanism: AttributeSampling) -> None:
         super().__init__(mechanism)
         self.tally = mechanism.inner.tally(mechanism.size)
 

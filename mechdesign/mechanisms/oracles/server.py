@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, Self
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,34 +14,13 @@ from mechdesign.mechanisms.counts import require_users, whole_rows
 from mechdesign.mechanisms.frequencies import FrequencyEstimate
 from mechdesign.mechanisms.server import Server
 
+if TYPE_CHECKING:
+    from mechdesign.mechanisms.oracles.base import SupportOracle
+
 Codes = NDArray[np.int64]
 
 
-class Oracle(Protocol):
-    """What the server needs to know of a mechanism."""
-
-    @property
-    def fingerprint(self) -> str:
-        """The digest of its content."""
-
-    @property
-    def counters(self) -> int:
-        """How many counters the server keeps."""
-
-    def read(self, reports: Any) -> NDArray[Any]:
-        """Return checked reports."""
-
-    def count(self, reports: NDArray[Any]) -> Codes:
-        """Return what reports add to the counters."""
-
-    def require_counts(self, counts: Sequence[int], users: int) -> None:
-        """Raise DataError for counters that so many reports cannot have left."""
-
-    def estimate_from_counts(self, counts: Codes, users: int, population: bool = False) -> FrequencyEstimate:
-        """Return the estimate from the counters."""
-
-
-class SupportCounts(Server[Oracle]):
+class SupportCounts(Server["SupportOracle"]):
     """Counters of support: add reports, merge with others, estimate.
 
     Examples
@@ -55,7 +34,7 @@ class SupportCounts(Server[Oracle]):
     (4, 8)
     """
 
-    def __init__(self, mechanism: Oracle) -> None:
+    def __init__(self, mechanism: SupportOracle) -> None:
         super().__init__(mechanism)
         self.users = 0
         self.counts: Codes = np.zeros(mechanism.counters, dtype=np.int64)

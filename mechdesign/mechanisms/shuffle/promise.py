@@ -57,13 +57,7 @@ class Promise:
     def __post_init__(self) -> None:
         self._set("users", integer("users", self.users, 2, MOST_USERS))
         self._set("epsilon", in_range("epsilon", self.epsilon, LEAST_EPSILON, LARGEST_EPSILON))
-        delta = number("delta", self.delta)
-        if delta == 0.0:
-            raise ParameterError(
-                "delta: is 0; give a small one, such as 1e-6; a count, a histogram or a sum that keeps 0 is "
-                "asked for by pure = true"
-            )
-        self._set("delta", in_range("delta", delta, LEAST_DELTA, 1.0, high_open=True))
+        self._set("delta", checked_delta("delta", self.delta))
         self._set("honest", in_range("honest", self.honest, 0.0, 1.0, low_open=True))
 
     def _set(self, field: str, value: Any) -> None:
@@ -80,6 +74,17 @@ class Promise:
     def as_dict(self) -> dict[str, Any]:
         """Return the numbers by their names."""
         return {"users": self.users, "epsilon": self.epsilon, "delta": self.delta, "honest": self.honest}
+
+
+def checked_delta(field: str, value: Any) -> float:
+    """Return a delta from 1e-30 to below 1, or say what is asked for in place of 0."""
+    delta = number(field, value)
+    if delta == 0.0:
+        raise ParameterError(
+            f"{field}: is 0; give a small one, such as 1e-6; a count, a histogram or a sum that keeps 0 is "
+            "asked for by pure = true"
+        )
+    return in_range(field, delta, LEAST_DELTA, 1.0, high_open=True)
 
 
 def calibration_name(value: Any) -> str:

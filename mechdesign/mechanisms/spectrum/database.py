@@ -229,7 +229,7 @@ class SpectrumDatabase(Mechanism):
         figures = {"budget": float(self.budget), "most_spent": float(most[1]), "users": len(self.state.spent)}
         witness = {"user": most[0]} if self.state.spent else {}
         note = "epsilon per unit of distance, summed over a user's different reports"
-        return Certificate("privacy", most[1] <= self.budget, True, figures, witness, note)
+        return Certificate("privacy", most[1] <= self.budget, True, figures, witness, note, metric=True)
 
     def _cloak(self) -> tuple[Certificate, ...]:
         """Return whether every room of the last slot is one of the tiles, computed in a second way."""

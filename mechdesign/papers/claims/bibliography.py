@@ -1,32 +1,18 @@
-"""The sources of the shipped models: ``models/references.bib``, read strictly."""
+"""The sources of the shipped models: ``models/references.toml``, read strictly."""
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 from mechdesign.catalog.load import models_folder
+from mechdesign.catalog.toml import read_toml
 from mechdesign.core.errors import ModelFileError
 
-ACCENTS = {
-    "'": "\u0301",
-    "`": "\u0300",
-    "^": "\u0302",
-    '"': "\u0308",
-    "~": "\u0303",
-    "c": "\u0327",
-    "v": "\u030c",
-}
-"""TeX's accents and the combining marks they stand for."""
-
-ACCENT = re.compile(r"\\(['`^\"~]|[cv](?=[\s{]))\s*\{?\s*(\w)\s*\}?")
-HEAD = re.compile(r"\s*@(\w+)\s*\{\s*([^\s,{}]+)\s*,")
-FIELD = re.compile(r"\s*,?\s*(\w+)\s*=\s*")
-END = re.compile(r"\s*,?\s*\}")
-REQUIRED = ("author", "title", "year")
+REQUIRED = ("kind", "author", "title", "year")
 
 
 @dataclass(frozen=True)
@@ -38,7 +24,7 @@ class Reference:
     key, kind : str
         ``zhou2019``, ``article``.
     fields : mapping
-        Names in lower case to texts, without braces and TeX accents.
+        Names to texts.
     """
 
     key: str
@@ -65,77 +51,27 @@ def bibliography() -> Mapping[str, Reference]:
     Naoise Holohan, Douglas J. Leith, Oliver Mason (2017). Optimal differentially private mechanisms
     for randomised response
     """
-    return parse((models_folder() / "references.bib").read_text(encoding="utf-8"))
+    return read_references(models_folder() / "references.toml")
 
 
-def parse(text: str) -> dict[str, Reference]:
-    r"""Return the entries of a BibTeX file by their keys.
-
-    Only what the file needs is read: entries with fields in braces. Anything else is an error.
+def read_references(path: Path) -> dict[str, Reference]:
+    """Return the entries of a file by their keys: tables of texts, with a kind, author, title and year.
 
     Raises
     ------
     ModelFileError
-        Naming the entry: an entry or a field that is not closed, a key that is there twice.
-
-    Examples
-    --------
-    >>> parse("@book{knuth, author = {Knuth, Donald E.}, title = {The {TeX}book}, year = {1984}}").keys()
-    dict_keys(['knuth'])
+        Naming the entry that is not in order.
     """
     entries: dict[str, Reference] = {}
-    place = 0
-    while text[place:].strip():
-        head = HEAD.match(text, place)
-        if head is None:
-            line = text.count("\n", 0, place + len(text[place:]) - len(text[place:].lstrip())) + 1
-            raise ModelFileError(f"references.bib: line {line}: expected an entry, @article{{key, ...}}")
-        kind, key = head[1].lower(), head[2]
-        if key in entries:
-            raise ModelFileError(f"references.bib: {key}: is there twice; drop one of them")
-        fields, place = _fields(text, head.end(), key)
-        missing = [name for name in REQUIRED if not fields.get(name)]
+    for key, entry in read_toml(path).items():
+        if not isinstance(entry, dict):
+            raise ModelFileError(f"{path.name}: {key}: is no table; write [key] above its fields")
+        for name, value in entry.items():
+            if not isinstance(value, str):
+                raise ModelFileError(f"{path.name}: {key}: the field '{name}' is no text; put it in quotes")
+        missing = [name for name in REQUIRED if not entry.get(name, "").strip()]
         if missing:
-            raise ModelFileError(f"references.bib: {key}: has no {missing[0]}; give one")
-        entries[key] = Reference(key, kind, fields)
+            raise ModelFileError(f"{path.name}: {key}: has no {missing[0]}; give one")
+        fields = {name: value for name, value in entry.items() if name != "kind"}
+        entries[key] = Reference(key, entry["kind"], fields)
     return entries
-
-
-def _fields(text: str, place: int, key: str) -> tuple[dict[str, str], int]:
-    """Return the fields of an entry and the place after its closing brace."""
-    fields: dict[str, str] = {}
-    while True:
-        closing = END.match(text, place)
-        if closing:
-            return fields, closing.end()
-        name = FIELD.match(text, place)
-        if name is None:
-            raise ModelFileError(f"references.bib: {key}: the entry is not closed; add the brace")
-        value, place = _braced(text, name.end(), key, name[1])
-        if name[1].lower() in fields:
-            raise ModelFileError(f"references.bib: {key}: the field '{name[1]}' is there twice")
-        fields[name[1].lower()] = plain(value)
-
-
-def _braced(text: str, start: int, key: str, name: str) -> tuple[str, int]:
-    """Return the text between this brace and the one that closes it, and the place after that."""
-    depth = 0
-    for place in range(start, len(text)):
-        depth += {"{": 1, "}": -1}.get(text[place], 0)
-        if depth == 0:
-            break
-    if depth != 0 or text[start : start + 1] != "{":
-        raise ModelFileError(f"references.bib: {key}: the field '{name}' is not in braces that close")
-    return text[start + 1 : place], place + 1
-
-
-def plain(text: str) -> str:
-    r"""Return TeX as plain text: accents as letters, no braces, dashes, single spaces.
-
-    Examples
-    --------
-    >>> plain(r"{RCP}: Andr{\'e}s,  pages 1--51")
-    'RCP: Andrés, pages 1–51'
-    """
-    accented = ACCENT.sub(lambda found: unicodedata.normalize("NFC", found[2] + ACCENTS[found[1]]), text)
-    return " ".join(re.sub(r"[{}]|\\(?=[&%_#$])", "", accented).replace("--", "–").split())

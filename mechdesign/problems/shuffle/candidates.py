@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar
 
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
+from mechdesign.core.fields import checked, choice, frozen_problem, real, whole
 from mechdesign.core.numbers import shown
 from mechdesign.core.problem import Candidate, Variables
-from mechdesign.core.validation import choice, integer, privacy_epsilon
 from mechdesign.mechanisms.shuffle import OutOfReachError, Promise, Protocol
+from mechdesign.mechanisms.shuffle.promise import (
+    LARGEST_EPSILON,
+    LEAST_DELTA,
+    LEAST_EPSILON,
+    MOST_USERS,
+    checked_delta,
+)
 
 BEST = "best"
 
@@ -56,6 +63,11 @@ class Case:
     error: float = 0.0
 
 
+def nothing(case: Case) -> dict[str, Any]:
+    """Return what a count has to know: nothing."""
+    return {}
+
+
 @dataclass(frozen=True)
 class Kind:
     """One protocol with one calibration.
@@ -65,9 +77,9 @@ class Kind:
     name : str
         The method's name: the protocol's, with ``-published`` for the constants of its paper.
     protocol : type
-    fitted : callable
-        From a case to the protocol; raises OutOfReachError with the reason and the remedy.
     summary : str
+    setting : callable
+        From a case to what the protocol has to know of people's values.
     local : bool
         Whether a user's messages are private by themselves.
     flexible : bool
@@ -78,8 +90,8 @@ class Kind:
 
     name: str
     protocol: type[Protocol]
-    fitted: Callable[[Case], Protocol]
     summary: str
+    setting: Callable[[Case], dict[str, Any]] = nothing
     local: bool = False
     flexible: bool = False
     by_name: str = ""
@@ -88,6 +100,12 @@ class Kind:
     def is_published(self) -> bool:
         """Whether the noise is that of the paper's constants."""
         return self.name.endswith("-published")
+
+    def fitted(self, case: Case) -> Protocol:
+        """Return the protocol with its noise; raise OutOfReachError with the reason and the remedy."""
+        build = self.protocol.published if self.is_published else self.protocol.calibrated
+        allowed = {"max_messages": case.max_messages, "local_cap": case.local_cap}
+        return build(case.promise, **self.setting(case), **allowed)
 
 
 @lru_cache(maxsize=256)
@@ -120,18 +138,19 @@ def fitted(kind: Kind, case: Case) -> Protocol | Reason:
 def _within_bits(kind: Kind, case: Case) -> Protocol | Reason:
     """Return the protocol with its noise in messages of so many bits in all, or why there is none."""
     cap = case.local_cap
-    if case.pure and kind.local:  # what is private by itself needs no delta
+    if case.pure and kind.local and not kind.protocol.is_pure:  # what is private by itself needs no delta
         cap = case.promise.epsilon if cap is None else min(cap, case.promise.epsilon)
     wanted = replace(case, local_cap=cap, max_bits=None, pure=False)
+    sent = 0
     while True:
         found = _calibrated(kind, wanted if kind.flexible else replace(wanted, max_messages=None))
+        if sent and not isinstance(found, Protocol):  # fewer messages will not do: more bits are needed
+            return f"it sends up to {sent} bits a user; allow as many"
         if case.max_bits is None or not isinstance(found, Protocol) or most_bits(found) <= case.max_bits:
             return found
-        fewer = case.max_bits // found.message_bits
-        # What sends more than it was allowed to (a stated precision decides) will not send fewer.
-        is_deaf = wanted.max_messages is not None and found.most_messages > wanted.max_messages
-        if not kind.flexible or fewer < 1 or is_deaf:
-            return f"it sends up to {most_bits(found)} bits a user; allow as many"
+        sent, fewer = most_bits(found), case.max_bits // found.message_bits
+        if not kind.flexible or fewer < 1:
+            return f"it sends up to {sent} bits a user; allow as many"
         wanted = replace(wanted, max_messages=min(fewer, found.most_messages - 1))
 
 
@@ -140,62 +159,64 @@ def most_bits(protocol: Protocol) -> int:
     return protocol.most_messages * protocol.message_bits
 
 
-class Choosing:
-    """Mixin of the problems of protocols: which protocol, with which noise.
+def protocol_field(meaning: str, kinds: Sequence[Kind]) -> Any:
+    """Return the field ``protocol`` of a problem: the best one, or one of its kinds by name."""
+    names = [kind.name for kind in kinds if not kind.is_published]
+    return choice(meaning, [BEST, *names], form="str", default=BEST)
 
-    The concrete class has the fields of the parameters and names its ``kinds``.
+
+@frozen_problem()
+class Choosing:
+    """Base of the problems of protocols: which protocol, with which noise.
+
+    The concrete class names its ``kinds``, and states ``protocol`` anew with them.
     """
 
     kinds: ClassVar[tuple[Kind, ...]]
     name: ClassVar[str]
     share: ClassVar[str]
     """What the error is one of when it is divided by the number of users."""
-    promise: Promise
-    protocol: str
 
-    def check_common(self, largest_messages: int = 1 << 30) -> None:
-        """Check the parameters that all of them have, and keep the promise."""
-        values = vars(self)
-        promise = Promise(values["users"], values["epsilon"], values["delta"], values["honest"])
-        for name, value in promise.as_dict().items():
-            object.__setattr__(self, name, value)
-        object.__setattr__(self, "_promise", promise)
-        names = [kind.name for kind in self.kinds if not kind.is_published]
-        choice("protocol", values["protocol"], [BEST, *names])
-        if values["max_messages"] is not None:
-            most = integer("max_messages", values["max_messages"], 1, largest_messages)
-            object.__setattr__(self, "max_messages", most)
-        if values.get("max_bits") is not None:
-            object.__setattr__(self, "max_bits", integer("max_bits", values["max_bits"], 1, 1 << 50))
-        if not isinstance(values.get("pure", False), bool):
-            raise ParameterError(f"pure: expected true or false, got {shown(values['pure'])}")
-        if values.get("local_cap") is not None:
-            cap = privacy_epsilon(values["local_cap"], "local_cap")
-            if not 2.0**-20 <= cap <= 40.0:
-                raise ParameterError(f"local_cap: {cap:g} is not from 2**-20 to 40; give such a number")
-            object.__setattr__(self, "local_cap", cap)
+    users: int = whole("From 2 to 1e9; their number is public.", low=2, high=MOST_USERS)
+    epsilon: float = real("From 2**-20 to 40.", low=LEAST_EPSILON, high=LARGEST_EPSILON)
+    delta: float = checked(
+        "From 1e-30 to below 1.",
+        checked_delta,
+        form="float",
+        limits={"minimum": LEAST_DELTA, "exclusiveMaximum": 1},
+    )
+    protocol: str = protocol_field("The best one.", ())
+    max_messages: int | None = whole(
+        "The most messages that a user may send.", low=1, high=1 << 30, default=None
+    )
+    honest: float = real(
+        "In (0, 1]: the fraction of users who follow the protocol, whatever the others do. The error is that "
+        "when all do.",
+        low=0.0,
+        high=1.0,
+        low_open=True,
+        default=1.0,
+    )
+
+    @cached_property
+    def promise(self) -> Promise:
+        """What the shuffled messages have to keep."""
+        return Promise(self.users, self.epsilon, self.delta, self.honest)
 
     @property
     def wants_pure(self) -> bool:
         """Whether delta is to be 0."""
-        return bool(vars(self).get("pure", False))
+        return False
 
     @property
     def case(self) -> Case:
         """What protocols have to fit."""
-        values = vars(self)
-        size = values.get("categories") or values.get("precision") or 0
-        labels = values.get("labels")
-        return Case(
-            values["_promise"],
-            values["max_messages"],
-            values.get("local_cap"),
-            size,
-            labels,
-            values.get("max_bits"),
-            self.wants_pure,
-            values.get("error") or 0.0,
-        )
+        return Case(self.promise, self.max_messages)
+
+    @property
+    def drawn(self) -> dict[str, Any]:
+        """What was given of that which protocols otherwise draw when they are built."""
+        return {}
 
     @property
     def asked(self) -> list[Kind]:
@@ -221,8 +242,8 @@ class Choosing:
         if name not in known:
             raise ParameterError(f"protocol: {shown(name)} is none of {', '.join(known)}")
         parameters.update(self.setting)
-        given = {public: vars(self).get(public) for public in known[name].drawn}
-        parameters.update({public: value for public, value in given.items() if value is not None})
+        drawn = known[name].drawn
+        parameters.update({public: value for public, value in self.drawn.items() if public in drawn})
         return known[name](self.case.promise, parameters.pop("calibration"), **parameters)
 
     def mechanism(self, solution: Candidate) -> Protocol:
@@ -241,7 +262,7 @@ class Choosing:
     @property
     def planned_users(self) -> int:
         """The users that a protocol is made for."""
-        return int(vars(self)["users"])
+        return self.users
 
     def planned_error(self, solution: Candidate) -> tuple[float, str, str]:
         """Return the error as a part of the users, whose number is public."""

@@ -19,6 +19,7 @@ from mechdesign.audit.shuffled import MARGIN, MOST_INPUTS, Randomizer, largest_l
 from mechdesign.core.certificate import Certificate, format_figure
 from mechdesign.core.encoding import encode
 from mechdesign.core.errors import CertificateError, MechDesignError, MethodError, ParameterError
+from mechdesign.core.fields import fields_of
 from mechdesign.core.parameters import replace_parameters
 from mechdesign.core.problem import Problem
 from mechdesign.core.solution import Solution
@@ -199,7 +200,7 @@ def _central(problem: Problem) -> float:
         raise ParameterError(
             f"shuffled: expected a problem, got {type(problem).__name__}; of a model take its .problem"
         )
-    fields = {field.name for field in dataclasses.fields(problem)}
+    fields = {field.name for field in fields_of(problem)}
     if "epsilon" not in fields:
         raise ParameterError(f"shuffled: {problem.name} has no epsilon of a user's report to choose")
     if "protocol" in fields:

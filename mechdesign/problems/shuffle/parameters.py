@@ -7,24 +7,11 @@ from fractions import Fraction
 from typing import Any
 
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.validation import in_range, integer, number
-from mechdesign.problems.shuffle.randomizers import plain
+from mechdesign.core.validation import in_range, number
 from mechdesign.problems.shuffle.theorems import LARGEST
 
 MOST = 10**15
 """The most users."""
-
-
-def check_common(problem: Any) -> None:
-    """Check and keep the parameters that both problems have: users, delta, randomizer, honest."""
-    checks = {"users": users_of, "delta": delta_of, "randomizer": plain, "honest": honest_of}
-    for name, check in checks.items():
-        object.__setattr__(problem, name, check(getattr(problem, name)))
-
-
-def users_of(value: Any) -> int:
-    """Return the number of users: at least 2, for one alone is not shuffled with anybody."""
-    return integer("users", value, 2, MOST)
 
 
 def delta_of(value: Any) -> float:
@@ -39,11 +26,6 @@ def delta_of(value: Any) -> float:
 def epsilon_of(field: str, value: Any) -> float:
     """Return an epsilon in [0, 100]."""
     return in_range(field, value, 0.0, LARGEST)
-
-
-def honest_of(value: Any) -> float:
-    """Return the fraction of users who follow the protocol, in (0, 1]."""
-    return in_range("honest", value, 0.0, 1.0, low_open=True)
 
 
 def honest_users(users: int, honest: float) -> int:

@@ -53,7 +53,7 @@ def privacy_in_words(mechanism: Mechanism, certificates: Sequence[Certificate]) 
             sentences.append(
                 "Here that happens: some reports are possible with one answer and not with another."
             )
-    elif "per unit of distance" in privacy.note:
+    elif privacy.metric:
         sentences.append(
             "Near answers are protected well, far ones less: the odds between two answers at distance d "
             f"change by a factor of at most {_factor(epsilon)} to the power d. At distance 1, who thought "

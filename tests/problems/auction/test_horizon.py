@@ -43,13 +43,18 @@ def test_the_integer_program_finds_the_least_cost(seed):
 
 
 def test_wins_are_the_least_count_that_is_the_share():
-    assert [md.AuctionHorizon(3, 1, slots, 1.0, 0.2).wins for slots in (1, 5, 6, 10, 11)] == [1, 1, 2, 2, 3]
-    assert md.AuctionHorizon(3, 1, 10, 1.0, 0.0).wins == 0
+    assert [
+        md.AuctionHorizon(users=3, tasks=1, slots=slots, epsilon=1.0, participation=0.2).wins
+        for slots in (1, 5, 6, 10, 11)
+    ] == [1, 1, 2, 2, 3]
+    assert md.AuctionHorizon(users=3, tasks=1, slots=10, epsilon=1.0, participation=0.0).wins == 0
 
 
 def test_play_decides_what_the_mechanism_decides():
     """The arrays of ``play`` and the season of the mechanism: the same winners and payments."""
-    problem = md.AuctionHorizon(12, 3, 25, 1.0, value_range=0.4, generator="redrawn")
+    problem = md.AuctionHorizon(
+        users=12, tasks=3, slots=25, epsilon=1.0, value_range=0.4, generator="redrawn"
+    )
     played = play(problem, "online")
     instance = problem.instance
     auction = OnlineAuction(["0", "1", "2"], [1, 1, 1], 1.0, 0.2, 1.0, problem.reserve)
@@ -76,7 +81,14 @@ def test_the_average_cost_is_within_the_drift_bound_of_the_optimum(gamma, monkey
     online, offline = [], []
     for seed in range(5):
         problem = md.AuctionHorizon(
-            8, 2, 20, 1.0, value_range=0.35, tradeoff=gamma, seed=seed, generator="redrawn"
+            users=8,
+            tasks=2,
+            slots=20,
+            epsilon=1.0,
+            value_range=0.35,
+            tradeoff=gamma,
+            seed=seed,
+            generator="redrawn",
         )
         online.append(float(play(problem, "online", paying=False).costs.mean()))
         offline.append(md.solve(problem, "milp").bound / problem.slots)
@@ -89,7 +101,9 @@ def exact_winners(slot):
 
 def test_every_drift_is_below_its_bound():
     """(5.10) slot by slot, in the queues of a played horizon: the inequality that the bound rests on."""
-    problem = md.AuctionHorizon(15, 3, 60, 1.0, value_range=0.5, generator="redrawn")
+    problem = md.AuctionHorizon(
+        users=15, tasks=3, slots=60, epsilon=1.0, value_range=0.5, generator="redrawn"
+    )
     selected = play(problem, "online", paying=False).selected
     queue, share = np.zeros(15), 0.2
     tight, least = False, np.inf
@@ -106,7 +120,7 @@ def test_every_drift_is_below_its_bound():
 
 
 def test_figures_of_setting_one():
-    quantities = md.solve(md.AuctionHorizon(100, 10, 100, 1.0, seed=2)).quantities
+    quantities = md.solve(md.AuctionHorizon(users=100, tasks=10, slots=100, epsilon=1.0, seed=2)).quantities
     assert quantities["static_left"] < 0.5
     assert quantities["online_left"] == 1.0
     assert quantities["static_cost"] < quantities["online_cost"] < quantities["forced_cost"]
@@ -121,14 +135,14 @@ def test_figures_of_setting_one():
 
 def test_online_is_cheaper_than_forced_with_the_same_shares():
     """What it saves is no debt: also where everybody has won 20 of 100 slots at the end."""
-    problem = md.AuctionHorizon(100, 10, 100, 1.0, seed=1)
+    problem = md.AuctionHorizon(users=100, tasks=10, slots=100, epsilon=1.0, seed=1)
     even, forced = (play(problem, policy, paying=False) for policy in ("deadline", "forced"))
     assert even.selected.sum(axis=0).min() == forced.selected.sum(axis=0).min() == 20
     assert 0.8 < even.costs.sum() / forced.costs.sum() < 0.86
 
 
 def test_forced_users_never_wait_longer_than_one_over_the_share():
-    problem = md.AuctionHorizon(30, 4, 50, 1.0, value_range=0.6)
+    problem = md.AuctionHorizon(users=30, tasks=4, slots=50, epsilon=1.0, value_range=0.6)
     played = play(problem, "forced", paying=False)
     for user in range(30):
         wins = np.flatnonzero(np.concatenate([[True], played.selected[:, user], [True]]))
@@ -143,7 +157,7 @@ def test_what_a_user_has_does_not_depend_on_the_others():
 
 
 def test_fused_averages_miss_no_more_often_than_allowed():
-    problem = md.AuctionHorizon(60, 5, 60, 1.0, seed=3)
+    problem = md.AuctionHorizon(users=60, tasks=5, slots=60, epsilon=1.0, seed=3)
     played = play(problem, "static", paying=False)
     found = accuracy(problem, played, np.random.default_rng(1))
     assert found["averages"] == 300
@@ -160,7 +174,7 @@ FIELDS = ("costs", "payments", "left", "largest_backlog", "missing")
 
 
 def test_the_simulation_measures_every_policy():
-    problem = md.AuctionHorizon(20, 3, 15, 1.0, value_range=0.6)
+    problem = md.AuctionHorizon(users=20, tasks=3, slots=15, epsilon=1.0, value_range=0.6)
     found = simulate(md.solve(problem, "online"), 20, 2, np.random.default_rng(3))
     for policy in ("online", "static", "forced"):
         assert found[f"{policy}_paid"] >= found[f"{policy}_cost"] > 0

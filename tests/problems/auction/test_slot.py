@@ -19,10 +19,10 @@ from tests.support.auctions import least_weight, small_slots
 
 def setting(users: int = 60, tasks: int = 8, seed: int = 1, **more) -> md.AuctionSlot:
     return md.AuctionSlot(
-        uniform_bids(users, seed=seed),
-        1.0,
-        random_tasks(users, tasks, 3, tasks, seed=seed),
-        accurate(tasks, 1.0, seed=seed),
+        bids=uniform_bids(users, seed=seed),
+        epsilon=1.0,
+        tasks=random_tasks(users, tasks, 3, tasks, seed=seed),
+        requirements=accurate(tasks, 1.0, seed=seed),
         **more,
     )
 
@@ -79,12 +79,20 @@ def test_every_certificate_can_fail():
 
 
 def test_a_slot_that_cannot_be_decided_is_a_status_for_every_method():
-    problem = md.AuctionSlot([[1, 1], [1, 1]], 1.0, [[0], [0, 1]], [1, 2], task_names=["noise", "air"])
+    problem = md.AuctionSlot(
+        bids=[[1, 1], [1, 1]],
+        epsilon=1.0,
+        tasks=[[0], [0, 1]],
+        requirements=[1, 2],
+        task_names=["noise", "air"],
+    )
     for method in ("greedy", "milp", "exact", "published"):
         solution = md.solve(problem, method)
         assert solution.status == "infeasible"
         assert solution.message.startswith("task air: needs 2 users and 1 are able to do it; 1 missing")
-    essential = md.solve(md.AuctionSlot([[1, 1], [1, 1]], 1.0, [[0], [0, 1]], [1, 1]))
+    essential = md.solve(
+        md.AuctionSlot(bids=[[1, 1], [1, 1]], epsilon=1.0, tasks=[[0], [0, 1]], requirements=[1, 1])
+    )
     assert essential.status == "infeasible"
     assert "give a reserve price" in essential.message
     with pytest.raises(MethodError, match="infeasible"):
@@ -94,7 +102,12 @@ def test_a_slot_that_cannot_be_decided_is_a_status_for_every_method():
 def test_backlogs_of_any_size_are_exact():
     """Denominators beyond the range of doubles: whole numbers do not overflow."""
     problem = md.AuctionSlot(
-        [[1, 1], [1, 1], [2, 1]], 1.0, [[0], [0], [0]], [1], backlog=[5e-324, 0.0, 1e-200], tradeoff=1e9
+        bids=[[1, 1], [1, 1], [2, 1]],
+        epsilon=1.0,
+        tasks=[[0], [0], [0]],
+        requirements=[1],
+        backlog=[5e-324, 0.0, 1e-200],
+        tradeoff=1e9,
     )
     solution = md.solve(problem)
     assert solution.variables["winners"].tolist() == [0]
@@ -103,7 +116,9 @@ def test_backlogs_of_any_size_are_exact():
 
 
 def test_a_requirement_of_nothing_buys_nothing():
-    solution = md.solve(md.AuctionSlot([[1, 1], [0, 0]], 1.0, [[0], [0]], [0]))
+    solution = md.solve(
+        md.AuctionSlot(bids=[[1, 1], [0, 0]], epsilon=1.0, tasks=[[0], [0]], requirements=[0])
+    )
     assert solution.variables["winners"].tolist() == [1], "who costs nothing is welcome"
     assert solution.variables["payments"].tolist() == [0.0]
     assert solution.value == 0.0
@@ -111,9 +126,9 @@ def test_a_requirement_of_nothing_buys_nothing():
 
 def test_costs_beyond_what_can_be_paid_are_refused():
     with pytest.raises(ParameterError, match="use a larger unit of money"):
-        md.AuctionSlot([[1, 1e6]], 1e3, [[0]], [1])
+        md.AuctionSlot(bids=[[1, 1e6]], epsilon=1e3, tasks=[[0]], requirements=[1])
     with pytest.raises(ParameterError, match="bids: that of user 0 is above"):
-        md.AuctionSlot([[1e9, 1]], 1.0, [[0]], [1])
+        md.AuctionSlot(bids=[[1e9, 1]], epsilon=1.0, tasks=[[0]], requirements=[1])
 
 
 def test_ten_thousand_users_take_few_runs():

@@ -190,12 +190,12 @@ def test_minimum_buyers_equals_trying_every_number_of_types(seed, noise, with_bu
     fewest = 1 + seed % int(counts.sum())
     base = {"noise": noise, "information": information, "participation_cost": 0.1 * (seed % 3)}
     goal = {"budget": 5.0 * counts.sum()} if with_budget else {"target_error": 1.0}
-    solution = md.solve(PrivacyContract(types, counts, minimum_buyers=fewest, **base, **goal))
+    solution = md.solve(PrivacyContract(types=types, counts=counts, minimum_buyers=fewest, **base, **goal))
     values = []
     for size in range(1, 5):
         buyers = float(counts[:size].sum())
         if buyers >= fewest:
-            found = md.solve(PrivacyContract(types[:size], counts[:size], **base, **goal))
+            found = md.solve(PrivacyContract(types=types[:size], counts=counts[:size], **base, **goal))
             if found.found:
                 values.append(found.value * ((counts.sum() / buyers) ** 2 if with_budget else 1.0))
     assert solution.found == bool(values)
@@ -205,7 +205,9 @@ def test_minimum_buyers_equals_trying_every_number_of_types(seed, noise, with_bu
 
 
 def test_leaving_out_a_lower_type_is_against_the_rules():
-    problem = PrivacyContract([1, 2, 3], [10, 20, 30], 100.0, "complete", minimum_buyers=10)
+    problem = PrivacyContract(
+        types=[1, 2, 3], counts=[10, 20, 30], budget=100.0, information="complete", minimum_buyers=10
+    )
     menu = {
         "epsilon": np.array([1.0, 0.0, 1.0]),
         "payment": np.array([1.0, 0.0, 3.0]),
@@ -360,7 +362,9 @@ def test_no_menu_of_a_grid_beats_the_optimum_of_any_noise(noise, information):
         types, counts = np.sort(rng.uniform(0.3, 3.0, 2)), rng.integers(1, 30, 2).astype(float)
         budget = float(counts.sum() * types[1] * rng.uniform(0.3, 3.0))
         limits = {"noise": noise, "epsilon_min": 0.2, "epsilon_max": 4.0}
-        problem = PrivacyContract(types, counts, budget, information, **limits)
+        problem = PrivacyContract(
+            types=types, counts=counts, budget=budget, information=information, **limits
+        )
         if information == "complete":
             cost = counts[0] * types[0] * first + counts[1] * types[1] * second
         else:  # the first type is kept from the second item

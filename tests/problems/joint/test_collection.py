@@ -36,7 +36,7 @@ def test_the_formula_of_the_variance_is_the_definition(seed):
     x, y = coordinates(float(q), float(p))
     found = variance(np.asarray(float(h)), np.asarray(x), np.asarray(y), reports)
     assert float(found) == pytest.approx(float(exact), rel=1e-12)
-    problem = md.JointCollection([2, 3], 1.0, reports=reports)
+    problem = md.JointCollection(attributes=[2, 3], epsilon=1.0, reports=reports)
     assert problem.objective({"f": 2 * float(h), "q": float(q), "p": float(p)}) == pytest.approx(
         5 * float(exact), rel=1e-12
     )
@@ -61,7 +61,7 @@ def test_the_least_flip_is_where_the_exact_ratio_meets_the_promise(seed):
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0, 20.0])
 def test_boxes_find_the_formula_for_one_report(epsilon):
-    problem = md.JointCollection([2, 3, 4], epsilon)
+    problem = md.JointCollection(attributes=[2, 3, 4], epsilon=epsilon)
     formula, boxes = md.solve(problem, "closed-form"), md.solve(problem, "branch-and-bound")
     assert boxes.bound <= formula.value * (1 + 1e-9)
     assert boxes.value == pytest.approx(formula.value, rel=2 * JointCollection.optimal_within)
@@ -73,7 +73,7 @@ def test_boxes_find_the_formula_for_one_report(epsilon):
 )
 def test_no_other_parameters_are_better(epsilon, reports, single):
     """A search of random parameters, made private by the exact audit's own formula, stays above the bound."""
-    problem = md.JointCollection([2, 2], epsilon, single, reports)
+    problem = md.JointCollection(attributes=[2, 2], epsilon=epsilon, report_epsilon=single, reports=reports)
     solution = md.solve(problem)
     assert solution.method == "branch-and-bound"
     assert all(certificate.holds for certificate in solution.certificates)
@@ -87,27 +87,30 @@ def test_no_other_parameters_are_better(epsilon, reports, single):
 
 def test_enough_for_single_reports_is_enough_for_all():
     """R reports of report_epsilon each compose to at most epsilon: then nothing needs to be kept."""
-    problem = md.JointCollection([2, 3], 3.0, report_epsilon=1.0, reports=3)
+    problem = md.JointCollection(attributes=[2, 3], epsilon=3.0, report_epsilon=1.0, reports=3)
     formula, boxes = md.solve(problem, "closed-form"), md.solve(problem, "branch-and-bound")
     assert formula.variables["f"] == 0.0
     assert formula.value == pytest.approx(boxes.value, rel=2 * JointCollection.optimal_within)
     assert formula.mechanism().audit().holds
-    tighter = md.compare(md.JointCollection([2, 3], 2.9, report_epsilon=1.0, reports=3))
+    tighter = md.compare(md.JointCollection(attributes=[2, 3], epsilon=2.9, report_epsilon=1.0, reports=3))
     assert "closed-form" in tighter.skipped
 
 
 def test_keeping_costs_little_and_drawing_anew_alone_costs_much():
     """A hundred reports with noise that is kept, against a hundred that share epsilon among them."""
-    many = md.solve(md.JointCollection([4, 4], 2.0, reports=100))
-    once = md.solve(md.JointCollection([4, 4], 2.0))
-    share = md.solve(md.JointCollection([4, 4], 0.02))
+    many = md.solve(md.JointCollection(attributes=[4, 4], epsilon=2.0, reports=100))
+    once = md.solve(md.JointCollection(attributes=[4, 4], epsilon=2.0))
+    share = md.solve(md.JointCollection(attributes=[4, 4], epsilon=0.02))
     assert once.value < many.value < 1.1 * once.value
     assert share.value / 100 > 50 * many.value
 
 
 @pytest.mark.parametrize("sizes", [[2, 2], [2, 3, 4], [8, 8, 8, 8]])
 def test_what_runs_is_exactly_private_and_hardly_worse(sizes):
-    for problem in (md.JointCollection(sizes, 1.5), md.JointCollection(sizes, 6.0, 3.0, 4)):
+    for problem in (
+        md.JointCollection(attributes=sizes, epsilon=1.5),
+        md.JointCollection(attributes=sizes, epsilon=6.0, report_epsilon=3.0, reports=4),
+    ):
         for solution in md.compare(problem).runs:
             mechanism = solution.mechanism()
             assert mechanism.audit().holds
@@ -116,7 +119,7 @@ def test_what_runs_is_exactly_private_and_hardly_worse(sizes):
 
 
 def test_the_papers_parameters_cost_what_is_shown():
-    found = md.solve(md.JointCollection([2, 3], 2.0), "paper")
+    found = md.solve(md.JointCollection(attributes=[2, 3], epsilon=2.0), "paper")
     assert (found.variables["q"], found.variables["p"]) == (0.75, 0.5)
     assert found.kind == "published"
     assert found.quantities["excess"] == pytest.approx(
@@ -124,7 +127,7 @@ def test_the_papers_parameters_cost_what_is_shown():
     )
     assert not found.quantities["printed_report_covers_a_report"]
     assert found.quantities["printed_sum_covers_any_number"]
-    single = md.solve(md.JointCollection([5], 1.0), "paper").quantities
+    single = md.solve(md.JointCollection(attributes=[5], epsilon=1.0), "paper").quantities
     assert single["printed_report_covers_a_report"]
 
 
@@ -132,14 +135,14 @@ def test_joint_cells_are_better_reported_at_once():
     """The sum of variances over all joint cells, against randomized response on them, for many sizes."""
     for sizes in ([2, 2], [3, 4], [2, 2, 2, 2], [8, 8], [4, 4, 4]):
         for epsilon in (0.5, 2.0, 6.0):
-            found = md.solve(md.JointCollection(sizes, epsilon)).quantities
+            found = md.solve(md.JointCollection(attributes=sizes, epsilon=epsilon)).quantities
             assert min(found["direct_response"], found["direct_unary"]) < found["joint_variance"]
-    singles = md.solve(md.JointCollection([8, 8], 1.0)).quantities
+    singles = md.solve(md.JointCollection(attributes=[8, 8], epsilon=1.0)).quantities
     assert singles["singles_over_direct"] < 1.0  # single attributes: one-hot reports are better here
 
 
 def test_the_sum_over_joint_cells_is_what_simulated_users_show():
-    solution = md.solve(md.JointCollection([2, 3], 5.0))
+    solution = md.solve(md.JointCollection(attributes=[2, 3], epsilon=5.0))
     mechanism, rng = solution.mechanism(), np.random.default_rng(2)
     users, repetitions = 500, 200
     values = np.tile([[0, 2], [1, 0]], (users // 2, 1))
@@ -166,13 +169,13 @@ def test_direct_response_is_that_of_its_definition():
 
 
 def test_simulated_users_show_the_value():
-    solution = md.solve(md.JointCollection([3, 2], 4.0, 2.0, 4))
+    solution = md.solve(md.JointCollection(attributes=[3, 2], epsilon=4.0, report_epsilon=2.0, reports=4))
     found = simulate(solution, 500, 300, np.random.default_rng(5))
     assert abs(found["measured_value"] - solution.value) < 4.5 * found["standard_error"]
 
 
 def test_without_a_budget_it_is_infeasible():
-    solution = md.solve(md.JointCollection([2, 2], 0.0))
+    solution = md.solve(md.JointCollection(attributes=[2, 2], epsilon=0.0))
     assert solution.status == "infeasible"
     assert "reports say nothing" in solution.message
 

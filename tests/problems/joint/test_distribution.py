@@ -48,7 +48,9 @@ def random_problem(seed: int, sizes: list[int] | None = None, users: int = 300) 
     )
     bits = (rng.random(truth.shape) < np.where(truth, own, other)).astype(int)
     patterns, counts = np.unique(bits, axis=0, return_counts=True)
-    return md.JointDistribution(sizes, f, q, p, patterns.tolist(), counts.tolist())
+    return md.JointDistribution(
+        attributes=sizes, f=f, q=q, p=p, patterns=patterns.tolist(), counts=counts.tolist()
+    )
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -87,10 +89,10 @@ def test_three_methods_agree_and_no_distribution_beats_the_bound(seed):
 
 def test_published_methods_stop_short_and_are_not_asked():
     problem = md.JointDistribution(
-        [4, 4, 4],
-        0.3,
-        0.75,
-        0.5,
+        attributes=[4, 4, 4],
+        f=0.3,
+        q=0.75,
+        p=0.5,
         reports={"name": "simulated", "distribution": "mixture", "users": 20_000, "seed": 1},
     )
     comparison = md.compare(problem, ["active-set", "lasso", "sparse-lasso", "lremh", "printed-em"])
@@ -107,7 +109,7 @@ def test_published_methods_stop_short_and_are_not_asked():
 def test_the_papers_rule_stops_at_once_with_thousands_of_cells():
     """Every probability is below 0.001 from the start, and so is its first change."""
     given = {"name": "simulated", "distribution": "mixture", "users": 5000, "seed": 2}
-    problem = md.JointDistribution([8, 8, 8, 4], 0.1, 0.75, 0.5, reports=given)
+    problem = md.JointDistribution(attributes=[8, 8, 8, 4], f=0.1, q=0.75, p=0.5, reports=given)
     printed = md.solve(problem, "printed-em")
     assert printed.notes["steps"] == 1
     assert printed.quantities["largest_ratio"] > 1.1
@@ -123,7 +125,7 @@ def test_lasso_cannot_see_dependence():
     distances = []
     for users in (2_000, 200_000):
         given = {"name": "simulated", "distribution": [0.4, 0.1, 0.1, 0.4], "users": users, "seed": 1}
-        problem = md.JointDistribution([2, 2], 0.2, 0.75, 0.25, reports=given)
+        problem = md.JointDistribution(attributes=[2, 2], f=0.2, q=0.75, p=0.25, reports=given)
         distances.append(
             [md.solve(problem, m).quantities["variation_distance"] for m in ("active-set", "lasso")]
         )
@@ -138,7 +140,7 @@ def test_what_looks_at_single_bits_is_far_from_one_of_two_populations():
     found = []
     for truth in (agree, differ):
         given = {"name": "simulated", "distribution": truth, "users": users, "seed": 1}
-        problem = md.JointDistribution([2, 2], 0.2, 0.75, 0.25, reports=given)
+        problem = md.JointDistribution(attributes=[2, 2], f=0.2, q=0.75, p=0.25, reports=given)
         solutions = [md.solve(problem, method) for method in ("lasso", "sparse-lasso", "active-set")]
         found.append([solution.quantities["variation_distance"] for solution in solutions])
         for solution in solutions[:2]:
@@ -187,8 +189,12 @@ def test_least_squares_meet_the_conditions_of_optimality(seed):
 
 
 def test_equal_reports_count_together():
-    one = md.JointDistribution([2, 2], 0.1, 0.7, 0.3, [[1, 0, 1, 0]] * 3 + [[0, 1, 0, 1]])
-    two = md.JointDistribution([2, 2], 0.1, 0.7, 0.3, [[1, 0, 1, 0], [0, 1, 0, 1]], [3, 1])
+    one = md.JointDistribution(
+        attributes=[2, 2], f=0.1, q=0.7, p=0.3, patterns=[[1, 0, 1, 0]] * 3 + [[0, 1, 0, 1]]
+    )
+    two = md.JointDistribution(
+        attributes=[2, 2], f=0.1, q=0.7, p=0.3, patterns=[[1, 0, 1, 0], [0, 1, 0, 1]], counts=[3, 1]
+    )
     point = np.array([0.1, 0.2, 0.3, 0.4])
     assert one.objective({"distribution": point}) == pytest.approx(
         two.objective({"distribution": point}), rel=1e-14
@@ -207,7 +213,7 @@ def test_expectation_steps_never_fall():
 
 def test_many_attributes_need_no_array_of_reports_by_cells():
     given = {"name": "simulated", "distribution": "mixture", "users": 20_000, "seed": 4}
-    problem = md.JointDistribution([2] * 12, 0.3, 0.75, 0.25, reports=given)
+    problem = md.JointDistribution(attributes=[2] * 12, f=0.3, q=0.75, p=0.25, reports=given)
     assert problem.model.first.shape[1] == problem.model.second.shape[1] == 64
     solution = md.solve(problem)
     assert solution.status == "optimal"
@@ -217,7 +223,9 @@ def test_many_attributes_need_no_array_of_reports_by_cells():
 def test_a_flat_likelihood_is_told():
     """One pattern alone: some cells get all the mass, and nothing tells which of equally likely ones."""
     given = [[1, 1, 0, 0, 0]]
-    solution = md.solve(md.JointDistribution([2, 3], 0.2, 0.75, 0.25, given, [2]))
+    solution = md.solve(
+        md.JointDistribution(attributes=[2, 3], f=0.2, q=0.75, p=0.25, patterns=given, counts=[2])
+    )
     assert solution.status == "optimal"
     assert solution.quantities["unique"] is False
     assert md.solve(random_problem(3)).quantities["unique"] is True
@@ -231,24 +239,36 @@ def test_a_file_of_reports_is_read(tmp_path):
     packed = mechanism.randomize([[0, 1]] * 300 + [[1, 2]] * 200, rng=1)
     path = tmp_path / "reports.csv"
     path.write_text("report__m0123456789ab\n" + "\n".join(as_texts(packed).tolist()) + "\n")
-    problem = md.JointDistribution([2, 3], 0.3, 0.75, 0.25, reports={"name": "file", "path": str(path)})
+    problem = md.JointDistribution(
+        attributes=[2, 3], f=0.3, q=0.75, p=0.25, reports={"name": "file", "path": str(path)}
+    )
     assert problem.users == 500
     estimate = mechanism.estimate(packed, estimator="maximum-likelihood")
     assert md.solve(problem).variables["distribution"] == pytest.approx(estimate.value.ravel(), abs=1e-5)
     path.write_text("report__m0123456789ab\n")
     with pytest.raises(DataError, match=r"reports.csv: is empty; give a header line"):
-        md.JointDistribution([2, 3], 0.3, 0.75, 0.25, reports={"name": "file", "path": str(path)})
+        md.JointDistribution(
+            attributes=[2, 3], f=0.3, q=0.75, p=0.25, reports={"name": "file", "path": str(path)}
+        )
     path.write_text("")
     with pytest.raises(DataError, match=r"reports.csv: is empty"):
-        md.JointDistribution([2, 3], 0.3, 0.75, 0.25, reports={"name": "file", "path": str(path)})
+        md.JointDistribution(
+            attributes=[2, 3], f=0.3, q=0.75, p=0.25, reports={"name": "file", "path": str(path)}
+        )
     path.write_text("a\nxff\n")
     with pytest.raises(DataError, match="has a bit beyond the 5 categories"):
-        md.JointDistribution([2, 3], 0.3, 0.75, 0.25, reports={"name": "file", "path": str(path)})
+        md.JointDistribution(
+            attributes=[2, 3], f=0.3, q=0.75, p=0.25, reports={"name": "file", "path": str(path)}
+        )
     path.write_text("a\nx8888\n")
     with pytest.raises(DataError, match="row 1: 'x8888' is no report"):
-        md.JointDistribution([2, 3], 0.3, 0.75, 0.25, reports={"name": "file", "path": str(path)})
+        md.JointDistribution(
+            attributes=[2, 3], f=0.3, q=0.75, p=0.25, reports={"name": "file", "path": str(path)}
+        )
     with pytest.raises(DataError, match="cannot be read"):
-        md.JointDistribution([2, 3], 0.3, 0.75, 0.25, reports={"name": "file", "path": "none.csv"})
+        md.JointDistribution(
+            attributes=[2, 3], f=0.3, q=0.75, p=0.25, reports={"name": "file", "path": "none.csv"}
+        )
 
 
 SIMULATED = {"name": "simulated", "distribution": [0.4, 0.1, 0.2, 0.3], "users": 5000, "seed": 1}
@@ -293,13 +313,15 @@ def test_bad_parameters_are_named(arguments, kind, text):
 
 def test_reports_of_other_parameters_are_refused():
     reports = {"name": "simulated", "distribution": "mixture", "users": 20_000, "seed": 1}
-    right = md.JointDistribution([3, 3], 0.2, 0.75, 0.25, reports=reports)
+    right = md.JointDistribution(attributes=[3, 3], f=0.2, q=0.75, p=0.25, reports=reports)
     packed, counts = right.different
     patterns = np.unpackbits(packed, axis=1, count=6)
     with pytest.raises(
         DataError, match=r"by f, q and p attribute 0 has .* values a user, \d+ standard errors"
     ):
-        md.JointDistribution([3, 3], 0.2, 0.75, 0.5, patterns.tolist(), counts.tolist())
+        md.JointDistribution(
+            attributes=[3, 3], f=0.2, q=0.75, p=0.5, patterns=patterns.tolist(), counts=counts.tolist()
+        )
 
 
 def test_too_large_arrays_say_how_large():

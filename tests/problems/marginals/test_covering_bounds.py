@@ -43,7 +43,7 @@ def least(points: int, order: int, block: int) -> int:
 @pytest.mark.parametrize(("points", "order", "block"), TINY)
 def test_tiny_cases_are_what_trying_everything_finds(points, order, block):
     true = least(points, order, block)
-    comparison = md.compare(md.CoveringDesign(points, order, block))
+    comparison = md.compare(md.CoveringDesign(points=points, order=order, block=block))
     assert comparison.agree, comparison.disagreements
     by_method = {run.method: run for run in comparison.runs}
     assert by_method["portfolio"].value == true
@@ -87,7 +87,7 @@ def test_no_bound_is_above_what_a_construction_attains():
     for order in (2, 3, 4):
         for points in range(order, 15):
             for block in range(order, points + 1):
-                solution = md.solve(md.CoveringDesign(points, order, block), "geometric")
+                solution = md.solve(md.CoveringDesign(points=points, order=order, block=block), "geometric")
                 assert solution.bound <= solution.value, (points, order, block)
                 assert solution.certificates[0].holds, (points, order, block)
 
@@ -98,7 +98,7 @@ def test_no_bound_is_above_what_a_construction_attains():
 )
 def test_exhaustive_search_proves_what_no_formula_here_does(points, order, block, value):
     """Schoenheim's bound and the bounds for pairs are one short of these optima."""
-    problem = md.CoveringDesign(points, order, block)
+    problem = md.CoveringDesign(points=points, order=order, block=block)
     assert lower_bound(points, order, block)[0] == value - 1
     solution = md.solve(problem, "exhaustive")
     assert (solution.value, solution.bound, solution.status) == (value, value, "optimal")
@@ -109,7 +109,7 @@ def test_exhaustive_search_proves_what_no_formula_here_does(points, order, block
 
 
 def test_a_search_that_ran_out_of_nodes_excludes_nothing():
-    problem = md.CoveringDesign(11, 2, 6)
+    problem = md.CoveringDesign(points=11, order=2, block=6)
     every = np.array(list(combinations(range(11), 6)))
     blocks, settled = settle(problem, every, nodes=10)
     assert settled is False
@@ -124,7 +124,7 @@ def test_a_search_that_ran_out_of_nodes_excludes_nothing():
 
 def test_the_integer_program_claims_no_more_than_is_proven():
     """The solver says that six blocks are optimal; that is a note, not a bound."""
-    solution = md.solve(md.CoveringDesign(11, 2, 6), "milp")
+    solution = md.solve(md.CoveringDesign(points=11, order=2, block=6), "milp")
     assert solution.value == 6
     assert (solution.bound, solution.status) == (5, "feasible")
     assert solution.notes["solver_says"] in ("optimal", "feasible")

@@ -127,7 +127,9 @@ def test_larger_blocks_never_need_more_of_them():
     ],
 )
 def test_constructions_by_name(parameters, value, name):
-    solution = md.solve(md.CoveringDesign(*parameters), "geometric")
+    solution = md.solve(
+        md.CoveringDesign(points=parameters[0], order=parameters[1], block=parameters[2]), "geometric"
+    )
     assert solution.value <= value
     assert name in solution.solver
     assert solution.certificates[0].holds

@@ -29,7 +29,7 @@ KNOWN = [
 
 @pytest.mark.parametrize(("parameters", "value"), KNOWN)
 def test_known_optima_are_met_and_proven(parameters, value):
-    solution = md.solve(md.CoveringDesign(*parameters))
+    solution = md.solve(md.CoveringDesign(points=parameters[0], order=parameters[1], block=parameters[2]))
     assert (solution.value, solution.bound, solution.status) == (value, value, "optimal")
     assert solution.claims_optimality
     assert [certificate.property for certificate in solution.certificates] == ["covering", "optimality"]
@@ -40,7 +40,9 @@ def test_known_optima_are_met_and_proven(parameters, value):
 
 @pytest.mark.parametrize(("parameters", "value"), KNOWN)
 def test_search_alone_meets_them_too(parameters, value):
-    solution = md.solve(md.CoveringDesign(*parameters), "greedy")
+    solution = md.solve(
+        md.CoveringDesign(points=parameters[0], order=parameters[1], block=parameters[2]), "greedy"
+    )
     assert solution.value == value
     assert not solution.claims_optimality
     assert solution.certificates[0].holds
@@ -48,7 +50,10 @@ def test_search_alone_meets_them_too(parameters, value):
 
 @pytest.mark.parametrize("parameters", [(7, 2, 3), (7, 2, 4), (8, 3, 4), (9, 2, 3), (11, 2, 5), (8, 4, 6)])
 def test_integer_program_exhaustive_search_and_the_default_agree(parameters):
-    comparison = md.compare(md.CoveringDesign(*parameters), ["portfolio", "milp", "exhaustive"])
+    comparison = md.compare(
+        md.CoveringDesign(points=parameters[0], order=parameters[1], block=parameters[2]),
+        ["portfolio", "milp", "exhaustive"],
+    )
     assert comparison.agree
     assert len({run.value for run in comparison.runs}) == 1
     assert all(run.status == "optimal" for run in comparison.runs)
@@ -57,7 +62,7 @@ def test_integer_program_exhaustive_search_and_the_default_agree(parameters):
 @pytest.mark.parametrize("block", [5, 6, 7, 8])
 def test_32_points_and_triples(block):
     """Covered exactly, no worse than the constructions, and the gap is shown where it is not closed."""
-    solution = md.solve(md.CoveringDesign(32, 3, block), effort=2_000_000)
+    solution = md.solve(md.CoveringDesign(points=32, order=3, block=block), effort=2_000_000)
     assert solution.value <= {5: 650, 6: 355, 7: 186, 8: 108}[block]
     assert solution.status == "feasible"
     assert not solution.claims_optimality
@@ -69,18 +74,20 @@ def test_32_points_and_triples(block):
 
 @pytest.mark.parametrize(("block", "value"), [(3, 1667), (20, 30), (50, 6), (99, 3), (100, 1)])
 def test_100_points_and_pairs(block, value):
-    solution = md.solve(md.CoveringDesign(100, 2, block))
+    solution = md.solve(md.CoveringDesign(points=100, order=2, block=block))
     assert (solution.value, solution.status) == (value, "optimal")
     assert solution.certificates[0].holds
 
 
 def test_the_same_problem_has_the_same_blocks():
-    first, second = (md.solve(md.CoveringDesign(14, 3, 6), effort=200_000) for _ in range(2))
+    first, second = (
+        md.solve(md.CoveringDesign(points=14, order=3, block=6), effort=200_000) for _ in range(2)
+    )
     assert np.array_equal(first.variables["blocks"], second.variables["blocks"])
 
 
 def test_more_effort_is_not_worse():
-    problem = md.CoveringDesign(16, 2, 5)
+    problem = md.CoveringDesign(points=16, order=2, block=5)
     little, much = (md.solve(problem, "greedy", effort=effort) for effort in (0, 500_000))
     assert much.value < little.value
     assert little.certificates[0].holds
@@ -125,18 +132,18 @@ def test_what_cannot_be_is_refused_in_one_line(parameters, text):
 
 def test_methods_say_why_they_do_not_apply():
     skipped = {
-        method.name: method.why_not(md.CoveringDesign(32, 8, 10))
+        method.name: method.why_not(md.CoveringDesign(points=32, order=8, block=10))
         for method in md.methods_of(md.CoveringDesign)
     }
     assert skipped["geometric"] is None
     assert "blocks to choose from are too many" in skipped["milp"]
     assert "are too many to go through all cases" in skipped["exhaustive"]
     assert "subsets are more than 300000" in skipped["greedy"]
-    assert "nothing to search" in md.compare(md.CoveringDesign(9, 1, 2)).skipped["greedy"]
+    assert "nothing to search" in md.compare(md.CoveringDesign(points=9, order=1, block=2)).skipped["greedy"]
 
 
 def test_a_covering_that_does_not_cover_is_seen_by_the_problem():
-    problem = md.CoveringDesign(7, 2, 3)
+    problem = md.CoveringDesign(points=7, order=2, block=3)
     blocks = md.solve(problem).variables["blocks"]
     assert problem.residuals({"blocks": blocks}) == {"uncovered": 0, "malformed": 0}
     assert problem.residuals({"blocks": blocks[1:]}) == {"uncovered": 3, "malformed": 0}
@@ -161,12 +168,12 @@ def test_a_claim_beyond_the_bound_is_no_optimum():
         "all blocks",
         lambda problem: md.Outcome("optimal", {"blocks": blocks}, bound=7.0),
     )
-    solution = md.solve(md.CoveringDesign(7, 2, 3), claimed)
+    solution = md.solve(md.CoveringDesign(points=7, order=2, block=3), claimed)
     assert [certificate.property for certificate in solution.broken] == ["optimality"]
 
 
 def test_quantities():
-    found = md.solve(md.CoveringDesign(7, 2, 4)).quantities
+    found = md.solve(md.CoveringDesign(points=7, order=2, block=4)).quantities
     assert found == {"schoenheim": 4, "density": 5 * 6 / 21, "relative_gap": 0.0}
 
 
@@ -186,7 +193,7 @@ def test_the_shell_solves_and_refuses_to_build(tmp_path, capsys):
 
 
 def test_a_gap_of_nothing_is_shown_without_a_sign():
-    comparison = md.compare(md.CoveringDesign(7, 2, 3), ["portfolio", "greedy"])
+    comparison = md.compare(md.CoveringDesign(points=7, order=2, block=3), ["portfolio", "greedy"])
     (greedy,) = [row for row in comparison.rows() if row[0] == "greedy"]
     assert greedy[6] == "0.0e+00"
 
@@ -201,5 +208,8 @@ def test_lazy_choice_is_the_plain_greedy_choice(parameters):
         gains = {row: len(left & set(combinations(row, order))) for row in combinations(range(points), block)}
         wanted.append(max(gains, key=lambda row: gains[row]))  # max takes the first of several
         left -= set(combinations(wanted[-1], order))
-    found = chosen(md.CoveringDesign(*parameters), Subsets(points, order))
+    found = chosen(
+        md.CoveringDesign(points=parameters[0], order=parameters[1], block=parameters[2]),
+        Subsets(points, order),
+    )
     assert [tuple(row) for row in found.tolist()] == wanted

@@ -11,14 +11,10 @@ import pytest
 import mechdesign as md
 from mechdesign.core.errors import MechDesignError, MethodError, ParameterError
 from mechdesign.core.simulate import simulate
-from mechdesign.problems.marginals.frequency_oracle.bound import best_size, lower_bound, subset_bits
-from mechdesign.problems.marginals.frequency_oracle.oracles import (
-    KINDS,
-    NAMES,
-    deployed_value,
-)
+from mechdesign.mechanisms.oracles.best import best_size, subset_bits, subset_variance
+from mechdesign.problems.marginals.frequency_oracle.bound import lower_bound
+from mechdesign.problems.marginals.frequency_oracle.oracles import KINDS, NAMES
 from mechdesign.problems.marginals.frequency_oracle.staircase import staircase_columns
-from mechdesign.problems.marginals.frequency_oracle.variances import subset_selection
 from tests.support.oracles import small_oracles, whole_channel
 
 
@@ -124,7 +120,7 @@ def exact_variance(categories, size, exponential):
 @pytest.mark.parametrize("exponential", [2, 3, 10])
 def test_the_formula_is_that_of_the_chances_of_support(categories, exponential):
     sizes = np.arange(1, categories)
-    values = subset_selection(categories, sizes, math.log(exponential))
+    values = subset_variance(categories, sizes, math.log(exponential))
     exact = [float(exact_variance(categories, int(size), exponential)) for size in sizes]
     assert values == pytest.approx(exact, rel=1e-13)
 
@@ -144,14 +140,14 @@ def test_the_information_of_a_staircase_column_is_the_formula():
     columns, gains, sizes = staircase_columns(6, 0.7)
     inner = sizes < 6
     share = columns.sum(axis=0) / 6  # of a channel that has only columns of this size
-    assert gains[inner] / share[inner] == pytest.approx(1 / subset_selection(6, sizes[inner], 0.7), rel=1e-12)
+    assert gains[inner] / share[inner] == pytest.approx(1 / subset_variance(6, sizes[inner], 0.7), rel=1e-12)
     assert gains[~inner] == pytest.approx(0.0, abs=1e-30)
 
 
 @pytest.mark.parametrize("categories", [2, 5, 9, 10])
 @pytest.mark.parametrize("epsilon", [0.01, 0.7, 3.0, 10.0])
 def test_the_program_over_all_staircases_agrees(categories, epsilon):
-    comparison = md.compare(md.FrequencyOracle(categories, epsilon))
+    comparison = md.compare(md.FrequencyOracle(categories=categories, epsilon=epsilon))
     assert comparison.agree, comparison.disagreements
     assert {run.method: run.status for run in comparison.runs}["staircase-lp"] == "optimal"
 
@@ -170,7 +166,7 @@ def test_the_program_over_all_staircases_agrees(categories, epsilon):
     ],
 )
 def test_every_method_gives_a_private_mechanism_of_the_value_that_it_states(categories, epsilon, bits):
-    problem = md.FrequencyOracle(categories, epsilon, max_report_bits=bits)
+    problem = md.FrequencyOracle(categories=categories, epsilon=epsilon, max_report_bits=bits)
     comparison = md.compare(problem)
     assert comparison.agree, comparison.disagreements
     best = min(run.value for run in comparison.judged)
@@ -180,32 +176,37 @@ def test_every_method_gives_a_private_mechanism_of_the_value_that_it_states(cate
         assert all(value == 0 for value in run.residuals.values())
         mechanism = run.mechanism()
         assert mechanism.audit().holds
-        assert deployed_value(mechanism) == pytest.approx(run.value, rel=1e-6, abs=2.0**-40)
+        assert mechanism.variance() == pytest.approx(run.value, rel=1e-6, abs=2.0**-40)
         assert run.kind == "published" or run.value >= run.bound
         if hasattr(mechanism, "report_bits"):
             assert bits is None or mechanism.report_bits <= bits
 
 
 def test_what_is_optimal_says_so_and_nothing_else_does():
-    runs = {run.method: run for run in md.compare(md.FrequencyOracle(64, 1.0)).runs}
+    runs = {run.method: run for run in md.compare(md.FrequencyOracle(categories=64, epsilon=1.0)).runs}
     claiming = {name for name, run in runs.items() if run.claims_optimality}
     assert claiming == {"best", "subset-selection"}
     for name in claiming:
         assert "optimality" in {certificate.property for certificate in runs[name].certificates}
-    assert md.solve(md.FrequencyOracle(6, 1.0)).variables == {"oracle": "randomized-response"}
+    assert md.solve(md.FrequencyOracle(categories=6, epsilon=1.0)).variables == {
+        "oracle": "randomized-response"
+    }
 
 
 # Limits
 
 
 def test_without_privacy_loss_or_with_too_few_reports_it_is_infeasible():
-    for problem in (md.FrequencyOracle(8, 0.0), md.FrequencyOracle(9, 1.0, max_report_bits=3)):
+    for problem in (
+        md.FrequencyOracle(categories=8, epsilon=0.0),
+        md.FrequencyOracle(categories=9, epsilon=1.0, max_report_bits=3),
+    ):
         comparison = md.compare(problem)
         assert comparison.agree
         assert {run.status for run in comparison.runs} == {"infeasible"}
         with pytest.raises(MethodError, match="no mechanism"):
             md.solve(problem).mechanism()
-    assert md.solve(md.FrequencyOracle(9, 1.0, max_report_bits=4)).found
+    assert md.solve(md.FrequencyOracle(categories=9, epsilon=1.0, max_report_bits=4)).found
 
 
 def test_fewer_reports_than_categories_leave_frequencies_undetermined():
@@ -217,28 +218,31 @@ def test_fewer_reports_than_categories_leave_frequencies_undetermined():
 def test_more_bits_are_never_worse_and_reports_never_too_long():
     values = []
     for bits in range(6, 66):
-        problem = md.FrequencyOracle(50, 1.0, max_report_bits=bits)
+        problem = md.FrequencyOracle(categories=50, epsilon=1.0, max_report_bits=bits)
         solution = md.solve(problem)
         assert solution.residuals == {"report_bits": 0.0}
         assert solution.notes["report_bits"] <= bits
         values.append(solution.value)
     assert values == sorted(values, reverse=True)
-    assert values[-1] == md.solve(md.FrequencyOracle(50, 1.0)).value
+    assert values[-1] == md.solve(md.FrequencyOracle(categories=50, epsilon=1.0)).value
 
 
 def test_the_lines_of_the_fano_plane_attain_the_bound_with_three_bits():
-    problem = md.FrequencyOracle(7, math.log(4 / 3), max_report_bits=3)
+    problem = md.FrequencyOracle(categories=7, epsilon=math.log(4 / 3), max_report_bits=3)
     solution = md.solve(problem)
     assert (solution.status, dict(solution.variables)) == (
         "optimal",
         {"oracle": "projective-geometry", "field": 2},
     )
     assert solution.value == pytest.approx(35.0)
-    assert md.solve(md.FrequencyOracle(7, math.log(4 / 3))).variables["oracle"] == "projective-geometry"
+    assert (
+        md.solve(md.FrequencyOracle(categories=7, epsilon=math.log(4 / 3))).variables["oracle"]
+        == "projective-geometry"
+    )
 
 
 def test_an_oracle_with_too_long_reports_has_a_residual_and_no_certificate():
-    problem = md.FrequencyOracle(50, 1.0, max_report_bits=10)
+    problem = md.FrequencyOracle(categories=50, epsilon=1.0, max_report_bits=10)
     assert problem.residuals({"oracle": "optimised-unary"}) == {"report_bits": 40.0}
     with pytest.raises(MethodError, match=r"needs D bits, .* \(10 are allowed\)"):
         md.solve(problem, "optimised-unary")
@@ -275,7 +279,7 @@ def test_impossible_parameters_are_named(parameters):
 
 
 def test_variables_that_name_no_oracle_are_refused():
-    problem = md.FrequencyOracle(5, 1.0)
+    problem = md.FrequencyOracle(categories=5, epsilon=1.0)
     with pytest.raises(ParameterError, match="did you mean 'hadamard'"):
         problem.objective({"oracle": "hadamar"})
     for variables in ({"oracle": "subset-selection", "size": 5}, {"oracle": "local-hashing", "buckets": 1}):
@@ -289,14 +293,14 @@ def test_variables_that_name_no_oracle_are_refused():
 @pytest.mark.parametrize("method", NAMES)
 def test_simulated_users_have_the_variance_that_is_stated(method):
     """Within 5 standard errors of the measured mean of 800 squares (fixed seed)."""
-    problem = md.FrequencyOracle(7, 1.0)
+    problem = md.FrequencyOracle(categories=7, epsilon=1.0)
     solution = md.solve(problem, method)
     measured = simulate(solution, 400, 800, np.random.default_rng(5))
     assert abs(measured["measured_value"] - solution.value) < 5 * measured["standard_error"]
 
 
 def test_names_of_categories_go_through():
-    problem = md.FrequencyOracle(3, 2.0, labels=["a", "b", "c"])
+    problem = md.FrequencyOracle(categories=3, epsilon=2.0, labels=["a", "b", "c"])
     for method in NAMES:
         mechanism = md.solve(problem, method).mechanism()
         estimate = mechanism.estimate(mechanism.randomize(["a", "b", "b", "c"] * 500, rng=1))
@@ -306,7 +310,7 @@ def test_names_of_categories_go_through():
 
 def test_the_forecast_is_the_standard_error_that_comes_out():
     for method in NAMES:
-        mechanism = md.solve(md.FrequencyOracle(4, 1.0), method).mechanism()
+        mechanism = md.solve(md.FrequencyOracle(categories=4, epsilon=1.0), method).mechanism()
         answers = np.arange(40_000) % 4
         found = mechanism.estimate(mechanism.randomize(answers, rng=2)).standard_error
         forecast = mechanism.forecast(40_000)
@@ -321,7 +325,7 @@ def test_every_kind_has_a_method_of_its_name():
 
 
 def test_answers_that_62_bits_do_not_tell_apart_have_an_infinite_variance():
-    solution = md.solve(md.FrequencyOracle(2**20, 1e-9, max_report_bits=20))
-    assert deployed_value(solution.mechanism()) == math.inf
+    solution = md.solve(md.FrequencyOracle(categories=2**20, epsilon=1e-9, max_report_bits=20))
+    assert solution.mechanism().variance() == math.inf
     assert all(certificate.holds for certificate in solution.certificates)
     assert not solution.forecast().possible

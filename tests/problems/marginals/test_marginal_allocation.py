@@ -178,7 +178,8 @@ def test_separate_views_get_shares_as_the_square_roots_of_their_costs():
 
 def test_the_bound_is_met_at_the_optimum_and_below_everywhere():
     terms = judging.terms(
-        md.MarginalViews([2, 3, 4], 100, 1.0, order=2, criterion="mean"), [(0, 1), (0, 2), (1, 2)]
+        md.MarginalViews(attributes=[2, 3, 4], users=100, epsilon=1.0, order=2, criterion="mean"),
+        [(0, 1), (0, 2), (1, 2)],
     )
     best = allocate(terms)
     for shares in np.random.default_rng(5).dirichlet(np.ones(3), size=200):

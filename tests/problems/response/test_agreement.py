@@ -65,7 +65,7 @@ def test_on_the_breakpoints_of_a_binary_prior_the_two_neighbours_have_the_same_v
     """Zhou, Lu, Wu (2019), eqs. (11) and (12): at pi_0 = e^eps / (e^eps + 1) a whole edge is optimal."""
     share = math.exp(epsilon) / (math.exp(epsilon) + 1)
     prior = [share, 1 - share] if side == 0 else [1 - share, share]
-    problem = md.RandomizedResponse(prior, epsilon, delta)
+    problem = md.RandomizedResponse(prior=prior, epsilon=epsilon, delta=delta)
     comparison = md.compare(problem)
     assert comparison.agree
     expected = delta + (1 - delta) * share
@@ -91,7 +91,7 @@ def test_on_an_n_ary_breakpoint_keeping_one_more_answer_changes_nothing(size, ep
         next_one = kept / (exponential + kept - 1)  # its share where keeping it begins to pay
         rest = np.full(size - kept - 1, next_one / 4)
         prior = np.concatenate([top, [next_one], rest])
-        problem = md.RandomizedResponse(prior / prior.sum(), epsilon)
+        problem = md.RandomizedResponse(prior=prior / prior.sum(), epsilon=epsilon)
         values = [
             exponential * float(np.sort(problem.prior)[::-1][:count].sum()) / (exponential + count - 1)
             for count in (kept, kept + 1)

@@ -50,7 +50,9 @@ def test_the_n_ary_formula_is_exact_for_four_answers(parts, delta):
 @given(rational_priors(), st.sampled_from([2, 3, 10]), st.fractions(0, Fraction(9, 10), max_denominator=20))
 @settings(max_examples=60)
 def test_closed_form_and_linear_program_equal_the_formula_in_fractions(prior, exponential, delta):
-    problem = md.RandomizedResponse(floats(prior), RATIONAL[exponential], float(delta), notion="entry-wise")
+    problem = md.RandomizedResponse(
+        prior=floats(prior), epsilon=RATIONAL[exponential], delta=float(delta), notion="entry-wise"
+    )
     exact = nary_optimum(prior, Fraction(exponential), delta)
     closed, program = md.solve(problem, "closed-form"), md.solve(problem, "lp")
     assert closed.value == pytest.approx(float(exact), abs=ROUNDING)
@@ -63,7 +65,7 @@ def test_closed_form_and_linear_program_equal_the_formula_in_fractions(prior, ex
 @settings(max_examples=40)
 def test_every_proven_bound_is_above_the_exact_optimum(prior, epsilon, delta):
     """The linear program's bound with no tolerance at all; the exact optimum is of the doubles given."""
-    problem = md.RandomizedResponse(floats(prior), epsilon, delta)
+    problem = md.RandomizedResponse(prior=floats(prior), epsilon=epsilon, delta=delta)
     shares = [Fraction(share) for share in problem.prior.tolist()]
     exact = channel_optimum(
         truth_gains(shares), plain_factors(problem.size, exp_lower(epsilon)), Fraction(delta)
@@ -77,7 +79,7 @@ def test_every_proven_bound_is_above_the_exact_optimum(prior, epsilon, delta):
 @settings(max_examples=40)
 def test_no_deployed_channel_is_better_than_the_exact_optimum(prior, epsilon, delta):
     """A channel that is private exactly cannot beat the optimum: what the audit passes is truly private."""
-    problem = md.RandomizedResponse(floats(prior), epsilon, delta)
+    problem = md.RandomizedResponse(prior=floats(prior), epsilon=epsilon, delta=delta)
     shares = [Fraction(share) for share in problem.prior.tolist()]
     exact = nary_optimum(shares, exp_upper(epsilon), Fraction(delta)) * sum(shares)
     for method in ("closed-form", "lp"):
@@ -103,14 +105,16 @@ def test_general_utilities_and_metric_privacy_against_exact_linear_programs(seed
     table = rng.integers(-4, 5, (size, reports))
     gains = [[share * int(gain) for gain in row] for share, row in zip(prior, table, strict=True)]
     plain = channel_optimum(gains, plain_factors(size, Fraction(exponential)))
-    problem = md.RandomizedResponse(floats(prior), RATIONAL[exponential], utility=table.astype(float))
+    problem = md.RandomizedResponse(
+        prior=floats(prior), epsilon=RATIONAL[exponential], utility=table.astype(float)
+    )
     for method in ("lp", "convex", "extreme-points"):
         solution = md.solve(problem, method)
         assert abs(solution.value - float(plain)) <= solution.gap + 1e-12
     line = [[Fraction(exponential) ** abs(i - k) for k in range(size)] for i in range(size)]
     metric = channel_optimum(gains, line)
     problem = md.RandomizedResponse(
-        floats(prior), RATIONAL[exponential], utility=table.astype(float), distance="line"
+        prior=floats(prior), epsilon=RATIONAL[exponential], utility=table.astype(float), distance="line"
     )
     for method in ("lp", "convex"):
         solution = md.solve(problem, method)
@@ -124,7 +128,9 @@ def test_entry_wise_optimum_of_a_general_utility_may_exceed_the_set_wise_one():
     found = {}
     for notion in ("set-wise", "entry-wise"):
         exact = channel_optimum(gains, plain_factors(3, Fraction(2)), Fraction(1, 5), notion)
-        problem = md.RandomizedResponse([1 / 3] * 3, math.log(2), 0.2, utility=table, notion=notion)
+        problem = md.RandomizedResponse(
+            prior=[1 / 3] * 3, epsilon=math.log(2), delta=0.2, utility=table, notion=notion
+        )
         for method in ("lp", "convex", "extreme-points"):
             solution = md.solve(problem, method)
             assert abs(solution.value - float(exact)) <= solution.gap + 1e-12

@@ -26,7 +26,7 @@ def capped(bits: float, **parameters) -> ExtendedResponse:
 @pytest.mark.parametrize("bits", [0.005, 0.01, 0.02])
 def test_a_cap_on_the_mutual_information_is_kept_and_active(bits):
     solution = md.solve(capped(bits))
-    free = md.solve(md.RandomizedResponse(PRIOR, 1.0))
+    free = md.solve(md.RandomizedResponse(prior=PRIOR, epsilon=1.0))
     leaked = mutual_information_bits(np.array(PRIOR), np.asarray(solution.variables["channel"]))
     assert solution.method == "convex"
     assert leaked == pytest.approx(bits, rel=1e-4)
@@ -38,7 +38,10 @@ def test_a_cap_on_the_mutual_information_is_kept_and_active(bits):
 
 def test_a_cap_that_is_not_reached_changes_nothing():
     solution = md.solve(capped(1.0))
-    assert abs(solution.value - md.solve(md.RandomizedResponse(PRIOR, 1.0)).value) <= solution.gap + 1e-9
+    assert (
+        abs(solution.value - md.solve(md.RandomizedResponse(prior=PRIOR, epsilon=1.0)).value)
+        <= solution.gap + 1e-9
+    )
 
 
 def test_a_tighter_cap_never_gives_more():
@@ -62,7 +65,10 @@ def test_a_concave_utility_is_maximised_with_a_proven_bound():
     solution = md.solve(problem)
     assert solution.status == "optimal"
     assert 0 <= solution.gap < 1e-6
-    for channel in (md.solve(md.RandomizedResponse(PRIOR, 1.0)).variables["channel"], np.full((3, 3), 1 / 3)):
+    for channel in (
+        md.solve(md.RandomizedResponse(prior=PRIOR, epsilon=1.0)).variables["channel"],
+        np.full((3, 3), 1 / 3),
+    ):
         assert problem.objective({"channel": channel}) <= solution.value + 1e-9
     rng = np.random.default_rng(1)
     for _ in range(50):  # no private channel near by or far off is above the bound
@@ -104,7 +110,10 @@ def test_what_is_not_convex_is_refused_naming_it():
 
 def test_no_constraints_at_all_are_fine():
     solution = md.solve(ExtendedResponse(prior=PRIOR, epsilon=1.0, own_constraints=lambda channel: []))
-    assert abs(solution.value - md.solve(md.RandomizedResponse(PRIOR, 1.0)).value) <= solution.gap + 1e-9
+    assert (
+        abs(solution.value - md.solve(md.RandomizedResponse(prior=PRIOR, epsilon=1.0)).value)
+        <= solution.gap + 1e-9
+    )
 
 
 def test_only_the_declarative_method_takes_own_expressions():

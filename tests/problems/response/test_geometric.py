@@ -113,7 +113,9 @@ def test_it_agrees_with_the_linear_program_on_random_priors(utility):
     for _ in range(60):
         size = int(rng.integers(2, 13))
         epsilon = float(rng.choice([0.0, math.log(2), rng.uniform(0.1, 3.0), 6.0], p=[0.05, 0.1, 0.8, 0.05]))
-        problem = md.RandomizedResponse(random_prior(rng, size), epsilon, utility=utility, distance="line")
+        problem = md.RandomizedResponse(
+            prior=random_prior(rng, size), epsilon=epsilon, utility=utility, distance="line"
+        )
         found, program = md.solve(problem), md.solve(problem, "lp")
         allowance = 1e-13 * problem.objective_scale()
         assert found.method == "geometric"
@@ -127,7 +129,9 @@ def test_it_agrees_with_the_linear_program_on_random_priors(utility):
 @pytest.mark.parametrize("epsilon", [0.0, 1e-9, 1.0, 50.0, 700.0])
 @pytest.mark.parametrize("size", [1, 2, 40])
 def test_extreme_epsilons_and_sizes_run(size, epsilon):
-    problem = md.RandomizedResponse(np.full(size, 1 / size), epsilon, utility="squared-loss", distance="line")
+    problem = md.RandomizedResponse(
+        prior=np.full(size, 1 / size), epsilon=epsilon, utility="squared-loss", distance="line"
+    )
     solution = md.solve(problem)
     assert solution.method == "geometric"
     assert all(certificate.holds for certificate in solution.certificates), list(

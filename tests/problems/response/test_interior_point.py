@@ -22,7 +22,9 @@ def city(side: int, epsilon: float, norm: int, seed: int = 1) -> md.RandomizedRe
     distance = np.hypot(*steps.transpose(2, 0, 1)) if norm == 2 else np.abs(steps).sum(axis=2)
     prior = np.random.default_rng(seed).exponential(size=side * side) ** 2
     metric = places if norm == 2 else distance
-    return md.RandomizedResponse(prior / prior.sum(), epsilon, utility=-distance, distance=metric)
+    return md.RandomizedResponse(
+        prior=prior / prior.sum(), epsilon=epsilon, utility=-distance, distance=metric
+    )
 
 
 @pytest.mark.parametrize("norm", [1, 2])
@@ -82,7 +84,7 @@ def test_answers_at_the_same_place_have_one_row():
     prior = np.array([0.1, 0.2, 0.05, 0.3, 0.15, 0.2])
     places = np.array([[0, 0], [0, 0], [1, 0], [0, 1], [1, 1], [1, 1]], dtype=float)
     loss = np.hypot(*(places[:, None] - places).transpose(2, 0, 1))
-    problem = md.RandomizedResponse(prior, 1.0, utility=-loss, distance=places)
+    problem = md.RandomizedResponse(prior=prior, epsilon=1.0, utility=-loss, distance=places)
     outcome = interior_point.run(problem, gap=1e-4)
     channel = outcome.variables["channel"]
     assert (channel[0] == channel[1]).all()
@@ -133,7 +135,7 @@ def test_an_impossible_gap_is_refused(gap):
 
 
 def test_where_it_does_not_apply_it_says_why():
-    assert "metric privacy" in interior_point.why_not(md.RandomizedResponse([0.5, 0.5], 1.0))
+    assert "metric privacy" in interior_point.why_not(md.RandomizedResponse(prior=[0.5, 0.5], epsilon=1.0))
     assert "simplex" in interior_point.why_not(city(3, 1.0, 1))
     assert "1e-06 / epsilon" in interior_point.why_not(city(5, 1e-7, 2))
     assert interior_point.why_not(city(6, 1.0, 2)) is None

@@ -46,7 +46,7 @@ def test_the_optimum_is_that_with_all_rows(seed):
     size = int(rng.integers(2, 6))
     distance = random_distance(seed, size, seed % 2 == 0)
     prior = rng.dirichlet(np.ones(size))
-    problem = md.RandomizedResponse(prior, 0.8, utility="absolute-loss", distance=distance)
+    problem = md.RandomizedResponse(prior=prior, epsilon=0.8, utility="absolute-loss", distance=distance)
     rows = []
     for first in range(size):
         for second in range(size):
@@ -83,7 +83,7 @@ def test_two_points_and_a_two_by_two_matrix_are_told_apart():
 @pytest.mark.parametrize("method", ["lp", "convex"])
 def test_answers_at_one_place_are_reported_alike_and_the_others_are_not(method):
     places = [[0.0, 0.0], [0.0, 0.0], [2.0, 0.0], [5.0, 1.0]]
-    problem = md.RandomizedResponse([0.3, 0.2, 0.3, 0.2], 1.0, distance=places)
+    problem = md.RandomizedResponse(prior=[0.3, 0.2, 0.3, 0.2], epsilon=1.0, distance=places)
     solution = md.solve(problem, method)
     assert solution.gap < 1e-6
     mechanism = solution.mechanism()
@@ -93,7 +93,9 @@ def test_answers_at_one_place_are_reported_alike_and_the_others_are_not(method):
 
 def test_every_channel_for_a_line_of_32_places_has_a_finite_true_epsilon():
     """Where a plain solver leaves zeros that face positive entries."""
-    problem = md.RandomizedResponse([1 / 32] * 32, 1.0, utility="absolute-loss", distance="line")
+    problem = md.RandomizedResponse(
+        prior=[1 / 32] * 32, epsilon=1.0, utility="absolute-loss", distance="line"
+    )
     solution = md.solve(problem, "lp")
     audit = solution.mechanism().audit()
     assert audit.holds

@@ -14,7 +14,9 @@ from mechdesign.problems.response.randomized_response.priors import counts
 
 def grid_problem(side: int, epsilon: float = 0.7) -> md.RandomizedResponse:
     prior = counts(np.random.default_rng(3).integers(0, 20, side * side), extra=0.5)
-    return md.RandomizedResponse(prior, epsilon, utility="distance-loss", distance=grid(side, side))
+    return md.RandomizedResponse(
+        prior=prior, epsilon=epsilon, utility="distance-loss", distance=grid(side, side)
+    )
 
 
 def test_the_optimum_is_better_than_the_best_remap_and_that_than_the_nearest_place():
@@ -56,7 +58,9 @@ def test_observed_points_have_all_places_of_a_grid_and_reach_far(epsilon):
 
 def test_places_off_any_lattice_are_repaired():
     places = np.random.default_rng(1).uniform(0, 3, (12, 2))
-    problem = md.RandomizedResponse(np.full(12, 1 / 12), 1.0, utility="distance-loss", distance=places)
+    problem = md.RandomizedResponse(
+        prior=np.full(12, 1 / 12), epsilon=1.0, utility="distance-loss", distance=places
+    )
     solution = md.solve(problem, "planar-remapped")
     assert solution.mechanism().audit().holds
     assert solution.value <= md.solve(problem, "lp").bound
@@ -66,7 +70,7 @@ def test_distance_loss_is_minus_the_distance_and_needs_one():
     problem = grid_problem(3)
     assert (problem.utility_matrix() == -problem.distances()).all()
     with pytest.raises(md.MechDesignError, match="needs a distance"):
-        md.RandomizedResponse([0.5, 0.5], 1.0, utility="distance-loss")
+        md.RandomizedResponse(prior=[0.5, 0.5], epsilon=1.0, utility="distance-loss")
 
 
 def test_model_files_can_name_grids_and_counts():
@@ -96,10 +100,15 @@ def test_model_files_can_name_grids_and_counts():
         (lambda: grid(100, 100), "more than 4096"),
         (lambda: grid(2, 2, 0.0), "distance.step"),
         (
-            lambda: md.RandomizedResponse([0.5, 0.5, 0], 1.0, distance=[[0, 0], [1, float("nan")], [2, 2]]),
+            lambda: md.RandomizedResponse(
+                prior=[0.5, 0.5, 0], epsilon=1.0, distance=[[0, 0], [1, float("nan")], [2, 2]]
+            ),
             "distance",
         ),
-        (lambda: md.RandomizedResponse([0.5, 0.5, 0], 1.0, distance=[[0, 0], [1], [2, 2]]), "distance"),
+        (
+            lambda: md.RandomizedResponse(prior=[0.5, 0.5, 0], epsilon=1.0, distance=[[0, 0], [1], [2, 2]]),
+            "distance",
+        ),
     ],
 )
 def test_impossible_grids_and_counts_are_refused(make, text):

@@ -70,15 +70,15 @@ def test_an_impossible_parameter_is_refused(changes, text):
 
 
 def test_a_prior_within_the_rounding_of_decimals_is_normalised():
-    problem = md.RandomizedResponse([1 / 3 + 3e-10, 1 / 3, 1 / 3], 1.0)
+    problem = md.RandomizedResponse(prior=[1 / 3 + 3e-10, 1 / 3, 1 / 3], epsilon=1.0)
     assert math.fsum(problem.prior) == pytest.approx(1.0, abs=1e-15)
     with pytest.raises(ParameterError, match=r"sums to 1.00000001"):
-        md.RandomizedResponse([1 / 3 + 1e-8, 1 / 3, 1 / 3], 1.0)
+        md.RandomizedResponse(prior=[1 / 3 + 1e-8, 1 / 3, 1 / 3], epsilon=1.0)
 
 
 def test_a_problem_is_frozen_and_keeps_its_own_copy():
     prior = np.array([0.5, 0.5])
-    problem = md.RandomizedResponse(prior, 1.0)
+    problem = md.RandomizedResponse(prior=prior, epsilon=1.0)
     prior[0] = 0.9
     assert problem.prior.tolist() == [0.5, 0.5]
     with pytest.raises(ValueError, match="read-only"):
@@ -122,6 +122,6 @@ def test_each_method_says_in_one_sentence_why_it_does_not_apply(changes, reasons
 def test_where_no_method_is_left_the_reasons_are_listed(monkeypatch):
     exact = [method for method in md.methods_of(md.RandomizedResponse) if method.kind != "heuristic"]
     monkeypatch.setattr(solve_module, "methods_of", lambda problem_class: tuple(exact))
-    problem = md.RandomizedResponse([1 / 8] * 8, 1.0, 0.1, utility="mutual-information")
+    problem = md.RandomizedResponse(prior=[1 / 8] * 8, epsilon=1.0, delta=0.1, utility="mutual-information")
     with pytest.raises(MethodError, match=r"no method applies .closed-form: .*; staircase: .*; lp: "):
         md.solve(problem)

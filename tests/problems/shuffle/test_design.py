@@ -13,11 +13,12 @@ from mechdesign.core.errors import MethodError, ParameterError
 from mechdesign.core.randomness import TOTAL
 from mechdesign.problems.response import ExtendedResponse
 
-SURVEY = md.RandomizedResponse([0.5, 0.3, 0.2], 0.8)
+SURVEY = md.RandomizedResponse(prior=[0.5, 0.3, 0.2], epsilon=0.8)
 
 
 @pytest.mark.parametrize(
-    "problem", [SURVEY, md.MeanChannel(0.8, inputs=3), md.RandomizedResponse([0.6, 0.4], 0.8)]
+    "problem",
+    [SURVEY, md.MeanChannel(epsilon=0.8, inputs=3), md.RandomizedResponse(prior=[0.6, 0.4], epsilon=0.8)],
 )
 def test_few_users_enumerated_in_fractions_keep_the_promise(problem):
     """The joined guarantee, of the very integers that are sampled from, by code that shares no bound."""
@@ -33,19 +34,25 @@ def test_few_users_enumerated_in_fractions_keep_the_promise(problem):
 
 
 def test_the_epsilon_found_is_that_of_the_local_budget():
-    design = md.shuffled(md.RandomizedResponse([0.5, 0.5], 0.5), users=10_000, delta=1e-6)
-    budget = md.solve(md.ShuffleLocalBudget(10_000, 0.5, 1e-6, {"name": "k-ary", "size": 2}))
+    design = md.shuffled(md.RandomizedResponse(prior=[0.5, 0.5], epsilon=0.5), users=10_000, delta=1e-6)
+    budget = md.solve(
+        md.ShuffleLocalBudget(
+            users=10_000, central_epsilon=0.5, delta=1e-6, randomizer={"name": "k-ary", "size": 2}
+        )
+    )
     assert design.local_epsilon <= budget.bound
     assert design.local_epsilon == pytest.approx(budget.value, rel=3e-3)  # twice the step of the search
-    loose = md.solve(md.ShuffleLocalBudget(10_000, 0.5, 1e-6))
+    loose = md.solve(md.ShuffleLocalBudget(users=10_000, central_epsilon=0.5, delta=1e-6))
     assert design.any_epsilon == pytest.approx(loose.value, rel=1e-5)
     assert design.any_epsilon < design.local_epsilon
-    plain = md.shuffled(md.RandomizedResponse([0.5, 0.5], 0.5), users=10_000, delta=1e-6, refine=False)
+    plain = md.shuffled(
+        md.RandomizedResponse(prior=[0.5, 0.5], epsilon=0.5), users=10_000, delta=1e-6, refine=False
+    )
     assert plain.local_epsilon == plain.any_epsilon == design.any_epsilon
 
 
 def test_the_channel_found_allows_more_than_any_randomizer():
-    design = md.shuffled(md.MeanChannel(0.5, inputs=5), users=10_000, delta=1e-6)
+    design = md.shuffled(md.MeanChannel(epsilon=0.5, inputs=5), users=10_000, delta=1e-6)
     assert design.local_epsilon > design.any_epsilon * 1.005
     assert "this channel" in design.mechanism().central.note
     assert {item.property for item in design.certificates} >= {"privacy", "central_privacy", "optimality"}
@@ -53,14 +60,16 @@ def test_the_channel_found_allows_more_than_any_randomizer():
 
 
 def test_the_gain_is_that_of_the_forecasts():
-    design = md.shuffled(md.FrequencyOracle(50, 0.5), users=100_000, delta=1e-6, honest=0.5)
+    design = md.shuffled(
+        md.FrequencyOracle(categories=50, epsilon=0.5), users=100_000, delta=1e-6, honest=0.5
+    )
     gain = design.gain
-    alone = md.solve(md.FrequencyOracle(50, 0.5)).mechanism()
+    alone = md.solve(md.FrequencyOracle(categories=50, epsilon=0.5)).mechanism()
     assert gain["error_unshuffled"] == alone.forecast(100_000).largest
     assert gain["error"] == design.mechanism().forecast(100_000).largest
     assert gain["users_ratio"] == pytest.approx((gain["error_unshuffled"] / gain["error"]) ** 2)
     assert gain["users_ratio"] > 50
-    all_honest = md.shuffled(md.FrequencyOracle(50, 0.5), users=100_000, delta=1e-6)
+    all_honest = md.shuffled(md.FrequencyOracle(categories=50, epsilon=0.5), users=100_000, delta=1e-6)
     assert all_honest.local_epsilon > design.local_epsilon
     assert design.mechanism().central.figures["honest_users"] == 50_000
     assert "times the users" in str(design)
@@ -70,10 +79,10 @@ def test_the_gain_is_that_of_the_forecasts():
 @pytest.mark.parametrize(
     ("problem", "why"),
     [
-        (md.RandomizedResponse([0.5, 0.5], 0.5, delta=0.1), "its delta is of each report"),
-        (md.ShuffleCounting(1000, 1.0, 1e-6), "about shuffled messages already"),
-        (md.PrivacyContract([1.0, 2.0], [5, 5], 10.0), "no epsilon of a user's report"),
-        (md.JointCollection([2, 2], 1.0), "makes the reports alike"),
+        (md.RandomizedResponse(prior=[0.5, 0.5], epsilon=0.5, delta=0.1), "its delta is of each report"),
+        (md.ShuffleCounting(users=1000, epsilon=1.0, delta=1e-6), "about shuffled messages already"),
+        (md.PrivacyContract(types=[1.0, 2.0], counts=[5, 5], budget=10.0), "no epsilon of a user's report"),
+        (md.JointCollection(attributes=[2, 2], epsilon=1.0), "makes the reports alike"),
         ("survey", "expected a problem, got str"),
     ],
 )
@@ -119,7 +128,8 @@ def test_promises_out_of_range_are_refused(more, why):
 def test_choosing_for_means_uses_the_budget_of_any_randomizer():
     ranking = md.choose(0.5, 10_000, channel=False, shuffled=10_000, delta=1e-6, honest=0.5)
     assert ranking.epsilon == pytest.approx(
-        md.solve(md.ShuffleLocalBudget(10_000, 0.5, 1e-6, honest=0.5)).value, rel=1e-5
+        md.solve(md.ShuffleLocalBudget(users=10_000, central_epsilon=0.5, delta=1e-6, honest=0.5)).value,
+        rel=1e-5,
     )
     mechanism = ranking.mechanism()
     assert mechanism.promise.honest_users == 5000

@@ -56,7 +56,7 @@ def test_nothing_runs_for_any_randomizer_or_what_is_not_proven():
 @pytest.mark.parametrize(
     ("problem", "instead"),
     [
-        (md.CoveringDesign(7, 2, 3), "marginal-views"),
+        (md.CoveringDesign(points=7, order=2, block=3), "marginal-views"),
         (md.ShuffleAmplification(users=1000, local_epsilon=1.0, delta=1e-6), "--shuffled"),
     ],
 )

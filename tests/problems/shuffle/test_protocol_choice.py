@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import replace
 
+import attrs
 import pytest
 
 import mechdesign as md
@@ -79,20 +79,22 @@ def test_a_local_cap_is_kept_and_leaves_only_local_protocols():
 
 
 def test_infeasible_says_what_would_do():
-    problem = md.ShuffleCounting(1000, 0.1, 1e-6, protocol="cnt-2m")
+    problem = md.ShuffleCounting(users=1000, epsilon=0.1, delta=1e-6, protocol="cnt-2m")
     solution = md.solve(problem)
     assert solution.status == "infeasible"
     assert "give at least 5279 users, or an epsilon of at least" in solution.message
-    assert md.solve(md.ShuffleCounting(5279, 0.1, 1e-6, protocol="cnt-2m")).found
+    assert md.solve(md.ShuffleCounting(users=5279, epsilon=0.1, delta=1e-6, protocol="cnt-2m")).found
     with pytest.raises(MethodError, match="no mechanism from a solution that is infeasible"):
         solution.mechanism()
-    single = md.solve(md.ShuffleCounting(1000, 0.5, 1e-6, max_messages=1, protocol="cnt-sgm"))
+    single = md.solve(
+        md.ShuffleCounting(users=1000, epsilon=0.5, delta=1e-6, max_messages=1, protocol="cnt-sgm")
+    )
     assert "allow 8 messages" in single.message
     assert md.compare(problem).agree
 
 
 def test_a_protocol_with_too_little_noise_is_refused():
-    problem = md.ShuffleCounting(5000, 1.0, 1e-6, protocol="cnt-rr")
+    problem = md.ShuffleCounting(users=5000, epsilon=1.0, delta=1e-6, protocol="cnt-rr")
     solution = md.solve(problem)
     weak = {**solution.variables, "flip": solution.variables["flip"] // 2}
     found = md.Outcome("feasible", weak)
@@ -220,27 +222,35 @@ def test_limits_that_are_none_are_refused(make, given, why):
     ("problem", "text"),
     [
         (
-            md.ShuffleCounting(20, 1.0, 1e-6, protocol="cnt-bn", max_messages=2),
+            md.ShuffleCounting(users=20, epsilon=1.0, delta=1e-6, protocol="cnt-bn", max_messages=2),
             "give at least 80 users, or an epsilon of at least 2.994",
         ),
         (
-            md.ShuffleHistogram(20, 100, 1.0, 1e-6, protocol="hist-dump", max_messages=2),
+            md.ShuffleHistogram(
+                users=20, categories=100, epsilon=1.0, delta=1e-6, protocol="hist-dump", max_messages=2
+            ),
             "give at least 4261 users, or more messages",
         ),
         (
-            md.ShuffleHistogram(5, 100, 1.0, 1e-6, protocol="hist-flip", max_messages=2),
+            md.ShuffleHistogram(
+                users=5, categories=100, epsilon=1.0, delta=1e-6, protocol="hist-flip", max_messages=2
+            ),
             "give at least 53 users, or an epsilon of at least 2.190, or more messages",
         ),
         (
-            md.ShuffleHistogram(5, 100, 1.0, 1e-6, protocol="prhr", max_messages=3),
+            md.ShuffleHistogram(
+                users=5, categories=100, epsilon=1.0, delta=1e-6, protocol="prhr", max_messages=3
+            ),
             "give at least 78 users, or more messages",
         ),
         (
-            md.ShuffleHistogram(20, 4, 1.0, 1e-6, protocol="pucm", max_messages=6),
+            md.ShuffleHistogram(
+                users=20, categories=4, epsilon=1.0, delta=1e-6, protocol="pucm", max_messages=6
+            ),
             "give at least 551 users, or more messages",
         ),
         (
-            md.ShuffleRange(50, 64, 1.0, 1e-6, max_messages=12),
+            md.ShuffleRange(users=50, categories=64, epsilon=1.0, delta=1e-6, max_messages=12),
             "give at least 13972 users, or more messages",
         ),
     ],
@@ -252,14 +262,14 @@ def test_what_is_out_of_reach_says_the_least_users_that_would_do(problem, text, 
     assert found.status == "infeasible"
     assert found.message.endswith(text)
     users = int(text.split()[3])
-    assert md.solve(replace(problem, users=users)).status == "optimal"
-    assert md.solve(replace(problem, users=users - 1)).status == "infeasible"
+    assert md.solve(attrs.evolve(problem, users=users)).status == "optimal"
+    assert md.solve(attrs.evolve(problem, users=users - 1)).status == "infeasible"
 
 
 @pytest.mark.parametrize("delta", [0.0, 0])
 def test_delta_0_is_asked_for_by_pure(delta):
     with pytest.raises(ParameterError, match=r"delta: is 0; give a small one, .* asked for by pure = true"):
-        md.ShuffleCounting(100, 1.0, delta)
+        md.ShuffleCounting(users=100, epsilon=1.0, delta=delta)
 
 
 @pytest.mark.parametrize("precision", [None, 1, 3])
@@ -282,8 +292,8 @@ def test_one_private_report_is_a_pure_sum(precision):
 @pytest.mark.parametrize(
     "problem",
     [
-        md.ShuffleHistogram(3, 100, 0.01, 1e-12, max_messages=3, pure=True),
-        md.ShuffleRange(3, 3, 2.0**-20, 1e-6),
+        md.ShuffleHistogram(users=3, categories=100, epsilon=0.01, delta=1e-12, max_messages=3, pure=True),
+        md.ShuffleRange(users=3, categories=3, epsilon=2.0**-20, delta=1e-6),
     ],
     ids=["histogram", "range"],
 )
@@ -295,7 +305,9 @@ def test_few_users_wait_for_no_remedy(problem):
 
 
 def test_a_remedy_that_is_too_large_to_be_looked_at_does_not_hide_the_reason():
-    histogram = md.ShuffleHistogram(1000, 100, 2.0**-20, 1e-12, protocol="hist-mm")
+    histogram = md.ShuffleHistogram(
+        users=1000, categories=100, epsilon=2.0**-20, delta=1e-12, protocol="hist-mm"
+    )
     message = md.solve(histogram).message
     assert "too little noise" in message
     assert "give" in message

@@ -52,7 +52,7 @@ def test_an_odd_cycle_of_tight_pairs_is_found():
     """
     corners = [(0.0, 0.0), (6.0, 0.0), (3.0, 3.0 * math.sqrt(3.0))]
     users = [{"x": x, "y": y, "radius": 2.6, "privacy": 0.5} for x, y in corners]
-    problem = md.SpectrumChannel(1.0, 1.0, users)
+    problem = md.SpectrumChannel(price=1.0, privacy_cost=1.0, secondary=users)
     best = md.solve(problem)
     lists = brute_force(problem)
     even = problem.objective({"radii": np.full(3, 2.4999999), "privacy": 0.0})
@@ -72,7 +72,7 @@ def test_the_integer_program_agrees_on_few_users(seed):
 
 
 def test_local_ascent_from_the_middle_of_two_equal_users_stays_at_the_minimum():
-    problem = md.SpectrumChannel(0.1, 2.0, PAIR)
+    problem = md.SpectrumChannel(price=0.1, privacy_cost=2.0, secondary=PAIR)
     published = md.solve(problem, "published")
     assert published.variables["radii"] == pytest.approx([2.5, 2.5])
     assert sorted(md.solve(problem).variables["radii"]) == pytest.approx([1.0, 4.0])
@@ -93,7 +93,9 @@ def test_the_published_way_is_never_above_the_bound():
 
 def test_two_users_of_an_occupied_channel_take_less_than_20_ms():
     users = scattered_users(channel=4, radius=5.0, privacy=0.5)
-    problem = md.SpectrumChannel(0.1, 2.0, users, scattered_owner(channel=4))
+    problem = md.SpectrumChannel(
+        price=0.1, privacy_cost=2.0, secondary=users, primary=scattered_owner(channel=4)
+    )
     assert min(md.solve(problem).seconds for _ in range(5)) < 0.02
 
 
@@ -101,14 +103,23 @@ def test_two_users_of_an_occupied_channel_take_less_than_20_ms():
 def test_the_optimum_is_proven_wherever_the_origin_of_the_map_is(method):
     for primary in (None, {**OWNER, "x": 2.0**29}):
         users = [{**user, "x": 2.0**29 + user["x"], "y": 8.0} for user in PAIR]
-        far = md.solve(md.SpectrumChannel(0.1, 2.0, users, primary), method)
+        far = md.solve(
+            md.SpectrumChannel(price=0.1, privacy_cost=2.0, secondary=users, primary=primary), method
+        )
         near = [{**user, "y": 8.0} for user in PAIR]
-        here = md.solve(md.SpectrumChannel(0.1, 2.0, near, OWNER if primary else None), method)
+        here = md.solve(
+            md.SpectrumChannel(
+                price=0.1, privacy_cost=2.0, secondary=near, primary=OWNER if primary else None
+            ),
+            method,
+        )
         assert (far.status, far.value, far.bound) == ("optimal", here.value, here.bound)
 
 
 def test_an_owner_that_covers_everybody_is_a_status():
-    problem = md.SpectrumChannel(0.1, 2.0, PAIR, {**OWNER, "protection": 5})
+    problem = md.SpectrumChannel(
+        price=0.1, privacy_cost=2.0, secondary=PAIR, primary={**OWNER, "protection": 5}
+    )
     for run in md.compare(problem).runs:
         assert run.status == "infeasible"
         assert "nobody is admitted" in run.message
@@ -116,14 +127,16 @@ def test_an_owner_that_covers_everybody_is_a_status():
 
 def test_coincident_users_are_legal_and_one_of_them_is_served():
     twice = [{"x": 5, "y": 0, "radius": 2, "privacy": 0.5}] * 2
-    solution = md.solve(md.SpectrumChannel(0.1, 2.0, twice, OWNER))
+    solution = md.solve(md.SpectrumChannel(price=0.1, privacy_cost=2.0, secondary=twice, primary=OWNER))
     assert solution.status == "optimal"
     assert solution.variables["admitted"].sum() == 1
 
 
 def test_a_user_on_top_of_the_owner_is_not_served():
     users = [{"x": 0, "y": 0, "radius": 2, "privacy": 0.5}, {"x": 9, "y": 0, "radius": 2, "privacy": 0.5}]
-    assert md.solve(md.SpectrumChannel(0.1, 2.0, users, OWNER)).variables["admitted"].tolist() == [
+    assert md.solve(
+        md.SpectrumChannel(price=0.1, privacy_cost=2.0, secondary=users, primary=OWNER)
+    ).variables["admitted"].tolist() == [
         False,
         True,
     ]
@@ -141,20 +154,27 @@ def test_a_user_on_top_of_the_owner_is_not_served():
 )
 def test_bad_users_are_refused_by_name(change, text):
     with pytest.raises(ParameterError) as caught:
-        md.SpectrumChannel(0.1, 2.0, [{**PAIR[0], **change}], OWNER)
+        md.SpectrumChannel(price=0.1, privacy_cost=2.0, secondary=[{**PAIR[0], **change}], primary=OWNER)
     assert str(caught.value).startswith(text)
 
 
 def test_other_bad_input_is_refused():
     with pytest.raises(ParameterError, match="price: 0 is not positive"):
-        md.SpectrumChannel(0.0, 2.0, PAIR)
+        md.SpectrumChannel(price=0.0, privacy_cost=2.0, secondary=PAIR)
     with pytest.raises(ParameterError, match="give at least one"):
-        md.SpectrumChannel(0.1, 2.0, [])
+        md.SpectrumChannel(price=0.1, privacy_cost=2.0, secondary=[])
     with pytest.raises(UnknownNameError, match="did you mean 'radius'"):
-        md.SpectrumChannel(0.1, 2.0, [{"x": 0, "y": 0, "radios": 1, "privacy": 1}])
+        md.SpectrumChannel(
+            price=0.1, privacy_cost=2.0, secondary=[{"x": 0, "y": 0, "radios": 1, "privacy": 1}]
+        )
     with pytest.raises(ParameterError, match="'protection' is missing"):
-        md.SpectrumChannel(0.1, 2.0, PAIR, {"x": 0, "y": 0})
-    assert md.SpectrumChannel(0.1, 2.0, [{**PAIR[0], "distance": 3.0}], OWNER).size == 1
+        md.SpectrumChannel(price=0.1, privacy_cost=2.0, secondary=PAIR, primary={"x": 0, "y": 0})
+    assert (
+        md.SpectrumChannel(
+            price=0.1, privacy_cost=2.0, secondary=[{**PAIR[0], "distance": 3.0}], primary=OWNER
+        ).size
+        == 1
+    )
 
 
 def test_few_users_do_not_take_the_time_of_many():
@@ -162,7 +182,9 @@ def test_few_users_do_not_take_the_time_of_many():
         {"x": -4.56, "y": 4.97, "radius": 10.0, "privacy": 1e-06},
         {"x": -3.67, "y": 0.0, "radius": 3.0, "privacy": 0.1},
     ]
-    problem = md.SpectrumChannel(1e-6, 1.0, hard, {"x": 5.81, "y": 0.0, "protection": 1.0})
+    problem = md.SpectrumChannel(
+        price=1e-6, privacy_cost=1.0, secondary=hard, primary={"x": 5.81, "y": 0.0, "protection": 1.0}
+    )
     found = md.solve(problem, method="cuts")
     assert found.seconds < 15.0, "it stops of itself after 29 s; two users have 4 s"
     assert found.bound >= found.value
@@ -174,7 +196,9 @@ def test_rows_that_the_solver_refuses_leave_the_search_and_its_bound():
         {"x": 3.39, "y": -0.3, "radius": 0.5, "privacy": 0.5},
         {"x": -1.15, "y": -3.3, "radius": 1.0, "privacy": 0.5},
     ]
-    problem = md.SpectrumChannel(1e6, 0.1, users, {"x": 4.36, "y": 0.0, "protection": 1.0})
+    problem = md.SpectrumChannel(
+        price=1e6, privacy_cost=0.1, secondary=users, primary={"x": 4.36, "y": 0.0, "protection": 1.0}
+    )
     comparison = md.compare(problem, ["milp", "enumeration"])
     assert not comparison.failures, comparison.failures
     assert comparison.agree

@@ -26,7 +26,9 @@ def problem(**changes):
 
 def drawn(seed):
     numbers = (10.0 ** np.random.default_rng(seed).uniform(-1.0, 1.0, size=6)).tolist()
-    return md.SpectrumCloakDesign(*numbers, shape=("hexagon", "square", "disc")[seed % 3])
+    names = ("price", "privacy_cost", "radius", "location_privacy", "protection", "density")
+    shape = ("hexagon", "square", "disc")[seed % 3]
+    return md.SpectrumCloakDesign(**dict(zip(names, numbers, strict=True)), shape=shape)
 
 
 def revenue(p, radius):

@@ -1,10 +1,10 @@
 """One user and one owner: three and two independent methods, the expectation against quadrature and draws."""
 
 import math
-from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
+import attrs
 import numpy as np
 import pytest
 from scipy.integrate import quad
@@ -20,7 +20,8 @@ def numbers(seed, count, low=-1.5, high=1.5):
 
 @pytest.mark.parametrize("seed", range(25))
 def test_secondary_methods_agree_and_prove_it(seed):
-    problem = md.SpectrumSecondary(*numbers(seed, 4, -3, 3))
+    names = ("price", "reward", "privacy_cost", "radius")
+    problem = md.SpectrumSecondary(**dict(zip(names, numbers(seed, 4, -3, 3), strict=True)))
     comparison = md.compare(problem)
     assert comparison.agree
     assert len(comparison.runs) == 3
@@ -33,7 +34,8 @@ def test_secondary_methods_agree_and_prove_it(seed):
 @pytest.mark.parametrize("widening", ["mean", "exponential"])
 @pytest.mark.parametrize("seed", range(15))
 def test_primary_methods_agree_and_no_grid_point_is_above_the_bound(widening, seed):
-    problem = md.SpectrumPrimary(*numbers(seed, 5), widening)
+    names = ("price", "privacy_cost", "radius", "location_privacy", "distance")
+    problem = md.SpectrumPrimary(**dict(zip(names, numbers(seed, 5), strict=True)), widening=widening)
     comparison = md.compare(problem)
     assert comparison.agree
     assert all(not run.broken for run in comparison.runs)
@@ -49,7 +51,14 @@ def test_primary_methods_agree_and_no_grid_point_is_above_the_bound(widening, se
 @pytest.mark.parametrize("seed", range(10))
 def test_the_expected_revenue_is_the_integral(seed):
     price, cost, radius, privacy, distance = numbers(seed, 5, -0.7, 0.7)
-    problem = md.SpectrumPrimary(price, cost, radius, privacy, distance + privacy, "exponential")
+    problem = md.SpectrumPrimary(
+        price=price,
+        privacy_cost=cost,
+        radius=radius,
+        location_privacy=privacy,
+        distance=distance + privacy,
+        widening="exponential",
+    )
     room, level = distance, distance * 0.4
 
     def paid(x):
@@ -64,16 +73,27 @@ def test_the_expected_revenue_is_the_integral(seed):
 
 
 def test_the_published_optimum_loses_when_the_widening_is_drawn():
-    problem = md.SpectrumPrimary(0.1, 2.0, 5.0, 0.5, 15.0, "exponential")
+    problem = md.SpectrumPrimary(
+        price=0.1, privacy_cost=2.0, radius=5.0, location_privacy=0.5, distance=15.0, widening="exponential"
+    )
     best, published = md.solve(problem), md.solve(problem, "published")
     assert published.variables["privacy"] == pytest.approx(9.5)
     assert published.value < 0.75 * best.value
-    at_the_mean = md.solve(replace(problem, widening="mean"))
+    at_the_mean = md.solve(attrs.evolve(problem, widening="mean"))
     assert at_the_mean.quantities["expected_utility"] == pytest.approx(published.value, rel=1e-12)
 
 
 def test_draws_have_the_expected_utility():
-    solution = md.solve(md.SpectrumPrimary(0.1, 2.0, 5.0, 0.5, 8.0, "exponential"))
+    solution = md.solve(
+        md.SpectrumPrimary(
+            price=0.1,
+            privacy_cost=2.0,
+            radius=5.0,
+            location_privacy=0.5,
+            distance=8.0,
+            widening="exponential",
+        )
+    )
     measured = simulate(solution, 20_000, 5, np.random.default_rng(3))
     assert abs(measured["measured_value"] - solution.value) < 4.0 * measured["standard_error"]
 
@@ -81,14 +101,23 @@ def test_draws_have_the_expected_utility():
 @pytest.mark.parametrize("distance", [-2.0, 0.0, 0.5])
 def test_an_owner_that_covers_the_user_is_a_status(distance):
     for widening in ("mean", "exponential"):
-        problem = md.SpectrumPrimary(0.1, 2.0, 5.0, 0.5, distance, widening)
+        problem = md.SpectrumPrimary(
+            price=0.1,
+            privacy_cost=2.0,
+            radius=5.0,
+            location_privacy=0.5,
+            distance=distance,
+            widening=widening,
+        )
         for run in md.compare(problem).runs:
             assert run.status == "infeasible"
             assert "nobody can be served" in run.message
 
 
 def test_where_sharing_is_never_worth_it_there_is_no_best_widening():
-    problem = md.SpectrumPrimary(0.1, 2.0, 5.0, 0.5, 3.0, "exponential")
+    problem = md.SpectrumPrimary(
+        price=0.1, privacy_cost=2.0, radius=5.0, location_privacy=0.5, distance=3.0, widening="exponential"
+    )
     solution = md.solve(problem)
     assert solution.status == "infeasible"
     assert "keep the channel closed" in solution.message

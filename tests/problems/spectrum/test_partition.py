@@ -5,6 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, pairwise
 
+import attrs
 import numpy as np
 import pytest
 from scipy.optimize import linprog
@@ -75,16 +76,16 @@ def test_the_dynamic_program_is_the_best_of_all_partitions_and_of_all_lotteries(
     assert {run.method for run in comparison.runs} == {"dynamic-program", "search", "linear-program", "milp"}
     assert all(run.status == "optimal" and not run.broken for run in comparison.runs)
     assert comparison.runs[0].value == pytest.approx(float(enumerated(problem)), rel=1e-14)
-    lotteries = md.compare(replace(problem, notion="cloak"))
+    lotteries = md.compare(attrs.evolve(problem, notion="cloak"))
     assert lotteries.agree
     assert lotteries.runs[0].value == comparison.runs[0].value
 
 
 def test_places_that_no_cell_can_end_at_do_not_disturb_the_prices():
-    problem = md.SpectrumPartition([0.05, 0.05, 0.8, 0.05, 0.05], least=0.5)
+    problem = md.SpectrumPartition(prior=[0.05, 0.05, 0.8, 0.05, 0.05], least=0.5)
     assert md.compare(problem).agree
     assert md.solve(problem).variables["sets"].tolist() == [[True] * 5]
-    certain = md.SpectrumPartition([0.0, 1.0, 0.0, 0.0], count=2)
+    certain = md.SpectrumPartition(prior=[0.0, 1.0, 0.0, 0.0], count=2)
     assert md.compare(certain).agree
     assert md.solve(certain).value == 1.0
 
@@ -120,7 +121,7 @@ def test_the_search_finds_the_best_partition_of_a_grid(seed, limits):
     assert comparison.runs[0].status == "optimal"
     assert comparison.runs[0].value == pytest.approx(best, rel=1e-12)
     assert {run.method for run in comparison.runs} == {"search", "milp"}
-    lottery = md.compare(replace(problem, notion="cloak"))
+    lottery = md.compare(attrs.evolve(problem, notion="cloak"))
     assert lottery.agree
     costs = np.array([cost for _, cost in rows])
     own = linprog(costs, A_eq=np.array([row for row, _ in rows]).T.astype(float), b_eq=np.ones(problem.size))
@@ -129,8 +130,8 @@ def test_the_search_finds_the_best_partition_of_a_grid(seed, limits):
 
 
 def test_a_lottery_can_be_better_than_every_partition_of_a_grid():
-    problem = md.SpectrumPartition(uniform(16, columns=4), count=6)
-    best, lottery = md.solve(problem), md.solve(replace(problem, notion="cloak"))
+    problem = md.SpectrumPartition(prior=uniform(16, columns=4), count=6)
+    best, lottery = md.solve(problem), md.solve(attrs.evolve(problem, notion="cloak"))
     assert (best.value, best.bound) == pytest.approx((15.0, 15.0))  # two halves; the lottery draws 2 by 3
     assert lottery.value == pytest.approx(11.0)
     assert len(lottery.variables["sets"]) > len(best.variables["sets"])
@@ -178,8 +179,8 @@ def test_broken_promises_are_seen():
     worse = replace(solution, variables={"sets": halves, "channel": 0.9 * good})
     assert [item.property for item in worse.certificates if not item.holds] == ["partition"]
     uneven = {"sets": halves, "channel": good * np.array([1, 0.5, 1, 1])[:, None]}
-    assert replace(problem, notion="cloak").residuals(uneven)["cloak"] == 0.5
-    capped = replace(problem, notion="cap", cap=0.3, least=0.0)
+    assert attrs.evolve(problem, notion="cloak").residuals(uneven)["cloak"] == 0.5
+    capped = attrs.evolve(problem, notion="cap", cap=0.3, least=0.0)
     assert capped.residuals({"sets": halves, "channel": good})["cap"] > 0
 
 
@@ -189,7 +190,7 @@ def test_where_not_even_the_whole_map_is_a_cloak_it_is_infeasible():
         "infeasible",
         "no set has 5 places: the map has 4; reduce count",
     )
-    likely = md.compare(md.SpectrumPartition([0.5, 0.3, 0.2], cap=0.4))
+    likely = md.compare(md.SpectrumPartition(prior=[0.5, 0.3, 0.2], cap=0.4))
     assert likely.agree
     assert {run.status for run in likely.runs} == {"infeasible"}
     assert "place 0 has the prior probability 0.5, above cap 0.4" in likely.runs[0].message

@@ -2,8 +2,8 @@
 
 import math
 import re
-from dataclasses import replace
 
+import attrs
 import numpy as np
 import pytest
 
@@ -20,7 +20,9 @@ def numbers(seed, count, low=-0.7, high=0.7):
 @pytest.mark.parametrize("seed", range(12))
 def test_the_printed_slope_is_the_difference_quotient(seed):
     price, cost, radius, privacy, room = numbers(seed, 5)
-    problem = md.SpectrumPrimary(price, cost, radius, privacy, privacy + room)
+    problem = md.SpectrumPrimary(
+        price=price, privacy_cost=cost, radius=radius, location_privacy=privacy, distance=privacy + room
+    )
     low, high = map(float, problem.limits)
     level, step = (low + high) / 2.0, (high - low) * 1e-3
 
@@ -36,7 +38,9 @@ def test_the_printed_slope_is_the_difference_quotient(seed):
 @pytest.mark.parametrize("seed", range(40))
 def test_real_roots_are_counted_as_the_companion_matrix_has_them(seed):
     price, cost, radius, privacy, room = numbers(seed, 5)
-    problem = md.SpectrumPrimary(price, cost, radius, privacy, privacy + room)
+    problem = md.SpectrumPrimary(
+        price=price, privacy_cost=cost, radius=radius, location_privacy=privacy, distance=privacy + room
+    )
     far, s = problem.distance, problem.location_privacy
     quartic = [-3.0, 6.0 * far - 2.0 * s, 2.0 * s * far - 3.0 * far**2, 0.0, cost / problem.factor]
     found = np.roots(quartic)
@@ -49,13 +53,15 @@ def test_real_roots_are_counted_as_the_companion_matrix_has_them(seed):
 
 
 def test_both_fixed_is_the_utility_with_the_levels_one_and_two():
-    problem = md.SpectrumPrimary(0.1, 2.0, 5.0, 0.5, distance=10.0)
+    problem = md.SpectrumPrimary(price=0.1, privacy_cost=2.0, radius=5.0, location_privacy=0.5, distance=10.0)
     found = md.solve(problem).quantities
     assert found["both_fixed_utility"] == pytest.approx(0.1 * math.pi * 49.0 - 2.0, rel=1e-14)
     assert found["fixed_utility"] == pytest.approx(0.1 * math.pi * 5.5**2 - 2.0, rel=1e-14)
     assert found["full_payment"] == pytest.approx(found["revenue"], rel=1e-14)
     users = [{"x": -9, "y": 0, "radius": 5, "privacy": 0.5}, {"x": 9, "y": 0, "radius": 5, "privacy": 0.5}]
-    channel = md.SpectrumChannel(0.1, 2.0, users, {"x": 0, "y": 0, "protection": 1})
+    channel = md.SpectrumChannel(
+        price=0.1, privacy_cost=2.0, secondary=users, primary={"x": 0, "y": 0, "protection": 1}
+    )
     found = md.solve(channel).quantities
     assert found["both_fixed_utility"] == pytest.approx(0.2 * math.pi * 49.0 - 2.0, rel=1e-14)
 
@@ -68,7 +74,7 @@ def test_curvature_and_ends_of_two_idle_users(seed):
         {"x": 0.0, "y": 0.0, "radius": r1, "privacy": s1},
         {"x": s1 + s2 + margin, "y": 0.0, "radius": r2, "privacy": s2},
     ]
-    found = md.solve(md.SpectrumChannel(0.3, 1.0, users)).quantities
+    found = md.solve(md.SpectrumChannel(price=0.3, privacy_cost=1.0, secondary=users)).quantities
     low, high = max(0.0, margin - r2), min(r1, margin)
     middle, k = (low + high) / 2.0, 0.3 * math.pi
     curvature = k / r1 * (4 * s1 + 6 * middle) + k / r2 * (4 * s2 + 6 * (margin - middle))
@@ -88,7 +94,9 @@ def test_the_largest_candidate_is_judged_with_the_best_radii_for_it():
         {"x": -7.0, "y": -4.0, "radius": 4.0, "privacy": 0.5},
         {"x": -2.0, "y": -10.0, "radius": 3.0, "privacy": 0.5},
     ]
-    problem = md.SpectrumChannel(0.1, 2.0, users, {"x": 0.0, "y": 0.0, "protection": 1.0})
+    problem = md.SpectrumChannel(
+        price=0.1, privacy_cost=2.0, secondary=users, primary={"x": 0.0, "y": 0.0, "protection": 1.0}
+    )
     published = md.solve(problem, "published")
     level = published.notes["printed_privacy"]
     rooms = [math.hypot(user["x"], user["y"]) - 1.5 - level for user in users]
@@ -115,7 +123,7 @@ def test_attacks_find_the_owner_unless_noise_differs_from_place_to_place():
 def test_a_cost_of_buying_above_the_income_is_one_cause_of_a_negative_utility():
     problem = md.SpectrumSecondary(price=0.1, reward=0.2, privacy_cost=1.0, radius=3.0)
     for radius in (1.0, 3.0):
-        changed = replace(problem, radius=radius)
+        changed = attrs.evolve(problem, radius=radius)
         solution = md.solve(changed)
         level = solution.variables["privacy"]
         wanted = 0.5 * (1.0 + level / radius) ** 2
@@ -135,6 +143,8 @@ def test_a_cost_of_buying_above_the_income_is_one_cause_of_a_negative_utility():
 )
 def test_models_of_the_owner_name_the_radius_that_is_best_for_the_user(slug, radius, places):
     """Models cannot refer to each other's results: the digits that they state are solved for here."""
-    best = md.solve(md.SpectrumSecondary(0.1, 0.2, 1.0, radius)).variables["privacy"]
+    best = md.solve(md.SpectrumSecondary(price=0.1, reward=0.2, privacy_cost=1.0, radius=radius)).variables[
+        "privacy"
+    ]
     text = (models_folder() / "spectrum" / f"{slug}.toml").read_text(encoding="utf-8")
     assert re.search(rf"(location_)?privacy = {best:.{places}f}\b", text)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 
+from mechdesign.core.parameters import replace_parameters
 from mechdesign.core.problem import Candidate
 from mechdesign.mechanisms.noise import noise_of
 from mechdesign.papers.auction.horizon.quantities import PATIENCE
@@ -39,7 +39,7 @@ def simulation(
     """
     runs = []
     for _ in range(repetitions):
-        season = replace(problem, users=users, seed=int(rng.integers(2**31)))
+        season = replace_parameters(problem, {"users": users, "seed": int(rng.integers(2**31))})
         online = play(season, "online")
         found = {"online_cost": float(online.costs.mean()), "online_paid": float(online.payments.mean())}
         for policy in ("static", "forced") if problem.participation > 0 else ("static",):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -25,23 +25,13 @@ from mechdesign.papers.marginals.rivals.collected import (
     SplitCollection,
 )
 
+if TYPE_CHECKING:
+    from mechdesign.papers.marginals.rivals.mechanism import MarginalRival
+
 GroupCounts = Aggregator | SupportCounts
 
 
-class Collecting(Protocol):
-    """What the server needs to know of the mechanism."""
-
-    collection: SplitCollection | ProductCollection
-
-    @property
-    def fingerprint(self) -> str:
-        """The digest of its content."""
-
-    def answered(self, answers: Any, group_users: Codes, population: bool) -> RivalMarginals:
-        """Return the estimate of what was counted."""
-
-
-class RivalCounts(Server[Collecting]):
+class RivalCounts(Server["MarginalRival"]):
     """Counts of the reports of every group: add reports, merge with others, estimate.
 
     Examples
@@ -56,7 +46,7 @@ class RivalCounts(Server[Collecting]):
     50
     """
 
-    def __init__(self, mechanism: Collecting) -> None:
+    def __init__(self, mechanism: MarginalRival) -> None:
         super().__init__(mechanism)
         self.groups: dict[int, GroupCounts] = {}
         self.rows: dict[tuple[int, ...], int] = {}

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from mechdesign.core.randomness import BitSource, bit_source
+from mechdesign.core.randomness import bit_source
 from mechdesign.core.tables import Block, Source
-from mechdesign.mechanisms.collecting import Reporting, collect, marked
-from mechdesign.mechanisms.labels import Codes
-from mechdesign.mechanisms.marginals.attributes import Attributes
+from mechdesign.mechanisms.collecting import collect, marked
 from mechdesign.mechanisms.operations import (
     ANYWAY,
     COLUMN,
@@ -25,26 +23,13 @@ from mechdesign.mechanisms.operations import (
 )
 from mechdesign.mechanisms.several_columns import asked_attributes, encoded, people, with_reports
 from mechdesign.papers.marginals.rivals.answers import RivalEstimate
-from mechdesign.papers.marginals.rivals.collected import GROUP, REPORT, Drawn
-from mechdesign.papers.marginals.rivals.counts import RivalCounts
+from mechdesign.papers.marginals.rivals.collected import GROUP, REPORT
+
+if TYPE_CHECKING:
+    from mechdesign.papers.marginals.rivals.mechanism import MarginalRival
 
 MARGINAL = Option("marginal", "texts", "a marginal: attributes separated by commas; once for each")
 RAW = Option("raw", "flag", "unbiased estimates, whose cells may be negative")
-
-
-class Collecting(Reporting, Protocol):
-    """What tables need of the mechanism."""
-
-    attributes: Attributes
-
-    def require_estimable(self) -> None:
-        """Raise when nothing could be estimated."""
-
-    def draw(self, codes: Codes, source: BitSource) -> Iterator[Drawn]:
-        """Yield groups and reports of pieces of the users."""
-
-    def aggregator(self) -> RivalCounts:
-        """Return an empty server."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -65,7 +50,7 @@ class RivalTables:
         return [figure for estimate in self.found for figure in estimate.figures()]
 
 
-def rival_operations(mechanism: Collecting) -> tuple[Operation, ...]:
+def rival_operations(mechanism: MarginalRival) -> tuple[Operation, ...]:
     """Return ``randomize`` and ``estimate``."""
     takes = people(mechanism.attributes.shown())
     reports = (
@@ -93,7 +78,7 @@ def rival_operations(mechanism: Collecting) -> tuple[Operation, ...]:
     )
 
 
-def _randomized(mechanism: Collecting, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+def _randomized(mechanism: MarginalRival, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
     if not settings["anyway"]:
         mechanism.require_estimable()
     (source,) = sources
@@ -104,7 +89,7 @@ def _randomized(mechanism: Collecting, sources: Sequence[Source], settings: Sett
             yield {GROUP: groups, name: reports}
 
 
-def _estimated(mechanism: Collecting, sources: Sequence[Source], settings: Settings) -> RivalTables:
+def _estimated(mechanism: MarginalRival, sources: Sequence[Source], settings: Settings) -> RivalTables:
     attributes = mechanism.attributes
     wanted = asked_attributes(settings["marginal"], attributes)
     server = mechanism.aggregator()

@@ -73,7 +73,12 @@ def occupied_pair(channel: Channel) -> Candidate:
 
 def alone(problem: SpectrumChannel, user: int) -> Candidate | None:
     """Return the optimum with one of the two users, as in section 6.4."""
-    single = SpectrumChannel(problem.price, problem.privacy_cost, [problem.secondary[user]], problem.primary)
+    single = SpectrumChannel(
+        price=problem.price,
+        privacy_cost=problem.privacy_cost,
+        secondary=[problem.secondary[user]],
+        primary=problem.primary,
+    )
     found = every_pattern(single)
     if found.status not in ("optimal", "feasible"):
         return None

@@ -14,7 +14,7 @@ def printed_slope(problem: SpectrumPrimary, level: float) -> float:
 
     Examples
     --------
-    >>> problem = SpectrumPrimary(0.1, 2.0, radius=5.0, location_privacy=0.5, distance=6.0)
+    >>> problem = SpectrumPrimary(price=0.1, privacy_cost=2.0, radius=5.0, location_privacy=0.5, distance=6.0)
     >>> step = 1e-6
     >>> slope = (problem.utility(1.0 + step) - problem.utility(1.0 - step)) / (2 * step)
     >>> abs(printed_slope(problem, 1.0) - slope) < 1e-6
@@ -42,7 +42,8 @@ def stationary_points(problem: SpectrumPrimary) -> tuple[int, int]:
 
     Examples
     --------
-    >>> near, far = (SpectrumPrimary(0.1, 2.0, 5.0, 0.5, distance) for distance in (2.0, 4.0))
+    >>> one = {"price": 0.1, "privacy_cost": 2.0, "radius": 5.0, "location_privacy": 0.5}
+    >>> near, far = (SpectrumPrimary(**one, distance=distance) for distance in (2.0, 4.0))
     >>> stationary_points(near), stationary_points(far)
     ((2, 0), (4, 2))
     """

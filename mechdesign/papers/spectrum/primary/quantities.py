@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import numpy as np
 
+from mechdesign.core.parameters import replace_parameters
 from mechdesign.core.problem import Candidate
 from mechdesign.mechanisms.spectrum.attack import attack_errors
 from mechdesign.papers.spectrum.primary.printed import printed_slope, stationary_points
@@ -40,7 +40,7 @@ def quantities(problem: SpectrumPrimary, solution: Candidate) -> dict[str, Any]:
     """
     level = float(solution.variables["privacy"])
     fixed = problem.utility(FIXED_PRIMARY)
-    both_fixed = replace(problem, location_privacy=FIXED_SECONDARY).utility(FIXED_PRIMARY)
+    both_fixed = replace_parameters(problem, {"location_privacy": FIXED_SECONDARY}).utility(FIXED_PRIMARY)
     real, admitted = stationary_points(problem)
     return {
         "fixed_utility": fixed,
@@ -49,7 +49,7 @@ def quantities(problem: SpectrumPrimary, solution: Candidate) -> dict[str, Any]:
         "gain_over_both_fixed": solution.value - both_fixed,
         "revenue": problem.revenue(level),
         "full_payment": problem.factor * problem.radius * (problem.location_privacy + problem.radius) ** 2,
-        "expected_utility": replace(problem, widening="exponential").utility(level),
+        "expected_utility": replace_parameters(problem, {"widening": "exponential"}).utility(level),
         "printed_slope": printed_slope(problem, level),
         "real_roots": real,
         "stationary_points": admitted,

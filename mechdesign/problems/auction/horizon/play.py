@@ -9,8 +9,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.bars import progress
 from mechdesign.core.numbers import rational
-from mechdesign.core.text import progress
 from mechdesign.mechanisms.auction import greedy
 from mechdesign.mechanisms.auction.slot import UNIT, Slot, prices_of, slot_of
 from mechdesign.problems.auction.horizon.problem import AuctionHorizon

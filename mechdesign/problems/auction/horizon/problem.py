@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from mechdesign.core.certificate import Certificate
+from mechdesign.core.fields import POSITIVE, checked, choice, frozen_problem, real, whole
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
-from mechdesign.core.validation import choice, in_range, integer
 from mechdesign.mechanisms.auction import OnlineAuction
 from mechdesign.mechanisms.auction.slot import checked_positive
 from mechdesign.problems.auction.horizon.instance import Instance, drawn
@@ -19,7 +18,7 @@ from mechdesign.problems.auction.horizon.instance import Instance, drawn
 GENERATORS = ("fixed", "redrawn")
 
 
-@dataclass(frozen=True, repr=False)
+@frozen_problem()
 class AuctionHorizon(Problem[OnlineAuction]):
     """The cheapest selection over all slots in which everybody wins a share of them.
 
@@ -33,23 +32,6 @@ class AuctionHorizon(Problem[OnlineAuction]):
     in [1, 2], from half of the tasks up to all of them, and a task needs 2 range^2 / (epsilon^2 alpha^2
     delta) users, rounded up, with alpha uniform in [1, 2] and delta in [0.1, 0.2], drawn anew in each slot.
     What more than the able users would be needed for is lowered to their number.
-
-    Parameters
-    ----------
-    users, tasks, slots : int
-        How many there are of each.
-    epsilon : number > 0
-        The announced privacy level; a user costs sensing + privacy * epsilon.
-    participation : number in [0, 1)
-        D.
-    tradeoff : number > 0
-        gamma of the online rule; the offline optimum does not depend on it.
-    generator : {"fixed", "redrawn"}
-        Whether a user keeps its costs and tasks, or draws them anew in each slot.
-    seed : int
-        Of the drawn users and requirements.
-    value_range : number > 0
-        zeta: the length of the interval the data lie in.
 
     Raises
     ------
@@ -77,29 +59,36 @@ class AuctionHorizon(Problem[OnlineAuction]):
     optimal_within: ClassVar[float] = 1e-9
     """A selection is certified optimal when its proven gap is below this part of its cost."""
 
-    users: int
-    tasks: int
-    slots: int
-    epsilon: float
-    participation: float = 0.2
-    tradeoff: float = 1.0
-    generator: Literal["fixed", "redrawn"] = "fixed"
-    seed: int = 0
-    value_range: float = 1.0
-
-    def __post_init__(self) -> None:
-        self._set("users", integer("users", self.users, 2, 10_000))
-        self._set("tasks", integer("tasks", self.tasks, 1, 1000))
-        self._set("slots", integer("slots", self.slots, 1, 10_000))
-        self._set("participation", in_range("participation", self.participation, 0.0, 1.0, high_open=True))
-        self._set("tradeoff", checked_positive("tradeoff", self.tradeoff))
-        self._set("epsilon", checked_positive("epsilon", self.epsilon))
-        self._set("generator", choice("generator", self.generator, GENERATORS))
-        self._set("seed", integer("seed", self.seed, 0))
-        self._set("value_range", checked_positive("value_range", self.value_range))
-
-    def _set(self, field: str, value: Any) -> None:
-        object.__setattr__(self, field, value)
+    users: int = whole("How many there are of each.", low=2, high=10_000)
+    tasks: int = whole("How many there are of each.", low=1, high=1000)
+    slots: int = whole("How many there are of each.", low=1, high=10_000)
+    epsilon: float = checked(
+        "The announced privacy level; a user costs sensing + privacy * epsilon.",
+        checked_positive,
+        limits=POSITIVE,
+        form="number > 0",
+    )
+    participation: float = real("D.", low=0.0, high=1.0, high_open=True, form="number in [0, 1)", default=0.2)
+    tradeoff: float = checked(
+        "gamma of the online rule; the offline optimum does not depend on it.",
+        checked_positive,
+        limits=POSITIVE,
+        form="number > 0",
+        default=1.0,
+    )
+    generator: Literal["fixed", "redrawn"] = choice(
+        "Whether a user keeps its costs and tasks, or draws them anew in each slot.",
+        GENERATORS,
+        default="fixed",
+    )
+    seed: int = whole("Of the drawn users and requirements.", low=0, default=0)
+    value_range: float = checked(
+        "zeta: the length of the interval the data lie in.",
+        checked_positive,
+        limits=POSITIVE,
+        form="number > 0",
+        default=1.0,
+    )
 
     # Data
 

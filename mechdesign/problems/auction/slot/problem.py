@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,23 +14,24 @@ from numpy.typing import NDArray
 from mechdesign.audit.auctions import coverage, individual_rationality, truthfulness
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
+from mechdesign.core.fields import POSITIVE, Kept, checked, choice, frozen_problem, real, related
 from mechdesign.core.method import Outcome
 from mechdesign.core.numbers import rational, shown
 from mechdesign.core.parameters import Generators
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
 from mechdesign.core.types import Matrix, Vector
-from mechdesign.core.validation import choice, finite_array, in_range
+from mechdesign.core.validation import finite_array
 from mechdesign.mechanisms.auction import OnlineAuction
 from mechdesign.mechanisms.auction.owed import OWED
 from mechdesign.mechanisms.auction.rules import Decided, all_rules, amounts, misreports
 from mechdesign.mechanisms.auction.slot import (
+    MOST_MONEY,
     UNIT,
     Slot,
     able_of,
     checked_bids,
     checked_positive,
     checked_requirements,
-    checked_reserve,
     checked_tasks,
     prices_of,
     slot_of,
@@ -40,7 +40,32 @@ from mechdesign.mechanisms.auction.slot import (
 from mechdesign.problems.auction.drawn import BID_GENERATORS, REQUIREMENT_GENERATORS, TASK_GENERATORS
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+def checked_backlog(value: Any, users: int) -> NDArray[np.float64]:
+    """Return virtual queues >= 0, one for each user."""
+    backlog = finite_array("backlog", value, 1)
+    if len(backlog) != users:
+        raise ParameterError(f"backlog: has {len(backlog)} entries for {users} users; give one each")
+    if (backlog < 0).any():
+        user = int(np.argmax(backlog < 0))
+        raise ParameterError(f"backlog: that of user {user} is negative ({backlog[user]:g}); queues are >= 0")
+    if (backlog > 1e9).any():
+        raise ParameterError("backlog: an entry is above 1e9; no queue becomes that long")
+    return backlog
+
+
+def _tasks(problem: AuctionSlot, field: str, given: Any) -> tuple[tuple[int, ...], ...]:
+    return checked_tasks(given, len(problem.bids), len(problem.requirements))
+
+
+def _task_names(problem: AuctionSlot, field: str, names: Any) -> tuple[str, ...]:
+    if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
+        raise ParameterError(f"{field}: expected a list of names, got {shown(names)}")
+    if len(names) != len(problem.requirements):
+        raise ParameterError(f"{field}: {len(names)} for {len(problem.requirements)} tasks; give one each")
+    return tuple(names)
+
+
+@frozen_problem(eq=False)
 class AuctionSlot(Problem[OnlineAuction]):
     """Winners and payments of one slot of a reverse auction.
 
@@ -50,31 +75,6 @@ class AuctionSlot(Problem[OnlineAuction]):
         subject to  sum_i y_ij x_i >= requirement_j  for all tasks j,   x_i in {0, 1}
 
     and payments such that nobody gains by another bid or by hiding tasks, and no winner loses.
-
-    Parameters
-    ----------
-    bids : (n, 2) array
-        Rows (sensing, privacy), >= 0: what taking part costs, and what a unit of epsilon costs. A cost
-        counts as the next multiple of 2^-30.
-    epsilon : number > 0
-        The announced privacy level of every report.
-    tasks : n lists of task numbers
-        What each user can do, from 0; one task at least.
-    requirements : (k,) whole numbers >= 0
-        How many winners each task needs.
-    backlog : (n,) array >= 0, optional
-        The virtual queues; zeros by default.
-    tradeoff : number > 0
-        gamma: the weight of money against backlogs.
-    reserve : number > 0, optional
-        The most that anybody is paid. Who asks more is not admitted; who is essential is paid it.
-    participation : number in [0, 1)
-        D: what the mechanism that is built promises over many slots; it does not matter in one slot.
-    task_names : list of str, optional
-        For the mechanism; by default the numbers.
-    owed : {"reserve", "highest", "median"}
-        For the mechanism: up to which price a backlog counts over many slots; the reserve price, or the
-        highest or the median price that the others asked in the slot before.
 
     Raises
     ------
@@ -109,57 +109,64 @@ class AuctionSlot(Problem[OnlineAuction]):
         "requirements": REQUIREMENT_GENERATORS,
     }
 
-    bids: NDArray[np.float64]
-    epsilon: float
-    tasks: tuple[tuple[int, ...], ...]
-    requirements: NDArray[np.int64]
-    backlog: NDArray[np.float64] | None = None
-    tradeoff: float = 1.0
-    reserve: float | None = None
-    participation: float = 0.0
-    task_names: tuple[str, ...] | None = None
-    owed: Literal["reserve", "highest", "median"] = "reserve"
+    bids: Kept[NDArray[np.float64], Matrix] = checked(
+        "Rows (sensing, privacy), >= 0: what taking part costs, and what a unit of epsilon costs. A "
+        "cost counts as the next multiple of 2^-30.",
+        lambda _, bids: checked_bids(bids),
+        form="(n, 2) array",
+    )
+    epsilon: float = checked(
+        "The announced privacy level of every report.", checked_positive, limits=POSITIVE, form="number > 0"
+    )
+    requirements: Kept[NDArray[np.int64], Sequence[int] | NDArray[np.int64]] = checked(
+        "How many winners each task needs.",
+        lambda _, numbers: checked_requirements(numbers),
+        form="(k,) whole numbers >= 0",
+    )
+    tasks: Kept[tuple[tuple[int, ...], ...], Sequence[Sequence[int]]] = related(
+        "What each user can do, from 0; one task at least.", _tasks, form="n lists of task numbers"
+    )
+    backlog: Kept[NDArray[np.float64] | None, Vector | None] = related(
+        "The virtual queues; zeros by default.",
+        lambda problem, _, backlog: checked_backlog(backlog, len(problem.bids)),
+        form="(n,) array >= 0",
+        default=None,
+    )
+    tradeoff: float = checked(
+        "gamma: the weight of money against backlogs.",
+        checked_positive,
+        limits=POSITIVE,
+        form="number > 0",
+        default=1.0,
+    )
+    reserve: float | None = real(
+        "The most that anybody is paid. Who asks more is not admitted; who is essential is paid it.",
+        low=0.0,
+        high=float(MOST_MONEY),
+        low_open=True,
+        form="number > 0",
+        default=None,
+    )
+    participation: float = real(
+        "D: what the mechanism that is built promises over many slots; it does not matter in one slot.",
+        low=0.0,
+        high=1.0,
+        high_open=True,
+        form="number in [0, 1)",
+        default=0.0,
+    )
+    task_names: Kept[tuple[str, ...] | None, Sequence[str] | None] = related(
+        "For the mechanism; by default the numbers.", _task_names, form="list of str", default=None
+    )
+    owed: Literal["reserve", "highest", "median"] = choice(
+        "For the mechanism: up to which price a backlog counts over many slots; the reserve price, or "
+        "the highest or the median price that the others asked in the slot before.",
+        OWED,
+        default="reserve",
+    )
 
-    if TYPE_CHECKING:  # lists are accepted, arrays are kept
-
-        def __init__(
-            self,
-            bids: Matrix,
-            epsilon: float,
-            tasks: Sequence[Sequence[int]],
-            requirements: Sequence[int] | NDArray[np.int64],
-            backlog: Vector | None = None,
-            tradeoff: float = 1.0,
-            reserve: float | None = None,
-            participation: float = 0.0,
-            task_names: Sequence[str] | None = None,
-            owed: str = "reserve",
-        ) -> None: ...
-
-    def __post_init__(self) -> None:
-        self._set("bids", checked_bids(self.bids))
-        self._set("epsilon", checked_positive("epsilon", self.epsilon))
-        self._set("requirements", checked_requirements(self.requirements))
-        self._set("tasks", checked_tasks(self.tasks, len(self.bids), len(self.requirements)))
-        self._set("tradeoff", checked_positive("tradeoff", self.tradeoff))
-        self._set("reserve", checked_reserve(self.reserve))
-        self._set("participation", in_range("participation", self.participation, 0.0, 1.0, high_open=True))
-        self._set("owed", choice("owed", self.owed, OWED))
-        if self.backlog is not None:
-            self._set("backlog", checked_backlog(self.backlog, len(self.bids)))
-        if self.task_names is not None:
-            names: object = self.task_names
-            if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
-                raise ParameterError(f"task_names: expected a list of names, got {shown(names)}")
-            self._set("task_names", tuple(names))
-            if len(names) != len(self.requirements):
-                raise ParameterError(
-                    f"task_names: {len(names)} for {len(self.requirements)} tasks; give one each"
-                )
+    def __attrs_post_init__(self) -> None:
         _ = self.slot  # a cost beyond what can be paid is refused here
-
-    def _set(self, field: str, value: Any) -> None:
-        object.__setattr__(self, field, value)
 
     # Data
 
@@ -238,19 +245,6 @@ class AuctionSlot(Problem[OnlineAuction]):
             if not certificate.holds:
                 raise CertificateError(f"online auction: {certificate}")
         return auction
-
-
-def checked_backlog(value: Any, users: int) -> NDArray[np.float64]:
-    """Return virtual queues >= 0, one for each user."""
-    backlog = finite_array("backlog", value, 1)
-    if len(backlog) != users:
-        raise ParameterError(f"backlog: has {len(backlog)} entries for {users} users; give one each")
-    if (backlog < 0).any():
-        user = int(np.argmax(backlog < 0))
-        raise ParameterError(f"backlog: that of user {user} is negative ({backlog[user]:g}); queues are >= 0")
-    if (backlog > 1e9).any():
-        raise ParameterError("backlog: an entry is above 1e9; no queue becomes that long")
-    return backlog
 
 
 def outcome(

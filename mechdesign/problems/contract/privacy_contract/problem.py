@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +13,10 @@ from numpy.typing import NDArray
 from mechdesign.audit.incentives import audit_menu
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
+from mechdesign.core.fields import POSITIVE, Kept, checked, choice, frozen_problem, real, related, whole
 from mechdesign.core.parameters import Generators
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
 from mechdesign.core.types import Vector
-from mechdesign.core.validation import choice, in_range, integer
 from mechdesign.mechanisms.contract.menu import ContractMenu, Terms
 from mechdesign.mechanisms.noise import Noise, noise_of
 from mechdesign.problems.contract.allocation import Limits, shadow_prices
@@ -28,6 +27,7 @@ from mechdesign.problems.contract.population import (
     checked_cost,
     checked_counts,
     checked_floor,
+    checked_noise,
     checked_types,
     population,
 )
@@ -37,7 +37,7 @@ Array = NDArray[np.float64]
 INFORMATION = ("incomplete", "complete")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen_problem(eq=False)
 class PrivacyContract(Problem[ContractMenu]):
     """The best menu of (epsilon, payment) items for buying privacy from users with private preferences.
 
@@ -49,34 +49,6 @@ class PrivacyContract(Problem[ContractMenu]):
                     p_i - theta_i eps_i >= p_j - theta_i eps_j  for all j    incentive compatibility
 
     With ``target_error`` in place of ``budget`` the total payment is minimised and the error is bounded.
-
-    Parameters
-    ----------
-    types : (k,) array
-        Privacy preferences theta > 0: money per unit of epsilon. Sorted and merged where need be, with a
-        note.
-    counts : (k,) array or number
-        Users of each type, >= 0; one number is the users in all, spread equally over the types.
-    budget : number > 0, optional
-        Money for all users together. Exactly one of ``budget`` and ``target_error`` is given.
-    information : {"incomplete", "complete"}
-        Whether the types are the users' secret or known.
-    data_range : number > 0
-        Length gamma of the interval the values lie in.
-    confidence : number in [0, 1)
-        delta: the average is within alpha of the truth with at least this probability (Chebyshev).
-    noise : {"laplace", "duchi", "piecewise"} or {"epsilon": [...], "variance": [...]}
-        The randomizer; count_i / eps_i^2 becomes count_i V(eps_i) / 8 with V the worst-case variance on [-1,
-        1].
-    target_error : number > 0, optional
-        The wanted alpha, in units of the data.
-    epsilon_min, epsilon_max : number
-        Floor and cap of every epsilon that is sold.
-    participation_cost : number >= 0 or (k,) array
-        s_i: what taking part costs a user besides privacy.
-    minimum_buyers : int, optional
-        At least so many users must buy. Only the highest types may be left out, also where types are known,
-        and the average is then that of the buyers. Without it everybody buys, as in the thesis.
 
     Raises
     ------
@@ -103,70 +75,102 @@ class PrivacyContract(Problem[ContractMenu]):
     summary: ClassVar[str] = "menu of privacy levels and payments for users with private preferences"
     generators: ClassVar[Generators] = {"types": TYPE_GENERATORS}
 
-    types: Array
-    counts: Array | float
-    budget: float | None = None
-    information: Literal["incomplete", "complete"] = "incomplete"
-    data_range: float = 1.0
-    confidence: float = 0.9
-    noise: str | Mapping[str, Any] = "laplace"
-    target_error: float | None = None
-    epsilon_min: float = 0.0
-    epsilon_max: float | None = None
-    participation_cost: float | Array = 0.0
-    minimum_buyers: int | None = None
+    types: Kept[Array, Vector] = checked(
+        "Privacy preferences theta > 0: money per unit of epsilon. Sorted and merged where need be, "
+        "with a note.",
+        lambda _, types: checked_types(types),
+        form="(k,) array",
+    )
+    counts: Kept[Array | float, Vector | float] = related(
+        "Users of each type, >= 0; one number is the users in all, spread equally over the types.",
+        lambda problem, _, counts: checked_counts(counts, len(problem.types)),
+        form="(k,) array or number",
+    )
+    budget: float | None = checked(
+        "Money for all users together. Exactly one of ``budget`` and ``target_error`` is given.",
+        checked_amount,
+        limits=POSITIVE,
+        form="number > 0",
+        default=None,
+    )
+    information: Literal["incomplete", "complete"] = choice(
+        "Whether the types are the users' secret or known.", INFORMATION, default="incomplete"
+    )
+    data_range: float = checked(
+        "Length gamma of the interval the values lie in.",
+        checked_amount,
+        limits=POSITIVE,
+        form="number > 0",
+        default=1.0,
+    )
+    confidence: float = real(
+        "delta: the average is within alpha of the truth with at least this probability (Chebyshev).",
+        low=0.0,
+        high=1.0,
+        high_open=True,
+        form="number in [0, 1)",
+        default=0.9,
+    )
+    noise: str | Mapping[str, Any] = checked(
+        "The randomizer; count_i / eps_i^2 becomes count_i V(eps_i) / 8 with V the worst-case "
+        "variance on [-1, 1].",
+        checked_noise,
+        form='{"laplace", "duchi", "piecewise"} or {"epsilon": [...], "variance": [...]}',
+        default="laplace",
+    )
+    target_error: float | None = checked(
+        "The wanted alpha, in units of the data.",
+        checked_amount,
+        limits=POSITIVE,
+        form="number > 0",
+        default=None,
+    )
+    epsilon_min: float = checked(
+        "Floor and cap of every epsilon that is sold.",
+        checked_floor,
+        limits={"minimum": 0},
+        form="number",
+        default=0.0,
+    )
+    epsilon_max: float | None = checked(
+        "Floor and cap of every epsilon that is sold.",
+        checked_amount,
+        limits=POSITIVE,
+        form="number",
+        default=None,
+    )
+    participation_cost: Kept[float | Array, float | Vector] = related(
+        "s_i: what taking part costs a user besides privacy.",
+        lambda problem, _, cost: checked_cost(cost, len(problem.types)),
+        form="number >= 0 or (k,) array",
+        default=0.0,
+    )
+    minimum_buyers: int | None = whole(
+        "At least so many users must buy. Only the highest types may be left out, also where types "
+        "are known, and the average is then that of the buyers. Without it everybody buys, as in the "
+        "thesis.",
+        low=1,
+        default=None,
+    )
 
-    if TYPE_CHECKING:  # lists are accepted, arrays are kept
-
-        def __init__(
-            self,
-            types: Vector,
-            counts: Vector | float,
-            budget: float | None = None,
-            information: Literal["incomplete", "complete"] = "incomplete",
-            data_range: float = 1.0,
-            confidence: float = 0.9,
-            noise: str | Mapping[str, Any] = "laplace",
-            target_error: float | None = None,
-            epsilon_min: float = 0.0,
-            epsilon_max: float | None = None,
-            participation_cost: float | Vector = 0.0,
-            minimum_buyers: int | None = None,
-        ) -> None: ...
-
-    def __post_init__(self) -> None:
-        self._set("types", checked_types(self.types))
-        self._set("counts", checked_counts(self.counts, len(self.types)))
-        self._set("participation_cost", checked_cost(self.participation_cost, len(self.types)))
+    def __attrs_post_init__(self) -> None:
         if (self.budget is None) == (self.target_error is None):
             raise ParameterError("budget: give either a budget or a target_error, not both and not neither")
-        for field in ("budget", "target_error", "data_range", "epsilon_max"):
-            if getattr(self, field) is not None:
-                self._set(field, checked_amount(field, getattr(self, field)))
-        self._set("confidence", in_range("confidence", self.confidence, 0.0, 1.0, high_open=True))
-        self._set("epsilon_min", checked_floor("epsilon_min", self.epsilon_min))
-        choice("information", self.information, INFORMATION)
         _ = self.population  # settles now that types, counts and costs go together
-        noise_of(self.noise)
         if self.limits.low > self.limits.high:
             raise ParameterError(
                 f"epsilon_max: {self.limits.high:g} is below the floor {self.limits.low:g}; "
                 f"raise it or lower epsilon_min"
             )
-        if self.minimum_buyers is not None:
-            self._set("minimum_buyers", integer("minimum_buyers", self.minimum_buyers, 1))
-            if self.minimum_buyers > self.population.users:
-                raise ParameterError(
-                    f"minimum_buyers: {self.minimum_buyers} is more than the "
-                    f"{self.population.users:g} users; lower it"
-                )
-            if np.ptp(self.population.cost) > 0:
-                raise ParameterError(
-                    "minimum_buyers: needs one participation_cost for all types; give a number"
-                )
-
-    def _set(self, field: str, value: Any) -> None:
-        object.__setattr__(self, field, value)
+        if self.minimum_buyers is None:
+            return
+        if self.minimum_buyers > self.population.users:
+            raise ParameterError(
+                f"minimum_buyers: {self.minimum_buyers} is more than the "
+                f"{self.population.users:g} users; lower it"
+            )
+        if np.ptp(self.population.cost) > 0:
+            raise ParameterError("minimum_buyers: needs one participation_cost for all types; give a number")
 
     # Data
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
@@ -15,12 +14,13 @@ from numpy.typing import NDArray
 from mechdesign.audit.incentives import audit_menu
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
+from mechdesign.core.fields import POSITIVE, checked, frozen_problem, real, whole
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
-from mechdesign.core.validation import in_range, integer, user_count
+from mechdesign.core.validation import MOST_USERS
 from mechdesign.mechanisms.contract.menu import ContractMenu, Terms
 from mechdesign.mechanisms.noise import Noise, noise_of
 from mechdesign.problems.contract.allocation import Limits
-from mechdesign.problems.contract.population import Population, checked_amount, checked_floor
+from mechdesign.problems.contract.population import Population, checked_amount, checked_floor, checked_noise
 from mechdesign.problems.contract.privacy_contract.problem import deviation
 from mechdesign.problems.contract.privacy_contract_continuous.curve import ironed_virtual_cost
 from mechdesign.problems.contract.privacy_contract_continuous.densities import Density, density_of
@@ -28,7 +28,12 @@ from mechdesign.problems.contract.privacy_contract_continuous.densities import D
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+def _density(field: str, value: Any) -> Any:
+    density_of(value)
+    return value
+
+
+@frozen_problem(eq=False)
 class PrivacyContractContinuous(Problem[ContractMenu]):
     """The best menu when preferences have a density h with cdf H on [low, high].
 
@@ -39,23 +44,6 @@ class PrivacyContractContinuous(Problem[ContractMenu]):
     meant
     for all users between the type before and this one. Such a menu is feasible for the continuum, so its
     value is one too.
-
-    Parameters
-    ----------
-    density : mapping
-        ``{name = "uniform", low, high}``, ``{name = "truncated-normal", low, high, mean, deviation}``,
-        ``{name = "beta", a, b, low, high}``, ``{name = "histogram", edges, shares}`` or
-        ``{name = "empirical", sample, method = "histogram" / "kernel", bins, bandwidth}``.
-    budget : number > 0
-        Money per user.
-    data_range, confidence, noise, epsilon_min, epsilon_max
-        As those of ``privacy-contract``.
-    participation_cost : number >= 0
-        What taking part costs a user besides privacy.
-    users : int
-        How many users the predicted error and the menu are for.
-    cells : int
-        About how many items the menu has; the value tends to the continuum's as their number grows.
 
     Raises
     ------
@@ -84,29 +72,47 @@ class PrivacyContractContinuous(Problem[ContractMenu]):
     optimal_within: ClassVar[float] = 1e-4
     """A menu is optimal for the continuum when having finitely many items costs less than this part."""
 
-    density: Mapping[str, Any]
-    budget: float
-    data_range: float = 1.0
-    confidence: float = 0.9
-    noise: str | Mapping[str, Any] = "laplace"
-    epsilon_min: float = 0.0
-    epsilon_max: float | None = None
-    participation_cost: float = 0.0
-    users: int = 1000
-    cells: int = 1000
+    density: Mapping[str, Any] = checked(
+        '``{name = "uniform", low, high}``, ``{name = "truncated-normal", low, high, mean, '
+        'deviation}``, ``{name = "beta", a, b, low, high}``, ``{name = "histogram", edges, shares}`` '
+        'or ``{name = "empirical", sample, method = "histogram" / "kernel", bins, bandwidth}``.',
+        _density,
+        form="mapping",
+    )
+    budget: float = checked("Money per user.", checked_amount, limits=POSITIVE, form="number > 0")
+    data_range: float = checked(
+        "As those of ``privacy-contract``.", checked_amount, limits=POSITIVE, form="", default=1.0
+    )
+    confidence: float = real(
+        "As those of ``privacy-contract``.", low=0.0, high=1.0, high_open=True, form="", default=0.9
+    )
+    noise: str | Mapping[str, Any] = checked(
+        "As those of ``privacy-contract``.", checked_noise, form="", default="laplace"
+    )
+    epsilon_min: float = checked(
+        "As those of ``privacy-contract``.", checked_floor, limits={"minimum": 0}, form="", default=0.0
+    )
+    epsilon_max: float | None = checked(
+        "As those of ``privacy-contract``.", checked_amount, limits=POSITIVE, form="", default=None
+    )
+    participation_cost: float = checked(
+        "What taking part costs a user besides privacy.",
+        checked_floor,
+        limits={"minimum": 0},
+        form="number >= 0",
+        default=0.0,
+    )
+    users: int = whole(
+        "How many users the predicted error and the menu are for.", low=1, high=MOST_USERS, default=1000
+    )
+    cells: int = whole(
+        "About how many items the menu has; the value tends to the continuum's as their number grows.",
+        low=2,
+        high=1_000_000,
+        default=1000,
+    )
 
-    def __post_init__(self) -> None:
-        for field in ("budget", "data_range", "epsilon_max"):
-            if getattr(self, field) is not None:
-                object.__setattr__(self, field, checked_amount(field, getattr(self, field)))
-        for field in ("epsilon_min", "participation_cost"):
-            object.__setattr__(self, field, checked_floor(field, getattr(self, field)))
-        object.__setattr__(
-            self, "confidence", in_range("confidence", self.confidence, 0.0, 1.0, high_open=True)
-        )
-        user_count(self.users)
-        integer("cells", self.cells, 2, 1_000_000)
-        noise_of(self.noise)
+    def __attrs_post_init__(self) -> None:
         if self.limits.low > self.limits.high:
             raise ParameterError(
                 f"epsilon_max: {self.limits.high:g} is below the floor {self.limits.low:g}; "

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
+from mechdesign.core.fields import checked, frozen_problem, related, whole
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
 from mechdesign.core.randomness import TOTAL
-from mechdesign.core.validation import integer, privacy_epsilon
+from mechdesign.core.validation import privacy_epsilon
 from mechdesign.mechanisms.joint import JointResponse
 from mechdesign.mechanisms.marginals.attributes import Attributes
 from mechdesign.problems.joint.collection.variances import coordinates, least_flip, variance
@@ -25,7 +25,25 @@ MOST_REPORTS = 10_000
 """Reports times attributes: the exact audit raises integers of 62 bits to their power."""
 
 
-@dataclass(frozen=True, repr=False)
+def _attributes(field: str, value: Any) -> tuple[int, ...]:
+    return Attributes(value, field=field).sizes
+
+
+def _labels(problem: JointCollection, field: str, value: Any) -> tuple[Any, ...]:
+    return tuple(names.names for names in Attributes(problem.attributes, None, value).labels)
+
+
+def _budget(problem: JointCollection, field: str, value: Any) -> float:
+    epsilon = privacy_epsilon(value, field)
+    each = epsilon / len(problem.attributes)
+    if epsilon and not LEAST <= each <= LARGEST:
+        raise ParameterError(
+            f"{field}: {epsilon:g} is {each:.3g} for each attribute; give {LEAST:g} to {LARGEST:g} each"
+        )
+    return epsilon
+
+
+@frozen_problem()
 class JointCollection(Problem[JointResponse]):
     r"""The noise of one-hot reports on several attributes with the least variance.
 
@@ -34,19 +52,6 @@ class JointCollection(Problem[JointResponse]):
         minimise    n sum over all bits of Var(debiased frequency of the bit, over R reports), at frequency 0
         over        f (kept bits become 1 with f/2, 0 with f/2), q and p (reporting 1 for a kept 1, a kept 0)
         subject to  R reports of a user are epsilon-private, and each single one report_epsilon-private
-
-    Parameters
-    ----------
-    attributes : sequence of int
-        How many values each attribute has, at least 2.
-    epsilon : float
-        For all reports of a user together. With 0 the problem is infeasible.
-    report_epsilon : float, optional
-        For every single report; no limit of its own by default.
-    reports : int
-        How often a user reports, R.
-    labels : sequence, optional
-        For each attribute the names of its values, or None where they are the numbers from 0.
 
     Raises
     ------
@@ -77,38 +82,36 @@ class JointCollection(Problem[JointResponse]):
     optimal_within: ClassVar[float] = 1e-4
     """What runs is certified optimal when its variance is above the bound by less than this part of it."""
 
-    attributes: Sequence[int]
-    epsilon: float
-    report_epsilon: float | None = None
-    reports: int = 1
-    labels: Sequence[Sequence[str] | None] | None = None
+    attributes: Sequence[int] = checked(
+        "How many values each attribute has, at least 2.", _attributes, form="sequence of int"
+    )
+    epsilon: float = related(
+        "For all reports of a user together. With 0 the problem is infeasible.",
+        _budget,
+        limits={"minimum": 0},
+        form="float",
+    )
+    report_epsilon: float | None = related(
+        "For every single report; no limit of its own by default.",
+        _budget,
+        limits={"minimum": 0},
+        form="float",
+        default=None,
+    )
+    reports: int = whole("How often a user reports, R.", low=1, high=MOST_REPORTS, default=1)
+    labels: Sequence[Sequence[str] | None] | None = related(
+        "For each attribute the names of its values, or None where they are the numbers from 0.",
+        _labels,
+        form="sequence",
+        default=None,
+    )
 
-    def __post_init__(self) -> None:
-        made = Attributes(self.attributes, None, self.labels, field="attributes")
-        self._set("attributes", made.sizes)
-        if self.labels is not None:
-            self._set("labels", tuple(names.names for names in made.labels))
-        for field in ("epsilon", "report_epsilon"):
-            given = getattr(self, field)
-            if given is not None:
-                self._set(field, self._budget(field, given))
-        self._set("reports", integer("reports", self.reports, 1, MOST_REPORTS))
-        if self.reports * made.count > MOST_REPORTS:
+    def __attrs_post_init__(self) -> None:
+        count = len(self.attributes)
+        if self.reports * count > MOST_REPORTS:
             raise ParameterError(
-                f"reports: {self.reports} of {made.count} attributes; their product is {MOST_REPORTS} at most"
+                f"reports: {self.reports} of {count} attributes; their product is {MOST_REPORTS} at most"
             )
-
-    def _budget(self, field: str, value: Any) -> float:
-        epsilon = privacy_epsilon(value, field)
-        each = epsilon / len(self.attributes)
-        if epsilon and not LEAST <= each <= LARGEST:
-            raise ParameterError(
-                f"{field}: {epsilon:g} is {each:.3g} for each attribute; give {LEAST:g} to {LARGEST:g} each"
-            )
-        return epsilon
-
-    def _set(self, field: str, value: Any) -> None:
-        object.__setattr__(self, field, value)
 
     # What the promises mean for one attribute
 

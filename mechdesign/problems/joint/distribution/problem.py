@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import DataError, ParameterError, UnknownNameError, suggestion
-from mechdesign.core.numbers import wholes
+from mechdesign.core.fields import checked, choice, frozen_problem, related
+from mechdesign.core.numbers import rational, shown, wholes
 from mechdesign.core.parameters import call_named
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
-from mechdesign.core.validation import choice, in_range
+from mechdesign.core.validation import in_range
 from mechdesign.mechanisms.base import Mechanism
 from mechdesign.mechanisms.joint import Likelihood, Maximum, judged
 from mechdesign.mechanisms.joint.choosing import LEAST_PENALTY, MOST_PENALTY, REFERENCES
@@ -40,7 +41,80 @@ LEAST_CHANCE = 1e-30
 """Of a wrong bit; products of likelihood ratios over attributes stay within double precision."""
 
 
-@dataclass(frozen=True, repr=False, eq=False)
+EITHER = "reports: give either patterns, with counts, or reports"
+
+
+def _attributes(field: str, value: Any) -> tuple[int, ...]:
+    sizes = Attributes(value, field=field).sizes
+    cells = math.prod(sizes)
+    if cells > MOST_CELLS:
+        raise ParameterError(
+            f"{field}: {cells} joint cells; {MOST_CELLS} at most, take fewer attributes together"
+        )
+    return sizes
+
+
+def _chance(field: str, value: Any) -> float:
+    number = rational(field, value)
+    if not 0 <= number <= 1:
+        raise ParameterError(f"{field}: {shown(value)} is outside [0, 1]; give a probability")
+    return float(number)
+
+
+def _patterns(problem: JointDistribution, field: str, value: Any) -> Codes:
+    rows = wholes(field, value, 2)
+    width = sum(problem.attributes)
+    if not len(rows):
+        raise DataError(f"{field}: there are none; give at least one report")
+    if rows.shape[1] != width:
+        raise ParameterError(
+            f"{field}: rows of {rows.shape[1]} bits; these attributes have {width}, one a value"
+        )
+    if ((rows < 0) | (rows > 1)).any():
+        place = int(np.argmax(((rows < 0) | (rows > 1)).any(axis=1)))
+        raise ParameterError(f"{field}: row {place} has a number that is neither 0 nor 1; correct it")
+    return rows
+
+
+def _counts(problem: JointDistribution, field: str, value: Any) -> Any:
+    if problem.patterns is None:
+        return value  # refused once it is known whether there are reports
+    counts = wholes(field, value, 1)
+    if len(counts) != len(problem.patterns):
+        raise ParameterError(f"{field}: {len(counts)} for {len(problem.patterns)} patterns; give one each")
+    if (counts < 0).any() or not counts.any():
+        raise ParameterError(f"{field}: must be >= 0 and not all 0; give how many users sent each pattern")
+    return counts
+
+
+def _reports(problem: JointDistribution, field: str, given: Any) -> FileReports | SimulatedReports:
+    if problem.patterns is not None:
+        raise ParameterError(EITHER)
+    if isinstance(given, Mapping):
+        name = str(given.get("name"))
+        if name not in GENERATORS:
+            raise UnknownNameError(f"{field}: no generator '{name}'; {suggestion(name, GENERATORS)}")
+        arguments = {word: value for word, value in given.items() if word != "name"}
+        given = call_named(f"{field}: generator '{name}'", GENERATORS[name], arguments)
+    if not isinstance(given, (FileReports, SimulatedReports)):
+        raise ParameterError(f"{field}: expected a table with a name, 'file' or 'simulated'")
+    cells = math.prod(problem.attributes)
+    shares = given.distribution if isinstance(given, SimulatedReports) else "no shares"
+    if not isinstance(shares, str) and len(shares) != cells:
+        raise ParameterError(
+            f"{field}: distribution has {len(shares)} numbers for {cells} joint cells; give one each"
+        )
+    return given
+
+
+def _penalty(field: str, value: Any) -> float:
+    penalty = in_range(field, value, 0.0, MOST_PENALTY)
+    if 0.0 < penalty < LEAST_PENALTY:
+        raise ParameterError(f"{field}: {penalty:g} is below {LEAST_PENALTY:g}; give more, or 0 for none")
+    return penalty
+
+
+@frozen_problem(eq=False)
 class JointDistribution(Problem[Mechanism]):
     r"""The joint distribution of several attributes that makes given one-hot reports most likely.
 
@@ -53,24 +127,6 @@ class JointDistribution(Problem[Mechanism]):
 
     The program is convex. With G(v) the mean over users of Pr[T_i | v] / sum_w P(w) Pr[T_i | w], no
     distribution is better than P by more than ln max G: that is the bound.
-
-    Parameters
-    ----------
-    attributes : sequence of int
-        How many values each attribute has, at least 2.
-    f, q, p : float
-        Of the reports: kept bits become 1 with f/2 and 0 with f/2; a kept 1 is reported as 1 with q, a kept 0
-        with p.
-    patterns : rows of 0 and 1, optional
-        Different reports, one bit a value, attribute after attribute.
-    counts : sequence of int, optional
-        How many users sent each; one each by default.
-    reports : FileReports or SimulatedReports, optional
-        In place of patterns: a table with a ``name``.
-    penalty : float
-        lambda: minimized is the negative log-likelihood per user plus (lambda / N) KL(P || Q); 0 by default.
-    reference : {"uniform", "product"}
-        Q: even shares, or the product of the debiased shares of single attributes, moved up to 1e-4.
 
     Raises
     ------
@@ -85,7 +141,8 @@ class JointDistribution(Problem[Mechanism]):
     Examples
     --------
     >>> import mechdesign as md
-    >>> problem = md.JointDistribution([2], 0.0, 0.75, 0.25, patterns=[[1, 0], [0, 1]], counts=[60, 40])
+    >>> problem = md.JointDistribution(
+    ...     attributes=[2], f=0.0, q=0.75, p=0.25, patterns=[[1, 0], [0, 1]], counts=[60, 40])
     >>> md.solve(problem).variables["distribution"].round(4).tolist()
     [0.625, 0.375]
     """
@@ -97,116 +154,102 @@ class JointDistribution(Problem[Mechanism]):
     compared_with: ClassVar[str] = "all distributions of the attributes"
     generators: ClassVar[Mapping[str, Mapping[str, Callable[..., Any]]]] = {"reports": GENERATORS}
 
-    attributes: Sequence[int]
-    f: float
-    q: float
-    p: float
-    patterns: Sequence[Sequence[int]] | None = None
-    counts: Sequence[int] | None = None
-    reports: FileReports | SimulatedReports | None = None
-    penalty: float = 0.0
-    reference: str = "uniform"
+    attributes: Sequence[int] = checked(
+        "How many values each attribute has, at least 2.", _attributes, form="sequence of int"
+    )
+    f: float = checked(
+        "Of the reports: kept bits become 1 with f/2 and 0 with f/2; a kept 1 is reported as 1 with "
+        "q, a kept 0 with p.",
+        _chance,
+        limits={"minimum": 0, "maximum": 1},
+        form="float",
+    )
+    q: float = checked(
+        "Of the reports: kept bits become 1 with f/2 and 0 with f/2; a kept 1 is reported as 1 with "
+        "q, a kept 0 with p.",
+        _chance,
+        limits={"minimum": 0, "maximum": 1},
+        form="float",
+    )
+    p: float = checked(
+        "Of the reports: kept bits become 1 with f/2 and 0 with f/2; a kept 1 is reported as 1 with "
+        "q, a kept 0 with p.",
+        _chance,
+        limits={"minimum": 0, "maximum": 1},
+        form="float",
+    )
+    patterns: Sequence[Sequence[int]] | None = related(
+        "Different reports, one bit a value, attribute after attribute.",
+        _patterns,
+        form="rows of 0 and 1",
+        default=None,
+    )
+    counts: Sequence[int] | None = related(
+        "How many users sent each; one each by default.", _counts, form="sequence of int", default=None
+    )
+    reports: FileReports | SimulatedReports | None = related(
+        "In place of patterns: a table with a ``name``.",
+        _reports,
+        form="FileReports or SimulatedReports",
+        default=None,
+    )
+    penalty: float = checked(
+        "lambda: minimized is the negative log-likelihood per user plus (lambda / N) KL(P || Q); 0 by "
+        "default.",
+        _penalty,
+        limits={"minimum": 0, "maximum": MOST_PENALTY},
+        form="float",
+        default=0.0,
+    )
+    reference: str = choice(
+        "Q: even shares, or the product of the debiased shares of single attributes, moved up to 1e-4.",
+        REFERENCES,
+        form='{"uniform", "product"}',
+        default="uniform",
+    )
 
-    def __post_init__(self) -> None:
-        self._set("attributes", Attributes(self.attributes, field="attributes").sizes)
-        cells = math.prod(self.attributes)
-        if cells > MOST_CELLS:
-            raise ParameterError(
-                f"attributes: {cells} joint cells; {MOST_CELLS} at most, take fewer attributes together"
-            )
-        noise, own, other = channel(self.f, self.q, self.p)
-        for field, value in (("f", noise), ("q", own), ("p", other)):
-            self._set(field, float(value))
+    def __attrs_post_init__(self) -> None:
+        noise, own, other = self._exact
         if noise == 0 and (own == 1 or other == 0):
             raise ParameterError(
                 "f: with 0, and q = 1 or p = 0, some bits are certain and a report can exclude cells; give q "
                 "below 1 and p above 0"
             )
-        self._set("_exact", (noise, own, other))
         chances = self.shares
         if min(chances[1], 1.0 - chances[0]) < LEAST_CHANCE:
             raise ParameterError(
                 f"f, q, p: a bit is wrong with a chance below {LEAST_CHANCE:g}; likelihood ratios are beyond "
                 "double precision then: give more noise"
             )
-        self._set("penalty", in_range("penalty", self.penalty, 0.0, MOST_PENALTY))
-        if 0.0 < self.penalty < LEAST_PENALTY:
-            raise ParameterError(
-                f"penalty: {self.penalty:g} is below {LEAST_PENALTY:g}; give more, or 0 for none"
-            )
-        self._set("reference", choice("reference", self.reference, REFERENCES))
-        self._read_reports()
+        if self.patterns is None and self.reports is None:
+            raise ParameterError(EITHER)
+        if self.patterns is None and self.counts is not None:
+            raise ParameterError("counts: belong to patterns; leave them out beside reports")
         self._require_room()
         self._require_plausible()
 
-    def _set(self, field: str, value: Any) -> None:
-        object.__setattr__(self, field, value)
-
-    def _read_reports(self) -> None:
-        if (self.patterns is None) == (self.reports is None):
-            raise ParameterError("reports: give either patterns, with counts, or reports")
-        if self.reports is None:
-            self._set("_grouped", self._read_patterns())
-            return
-        if self.counts is not None:
-            raise ParameterError("counts: belong to patterns; leave them out beside reports")
-        given: Any = self.reports
-        if isinstance(given, Mapping):
-            name = str(given.get("name"))
-            if name not in GENERATORS:
-                raise UnknownNameError(f"reports: no generator '{name}'; {suggestion(name, GENERATORS)}")
-            arguments = {word: value for word, value in given.items() if word != "name"}
-            given = call_named(f"reports: generator '{name}'", GENERATORS[name], arguments)
-            self._set("reports", given)
-        if not isinstance(given, (FileReports, SimulatedReports)):
-            raise ParameterError("reports: expected a table with a name, 'file' or 'simulated'")
-        cells = math.prod(self.attributes)
-        shares = given.distribution if isinstance(given, SimulatedReports) else "no shares"
-        if not isinstance(shares, str) and len(shares) != cells:
-            raise ParameterError(
-                f"reports: distribution has {len(shares)} numbers for {cells} joint cells; give one each"
-            )
-        self._set("_grouped", given.patterns(self.attributes, *self.shares))
-
-    def _read_patterns(self) -> tuple[Packed, Codes]:
-        rows = wholes("patterns", self.patterns, 2)
-        width = sum(self.attributes)
-        if not len(rows):
-            raise DataError("patterns: there are none; give at least one report")
-        if rows.shape[1] != width:
-            raise ParameterError(
-                f"patterns: rows of {rows.shape[1]} bits; these attributes have {width}, one a value"
-            )
-        if ((rows < 0) | (rows > 1)).any():
-            place = int(np.argmax(((rows < 0) | (rows > 1)).any(axis=1)))
-            raise ParameterError(f"patterns: row {place} has a number that is neither 0 nor 1; correct it")
-        counts = (
-            np.ones(len(rows), dtype=np.int64) if self.counts is None else wholes("counts", self.counts, 1)
-        )
-        if len(counts) != len(rows):
-            raise ParameterError(f"counts: {len(counts)} for {len(rows)} patterns; give one each")
-        if (counts < 0).any() or not counts.any():
-            raise ParameterError("counts: must be >= 0 and not all 0; give how many users sent each pattern")
-        self._set("patterns", rows)
-        if self.counts is not None:
-            self._set("counts", counts)
-        used = counts > 0
-        return grouped(np.packbits(rows[used].astype(np.uint8), axis=1), counts[used].astype(np.int64))
-
     # The reports
+
+    @cached_property
+    def _exact(self) -> tuple[Fraction, Fraction, Fraction]:
+        return channel(self.f, self.q, self.p)
 
     @property
     def shares(self) -> tuple[float, float]:
         """q* and p*: the chance that a reported bit is 1 where the true one is 1, and where it is 0."""
-        noise, own, other = self._exact  # type: ignore[attr-defined]
+        noise, own, other = self._exact
         half = noise / 2
         return float((1 - half) * own + half * other), float(half * own + (1 - half) * other)
 
-    @property
+    @cached_property
     def different(self) -> tuple[Packed, Codes]:
         """The different reports, packed, and how many users sent each."""
-        found: tuple[Packed, Codes] = self._grouped  # type: ignore[attr-defined]
-        return found
+        if self.reports is not None:
+            return self.reports.patterns(self.attributes, *self.shares)
+        rows = np.asarray(self.patterns)
+        counts = np.ones(len(rows), dtype=np.int64) if self.counts is None else np.asarray(self.counts)
+        used = counts > 0
+        return grouped(np.packbits(rows[used].astype(np.uint8), axis=1), counts[used].astype(np.int64))
 
     @property
     def users(self) -> int:

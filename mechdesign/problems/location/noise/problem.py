@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import UnknownNameError
+from mechdesign.core.fields import POSITIVE, checked, frozen_problem, real
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
-from mechdesign.core.validation import in_range
 from mechdesign.mechanisms.location import (
     LocationMechanism,
     PlanarLaplace,
@@ -18,10 +17,10 @@ from mechdesign.mechanisms.location import (
     TruncatedPlanarLaplace,
     planar_quantile,
 )
-from mechdesign.mechanisms.location.base import checked_area, positive_epsilon, probability
+from mechdesign.mechanisms.location.base import checked_area, positive_epsilon
 
 
-@dataclass(frozen=True, repr=False)
+@frozen_problem()
 class LocationNoise(Problem[LocationMechanism]):
     r"""Noise that makes places at the distance d differ by a factor e^(eps d) at most, with a short reach.
 
@@ -29,17 +28,6 @@ class LocationNoise(Problem[LocationMechanism]):
 
         minimise    the expected distance between place and report
         subject to  f(y | x) <= e^(eps \|x - x'\|) f(y | x')       for all places x, x' and reports y
-
-    Parameters
-    ----------
-    epsilon : float
-        > 0, per unit of length of the coordinates.
-    area : (x_low, y_low, x_high, y_high)
-        Where people are. Reports outside are moved to the nearest place of it.
-    beta : float
-        In (0, 1): the radius around a report is the one that the noise exceeds with this probability.
-    step : float, optional
-        Of the lattice on which the exact mechanism works; 1 / (8 epsilon) by default.
 
     Raises
     ------
@@ -65,18 +53,32 @@ class LocationNoise(Problem[LocationMechanism]):
     summary: ClassVar[str] = "planar Laplace noise on places, exact on a lattice, and its radius"
     compared_with: ClassVar[str] = "the kinds of noise that are built in"
 
-    epsilon: float
-    area: Sequence[float]
-    beta: float = 0.05
-    step: float | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", positive_epsilon(self.epsilon))
-        object.__setattr__(self, "area", checked_area(self.area))
-        object.__setattr__(self, "beta", probability("beta", self.beta))
-        if self.step is not None:
-            step = in_range("step", self.step, 0.0, float("inf"), low_open=True, high_open=True)
-            object.__setattr__(self, "step", step)
+    epsilon: float = checked(
+        "> 0, per unit of length of the coordinates.",
+        lambda _, epsilon: positive_epsilon(epsilon),
+        limits=POSITIVE,
+        form="float",
+    )
+    area: Sequence[float] = checked(
+        "Where people are. Reports outside are moved to the nearest place of it.",
+        lambda _, area: checked_area(area),
+        form="(x_low, y_low, x_high, y_high)",
+    )
+    beta: float = real(
+        "In (0, 1): the radius around a report is the one that the noise exceeds with this probability.",
+        low=0.0,
+        high=1.0,
+        low_open=True,
+        high_open=True,
+        default=0.05,
+    )
+    step: float | None = real(
+        "Of the lattice on which the exact mechanism works; 1 / (8 epsilon) by default.",
+        low=0.0,
+        low_open=True,
+        high_open=True,
+        default=None,
+    )
 
     @cached_property
     def lattice(self) -> PlanarLattice:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -11,7 +10,9 @@ from numpy.typing import NDArray
 from mechdesign.audit.covering import CoveringAudit, audit_covering, checked_subsets
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
+from mechdesign.core.fields import checked, frozen_problem, related, whole
 from mechdesign.core.method import Outcome
+from mechdesign.core.numbers import whole as whole_number
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
 from mechdesign.core.validation import integer
 from mechdesign.mechanisms import Mechanism
@@ -24,7 +25,7 @@ MOST_BLOCKS = 1_000_000
 """Blocks that are written down."""
 
 
-@dataclass(frozen=True, repr=False)
+@frozen_problem()
 class CoveringDesign(Problem[Mechanism]):
     """The fewest blocks of ``block`` points such that every ``order`` of the points lie in a block together.
 
@@ -32,15 +33,6 @@ class CoveringDesign(Problem[Mechanism]):
     views: fewer of them leave more users for each (Zhang 2019, chapter 3). The value is the number of
     blocks; the variable ``blocks`` has a row of point numbers for each. Every row and every subset is
     checked exactly.
-
-    Parameters
-    ----------
-    points : int
-        d, from 1 to 200.
-    order : int
-        k: how many points are to lie in a block together.
-    block : int
-        l: how many points a block has; order <= block <= points.
 
     Raises
     ------
@@ -62,14 +54,19 @@ class CoveringDesign(Problem[Mechanism]):
     summary: ClassVar[str] = "the fewest blocks (views) that contain every few points (attributes) together"
     compared_with: ClassVar[str] = "all lists of blocks of this size"
 
-    points: int
-    order: int
-    block: int
+    points: int = whole("d, from 1 to 200.", low=1, high=MOST_POINTS)
+    order: int = checked(
+        "k: how many points are to lie in a block together.", whole_number, limits={"minimum": 1}, form="int"
+    )
+    block: int = related(
+        "l: how many points a block has; order <= block <= points.",
+        lambda problem, field, block: integer(field, block, 1, problem.points),
+        limits={"minimum": 1},
+        form="int",
+    )
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "points", integer("points", self.points, 1, MOST_POINTS))
-        object.__setattr__(self, "block", integer("block", self.block, 1, self.points))
-        object.__setattr__(self, "order", integer("order", self.order, 1, self.block))
+    def __attrs_post_init__(self) -> None:
+        integer("order", self.order, 1, self.block)
         checked_subsets(self.points, self.order)
         needed = schoenheim(self.points, self.order, self.block)
         if needed > MOST_BLOCKS:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
+from mechdesign.core.fields import checked, frozen_problem, related, whole
 from mechdesign.core.method import Outcome
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
-from mechdesign.core.validation import integer, privacy_epsilon, user_count
-from mechdesign.mechanisms.kary import KaryResponse
+from mechdesign.core.validation import MOST_USERS, privacy_epsilon
 from mechdesign.mechanisms.labels import Labels
-from mechdesign.mechanisms.oracles import SupportOracle
+from mechdesign.mechanisms.oracles.oracle import Oracle
 from mechdesign.problems.marginals.frequency_oracle.bound import least_bits, lower_bound
-from mechdesign.problems.marginals.frequency_oracle.oracles import Kind, deployed_value, kind_of
+from mechdesign.problems.marginals.frequency_oracle.oracles import Kind, kind_of
 
 RESOLUTION = 2.0**-40
 """Or by less than this: what rounding to 2**-62 may cost where the variance is next to nothing."""
@@ -30,8 +29,26 @@ MOST_CATEGORIES = 1 << 20
 """More categories are refused."""
 
 
-@dataclass(frozen=True, repr=False)
-class FrequencyOracle(Problem[KaryResponse | SupportOracle]):
+def _epsilon(field: str, value: Any) -> float:
+    epsilon = privacy_epsilon(value, field)
+    if 0.0 < epsilon < LEAST:
+        raise ParameterError(
+            f"{field}: {epsilon:g} is so small that weights of 62 bits cannot tell the reports "
+            f"apart; give at least {LEAST:.3g}"
+        )
+    if epsilon > LARGEST:
+        raise ParameterError(f"{field}: {epsilon:g} leaves no variance to speak of; give at most {LARGEST:g}")
+    return epsilon
+
+
+def _labels(problem: FrequencyOracle, field: str, given: Any) -> tuple[str, ...] | None:
+    if not isinstance(given, (list, tuple)):
+        raise ParameterError(f"{field}: expected a list of names, got {given!r}")
+    return Labels(problem.categories, tuple(given)).names
+
+
+@frozen_problem()
+class FrequencyOracle(Problem[Oracle]):
     r"""The report about one of D categories from which frequencies are estimated with the least variance.
 
     ::
@@ -39,20 +56,6 @@ class FrequencyOracle(Problem[KaryResponse | SupportOracle]):
         minimise    n Var(estimate of a category's frequency), as that frequency tends to 0,
                     averaged over the categories, the other ones equally frequent
         over        every channel with  p(y | x) <= e^eps p(y | x')  and every unbiased estimator
-
-    Parameters
-    ----------
-    categories : int
-        Their number D, at least 2.
-    epsilon : float
-        From 0 to 700. With 0 a report says nothing, and the problem is infeasible.
-    users : int
-        How many people will report. The value does not depend on it; standard errors do.
-    max_report_bits : int, optional
-        The most bits that a report may have: its number of possible values is at most 2 to this power. What
-        draws on public randomness, such as a hash function, is part of the report.
-    labels : sequence of str, optional
-        Names of the categories.
 
     Raises
     ------
@@ -77,35 +80,28 @@ class FrequencyOracle(Problem[KaryResponse | SupportOracle]):
     summary: ClassVar[str] = "best private report for frequencies, and how far the popular ones are from it"
     compared_with: ClassVar[str] = "all epsilon-private channels with unbiased estimators"
 
-    categories: int
-    epsilon: float
-    users: int = 1
-    max_report_bits: int | None = None
-    labels: Sequence[str] | None = None
-
-    def __post_init__(self) -> None:
-        self._set("categories", integer("categories", self.categories, 2, MOST_CATEGORIES))
-        self._set("epsilon", privacy_epsilon(self.epsilon))
-        if 0.0 < self.epsilon < LEAST:
-            raise ParameterError(
-                f"epsilon: {self.epsilon:g} is so small that weights of 62 bits cannot tell the reports "
-                f"apart; give at least {LEAST:.3g}"
-            )
-        if self.epsilon > LARGEST:
-            raise ParameterError(
-                f"epsilon: {self.epsilon:g} leaves no variance to speak of; give at most {LARGEST:g}"
-            )
-        self._set("users", user_count(self.users))
-        if self.max_report_bits is not None:
-            self._set("max_report_bits", integer("max_report_bits", self.max_report_bits, 1))
-        if self.labels is not None:
-            given: Any = self.labels
-            if not isinstance(given, (list, tuple)):
-                raise ParameterError(f"labels: expected a list of names, got {given!r}")
-            self._set("labels", Labels(self.categories, tuple(given)).names)
-
-    def _set(self, field: str, value: Any) -> None:
-        object.__setattr__(self, field, value)
+    categories: int = whole("Their number D, at least 2.", low=2, high=MOST_CATEGORIES)
+    epsilon: float = checked(
+        "From 0 to 700. With 0 a report says nothing, and the problem is infeasible.",
+        _epsilon,
+        limits={"minimum": 0, "maximum": LARGEST},
+        form="float",
+    )
+    users: int = whole(
+        "How many people will report. The value does not depend on it; standard errors do.",
+        low=1,
+        high=MOST_USERS,
+        default=1,
+    )
+    max_report_bits: int | None = whole(
+        "The most bits that a report may have: its number of possible values is at most 2 to this "
+        "power. What draws on public randomness, such as a hash function, is part of the report.",
+        low=1,
+        default=None,
+    )
+    labels: Sequence[str] | None = related(
+        "Names of the categories.", _labels, form="sequence of str", default=None
+    )
 
     @property
     def planned_users(self) -> int | None:
@@ -132,7 +128,7 @@ class FrequencyOracle(Problem[KaryResponse | SupportOracle]):
     def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
         """Return privacy and normalization of what would run, the length of reports, and optimality."""
         mechanism = solution.mechanism()
-        variance = deployed_value(mechanism)
+        variance = mechanism.variance()
         found = list(mechanism.certificates())
         if self.max_report_bits is not None:
             bits = kind_of(solution.variables["oracle"]).bits(self, solution.variables)
@@ -150,7 +146,7 @@ class FrequencyOracle(Problem[KaryResponse | SupportOracle]):
 
     # From a solution to something that runs
 
-    def mechanism(self, solution: Candidate) -> KaryResponse | SupportOracle:
+    def mechanism(self, solution: Candidate) -> Oracle:
         """Return the oracle that runs, with exact integer weights."""
         return kind_of(solution.variables["oracle"]).build(self, solution.variables)
 

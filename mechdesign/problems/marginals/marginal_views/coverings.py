@@ -34,7 +34,7 @@ def covering(points: int, order: int, block: int, most: int) -> Wholes | None:
     """
     if lower_bound(points, order, block)[0] > most:
         return None
-    problem = CoveringDesign(points, order, block)
+    problem = CoveringDesign(points=points, order=order, block=block)
     if why_not(problem) is not None:
         return None
     blocks: Wholes = construct(problem)[0]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
@@ -13,10 +12,16 @@ import numpy as np
 from mechdesign.audit.covering import shown_count
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
+from mechdesign.core.fields import checked, choice, frozen_problem, real, related, whole
 from mechdesign.core.numbers import shown
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
 from mechdesign.core.text import abridged
-from mechdesign.core.validation import choice, in_range, integer, privacy_epsilon, user_count
+from mechdesign.core.validation import (
+    MOST_USERS,
+    choice as one_of,
+    integer,
+    privacy_epsilon,
+)
 from mechdesign.mechanisms.marginals import MarginalRelease
 from mechdesign.problems.marginals.marginal_views import building, judging
 from mechdesign.problems.marginals.marginal_views.prediction import ORACLES
@@ -43,45 +48,56 @@ MOST_CELLS = 1 << 16
 CRITERIA = ("rule", "mean", "worst")
 
 
-@dataclass(frozen=True, repr=False)
+def _epsilon(field: str, value: Any) -> float:
+    epsilon = privacy_epsilon(value, field)
+    if epsilon and not LEAST_EPSILON <= epsilon <= LARGEST_EPSILON:
+        raise ParameterError(
+            f"{field}: {epsilon:g} is beyond what frequency oracles run with; give 0.000001 to 700"
+        )
+    return epsilon
+
+
+def _order(problem: MarginalViews, field: str, value: Any) -> int:
+    order, count = integer(field, value, 1), len(problem.sizes)
+    if order > count:
+        raise ParameterError(f"{field}: {order} is above the number of attributes, {count}; lower it")
+    return order
+
+
+def _workload(problem: MarginalViews, field: str, value: Any) -> tuple[Mapping[str, Any], ...]:
+    if problem.order is not None:
+        raise ParameterError("order: both of order and workload is given; give one of them")
+    weights = checked_workload(value, len(problem.sizes), problem.names)
+    return tuple({"attributes": list(view), "weight": weight} for view, weight in weights.items())
+
+
+def _labels(problem: MarginalViews, field: str, given: Any) -> tuple[tuple[str, ...], ...]:
+    if not isinstance(given, (list, tuple)) or len(given) != len(problem.sizes):
+        raise ParameterError(f"{field}: expected {len(problem.sizes)} lists of names, got {shown(given)}")
+    for number, (names, size) in enumerate(zip(given, problem.sizes, strict=True)):
+        proper = isinstance(names, (list, tuple)) and all(isinstance(name, str) for name in names)
+        if not proper or len(set(names)) != size or len(names) != size:
+            raise ParameterError(f"{field}: entry {number} has to be {size} different names")
+    return tuple(tuple(names) for names in given)
+
+
+def _views(problem: MarginalViews, field: str, given: Any) -> tuple[View, ...]:
+    return checked_sets(field, given, len(problem.sizes), problem.names)
+
+
+def _criterion(problem: MarginalViews, field: str, given: Any) -> str:
+    if given is None:
+        alike = len(set(problem.sizes)) == 1
+        return "rule" if problem.by_rule and alike else "mean"
+    return one_of(field, given, CRITERIA)
+
+
+@frozen_problem()
 class MarginalViews(Problem[MarginalRelease]):
     """Views of the attributes, and the split of the users among them, such that marginals have small errors.
 
     Every user reports the values of the attributes of one view, through a frequency oracle with the whole
     epsilon. Marginals are summed up from all views that contain them.
-
-    Parameters
-    ----------
-    attributes : sequence of int, or int
-        The number of values of each attribute, at least 2; a single number d means d attributes of two
-        values.
-    users : int
-        How many people will report, at least 1.
-    epsilon : float
-        The promise to each, from 0 to 700. With 0 the problem is infeasible.
-    order : int, optional
-        Every marginal of so many attributes is wanted. Either this or ``workload``.
-    workload : sequence, optional
-        The wanted marginals: lists of attributes, by name or number from 0, or
-        ``{attributes = ["age", "income"], weight = 2.0}``; the weight is 1 where none is given.
-    names : sequence of str, optional
-        One for each attribute.
-    labels : sequence of sequences of str, optional
-        The names of the values of each attribute.
-    threshold : float
-        For ``rule``: theta, the largest sampling error and noise error that are accepted, 0.001.
-    criterion : {"rule", "mean", "worst"}, optional
-        What ``value`` is. ``rule``: the thesis's max(m / n, order x NE), over views of equal size and equal
-        shares that keep both at most at the threshold, and cover every marginal where that is possible.
-        ``mean``: the weighted mean of the expected squared errors of the wanted marginals, each summed over
-        its cells. ``worst``: the largest such error times its weight over the mean weight. By default
-        ``rule`` where it applies: ``order``, attributes of equal size, and no ``views``; else ``mean``.
-    views : sequence of sequences, optional
-        Only these views may be taken; by default all with at most 65536 cells. Not for ``rule``.
-    oracle : {"best", "thesis"}
-        The frequency oracle of a view: subset selection of the best size, which no oracle beats, or the
-        thesis's choice between randomized response and optimised unary encoding. ``rule`` decides by
-        formula (3.6), which supposes the latter, in either case.
 
     Raises
     ------
@@ -105,35 +121,82 @@ class MarginalViews(Problem[MarginalRelease]):
     value_name: ClassVar[str] = "error of a marginal"
     summary: ClassVar[str] = "which views of the attributes users report for marginal tables, and how many"
 
-    attributes: Sequence[int] | int
-    users: int
-    epsilon: float
-    order: int | None = None
-    workload: Sequence[Any] | None = None
-    names: Sequence[str] | None = None
-    labels: Sequence[Sequence[str]] | None = None
-    threshold: float = 0.001
-    criterion: Literal["rule", "mean", "worst"] | None = None
-    views: Sequence[Sequence[Any]] | None = None
-    oracle: Literal["best", "thesis"] = "best"
+    attributes: Sequence[int] | int = checked(
+        "The number of values of each attribute, at least 2; a single number d means d attributes of "
+        "two values.",
+        lambda _, sizes: checked_sizes(sizes),
+        form="sequence of int, or int",
+    )
+    users: int = whole("How many people will report, at least 1.", low=1, high=MOST_USERS)
+    epsilon: float = checked(
+        "The promise to each, from 0 to 700. With 0 the problem is infeasible.",
+        _epsilon,
+        limits={"minimum": 0, "maximum": LARGEST_EPSILON},
+        form="float",
+    )
+    order: int | None = related(
+        "Every marginal of so many attributes is wanted. Either this or ``workload``.",
+        _order,
+        limits={"minimum": 1},
+        form="int",
+        default=None,
+    )
+    names: Sequence[str] | None = related(
+        "One for each attribute.",
+        lambda problem, _, names: checked_names(names, len(problem.sizes)),
+        form="sequence of str",
+        default=None,
+    )
+    workload: Sequence[Any] | None = related(
+        "The wanted marginals: lists of attributes, by name or number from 0, or ``{attributes = "
+        '["age", "income"], weight = 2.0}``; the weight is 1 where none is given.',
+        _workload,
+        form="sequence",
+        default=None,
+    )
+    labels: Sequence[Sequence[str]] | None = related(
+        "The names of the values of each attribute.",
+        _labels,
+        form="sequence of sequences of str",
+        default=None,
+    )
+    threshold: float = real(
+        "For ``rule``: theta, the largest sampling error and noise error that are accepted, 0.001.",
+        low=0.0,
+        high=1.0,
+        low_open=True,
+        default=0.001,
+    )
+    views: Sequence[Sequence[Any]] | None = related(
+        "Only these views may be taken; by default all with at most 65536 cells. Not for ``rule``.",
+        _views,
+        form="sequence of sequences",
+        default=None,
+    )
+    criterion: Literal["rule", "mean", "worst"] | None = related(
+        "What ``value`` is. ``rule``: the thesis's max(m / n, order x NE), over views of equal size "
+        "and equal shares that keep both at most at the threshold, and cover every marginal where "
+        "that is possible. ``mean``: the weighted mean of the expected squared errors of the wanted "
+        "marginals, each summed over its cells. ``worst``: the largest such error times its weight "
+        "over the mean weight. By default ``rule`` where it applies: ``order``, attributes of equal "
+        "size, and no ``views``; else ``mean``.",
+        _criterion,
+        fills=True,
+        form='{"rule", "mean", "worst"}',
+        default=None,
+    )
+    oracle: Literal["best", "thesis"] = choice(
+        "The frequency oracle of a view: subset selection of the best size, which no oracle beats, or "
+        "the thesis's choice between randomized response and optimised unary encoding. ``rule`` "
+        "decides by formula (3.6), which supposes the latter, in either case.",
+        ORACLES,
+        default="best",
+    )
 
-    def __post_init__(self) -> None:
-        sizes = checked_sizes(self.attributes)
-        self._set("attributes", sizes)
-        self._set("names", checked_names(self.names, len(sizes)))
-        self._set("users", user_count(self.users))
-        self._set("epsilon", privacy_epsilon(self.epsilon))
-        if self.epsilon and not LEAST_EPSILON <= self.epsilon <= LARGEST_EPSILON:
-            raise ParameterError(
-                f"epsilon: {self.epsilon:g} is beyond what frequency oracles run with; give 0.000001 to 700"
-            )
-        self._set("threshold", in_range("threshold", self.threshold, 0.0, 1.0, low_open=True))
-        self._check_wanted()
-        if self.views is not None:
-            self._set("views", checked_sets("views", self.views, len(sizes), self.names))
+    def __attrs_post_init__(self) -> None:
+        if self.order is None and self.workload is None:
+            raise ParameterError("order: neither of order and workload is given; give one of them")
         self._check_criterion()
-        self._set("oracle", choice("oracle", self.oracle, ORACLES))
-        self._check_labels()
         self._check_sizes()
 
     def __repr__(self) -> str:
@@ -145,33 +208,10 @@ class MarginalViews(Problem[MarginalRelease]):
             f"epsilon={self.epsilon:g}, criterion='{self.criterion}'{views})"
         )
 
-    def _set(self, field: str, value: Any) -> None:
-        object.__setattr__(self, field, value)
-
-    def _check_wanted(self) -> None:
-        count = len(self.sizes)
-        if (self.order is None) == (self.workload is None):
-            given = "neither" if self.order is None else "both"
-            raise ParameterError(f"order: {given} of order and workload is given; give one of them")
-        if self.order is not None:
-            order = integer("order", self.order, 1)
-            if order > count:
-                raise ParameterError(f"order: {order} is above the number of attributes, {count}; lower it")
-            self._set("order", order)
-        else:
-            weights = checked_workload(self.workload, count, self.names)
-            entries = [{"attributes": list(view), "weight": weight} for view, weight in weights.items()]
-            self._set("workload", tuple(entries))
-
     def _check_criterion(self) -> None:
-        by_rule = self.order is not None and self.views is None
-        if self.criterion is None:
-            alike = len(set(self.sizes)) == 1
-            self._set("criterion", "rule" if by_rule and alike else "mean")
-        self._set("criterion", choice("criterion", self.criterion, CRITERIA))
         if self.criterion != "rule":
             return
-        if not by_rule:
+        if not self.by_rule:
             raise ParameterError(
                 "criterion: 'rule' is for all marginals of an order and views of one size; take 'mean'"
             )
@@ -182,18 +222,6 @@ class MarginalViews(Problem[MarginalRelease]):
                 f"users: {self.users} users are too few for a single view at threshold {self.threshold:g}; "
                 f"{have}raise threshold, or take criterion 'mean'"
             )
-
-    def _check_labels(self) -> None:
-        if self.labels is None:
-            return
-        given: Any = self.labels
-        if not isinstance(given, (list, tuple)) or len(given) != len(self.sizes):
-            raise ParameterError(f"labels: expected {len(self.sizes)} lists of names, got {shown(given)}")
-        for number, (names, size) in enumerate(zip(given, self.sizes, strict=True)):
-            proper = isinstance(names, (list, tuple)) and all(isinstance(name, str) for name in names)
-            if not proper or len(set(names)) != size or len(names) != size:
-                raise ParameterError(f"labels: entry {number} has to be {size} different names")
-        self._set("labels", tuple(tuple(names) for names in given))
 
     def _check_sizes(self) -> None:
         """Refuse marginals and views whose tables are too large."""
@@ -221,6 +249,11 @@ class MarginalViews(Problem[MarginalRelease]):
             )
 
     # What is asked
+
+    @property
+    def by_rule(self) -> bool:
+        """Whether the thesis's rule can decide: all marginals of an order are wanted, and any views."""
+        return self.order is not None and self.views is None
 
     @property
     def sizes(self) -> tuple[int, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -11,8 +10,9 @@ from numpy.typing import NDArray
 
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
+from mechdesign.core.fields import POSITIVE, checked, choice, frozen_problem, whole
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
-from mechdesign.core.validation import choice, integer, privacy_epsilon
+from mechdesign.core.validation import privacy_epsilon
 from mechdesign.mechanisms.mean import GridMean
 from mechdesign.problems.mean.channel.any_mechanism import quick_bound
 from mechdesign.problems.mean.channel.grids import default_inputs, largest_output, symmetric_grid
@@ -25,7 +25,17 @@ MAX_GRID = 100_000
 """The largest number of inputs or of outputs; programs of that size are far beyond any solver."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+def _epsilon(field: str, value: Any) -> float:
+    epsilon = privacy_epsilon(value, field)
+    if 0.0 < epsilon < 1e-100:
+        raise ParameterError(
+            f"{field}: {epsilon:g} is so small that the variance is beyond double precision; "
+            "give a larger one"
+        )
+    return epsilon
+
+
+@frozen_problem(eq=False)
 class MeanChannel(Problem[GridMean]):
     """The best unbiased epsilon-private report of one number x in [0, 1].
 
@@ -35,19 +45,6 @@ class MeanChannel(Problem[GridMean]):
     over channels from a grid of inputs to output values; an x between two inputs is rounded to one of
     them at random, unbiased, and the variance of that is part of the value. The value is thus what
     the deployed mechanism guarantees for every x, not for the grid alone.
-
-    Parameters
-    ----------
-    epsilon : float
-        > 0 and finite.
-    inputs : int, optional
-        How many evenly spaced inputs; by default 21 to 41, more for a larger epsilon.
-    outputs : int, optional
-        How many evenly spaced output values, from minus to plus the larger of Duchi's and the piecewise
-        mechanism's largest output (for the range [-1, 1]); by default any real numbers are allowed and
-        the best ones are found.
-    criterion : {"worst", "average"}
-        The largest variance over x, or the average over x uniform on [0, 1].
 
     Raises
     ------
@@ -69,23 +66,24 @@ class MeanChannel(Problem[GridMean]):
     optimal_within: ClassVar[float] = 1e-5
     """A solution is certified optimal when its proven gap is below this part of its value."""
 
-    epsilon: float
-    inputs: int | None = None
-    outputs: int | None = None
-    criterion: Literal["worst", "average"] = "worst"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", privacy_epsilon(self.epsilon))
-        if self.inputs is not None:
-            object.__setattr__(self, "inputs", integer("inputs", self.inputs, 2, MAX_GRID))
-        if self.outputs is not None:
-            object.__setattr__(self, "outputs", integer("outputs", self.outputs, 2, MAX_GRID))
-        choice("criterion", self.criterion, CRITERIA)
-        if 0.0 < self.epsilon < 1e-100:
-            raise ParameterError(
-                f"epsilon: {self.epsilon:g} is so small that the variance is beyond double precision; "
-                "give a larger one"
-            )
+    epsilon: float = checked("> 0 and finite.", _epsilon, limits=POSITIVE, form="float")
+    inputs: int | None = whole(
+        "How many evenly spaced inputs; by default 21 to 41, more for a larger epsilon.",
+        low=2,
+        high=MAX_GRID,
+        default=None,
+    )
+    outputs: int | None = whole(
+        "How many evenly spaced output values, from minus to plus the larger of Duchi's and the "
+        "piecewise mechanism's largest output (for the range [-1, 1]); by default any real numbers "
+        "are allowed and the best ones are found.",
+        low=2,
+        high=MAX_GRID,
+        default=None,
+    )
+    criterion: Literal["worst", "average"] = choice(
+        "The largest variance over x, or the average over x uniform on [0, 1].", CRITERIA, default="worst"
+    )
 
     # Grids
 

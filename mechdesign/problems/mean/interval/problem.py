@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -13,10 +13,11 @@ from mechdesign.audit.channel import PrivacyAudit, audit_channel
 from mechdesign.audit.exponential import exp_lower
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import MethodError, ParameterError
+from mechdesign.core.fields import Kept, checked, choice, delta_field, epsilon_field, frozen_problem, whole
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
 from mechdesign.core.randomness import TOTAL
 from mechdesign.core.types import Vector
-from mechdesign.core.validation import choice, in_range, integer, privacy_delta, privacy_epsilon
+from mechdesign.core.validation import in_range
 from mechdesign.mechanisms.mean import AttributeSampling, CensoringInterval
 from mechdesign.problems.mean.interval import offsets
 
@@ -31,7 +32,18 @@ MAX_ATTRIBUTES = 1_000_000
 """More attributes than the mechanism takes."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+def _mean(field: str, value: Any) -> float | tuple[float, float]:
+    if isinstance(value, (list, tuple, np.ndarray)):
+        if len(value) != 2:
+            raise ParameterError(f"{field}: expected a number or [low, high], got {len(value)} numbers")
+        low, high = (in_range(field, end, 0.0, 1.0) for end in value)
+        if low > high:
+            raise ParameterError(f"{field}: the range [{low:g}, {high:g}] is empty; give the lower end first")
+        return (low, high)
+    return in_range(field, value, 0.0, 1.0)
+
+
+@frozen_problem(eq=False)
 class MeanInterval(Problem[CensoringInterval | AttributeSampling]):
     """The scale interval [c, c + d] of randomized censoring: report 1 with probability c + d x, x in [0, 1].
 
@@ -44,21 +56,6 @@ class MeanInterval(Problem[CensoringInterval | AttributeSampling]):
 
     With a = c/d and b = (1 - c - d)/d the value is m (mu + a)(1 - mu + b) for the self-normalized and
     (mu + a)(m (1 + a + b) - mu - a) for the scaled estimator, m the number of attributes.
-
-    Parameters
-    ----------
-    epsilon : float
-        >= 0 and finite.
-    delta : float
-        In [0, 1).
-    mean : float or [low, high]
-        The mean of the attribute, or a range of means; the value is for the worst mean of the range.
-    attributes : int
-        Number m of attributes. A user reports one of them, drawn at random.
-    estimator : {"self-normalized", "scaled"}
-        Divide by the number of users who reported the attribute, or (as published) by n/m.
-    notion : {"ldp", "one-sided"}
-        Both reports are kept private, or (as published, eq. (11)) report 1 only, which is not privacy.
 
     Raises
     ------
@@ -83,40 +80,37 @@ class MeanInterval(Problem[CensoringInterval | AttributeSampling]):
     summary: ClassVar[str] = "best one-bit mechanism for means: the interval of randomized censoring"
     compared_with: ClassVar[str] = "all intervals of one-bit randomized censoring under these constraints"
 
-    epsilon: float
-    delta: float = 0.0
-    mean: float | tuple[float, float] = (0.0, 1.0)
-    attributes: int = 1
-    estimator: Literal["self-normalized", "scaled"] = "self-normalized"
-    notion: Literal["ldp", "one-sided"] = "ldp"
+    epsilon: float = epsilon_field(">= 0 and finite.")
+    delta: float = delta_field("In [0, 1).", default=0.0)
+    mean: Kept[float | tuple[float, float], float | Vector] = checked(
+        "The mean of the attribute, or a range of means; the value is for the worst mean of the range.",
+        _mean,
+        form="float or [low, high]",
+        default=(0.0, 1.0),
+    )
+    attributes: int = whole(
+        "Number m of attributes. A user reports one of them, drawn at random.",
+        low=1,
+        high=MAX_ATTRIBUTES,
+        default=1,
+    )
+    estimator: Literal["self-normalized", "scaled"] = choice(
+        "Divide by the number of users who reported the attribute, or (as published) by n/m.",
+        ESTIMATORS,
+        default="self-normalized",
+    )
+    notion: Literal["ldp", "one-sided"] = choice(
+        "Both reports are kept private, or (as published, eq. (11)) report 1 only, which is not privacy.",
+        NOTIONS,
+        default="ldp",
+    )
 
-    if TYPE_CHECKING:  # lists are accepted, arrays are kept
-
-        def __init__(
-            self,
-            epsilon: float,
-            delta: float = 0.0,
-            mean: float | Vector = (0.0, 1.0),
-            attributes: int = 1,
-            estimator: Literal["self-normalized", "scaled"] = "self-normalized",
-            notion: Literal["ldp", "one-sided"] = "ldp",
-        ) -> None: ...
-
-    def __post_init__(self) -> None:
-        self._set("epsilon", privacy_epsilon(self.epsilon))
-        self._set("delta", privacy_delta(self.delta))
+    def __attrs_post_init__(self) -> None:
         if self.delta == 0.0 and 0.0 < self.epsilon < LEAST:
             raise ParameterError(
                 f"epsilon: {self.epsilon:g} is so small that the interval has no width in double precision; "
                 f"give at least {LEAST:.3g}"
             )
-        self._set("mean", _mean(self.mean))
-        self._set("attributes", integer("attributes", self.attributes, 1, MAX_ATTRIBUTES))
-        choice("estimator", self.estimator, ESTIMATORS)
-        choice("notion", self.notion, NOTIONS)
-
-    def _set(self, field: str, value: Any) -> None:
-        object.__setattr__(self, field, value)
 
     @property
     def means(self) -> tuple[float, float]:
@@ -206,14 +200,3 @@ class MeanInterval(Problem[CensoringInterval | AttributeSampling]):
                 "set estimator = 'self-normalized' to build a mechanism"
             )
         return AttributeSampling(single, self.attributes)
-
-
-def _mean(value: Any) -> float | tuple[float, float]:
-    if isinstance(value, (list, tuple, np.ndarray)):
-        if len(value) != 2:
-            raise ParameterError(f"mean: expected a number or [low, high], got {len(value)} numbers")
-        low, high = (in_range("mean", end, 0.0, 1.0) for end in value)
-        if low > high:
-            raise ParameterError(f"mean: the range [{low:g}, {high:g}] is empty; give the lower end first")
-        return (low, high)
-    return in_range("mean", value, 0.0, 1.0)

@@ -6,21 +6,20 @@ The user writes them as cvxpy expressions of the channel, an (n, m) cvxpy variab
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
+from mechdesign.core.fields import checked, frozen_problem
 from mechdesign.core.problem import Candidate, Variables
-from mechdesign.problems.response.randomized_response.problem import NamedUtility, RandomizedResponse
+from mechdesign.problems.response.randomized_response.problem import RandomizedResponse
 
 if TYPE_CHECKING:
     import cvxpy
 
-    from mechdesign.core.types import Matrix, Vector
 
 Array = NDArray[np.float64]
 
@@ -28,17 +27,9 @@ OWN_TOLERANCE = 1e-7
 """Own constraints are met up to what interior-point solvers reach; the certificate gives the figure."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen_problem(eq=False)
 class ExtendedResponse(RandomizedResponse):
     """A response problem with own constraints, an own utility, or both.
-
-    Parameters
-    ----------
-    own_constraints : callable, optional
-        ``own_constraints(channel)`` returns a list of convex cvxpy constraints.
-    own_utility : callable, optional
-        ``own_utility(channel)`` returns a concave cvxpy expression to maximise instead of ``utility``;
-        ``utility`` then only says how many reports there are.
 
     Raises
     ------
@@ -62,24 +53,19 @@ class ExtendedResponse(RandomizedResponse):
 
     is_extended: ClassVar[bool] = True
 
-    own_constraints: Callable[[cvxpy.Variable], Sequence[cvxpy.Constraint]] | None = None
-    own_utility: Callable[[cvxpy.Variable], cvxpy.Expression] | None = None
-
-    if TYPE_CHECKING:  # lists are accepted, arrays are kept
-
-        def __init__(
-            self,
-            prior: Vector,
-            epsilon: float,
-            delta: float = 0.0,
-            utility: NamedUtility | Matrix = "truth",
-            distance: Literal["line"] | Matrix | None = None,
-            notion: Literal["set-wise", "entry-wise"] = "set-wise",
-            labels: Sequence[str] | None = None,
-            report_labels: Sequence[str] | None = None,
-            own_constraints: Callable[[cvxpy.Variable], Sequence[cvxpy.Constraint]] | None = None,
-            own_utility: Callable[[cvxpy.Variable], cvxpy.Expression] | None = None,
-        ) -> None: ...
+    own_constraints: Callable[[cvxpy.Variable], Sequence[cvxpy.Constraint]] | None = checked(
+        "``own_constraints(channel)`` returns a list of convex cvxpy constraints.",
+        lambda _, given: given,
+        form="callable",
+        default=None,
+    )
+    own_utility: Callable[[cvxpy.Variable], cvxpy.Expression] | None = checked(
+        "``own_utility(channel)`` returns a concave cvxpy expression to maximise instead of "
+        "``utility``; ``utility`` then only says how many reports there are.",
+        lambda _, given: given,
+        form="callable",
+        default=None,
+    )
 
     @property
     def is_linear(self) -> bool:

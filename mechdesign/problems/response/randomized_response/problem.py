@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,18 +13,18 @@ from numpy.typing import NDArray
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.compare import rounding_allowance
 from mechdesign.core.errors import ParameterError
+from mechdesign.core.fields import Kept, checked, choice, delta_field, epsilon_field, frozen_problem, related
 from mechdesign.core.parameters import Generators
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
 from mechdesign.core.types import Matrix, Vector
 from mechdesign.core.validation import (
-    choice,
+    choice as one_of,
     finite_array,
-    privacy_delta,
-    privacy_epsilon,
     probability_vector,
 )
 from mechdesign.mechanisms.finite import FiniteChannel
 from mechdesign.mechanisms.kary import KaryChannel, KaryResponse
+from mechdesign.mechanisms.labels import Labels
 from mechdesign.mechanisms.repair import PrivacyTarget
 from mechdesign.problems.response.randomized_response import metric, priors
 from mechdesign.problems.response.randomized_response.information import mutual_information_bits
@@ -37,7 +36,45 @@ UTILITIES = ("truth", "absolute-loss", "squared-loss", "distance-loss", "mutual-
 NOTIONS = ("set-wise", "entry-wise")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+NAMES = "Names of the answers and of the reports (as many reports as answers: the same names by default)."
+
+
+def _utility(problem: RandomizedResponse, field: str, value: Any) -> str | Array:
+    if isinstance(value, str):
+        return one_of(field, value, UTILITIES)
+    matrix = finite_array(field, value, 2)
+    if matrix.shape[0] != problem.size:
+        raise ParameterError(
+            f"{field}: has {matrix.shape[0]} rows for {problem.size} answers; give a row an answer, "
+            "a column a report"
+        )
+    return matrix
+
+
+def _distance(problem: RandomizedResponse, field: str, value: Any) -> str | Array:
+    if problem.delta > 0:
+        raise ParameterError(
+            "delta: metric privacy is defined here for delta = 0 only; drop delta or distance"
+        )
+    return value if isinstance(value, str) else finite_array(field, value, 2)
+
+
+def _labels(problem: RandomizedResponse, field: str, names: Any) -> tuple[str, ...]:
+    return _names(field, names, problem.size)
+
+
+def _report_labels(problem: RandomizedResponse, field: str, names: Any) -> tuple[str, ...]:
+    return _names(field, names, problem.reports)
+
+
+def _names(field: str, names: Any, size: int) -> tuple[str, ...]:
+    if not isinstance(names, (list, tuple, np.ndarray)):
+        raise ParameterError(f"{field}: expected a list of names, got {names!r}")
+    Labels(size, tuple(names), field)
+    return tuple(names)
+
+
+@frozen_problem(eq=False)
 class RandomizedResponse(Problem[FiniteChannel | KaryResponse]):
     r"""The best channel p_ij = Pr[report j | answer i] for a prior under local differential privacy.
 
@@ -46,28 +83,6 @@ class RandomizedResponse(Problem[FiniteChannel | KaryResponse]):
         maximise    sum_ij pi_i U_ij p_ij
         subject to  sum_j max(0, p_ij - e^eps p_i'j) <= delta     for every pair of answers i, i'
                     sum_j p_ij = 1,  p_ij >= 0
-
-    Parameters
-    ----------
-    prior : (n,) array
-        Frequencies pi of the answers: >= 0, summing to 1.
-    epsilon : float
-        >= 0 and finite. 0 means that a report says nothing about the answer.
-    delta : float
-        In [0, 1).
-    utility : {"truth", "absolute-loss", "squared-loss", "distance-loss", "mutual-information"} or array
-        ``"truth"`` is the probability that a report is true (the paper's u); the losses are
-        -\|i - j\| and -(i - j)^2 on an ordinal scale, and minus ``distance``; an (n, m) matrix gives the
-        utility of report j for answer i (give minus a loss) and may have any number m of reports;
-        ``"mutual-information"`` is I(answer; report) in bits.
-    distance : (n, n) array, "line", or (n, 2) array of points, optional
-        Metric privacy: p_ij <= e^(eps d(i, i')) p_i'j instead; delta must be 0. ``"line"`` is \|i - i'\|.
-        A 2 x 2 array that is symmetric with a zero diagonal is a distance matrix, not points.
-    notion : {"set-wise", "entry-wise"}
-        How delta is read: over sets of reports (the standard definition, written above), or entry by
-        entry as in the paper, p_ij <= e^eps p_i'j + delta. They coincide for two reports and for delta = 0.
-    labels, report_labels : sequence of str, optional
-        Names of the answers and of the reports (as many reports as answers: the same names by default).
 
     Raises
     ------
@@ -95,64 +110,41 @@ class RandomizedResponse(Problem[FiniteChannel | KaryResponse]):
     generators: ClassVar[Generators] = {"prior": priors.GENERATORS, "distance": metric.GENERATORS}
     is_extended: ClassVar[bool] = False
 
-    prior: Array
-    epsilon: float
-    delta: float = 0.0
-    utility: NamedUtility | Array = "truth"
-    distance: Literal["line"] | Array | None = None
-    notion: Literal["set-wise", "entry-wise"] = "set-wise"
-    labels: Sequence[str] | None = None
-    report_labels: Sequence[str] | None = None
+    prior: Kept[Array, Vector] = checked(
+        "Frequencies pi of the answers: >= 0, summing to 1.", probability_vector, form="(n,) array"
+    )
+    epsilon: float = epsilon_field(">= 0 and finite. 0 means that a report says nothing about the answer.")
+    delta: float = delta_field("In [0, 1).", default=0.0)
+    utility: Kept[NamedUtility | Array, NamedUtility | Matrix] = related(
+        r"""``"truth"`` is the probability that a report is true (the paper's u); the losses are -\|i - """
+        r"j\| and -(i - j)^2 on an ordinal scale, and minus ``distance``; an (n, m) matrix gives the "
+        "utility of report j for answer i (give minus a loss) and may have any number m of reports; "
+        '``"mutual-information"`` is I(answer; report) in bits.',
+        _utility,
+        form='{"truth", "absolute-loss", "squared-loss", "distance-loss", "mutual-information"} or array',
+        default="truth",
+    )
+    distance: Kept[Literal["line"] | Array | None, Literal["line"] | Matrix | None] = related(
+        r"""Metric privacy: p_ij <= e^(eps d(i, i')) p_i'j instead; delta must be 0. ``"line"`` is \|i - """
+        r"i'\|. A 2 x 2 array that is symmetric with a zero diagonal is a distance matrix, not points.",
+        _distance,
+        form='(n, n) array, "line", or (n, 2) array of points',
+        default=None,
+    )
+    notion: Literal["set-wise", "entry-wise"] = choice(
+        "How delta is read: over sets of reports (the standard definition, written above), or entry "
+        "by entry as in the paper, p_ij <= e^eps p_i'j + delta. They coincide for two reports and for "
+        "delta = 0.",
+        NOTIONS,
+        default="set-wise",
+    )
+    labels: Sequence[str] | None = related(NAMES, _labels, form="sequence of str", default=None)
+    report_labels: Sequence[str] | None = related(NAMES, _report_labels, form="sequence of str", default=None)
 
-    if TYPE_CHECKING:  # lists are accepted, arrays are kept
-
-        def __init__(
-            self,
-            prior: Vector,
-            epsilon: float,
-            delta: float = 0.0,
-            utility: NamedUtility | Matrix = "truth",
-            distance: Literal["line"] | Matrix | None = None,
-            notion: Literal["set-wise", "entry-wise"] = "set-wise",
-            labels: Sequence[str] | None = None,
-            report_labels: Sequence[str] | None = None,
-        ) -> None: ...
-
-    def __post_init__(self) -> None:
-        self._set("prior", probability_vector("prior", self.prior))
-        self._set("epsilon", privacy_epsilon(self.epsilon))
-        self._set("delta", privacy_delta(self.delta))
-        choice("notion", self.notion, NOTIONS)
-        if isinstance(self.utility, str):
-            choice("utility", self.utility, UTILITIES)
-        else:
-            self._set("utility", _utility_matrix(self.utility, self.size))
-        if self.distance is not None:
-            if self.delta > 0:
-                raise ParameterError(
-                    "delta: metric privacy is defined here for delta = 0 only; drop delta or distance"
-                )
-            if not isinstance(self.distance, str):
-                self._set("distance", finite_array("distance", self.distance, 2))
-            _ = self._distances
-        elif isinstance(self.utility, str) and self.utility == "distance-loss":
+    def __attrs_post_init__(self) -> None:
+        _ = self._distances  # what is no distance is refused here
+        if self.distance is None and isinstance(self.utility, str) and self.utility == "distance-loss":
             raise ParameterError("utility: 'distance-loss' needs a distance; give one")
-        for field, size in (("labels", self.size), ("report_labels", self.reports)):
-            self._check_labels(field, size)
-
-    def _set(self, field: str, value: Any) -> None:
-        object.__setattr__(self, field, value)
-
-    def _check_labels(self, field: str, size: int) -> None:
-        from mechdesign.mechanisms.labels import Labels
-
-        names = getattr(self, field)
-        if names is None:
-            return
-        if not isinstance(names, (list, tuple, np.ndarray)):
-            raise ParameterError(f"{field}: expected a list of names, got {names!r}")
-        self._set(field, tuple(names))
-        Labels(size, tuple(names), field)
 
     # Shape and data
 
@@ -321,12 +313,3 @@ class RandomizedResponse(Problem[FiniteChannel | KaryResponse]):
         if isinstance(mechanism, KaryResponse):
             return math.fsum((self.prior * mechanism.diagonal).tolist())
         return self.objective({"channel": mechanism.channel})
-
-
-def _utility_matrix(value: Any, size: int) -> Array:
-    matrix = finite_array("utility", value, 2)
-    if matrix.shape[0] != size:
-        raise ParameterError(
-            f"utility: has {matrix.shape[0]} rows for {size} answers; give a row an answer, a column a report"
-        )
-    return matrix

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
+from mechdesign.core.fields import frozen_problem
 from mechdesign.core.problem import Candidate, Problem
 from mechdesign.mechanisms.shuffle import Protocol
-from mechdesign.problems.shuffle.categorised import CategoryTask
+from mechdesign.problems.shuffle.candidates import protocol_field
+from mechdesign.problems.shuffle.categorised import Categorised
 from mechdesign.problems.shuffle.distinct.kinds import KINDS
 
 
-@dataclass(frozen=True, repr=False)
-class ShuffleDistinct(CategoryTask, Problem[Protocol]):
+@frozen_problem()
+class ShuffleDistinct(Categorised, Problem[Protocol]):
     r"""The protocol that counts the categories that anybody holds with the least error, over all data.
 
     ::
@@ -21,26 +22,6 @@ class ShuffleDistinct(CategoryTask, Problem[Protocol]):
         over        the protocols of the list, each with the least noise that its divergence is proven for
         subject to  (epsilon, delta) for the shuffled messages of any honest users,
                     messages of a user <= max_messages
-
-    Parameters
-    ----------
-    users : int
-        From 2 to 1e9; their number is public.
-    categories : int
-        From 2 to 2**20.
-    epsilon : float
-        From 2**-20 to 40.
-    delta : float
-        From 1e-30 to below 1.
-    protocol : str
-        ``"best"`` or ``"distinct-parity"``.
-    max_messages : int, optional
-        The most messages that a user may send.
-    honest : float
-        In (0, 1]: the fraction of users who follow the protocol, whatever the others do. The error is
-        that when all do.
-    labels : sequence of str, optional
-        Names of the categories.
 
     Notes
     -----
@@ -63,8 +44,7 @@ class ShuffleDistinct(CategoryTask, Problem[Protocol]):
     compared_with: ClassVar[str] = "the protocols that are built in and fit the limits"
     kinds = KINDS
 
-    def __post_init__(self) -> None:
-        self.check_categories()
+    protocol: str = protocol_field('``"best"`` or ``"distinct-parity"``.', KINDS)
 
     def planned_error(self, solution: Candidate) -> tuple[float, str, str]:
         """Return the error as a part of all categories."""

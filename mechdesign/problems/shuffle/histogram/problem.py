@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
+from mechdesign.core.fields import frozen_problem, whole
 from mechdesign.core.problem import Problem, Sense
-from mechdesign.core.validation import integer
 from mechdesign.mechanisms.shuffle import Protocol
 from mechdesign.mechanisms.shuffle.sketch import MOST_SEED
+from mechdesign.problems.shuffle.candidates import protocol_field
 from mechdesign.problems.shuffle.categorised import Categorised
 from mechdesign.problems.shuffle.histogram.kinds import KINDS
+from mechdesign.problems.shuffle.limits import LocallyLimited
 
 
-@dataclass(frozen=True, repr=False)
-class ShuffleHistogram(Categorised, Problem[Protocol]):
+@frozen_problem()
+class ShuffleHistogram(Categorised, LocallyLimited, Problem[Protocol]):
     r"""The protocol that counts the users of each category with the least error of an empty one.
 
     ::
@@ -26,38 +26,6 @@ class ShuffleHistogram(Categorised, Problem[Protocol]):
         subject to  (epsilon, delta) for the shuffled messages of any honest users,
                     messages of a user <= max_messages, their bits <= max_bits, delta = 0 where pure,
                     a user's own messages local_cap-private
-
-    Parameters
-    ----------
-    users : int
-        From 2 to 1e9; their number is public.
-    categories : int
-        From 2 to 2**20.
-    epsilon : float
-        From 2**-20 to 40.
-    delta : float
-        From 1e-30 to below 1.
-    protocol : str
-        ``"best"``, ``"hist-kr"``, ``"solh"``, ``"murs"`` (only by name: its shufflers add messages),
-        ``"hist-dump"``,
-        ``"hist-mm"``, ``"hist-rr"``, ``"hist-flip"``, ``"prhr"`` or ``"pucm"``.
-    max_messages : int, optional
-        The most messages that a user may send.
-    honest : float
-        In (0, 1]: the fraction of users who follow the protocol, whatever the others do. The error is
-        that when all do.
-    local_cap : float, optional
-        The largest epsilon of a user's messages before they are shuffled.
-    labels : sequence of str, optional
-        Names of the categories.
-    max_bits : int, optional
-        The most bits of all messages of a user.
-    pure : bool
-        Whether delta has to be 0: only protocols with a proof for that, such as randomized response that is
-        private by itself. ``delta`` is then not used up.
-    seed : int, optional
-        From 0 to 2**62, of the public hash functions of ``pucm``. By default every mechanism that is built
-        draws its own: the error is that over their draw. Give one only for a repeatable build.
 
     Notes
     -----
@@ -80,20 +48,22 @@ class ShuffleHistogram(Categorised, Problem[Protocol]):
     kinds = KINDS
     share: ClassVar[str] = "share of a category"
 
-    users: int
-    categories: int
-    epsilon: float
-    delta: float
-    protocol: str = "best"
-    max_messages: int | None = None
-    honest: float = 1.0
-    local_cap: float | None = None
-    labels: Sequence[str] | None = None
-    max_bits: int | None = None
-    pure: bool = False
-    seed: int | None = None
+    protocol: str = protocol_field(
+        '``"best"``, ``"hist-kr"``, ``"solh"``, ``"murs"`` (only by name: its shufflers add '
+        'messages), ``"hist-dump"``, ``"hist-mm"``, ``"hist-rr"``, ``"hist-flip"``, ``"prhr"`` or '
+        '``"pucm"``.',
+        KINDS,
+    )
+    seed: int | None = whole(
+        "From 0 to 2**62, of the public hash functions of ``pucm``. By default every mechanism that "
+        "is built draws its own: the error is that over their draw. Give one only for a repeatable "
+        "build.",
+        low=0,
+        high=MOST_SEED,
+        default=None,
+    )
 
-    def __post_init__(self) -> None:
-        self.check_categories()
-        if self.seed is not None:
-            object.__setattr__(self, "seed", integer("seed", self.seed, 0, MOST_SEED))
+    @property
+    def drawn(self) -> dict[str, Any]:
+        """The seed, where it was given."""
+        return {} if self.seed is None else {"seed": self.seed}

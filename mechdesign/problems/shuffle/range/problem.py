@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
+from mechdesign.core.fields import frozen_problem, whole
 from mechdesign.core.problem import Problem
 from mechdesign.mechanisms.shuffle import Protocol
 from mechdesign.mechanisms.shuffle.range_tree import MOST_CATEGORIES
-from mechdesign.problems.shuffle.categorised import CategoryTask
+from mechdesign.problems.shuffle.candidates import protocol_field
+from mechdesign.problems.shuffle.categorised import Categorised
 from mechdesign.problems.shuffle.range.kinds import KINDS
 
 
-@dataclass(frozen=True, repr=False)
-class ShuffleRange(CategoryTask, Problem[Protocol]):
+@frozen_problem()
+class ShuffleRange(Categorised, Problem[Protocol]):
     r"""The protocol that counts the users of every range of categories with the least error of the worst one.
 
     ::
@@ -22,26 +23,6 @@ class ShuffleRange(CategoryTask, Problem[Protocol]):
         over        the protocols of the list, each with the least noise that its divergence is proven for
         subject to  (epsilon, delta) for the shuffled messages of any honest users,
                     messages of a user <= max_messages
-
-    Parameters
-    ----------
-    users : int
-        From 2 to 1e9; their number is public.
-    categories : int
-        From 2 to 2**16, in their order.
-    epsilon : float
-        From 2**-20 to 40.
-    delta : float
-        From 1e-30 to below 1.
-    protocol : str
-        ``"best"`` or ``"range-tree"``.
-    max_messages : int, optional
-        The most messages that a user may send.
-    honest : float
-        In (0, 1]: the fraction of users who follow the protocol, whatever the others do. The error is
-        that when all do.
-    labels : sequence of str, optional
-        Names of the categories.
 
     Notes
     -----
@@ -65,5 +46,5 @@ class ShuffleRange(CategoryTask, Problem[Protocol]):
     kinds = KINDS
     share: ClassVar[str] = "share of the users in a range"
 
-    def __post_init__(self) -> None:
-        self.check_categories(MOST_CATEGORIES)
+    protocol: str = protocol_field('``"best"`` or ``"range-tree"``.', KINDS)
+    categories: int = whole("From 2 to 2**16, in their order.", low=2, high=MOST_CATEGORIES)

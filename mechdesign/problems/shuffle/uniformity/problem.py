@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any, ClassVar
 
+from mechdesign.core.fields import frozen_problem, real
 from mechdesign.core.problem import Candidate, Problem
-from mechdesign.core.validation import in_range
 from mechdesign.mechanisms.shuffle import Protocol
 from mechdesign.mechanisms.shuffle.uniformity import ERROR, LEAST_ERROR
-from mechdesign.problems.shuffle.categorised import CategoryTask
+from mechdesign.problems.shuffle.candidates import Case, protocol_field
+from mechdesign.problems.shuffle.categorised import Categorised
 from mechdesign.problems.shuffle.uniformity.kinds import KINDS
 
 
-@dataclass(frozen=True, repr=False)
-class ShuffleUniformity(CategoryTask, Problem[Protocol]):
+@frozen_problem()
+class ShuffleUniformity(Categorised, Problem[Protocol]):
     r"""The protocol that tells uniform categories from those at the least distance, with few wrong answers.
 
     ::
@@ -23,28 +24,6 @@ class ShuffleUniformity(CategoryTask, Problem[Protocol]):
         over        the protocols of the list, each with the least noise that its divergence is proven for
         subject to  (epsilon, delta) for the shuffled messages of any honest users,
                     messages of a user <= max_messages
-
-    Parameters
-    ----------
-    users : int
-        From 2 to 1e9; their number is public.
-    categories : int
-        From 2 to 2**20.
-    epsilon : float
-        From 2**-20 to 40.
-    delta : float
-        From 1e-30 to below 1.
-    protocol : str
-        ``"best"``, ``"uniformity-dump"``; by name only, for their many messages, ``"aut"`` and ``"put"``.
-    max_messages : int, optional
-        The most messages that a user may send.
-    honest : float
-        In (0, 1]: the fraction of users who follow the protocol, whatever the others do. The error is
-        that when all do.
-    labels : sequence of str, optional
-        Names of the categories.
-    error : float
-        From 1e-9 to below 1/2: the largest chance to reject uniform categories, and to miss that distance.
 
     Notes
     -----
@@ -67,12 +46,22 @@ class ShuffleUniformity(CategoryTask, Problem[Protocol]):
     compared_with: ClassVar[str] = "the protocols that are built in and fit the limits"
     kinds = KINDS
 
-    error: float = ERROR
+    protocol: str = protocol_field(
+        '``"best"``, ``"uniformity-dump"``; by name only, for their many messages, ``"aut"`` and ``"put"``.',
+        KINDS,
+    )
+    error: float = real(
+        "From 1e-9 to below 1/2: the largest chance to reject uniform categories, and to miss that distance.",
+        low=LEAST_ERROR,
+        high=0.5,
+        high_open=True,
+        default=ERROR,
+    )
 
-    def __post_init__(self) -> None:
-        error = in_range("error", self.error, LEAST_ERROR, 0.5, high_open=True)
-        object.__setattr__(self, "error", error)
-        self.check_categories()
+    @property
+    def case(self) -> Case:
+        """What protocols have to fit."""
+        return replace(super().case, error=self.error)
 
     @property
     def setting(self) -> dict[str, Any]:

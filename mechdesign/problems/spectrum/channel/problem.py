@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -12,6 +11,7 @@ import numpy as np
 
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
+from mechdesign.core.fields import POSITIVE, checked, frozen_problem, real, related
 from mechdesign.core.method import Outcome
 from mechdesign.core.parameters import Generators
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
@@ -19,6 +19,7 @@ from mechdesign.core.text import abridged
 from mechdesign.mechanisms.spectrum import SpectrumDatabase
 from mechdesign.mechanisms.spectrum.allocate import best_radii
 from mechdesign.mechanisms.spectrum.channel import Array, Channel, Owner, positive, users_of
+from mechdesign.mechanisms.spectrum.queries import levels_of
 from mechdesign.mechanisms.spectrum.tile import Tiling
 from mechdesign.problems.spectrum.channel.scatter import scattered_owner, scattered_users
 from mechdesign.problems.spectrum.judging import rounded_up
@@ -30,7 +31,25 @@ NODES = 20_000
 """Of the search for the best radii at a given widening."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+def _primary(field: str, given: Any) -> dict[str, float]:
+    owner = Owner.of(field, given)
+    return {"x": owner.x, "y": owner.y, "protection": owner.protection}
+
+
+def _secondary(problem: SpectrumChannel, field: str, given: Any) -> tuple[dict[str, float], ...]:
+    return users_of(field, given, problem.owner)
+
+
+def _levels(field: str, given: Any) -> Any:
+    levels = levels_of(given)
+    return list(levels) if isinstance(levels, tuple) else levels
+
+
+def _channels(problem: SpectrumChannel, field: str, given: Any) -> tuple[Mapping[str, Any], ...]:
+    return tuple(problem._with(given).content()["channels"][1:])
+
+
+@frozen_problem(eq=False)
 class SpectrumChannel(Problem[SpectrumDatabase]):
     """The best allocation of one channel to secondary users, and the best widening L of its owner's circle.
 
@@ -42,31 +61,6 @@ class SpectrumChannel(Problem[SpectrumDatabase]):
                   R_i + R_j <= d_ij - s_i - s_j        for all pairs with R_i, R_j > 0
 
     An idle channel has no owner: no L, no second line, no loss.
-
-    Parameters
-    ----------
-    price : number > 0
-        k1: what a unit of area costs.
-    privacy_cost : number > 0
-        kp: the owner's loss of privacy is privacy_cost / L.
-    secondary : list of {x, y, radius, privacy}
-        Reported position, wanted radius r0 and privacy radius s of each user; optionally ``distance``, to the
-        owner, which has to agree with the positions.
-    primary : {x, y, protection}, optional
-        The owner and its protection radius; without it the channel is idle.
-    channels : list of {name, tiles, protection}, {name, x, y, protection} or {name}, optional
-        Further channels of the database that is built from the problem, where this one is called
-        ``channel``. They change nothing in the optimum. Of a place the database gets the tile alone.
-    budget : number > 0
-        What a user of the database may spend in all, in epsilon per unit of distance.
-    cell : number > 0
-        The side of the hexagons that owners register in the database, which has no L.
-    origin : (x, y)
-        The center of a hexagon.
-    levels : number or list of numbers, optional
-        The least level that a report may declare, or all that the database accepts.
-    path_loss : number > 0
-        The power that the database grants for a radius R is R ** path_loss.
 
     Raises
     ------
@@ -101,29 +95,67 @@ class SpectrumChannel(Problem[SpectrumDatabase]):
         "primary": {"scattered": scattered_owner},
     }
 
-    price: float
-    privacy_cost: float
-    secondary: Sequence[Mapping[str, float]]
-    primary: Mapping[str, float] | None = None
-    channels: Sequence[Mapping[str, Any]] | None = None
-    budget: float = 1.0
-    cell: float = 1.0
-    origin: Sequence[float] = (0.0, 0.0)
-    path_loss: float = 4.0
-    levels: float | Sequence[float] | None = None
+    price: float = checked("k1: what a unit of area costs.", positive, limits=POSITIVE, form="number > 0")
+    privacy_cost: float = checked(
+        "kp: the owner's loss of privacy is privacy_cost / L.", positive, limits=POSITIVE, form="number > 0"
+    )
+    primary: Mapping[str, float] | None = checked(
+        "The owner and its protection radius; without it the channel is idle.",
+        _primary,
+        form="{x, y, protection}",
+        default=None,
+    )
+    secondary: Sequence[Mapping[str, float]] = related(
+        "Reported position, wanted radius r0 and privacy radius s of each user; optionally "
+        "``distance``, to the owner, which has to agree with the positions.",
+        _secondary,
+        form="list of {x, y, radius, privacy}",
+    )
+    budget: float = checked(
+        "What a user of the database may spend in all, in epsilon per unit of distance.",
+        positive,
+        limits=POSITIVE,
+        form="number > 0",
+        default=1.0,
+    )
+    cell: float = checked(
+        "The side of the hexagons that owners register in the database, which has no L.",
+        positive,
+        limits=POSITIVE,
+        form="number > 0",
+        default=1.0,
+    )
+    origin: Sequence[float] = checked(
+        "The center of a hexagon.",
+        lambda _, origin: [float(part) for part in Tiling.of(1.0, origin).origin],
+        form="(x, y)",
+        default=(0.0, 0.0),
+    )
+    path_loss: float = real(
+        "The power that the database grants for a radius R is R ** path_loss.",
+        low=0.0,
+        high=10.0,
+        low_open=True,
+        form="number > 0",
+        default=4.0,
+    )
+    levels: float | Sequence[float] | None = checked(
+        "The least level that a report may declare, or all that the database accepts.",
+        _levels,
+        form="number or list of numbers",
+        default=None,
+    )
+    channels: Sequence[Mapping[str, Any]] | None = related(
+        "Further channels of the database that is built from the problem, where this one is called "
+        "``channel``. They change nothing in the optimum. Of a place the database gets the tile "
+        "alone.",
+        _channels,
+        form="list of {name, tiles, protection}, {name, x, y, protection} or {name}",
+        default=None,
+    )
 
-    def __post_init__(self) -> None:
-        for field in ("price", "privacy_cost"):
-            object.__setattr__(self, field, positive(field, getattr(self, field)))
-        if self.primary is not None:
-            owner = Owner.of("primary", self.primary)
-            object.__setattr__(self, "primary", {"x": owner.x, "y": owner.y, "protection": owner.protection})
-        object.__setattr__(self, "secondary", users_of("secondary", self.secondary, self.owner))
-        database = self.database()
-        for field in ("budget", "cell", "origin", "path_loss", "levels"):
-            object.__setattr__(self, field, database.content().get(field))
-        if self.channels is not None:
-            object.__setattr__(self, "channels", tuple(database.content()["channels"][1:]))
+    def __attrs_post_init__(self) -> None:
+        _ = self._with(self.channels)  # the owner's tile and the names of channels are refused here
 
     def __repr__(self) -> str:
         """Return the class and its figures, with the number of users where they are many."""
@@ -136,14 +168,17 @@ class SpectrumChannel(Problem[SpectrumDatabase]):
 
     def database(self) -> SpectrumDatabase:
         """Return the database of this channel and the further ones; of each owner it holds the tile alone."""
+        return self._with(self.channels)
+
+    def _with(self, channels: Any) -> SpectrumDatabase:
         own = {"name": "channel", **(self.primary or {})}
-        more = [] if self.channels is None else self.channels
+        more = [] if channels is None else channels
         if not isinstance(more, (list, tuple)):
             raise ParameterError("channels: expected a list of {name, tiles, protection}")
         tiling = Tiling.of(self.cell, self.origin)
-        channels = [_with_tile(f"channels {number}", one, tiling) for number, one in enumerate([own, *more])]
+        tiles = [_with_tile(f"channels {number}", one, tiling) for number, one in enumerate([own, *more])]
         return SpectrumDatabase(
-            channels, self.price, self.budget, self.cell, self.origin, self.path_loss, self.levels
+            tiles, self.price, self.budget, self.cell, self.origin, self.path_loss, self.levels
         )
 
     def mechanism(self, solution: Candidate) -> SpectrumDatabase:

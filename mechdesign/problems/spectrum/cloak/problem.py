@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import MethodError, ParameterError
+from mechdesign.core.fields import POSITIVE, checked, choice, frozen_problem, real
 from mechdesign.core.method import Outcome
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
-from mechdesign.core.validation import choice, finite_array, in_range
+from mechdesign.core.validation import finite_array
 from mechdesign.mechanisms.spectrum.channel import coordinate, positive
 from mechdesign.mechanisms.spectrum.cloak import SpectrumCloak
 from mechdesign.problems.spectrum.cloak.shapes import SHAPES, Shape
@@ -25,7 +25,16 @@ LARGEST_AREA = 1e100
 """Larger areas have sums beyond double precision."""
 
 
-@dataclass(frozen=True, repr=False)
+def _corners(field: str, region: Any) -> tuple[float, ...]:
+    numbers = finite_array(field, region, 1).tolist()
+    if len(numbers) != 4 or not (numbers[0] < numbers[2] and numbers[1] < numbers[3]):
+        raise ParameterError(
+            f"{field}: expected [x_low, y_low, x_high, y_high] with low < high, got {numbers}; correct it"
+        )
+    return tuple(coordinate(field, number) for number in numbers)
+
+
+@frozen_problem()
 class SpectrumCloakDesign(Problem[SpectrumCloak]):
     """The best area A of the cloak of a channel's owner: the region that its database answers from.
 
@@ -39,29 +48,6 @@ class SpectrumCloakDesign(Problem[SpectrumCloak]):
     P is the perimeter of the cloak and e the mean error of the best guess of a place that is uniform in it.
     The first term is the revenue that is lost against a database that knows the owner's place: all users
     within protection + s + R of the cloak get less than R.
-
-    Parameters
-    ----------
-    price : number > 0
-        k1: what a unit of area costs.
-    privacy_cost : number > 0
-        kp: the owner's loss of privacy is privacy_cost / e.
-    radius : number > 0
-        r0: how far a secondary user wants to send.
-    location_privacy : number > 0
-        s: a secondary user's privacy radius.
-    protection : number > 0
-        r: the owner's protection radius. It is public.
-    density : number > 0
-        Secondary users per unit of area who ask for the channel.
-    shape : {"hexagon", "square", "disc"}
-        Of the cloak. Hexagons and squares are tiles of a public map; a disc is drawn once around the owner.
-    least_area : number >= 0
-        The cloak is at least this large.
-    region : [x_low, y_low, x_high, y_high], optional
-        The map on which the owner may be, for hexagons. One whole hexagon has to fit into it; those that are
-        cut by its edge to less than half are merged with a neighbor, so a hexagon has at least twice the
-        least area. Without it the plane.
 
     Raises
     ------
@@ -92,25 +78,46 @@ class SpectrumCloakDesign(Problem[SpectrumCloak]):
     value_name: ClassVar[str] = "revenue and privacy lost"
     summary: ClassVar[str] = "how large the public tile is in which a channel's owner cannot be found"
 
-    price: float
-    privacy_cost: float
-    radius: float
-    location_privacy: float
-    protection: float
-    density: float
-    shape: Literal["hexagon", "square", "disc"] = "hexagon"
-    least_area: float = 0.0
-    region: Sequence[float] | None = None
+    price: float = checked("k1: what a unit of area costs.", positive, limits=POSITIVE, form="number > 0")
+    privacy_cost: float = checked(
+        "kp: the owner's loss of privacy is privacy_cost / e.", positive, limits=POSITIVE, form="number > 0"
+    )
+    radius: float = checked(
+        "r0: how far a secondary user wants to send.", positive, limits=POSITIVE, form="number > 0"
+    )
+    location_privacy: float = checked(
+        "s: a secondary user's privacy radius.", positive, limits=POSITIVE, form="number > 0"
+    )
+    protection: float = checked(
+        "r: the owner's protection radius. It is public.", positive, limits=POSITIVE, form="number > 0"
+    )
+    density: float = checked(
+        "Secondary users per unit of area who ask for the channel.",
+        positive,
+        limits=POSITIVE,
+        form="number > 0",
+    )
+    shape: Literal["hexagon", "square", "disc"] = choice(
+        "Of the cloak. Hexagons and squares are tiles of a public map; a disc is drawn once around "
+        "the owner.",
+        tuple(SHAPES),
+        default="hexagon",
+    )
+    least_area: float = real(
+        "The cloak is at least this large.", low=0.0, high=LARGEST_AREA, form="number >= 0", default=0.0
+    )
+    region: Sequence[float] | None = checked(
+        "The map on which the owner may be, for hexagons. One whole hexagon has to fit into it; those "
+        "that are cut by its edge to less than half are merged with a neighbor, so a hexagon has at "
+        "least twice the least area. Without it the plane.",
+        _corners,
+        form="[x_low, y_low, x_high, y_high]",
+        default=None,
+    )
 
-    def __post_init__(self) -> None:
-        for field in ("price", "privacy_cost", "radius", "location_privacy", "protection", "density"):
-            object.__setattr__(self, field, positive(field, getattr(self, field)))
-        object.__setattr__(self, "shape", choice("shape", self.shape, tuple(SHAPES)))
-        object.__setattr__(self, "least_area", in_range("least_area", self.least_area, 0.0, LARGEST_AREA))
-        if self.region is not None:
-            if self.shape != "hexagon":
-                raise ParameterError(f"region: is for hexagons; leave it out for the shape '{self.shape}'")
-            object.__setattr__(self, "region", _corners(self.region))
+    def __attrs_post_init__(self) -> None:
+        if self.region is not None and self.shape != "hexagon":
+            raise ParameterError(f"region: is for hexagons; leave it out for the shape '{self.shape}'")
 
     @cached_property
     def figure(self) -> Shape:
@@ -206,15 +213,6 @@ class SpectrumCloakDesign(Problem[SpectrumCloak]):
     def least_lost(self, area: float) -> float:
         """Return the loss of a disc: no database with posterior density at most 1 / area loses less."""
         return self.lost(area, 2.0 * math.sqrt(math.pi * area))
-
-
-def _corners(region: Any) -> tuple[float, ...]:
-    numbers = finite_array("region", region, 1).tolist()
-    if len(numbers) != 4 or not (numbers[0] < numbers[2] and numbers[1] < numbers[3]):
-        raise ParameterError(
-            f"region: expected [x_low, y_low, x_high, y_high] with low < high, got {numbers}; correct it"
-        )
-    return tuple(coordinate("region", number) for number in numbers)
 
 
 def outcome(problem: SpectrumCloakDesign, cell: float, solver: str) -> Outcome:

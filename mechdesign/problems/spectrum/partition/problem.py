@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
+from mechdesign.core.fields import Kept, checked, choice, frozen_problem, real, related, whole
 from mechdesign.core.method import Outcome
 from mechdesign.core.parameters import Generators
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
+from mechdesign.core.types import Matrix, Vector
 from mechdesign.core.validation import (
-    choice,
     finite_array,
     in_range,
-    integer,
     privacy_delta,
     probability_vector,
 )
@@ -47,7 +46,38 @@ LARGEST_EPSILON = 10.0
 """With more, e^epsilon is beyond what programs in double precision tell apart; delta alone would decide."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+def _prior(value: Any) -> Array:
+    """Return a vector or a matrix of probabilities."""
+    rows = value.ndim == 2 if isinstance(value, np.ndarray) else _has_rows(value)
+    matrix = finite_array("prior", value, 2, rounded=True) if rows else None
+    vector = probability_vector("prior", value if matrix is None else matrix.ravel())
+    most = MOST_PLACES if matrix is None or 1 in matrix.shape else LARGEST_GRID
+    if len(vector) > most:
+        raise ParameterError(f"prior: {len(vector)} places are more than {most}; merge neighboring places")
+    return vector if matrix is None else vector.reshape(matrix.shape)
+
+
+def _has_rows(value: Any) -> bool:
+    first = value[0] if isinstance(value, (list, tuple)) and len(value) else None
+    return isinstance(first, (list, tuple, np.ndarray))
+
+
+def _epsilon(problem: SpectrumPartition, field: str, value: Any) -> float:
+    _require_slack(problem, field)
+    return in_range(field, value, 0.0, LARGEST_EPSILON)
+
+
+def _delta(problem: SpectrumPartition, field: str, value: Any) -> float:
+    _require_slack(problem, field)
+    return privacy_delta(value, field)
+
+
+def _require_slack(problem: SpectrumPartition, field: str) -> None:
+    if problem.notion != "slack":
+        raise ParameterError(f"{field}: is for notion 'slack'; leave it out for '{problem.notion}'")
+
+
+@frozen_problem(eq=False)
 class SpectrumPartition(Problem[Mechanism]):
     """The best way to release a region Q that contains the owner's place x, on a map with a prior.
 
@@ -58,28 +88,6 @@ class SpectrumPartition(Problem[Mechanism]):
 
     loss(Q) counts the places that lose service because the database answers from Q: those within ``reach`` of
     Q, less those within ``reach`` of one place.
-
-    Parameters
-    ----------
-    prior : list or matrix of probabilities
-        Where the owner is: a list for places on a line, a matrix for a grid, with steps of length 1.
-    reach : number >= 0
-        Users within this distance of Q are not served, in steps.
-    notion : {"partition", "cloak", "cap", "slack"}
-        What is promised. "partition": Q is the one cell of a public partition that has x. "cloak": K(Q | x)
-        is the same for all x in Q, so the answers tell that x is in Q and nothing else, whatever the prior.
-        "cap": for this prior no place has a posterior probability above ``cap``. "slack": (epsilon, delta)
-        for all pairs of places up to ``distance`` apart.
-    cap : number in (0, 1]
-        The largest posterior probability of one place; for "partition" and "cloak" in each Q.
-    least : number in [0, 1]
-        The least prior mass of Q.
-    count : int
-        The least number of places of Q.
-    epsilon, delta : number, for "slack"
-        P(Q in S | x) <= e^epsilon P(Q in S | x') + delta, with epsilon up to 10.
-    distance : int, for "slack"
-        The largest distance of such pairs, in steps.
 
     Raises
     ------
@@ -108,49 +116,58 @@ class SpectrumPartition(Problem[Mechanism]):
 
     generators: ClassVar[Generators] = {"prior": GENERATORS}
 
-    prior: Array
-    reach: float = 1.0
-    notion: Literal["partition", "cloak", "cap", "slack"] = "partition"
-    cap: float = 1.0
-    least: float = 0.0
-    count: int = 1
-    epsilon: float | None = None
-    delta: float | None = None
-    distance: int = 1
+    prior: Kept[Array, Vector | Matrix] = checked(
+        "Where the owner is: a list for places on a line, a matrix for a grid, with steps of length 1.",
+        lambda _, prior: _prior(prior),
+        form="list or matrix of probabilities",
+    )
+    reach: float = real(
+        "Users within this distance of Q are not served, in steps.",
+        low=0.0,
+        high=LARGEST_REACH,
+        form="number >= 0",
+        default=1.0,
+    )
+    notion: Literal["partition", "cloak", "cap", "slack"] = choice(
+        'What is promised. "partition": Q is the one cell of a public partition that has x. "cloak": '
+        "K(Q | x) is the same for all x in Q, so the answers tell that x is in Q and nothing else, "
+        'whatever the prior. "cap": for this prior no place has a posterior probability above '
+        '``cap``. "slack": (epsilon, delta) for all pairs of places up to ``distance`` apart.',
+        NOTIONS,
+        default="partition",
+    )
+    cap: float = real(
+        'The largest posterior probability of one place; for "partition" and "cloak" in each Q.',
+        low=0.0,
+        high=1.0,
+        low_open=True,
+        form="number in (0, 1]",
+        default=1.0,
+    )
+    least: float = real("The least prior mass of Q.", low=0.0, high=1.0, form="number in [0, 1]", default=0.0)
+    count: int = whole("The least number of places of Q.", low=1, default=1)
+    epsilon: float | None = related(
+        "P(Q in S | x) <= e^epsilon P(Q in S | x') + delta, with epsilon up to 10.",
+        _epsilon,
+        form='number, for "slack"',
+        default=None,
+        limits={"minimum": 0, "maximum": LARGEST_EPSILON},
+    )
+    delta: float | None = related(
+        "P(Q in S | x) <= e^epsilon P(Q in S | x') + delta, with epsilon up to 10.",
+        _delta,
+        form='number, for "slack"',
+        default=None,
+        limits={"minimum": 0, "exclusiveMaximum": 1},
+    )
+    distance: int = whole(
+        "The largest distance of such pairs, in steps.", low=1, form='int, for "slack"', default=1
+    )
 
-    if TYPE_CHECKING:
-
-        def __init__(
-            self,
-            prior: Any,
-            reach: float = 1.0,
-            notion: str = "partition",
-            cap: float = 1.0,
-            least: float = 0.0,
-            count: int = 1,
-            epsilon: float | None = None,
-            delta: float | None = None,
-            distance: int = 1,
-        ) -> None: ...
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "prior", _prior(self.prior))
-        object.__setattr__(self, "reach", in_range("reach", self.reach, 0.0, LARGEST_REACH))
-        object.__setattr__(self, "notion", choice("notion", self.notion, NOTIONS))
-        object.__setattr__(self, "cap", in_range("cap", self.cap, 0.0, 1.0, low_open=True))
-        object.__setattr__(self, "least", in_range("least", self.least, 0.0, 1.0))
-        object.__setattr__(self, "count", integer("count", self.count, 1))
-        object.__setattr__(self, "distance", integer("distance", self.distance, 1))
-        if self.notion != "slack":
-            for field in ("epsilon", "delta"):
-                if getattr(self, field) is not None:
-                    raise ParameterError(f"{field}: is for notion 'slack'; leave it out for '{self.notion}'")
-            return
-        if self.epsilon is None or self.delta is None:
+    def __attrs_post_init__(self) -> None:
+        if self.notion == "slack" and (self.epsilon is None or self.delta is None):
             field = "epsilon" if self.epsilon is None else "delta"
             raise ParameterError(f"{field}: is missing; notion 'slack' needs epsilon and delta")
-        object.__setattr__(self, "epsilon", in_range("epsilon", self.epsilon, 0.0, LARGEST_EPSILON))
-        object.__setattr__(self, "delta", privacy_delta(self.delta))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -278,22 +295,6 @@ class SpectrumPartition(Problem[Mechanism]):
     def allowance(self) -> float:
         """By how much a promise may fail: not at all where K is constant by construction."""
         return 0.0 if self.notion in ("partition", "cloak") else FEASIBLE
-
-
-def _prior(value: Any) -> Array:
-    """Return a vector or a matrix of probabilities."""
-    rows = value.ndim == 2 if isinstance(value, np.ndarray) else _has_rows(value)
-    matrix = finite_array("prior", value, 2, rounded=True) if rows else None
-    vector = probability_vector("prior", value if matrix is None else matrix.ravel())
-    most = MOST_PLACES if matrix is None or 1 in matrix.shape else LARGEST_GRID
-    if len(vector) > most:
-        raise ParameterError(f"prior: {len(vector)} places are more than {most}; merge neighboring places")
-    return vector if matrix is None else vector.reshape(matrix.shape)
-
-
-def _has_rows(value: Any) -> bool:
-    first = value[0] if isinstance(value, (list, tuple)) and len(value) else None
-    return isinstance(first, (list, tuple, np.ndarray))
 
 
 def impossible(problem: SpectrumPartition, solver: str) -> Outcome | None:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar, Literal
 
 from mechdesign.audit.exponential import float_down
 from mechdesign.core.certificate import Certificate
+from mechdesign.core.fields import POSITIVE, checked, choice, frozen_problem
 from mechdesign.core.method import Outcome
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
-from mechdesign.core.validation import choice
 from mechdesign.mechanisms import Mechanism
 from mechdesign.mechanisms.spectrum import SpectrumWidening
 from mechdesign.mechanisms.spectrum.channel import coordinate, positive
@@ -22,7 +21,7 @@ from mechdesign.problems.spectrum.primary.widening import Widened
 WIDENINGS = ("mean", "exponential")
 
 
-@dataclass(frozen=True, repr=False)
+@frozen_problem()
 class SpectrumPrimary(Problem[Mechanism]):
     """The best mean widening L of the protection radius of a channel's owner, for one secondary user.
 
@@ -33,21 +32,6 @@ class SpectrumPrimary(Problem[Mechanism]):
     With ``widening = "mean"`` R = distance - L - s and max(0, distance - s - r0) <= L <= distance - s, as
     published. With "exponential" the expectation is maximised over L > 0, where R = clip(distance - X - s, 0,
     r0) and X is exponential with mean L, as it is drawn.
-
-    Parameters
-    ----------
-    price : number > 0
-        k1: what a unit of area costs.
-    privacy_cost : number > 0
-        kp: the owner's loss of privacy is privacy_cost / L.
-    radius : number > 0
-        r0: how far the secondary user wants to send.
-    location_privacy : number > 0
-        s: the secondary user's privacy radius.
-    distance : number
-        d_m: between the two users, less the protection radius. Where it is at most s nobody can be served.
-    widening : {"mean", "exponential"}
-        Whether the utility is taken at the mean widening, or expected over the drawn one.
 
     Raises
     ------
@@ -61,7 +45,8 @@ class SpectrumPrimary(Problem[Mechanism]):
     Examples
     --------
     >>> import mechdesign as md
-    >>> problem = md.SpectrumPrimary(0.1, privacy_cost=2.0, radius=5.0, location_privacy=0.5, distance=6.0)
+    >>> problem = md.SpectrumPrimary(
+    ...     price=0.1, privacy_cost=2.0, radius=5.0, location_privacy=0.5, distance=6.0)
     >>> solution = md.solve(problem)
     >>> print(round(solution.variables["privacy"], 6), round(solution.value, 6))
     0.625832 5.649356
@@ -73,18 +58,26 @@ class SpectrumPrimary(Problem[Mechanism]):
     summary: ClassVar[str] = "how far a channel's owner widens its protection radius to hide its place"
     compared_with: ClassVar[str] = "all mean widenings L"
 
-    price: float
-    privacy_cost: float
-    radius: float
-    location_privacy: float
-    distance: float
-    widening: Literal["mean", "exponential"] = "mean"
-
-    def __post_init__(self) -> None:
-        for field in ("price", "privacy_cost", "radius", "location_privacy"):
-            object.__setattr__(self, field, positive(field, getattr(self, field)))
-        object.__setattr__(self, "distance", coordinate("distance", self.distance))
-        object.__setattr__(self, "widening", choice("widening", self.widening, WIDENINGS))
+    price: float = checked("k1: what a unit of area costs.", positive, limits=POSITIVE, form="number > 0")
+    privacy_cost: float = checked(
+        "kp: the owner's loss of privacy is privacy_cost / L.", positive, limits=POSITIVE, form="number > 0"
+    )
+    radius: float = checked(
+        "r0: how far the secondary user wants to send.", positive, limits=POSITIVE, form="number > 0"
+    )
+    location_privacy: float = checked(
+        "s: the secondary user's privacy radius.", positive, limits=POSITIVE, form="number > 0"
+    )
+    distance: float = checked(
+        "d_m: between the two users, less the protection radius. Where it is at most s nobody can be served.",
+        coordinate,
+        form="number",
+    )
+    widening: Literal["mean", "exponential"] = choice(
+        "Whether the utility is taken at the mean widening, or expected over the drawn one.",
+        WIDENINGS,
+        default="mean",
+    )
 
     @property
     def factor(self) -> float:

@@ -4,40 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from mechdesign.core.certificate import Certificate
+from mechdesign.core.fields import POSITIVE, checked, frozen_problem, real
 from mechdesign.core.method import Outcome
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
-from mechdesign.mechanisms.location.base import checked_area, probability
+from mechdesign.mechanisms.location.base import checked_area
 from mechdesign.mechanisms.spectrum import SpectrumUser
 from mechdesign.mechanisms.spectrum.channel import positive
 from mechdesign.problems.spectrum.judging import rounded_up
 
 
-@dataclass(frozen=True, repr=False)
+@frozen_problem()
 class SpectrumSecondary(Problem[SpectrumUser]):
     """The best privacy radius L of a user who rents spectrum.
 
     ::
 
         maximise  reward pi radius^2 - price pi (L + radius)^2 - privacy_cost / L   over  L > 0
-
-    Parameters
-    ----------
-    price : number > 0
-        k1: what a unit of area costs. It is paid for the privacy circle, too.
-    reward : number > 0
-        k2: what a unit of area is worth to the user.
-    privacy_cost : number > 0
-        ks: the loss of privacy is privacy_cost / L.
-    radius : number > 0
-        r0: how far the user wants to send.
-    beta : float
-        In (0, 1): with this probability a report of the client may be farther than L from the true place.
-    area : (x_low, y_low, x_high, y_high), optional
-        Where users of the client are; by default a square around (0, 0), 40 radii wide or less.
 
     Raises
     ------
@@ -63,19 +48,35 @@ class SpectrumSecondary(Problem[SpectrumUser]):
     summary: ClassVar[str] = "how much location privacy a user takes who rents spectrum"
     compared_with: ClassVar[str] = "all privacy radii L > 0"
 
-    price: float
-    reward: float
-    privacy_cost: float
-    radius: float
-    beta: float = 0.05
-    area: Sequence[float] | None = None
-
-    def __post_init__(self) -> None:
-        for field in ("price", "reward", "privacy_cost", "radius"):
-            object.__setattr__(self, field, positive(field, getattr(self, field)))
-        object.__setattr__(self, "beta", probability("beta", self.beta))
-        if self.area is not None:
-            object.__setattr__(self, "area", checked_area(self.area))
+    price: float = checked(
+        "k1: what a unit of area costs. It is paid for the privacy circle, too.",
+        positive,
+        limits=POSITIVE,
+        form="number > 0",
+    )
+    reward: float = checked(
+        "k2: what a unit of area is worth to the user.", positive, limits=POSITIVE, form="number > 0"
+    )
+    privacy_cost: float = checked(
+        "ks: the loss of privacy is privacy_cost / L.", positive, limits=POSITIVE, form="number > 0"
+    )
+    radius: float = checked(
+        "r0: how far the user wants to send.", positive, limits=POSITIVE, form="number > 0"
+    )
+    beta: float = real(
+        "In (0, 1): with this probability a report of the client may be farther than L from the true place.",
+        low=0.0,
+        high=1.0,
+        low_open=True,
+        high_open=True,
+        default=0.05,
+    )
+    area: Sequence[float] | None = checked(
+        "Where users of the client are; by default a square around (0, 0), 40 radii wide or less.",
+        lambda _, area: checked_area(area),
+        form="(x_low, y_low, x_high, y_high)",
+        default=None,
+    )
 
     def mechanism(self, solution: Candidate) -> SpectrumUser:
         """Return the client: exact noise that stays within L of the place, and queries for a database."""

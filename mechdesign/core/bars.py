@@ -1,0 +1,115 @@
+"""Progress bars, drawn by rich on a terminal and nowhere else."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from typing import Any, TextIO, TypeVar
+
+Item = TypeVar("Item")
+
+QUIET = 10.0
+"""Seconds after which work that nobody watches says a line about itself."""
+
+SOON = 1.0
+"""Reading that takes no more seconds has no bar."""
+
+
+def bar_on(stream: TextIO, shown: str, last: str = "") -> Any:
+    """Return rich's bar: a label, the bar, how much is done, the time that is left, and a last text.
+
+    Parameters
+    ----------
+    stream : file
+    shown, last : str
+        Formats of rich, with the fields ``task.completed``, ``task.total`` and ``task.fields[...]``.
+    """
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    return Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=30),
+        TextColumn(shown, markup=False),
+        TimeRemainingColumn(compact=True),
+        *([TextColumn(last, markup=False)] if last else []),
+        console=Console(file=stream),
+        transient=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    )
+
+
+COUNTED = "{task.completed:.0f}/{task.total:.0f}"
+"""How much is done, in pieces."""
+
+
+def progress(items: Iterable[Item], total: int, label: str, stream: TextIO | None = None) -> Iterator[Item]:
+    """Yield the items and draw a progress bar on a terminal; elsewhere a line now and then, if it takes long.
+
+    Parameters
+    ----------
+    items : iterable
+    total : int
+        How many there are.
+    label : str
+        What is being done.
+    stream : file, optional
+        Standard error by default.
+    """
+    output = stream if stream is not None else sys.stderr
+    if not output.isatty() or total <= 1:
+        yield from _said(items, total, label, output)
+        return
+    with bar_on(output, COUNTED) as bar:
+        line = bar.add_task(label, total=total)
+        for item in items:
+            yield item
+            bar.advance(line)
+
+
+def _said(items: Iterable[Item], total: int, label: str, output: TextIO) -> Iterator[Item]:
+    """Yield the items, with a line when there was none for long."""
+    start = latest = time.monotonic()
+    for done, item in enumerate(items):
+        now = time.monotonic()
+        if now - latest >= QUIET:
+            latest = now
+            output.write(f"mechdesign: {label}: {done} of {total} after {now - start:.0f} s\n")
+            output.flush()
+        yield item
+
+
+class ProgressBar:
+    """A bar for work whose length is known in parts of the whole; silent where nobody watches.
+
+    Examples
+    --------
+    >>> with ProgressBar("reading", stream=sys.stdout) as bar:
+    ...     bar.show(0.5, 1000)
+    """
+
+    def __init__(self, label: str, stream: TextIO | None = None) -> None:
+        self.label = label
+        self.output = stream if stream is not None else sys.stderr
+        self.start = time.monotonic()
+        self._bar: Any = None
+        self._line: Any = None
+
+    def __enter__(self) -> ProgressBar:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def show(self, part: float, rows: int) -> None:
+        """Draw the bar at this part of the whole, but not in the first second."""
+        if self._bar is None:
+            if time.monotonic() - self.start < SOON or not self.output.isatty():
+                return
+            self._bar = bar_on(self.output, "{task.fields[rows]:,} rows")
+            self._line = self._bar.add_task(self.label, total=1.0, rows=rows)
+            self._bar.start()
+        self._bar.update(self._line, completed=part, rows=rows)

@@ -1,0 +1,323 @@
+"""The parameters of a problem, each stated once: its type, check, default, limits, form and meaning.
+
+A problem says of every parameter all there is to say in one place, its field::
+
+    @frozen_problem()
+    class Waiting(Problem[Queue]):
+        servers: int = whole("How many serve.", low=1)
+        rate: float = real("Arrivals a minute.", low=0.0, low_open=True, default=1.0)
+
+From it follow the signature, the check at construction, the JSON Schema, ``show``, the section *Parameters*
+of the docstring (so ``help`` and the reference show it) and what type checkers know.
+
+The fields are attrs', because a value is checked and replaced by what is kept *before* the frozen object is
+complete: a dataclass can only do so afterwards, by writing to what must not be written to. The words stand at
+the field rather than in the docstring: there an editor's jump to the parameter finds them beside type and
+check, and nothing has to be named twice. Type checkers see :func:`frozen_problem` as a
+``dataclass_transform``: they know which parameters are required, that all are given by name, and their types.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import math
+import re
+import textwrap
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, NamedTuple, TypeVar, dataclass_transform, get_args, overload
+
+import attrs
+
+from mechdesign.core.errors import ParameterError
+from mechdesign.core.numbers import shown
+from mechdesign.core.validation import choice as one_of, in_range, integer, privacy_delta, privacy_epsilon
+
+Class = TypeVar("Class", bound=type)
+Is = TypeVar("Is", covariant=True)
+Takes = TypeVar("Takes", contravariant=True)
+
+REQUIRED: Any = attrs.NOTHING
+"""The default of a parameter that has none."""
+
+POSITIVE: Mapping[str, Any] = {"exclusiveMinimum": 0}
+"""The limits of a number above 0 whose check says more."""
+
+SECTIONS = re.compile(r"^(?:Raises|See Also|Notes|References|Examples)\n-{3,}$", flags=re.MULTILINE)
+"""The sections of a NumPy docstring that follow *Parameters*."""
+
+
+class Kept(Generic[Is, Takes]):
+    """The type of a parameter that is kept as another type than it is given: ``Kept[Array, Vector]``.
+
+    Only for type checkers, who read it as a descriptor; what stands in the object is a plain ``Is``.
+    """
+
+    @overload
+    def __get__(self, instance: None, owner: Any) -> Any: ...
+
+    @overload
+    def __get__(self, instance: object, owner: Any) -> Is: ...
+
+    def __get__(self, instance: object, owner: Any) -> Any:
+        """Tell the type that is kept."""
+
+    def __set__(self, instance: object, value: Takes) -> None:
+        """Tell the types that are taken."""
+
+
+class Parameter(NamedTuple):
+    """A parameter as its field states it; ``default`` is ``REQUIRED`` where it must be given."""
+
+    name: str
+    default: Any
+    form: str = ""
+    meaning: str = ""
+    limits: Mapping[str, Any] = {}
+
+    @property
+    def is_required(self) -> bool:
+        """Whether there is no default."""
+        return self.default is REQUIRED
+
+
+# Kinds of parameters
+
+
+def related(
+    meaning: str,
+    check: Callable[[Any, str, Any], Any],
+    *,
+    form: str,
+    default: Any = REQUIRED,
+    limits: Mapping[str, Any] | None = None,
+    fills: bool = False,
+) -> Any:
+    """Return a field whose check may look at the fields above it.
+
+    Parameters
+    ----------
+    meaning : str
+        What it is, as in a NumPy docstring, in reStructuredText.
+    check : callable
+        From the problem, of which the fields above are set, the field's name and the given value to what is
+        kept; raises :class:`ParameterError`.
+    form : str
+        What is given, as in a NumPy docstring; ", optional" is added where the default is None.
+    default : optional
+    limits : mapping, optional
+        Keywords of JSON Schema for the number or the text.
+    fills : bool
+        Whether the check is asked about a default of None as well, which it replaces.
+    """
+
+    def kept(value: Any, problem: Any, field: attrs.Attribute[Any]) -> Any:
+        is_absent = value is None and field.default is None and not fills
+        return None if is_absent else check(problem, field.name, value)
+
+    if default is None and form:
+        form += ", optional"
+    return attrs.field(
+        default=default,
+        converter=attrs.Converter(kept, takes_self=True, takes_field=True),
+        metadata={"form": form, "meaning": meaning, "limits": limits or {}},
+    )
+
+
+def checked(
+    meaning: str,
+    check: Callable[[str, Any], Any],
+    *,
+    form: str,
+    default: Any = REQUIRED,
+    limits: Mapping[str, Any] | None = None,
+) -> Any:
+    """Return a field with a check of its own, from its name and the given value to what is kept."""
+
+    def alone(problem: object, name: str, value: Any) -> Any:
+        return check(name, value)
+
+    return related(meaning, alone, form=form, default=default, limits=limits)
+
+
+def whole(
+    meaning: str, *, low: int, high: int | None = None, default: Any = REQUIRED, form: str = "int"
+) -> Any:
+    """Return a field of whole numbers, both limits included."""
+    limits = {"minimum": low} | ({} if high is None else {"maximum": high})
+
+    def check(name: str, value: Any) -> int:
+        return integer(name, value, low, high)
+
+    return checked(meaning, check, form=form, default=default, limits=limits)
+
+
+def real(
+    meaning: str,
+    *,
+    low: float = -math.inf,
+    high: float = math.inf,
+    low_open: bool = False,
+    high_open: bool = False,
+    default: Any = REQUIRED,
+    form: str = "float",
+) -> Any:
+    """Return a field of real numbers in an interval."""
+    limits = {
+        "exclusiveMinimum" if low_open else "minimum": low,
+        "exclusiveMaximum" if high_open else "maximum": high,
+    }
+    finite = {word: limit for word, limit in limits.items() if math.isfinite(limit)}
+
+    def check(name: str, value: Any) -> float:
+        return in_range(name, value, low, high, low_open=low_open, high_open=high_open)
+
+    return checked(meaning, check, form=form, default=default, limits=finite)
+
+
+def epsilon_field(meaning: str, *, default: Any = REQUIRED, form: str = "float") -> Any:
+    """Return a field of a privacy epsilon: >= 0 and finite."""
+
+    def check(name: str, value: Any) -> float:
+        return privacy_epsilon(value, name)
+
+    return checked(meaning, check, form=form, default=default, limits={"minimum": 0})
+
+
+def delta_field(meaning: str, *, default: Any = REQUIRED, form: str = "float") -> Any:
+    """Return a field of a privacy delta: in [0, 1)."""
+
+    def check(name: str, value: Any) -> float:
+        return privacy_delta(value, name)
+
+    limits = {"minimum": 0, "exclusiveMaximum": 1}
+    return checked(meaning, check, form=form, default=default, limits=limits)
+
+
+def choice(meaning: str, known: Any, *, default: Any = REQUIRED, form: str = "") -> Any:
+    """Return a field of one of the known words, a sequence of them or the field's own ``Literal`` type."""
+    words = tuple(get_args(known) or known)
+
+    def check(name: str, value: Any) -> str:
+        return one_of(name, value, words)
+
+    listed = ", ".join(f'"{word}"' for word in words)
+    return checked(meaning, check, form=form or f"{{{listed}}}", default=default, limits={"enum": [*words]})
+
+
+def flag(meaning: str, *, default: bool = False) -> Any:
+    """Return a field that is true or false."""
+
+    def check(name: str, value: Any) -> bool:
+        if not isinstance(value, bool):
+            raise ParameterError(f"{name}: expected true or false, got {shown(value)}")
+        return value
+
+    return checked(meaning, check, form="bool", default=default)
+
+
+# The class
+
+
+@dataclass_transform(
+    kw_only_default=True,
+    frozen_default=True,
+    field_specifiers=(related, checked, whole, real, epsilon_field, delta_field, choice, flag),
+)
+def frozen_problem(*, eq: bool = True) -> Callable[[Class], Class]:
+    """Return the decorator of problems: frozen, parameters by name only, documented by their fields.
+
+    Parameters
+    ----------
+    eq : bool
+        Whether problems with equal parameters are equal; not where a parameter is an array.
+
+    Examples
+    --------
+    >>> @frozen_problem()
+    ... class Queue:
+    ...     '''People who wait.'''
+    ...     servers: int = whole("How many serve.", low=1)
+    >>> inspect.getdoc(Queue).splitlines()[-2:]
+    ['servers : int', '    How many serve.']
+    >>> Queue(servers=0)
+    Traceback (most recent call last):
+        ...
+    mechdesign.core.errors.ParameterError: servers: 0 is not at least 1
+    """
+
+    def made(problem_class: Class) -> Class:
+        # Without slots: cached properties and the weak references of caches need a __dict__.
+        found = attrs.frozen(
+            kw_only=True, slots=False, repr=False, eq=eq, field_transformer=_in_the_places_of_bases
+        )(problem_class)
+        if found.__doc__ is not None:
+            found.__doc__ = documented(found.__doc__, fields_of(found))
+        # attrs would tell the type of the converter's argument.
+        vars(found)["__init__"].__annotations__ |= {item.name: item.type for item in attrs.fields(found)}
+        return found
+
+    return made
+
+
+def _in_the_places_of_bases(
+    problem_class: type, fields: list[attrs.Attribute[Any]]
+) -> list[attrs.Attribute[Any]]:
+    """Return the fields in their order; those of bases stand first, also where the class states them anew.
+
+    Among them those that must be given come before those with a default.
+    """
+    places: dict[str, int] = {}
+    for base in reversed(problem_class.__mro__[1:]):
+        for field in fields_of(base):
+            places.setdefault(field.name, len(places))
+    if not places:
+        return fields
+    own = len(places)
+    return sorted(fields, key=lambda field: (field.default is not REQUIRED, places.get(field.name, own)))
+
+
+def fields_of(problem: Any) -> tuple[Parameter, ...]:
+    """Return the parameters of a problem or of its class, in their order; of a plain dataclass as well."""
+    problem_class = problem if isinstance(problem, type) else type(problem)
+    if attrs.has(problem_class):
+        return tuple(
+            Parameter(item.name, item.default, **item.metadata) for item in attrs.fields(problem_class)
+        )
+    if not dataclasses.is_dataclass(problem_class):
+        return ()
+    return tuple(Parameter(item.name, _default(item)) for item in dataclasses.fields(problem_class))
+
+
+def _default(field: dataclasses.Field[Any]) -> Any:
+    if field.default is not dataclasses.MISSING:
+        return field.default
+    if field.default_factory is dataclasses.MISSING:
+        return REQUIRED
+    return attrs.Factory(field.default_factory)
+
+
+def values_of(problem: Any) -> dict[str, Any]:
+    """Return the parameters of a problem as it keeps them."""
+    return {parameter.name: getattr(problem, parameter.name) for parameter in fields_of(problem)}
+
+
+def documented(text: str, parameters: tuple[Parameter, ...]) -> str:
+    """Return a docstring with the section *Parameters* at its place."""
+    text = inspect.cleandoc(text)
+    lines = ["Parameters", "----------"]
+    for item in parameters:
+        lines.append(f"{item.name} : {item.form}")
+        lines += textwrap.wrap(
+            item.meaning,
+            100,
+            initial_indent="    ",
+            subsequent_indent="    ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    section = "\n".join(lines)
+    following = SECTIONS.search(text)
+    if following is None:
+        return f"{text}\n\n{section}\n"
+    return f"{text[: following.start()]}{section}\n\n{text[following.start() :]}"
