@@ -5,7 +5,7 @@
 
 The package and the tests are copied to a temporary folder, so that the checkout stays as it is. For each
 mistake its tests are run as they are (they have to pass) and with the mistake (they have to fail). A place is
-found by its text in all files of a folder and has to be there exactly once, so that it survives when files
+found by its text in all files of the package and has to be there exactly once, so that it survives when files
 move; when it is gone, that is said, and the exit code is 1, as it is for a mistake that nobody notices.
 """
 
@@ -31,7 +31,6 @@ class Mutation:
     """A text of the package that stands in one place, what is put there, and who should notice."""
 
     name: str
-    folder: str
     text: str
     wrong: str
     tests: tuple[str, ...]
@@ -40,7 +39,7 @@ class Mutation:
         """Return the only file with the text."""
         found = [
             path
-            for path in sorted((root / "mechdesign" / self.folder).rglob("*.py"))
+            for path in sorted((root / "mechdesign").rglob("*.py"))
             if path.read_text(encoding="utf-8").count(self.text) == 1
         ]
         return found[0] if len(found) == 1 else None
@@ -51,42 +50,36 @@ EVERY = "tests/contract/test_every_mechanism.py"
 MUTATIONS = (
     Mutation(
         "exponential rounded up",
-        "audit",
         "context = _context(ROUND_FLOOR)\n    below",
         "context = _context(ROUND_CEILING)\n    below",
         ("tests/audit/test_exponential.py",),
     ),
     Mutation(
         "entry-wise delta without e^epsilon",
-        "audit",
         "worst = max(high - exponential * low for",
         "worst = max(high - low for",
         ("tests/audit/test_channel.py",),
     ),
     Mutation(
         "set-wise delta of half the size",
-        "audit",
         "return best / TOTAL, witness",
         "return best / (2 * TOTAL), witness",
         ("tests/audit/test_channel.py",),
     ),
     Mutation(
         "threshold one too large",
-        "audit",
         "min(value * top // bottom, TOTAL)",
         "min(value * top // bottom + 1, TOTAL)",
         ("tests/audit/test_channel.py",),
     ),
     Mutation(
         "an impossible report is no infinite ratio",
-        "audit",
         "if high > 0 and low == 0:",
         "if high > 0 and low < 0:",
         ("tests/audit/test_channel.py",),
     ),
     Mutation(
         "one bit with the square of the value",
-        "mechanisms",
         "weight = (unit * self._span).astype(np.int64)",
         "weight = (unit * unit * self._span).astype(np.int64)",
         (
@@ -96,49 +89,42 @@ MUTATIONS = (
     ),
     Mutation(
         "offset of a bit with the wrong sign",
-        "mechanisms",
         "return Fraction(self.domain.low) - self.slope * self._start",
         "return Fraction(self.domain.low) + self.slope * self._start",
         ("tests/mechanisms/test_mean_exact.py",),
     ),
     Mutation(
         "table searched from the left",
-        "mechanisms",
         'np.searchsorted(row, drawn[index], side="right")',
         'np.searchsorted(row, drawn[index], side="left")',
         ("tests/mechanisms/test_sampling.py",),
     ),
     Mutation(
         "steps never rounded up",
-        "mechanisms",
         "np.minimum(whole.astype(np.int64) + up, self.precision)",
         "np.minimum(whole.astype(np.int64), self.precision)",
         ("tests/mechanisms/test_shuffle_sums.py",),
     ),
     Mutation(
         "noise of Laplace of half the scale",
-        "mechanisms",
         "noise *= self.scale",
         "noise *= self.scale / 2",
         (EVERY,),
     ),
     Mutation(
         "square wave's window too narrow",
-        "mechanisms",
         "within *= window / self.inside",
         "within *= 0.9 * window / self.inside",
         (EVERY,),
     ),
     Mutation(
         "support counted against the wrong chance",
-        "mechanisms",
         "value = (counts / users - float(self.other)) / gain",
         "value = (counts / users - float(self.own)) / gain",
         ("tests/mechanisms/test_oracles.py",),
     ),
     Mutation(
         "fourth moment for the third",
-        "mechanisms",
         "(1 - chance) * low**power) for power in (2, 3, 4)",
         "(1 - chance) * low**power) for power in (2, 4, 3)",
         (
@@ -149,7 +135,6 @@ MUTATIONS = (
     ),
     Mutation(
         "interval of one side only",
-        "mechanisms",
         "return (1.0 - checked) / (2.0 * tests)",
         "return (1.0 - checked) / tests",
         (
@@ -159,35 +144,30 @@ MUTATIONS = (
     ),
     Mutation(
         "repair mixes nothing in",
-        "mechanisms",
         "amount = min(1.0, mixing + extra)",
         "amount = min(1.0, extra)",
         ("tests/mechanisms/test_repair.py",),
     ),
     Mutation(
         "Schoenheim rounded down",
-        "problems",
         "bound = -(-(points - left) * bound // (block - left))",
         "bound = (points - left) * bound // (block - left)",
         ("tests/problems/marginals/test_covering_bounds.py",),
     ),
     Mutation(
         "proven bound rounded inwards",
-        "solvers",
         "return float(terms.sum()) + slack",
         "return float(terms.sum()) - slack",
         ("tests/solvers/test_linear.py",),
     ),
     Mutation(
         "a trend that falls counts as rising",
-        "catalog",
         "return bool((numbers >= np.maximum.accumulate(numbers) - slack).all())",
         "return bool((numbers >= np.minimum.accumulate(numbers) - slack).all())",
         ("tests/catalog/test_judge.py",),
     ),
     Mutation(
         "a gap with its sign",
-        "core",
         "return abs(self.value - self.bound)",
         "return self.value - self.bound",
         (
@@ -197,7 +177,6 @@ MUTATIONS = (
     ),
     Mutation(
         "a heuristic claims the optimum",
-        "core",
         'return self.status == "optimal" and self.kind != "heuristic"',
         'return self.status == "optimal"',
         (
