@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError, MechDesignError, ParameterError, RowError, suggestion
 from mechdesign.core.randomness import Rng
@@ -202,6 +203,42 @@ def located(source: Source, column: str | None = None) -> Iterator[None]:
         raise error.within(place).for_shell() from None
 
 
+def beside(source: Source, columns: Sequence[str], readers: Sequence[Reader]) -> Iterator[NDArray[Any]]:
+    """Yield columns side by side, (n, d) a block, each read by its function.
+
+    Errors name the file, the column and the row.
+    """
+    for block in source.blocks(columns):
+        parts = []
+        for column, read in zip(columns, readers, strict=True):
+            with located(source, column):
+                parts.append(read(block[column]))
+        yield np.stack(parts, axis=1)
+
+
+def collect(
+    sources: Sequence[Source], columns: Callable[[Source], Sequence[str]], update: Callable[..., None]
+) -> None:
+    """Hand the columns of all blocks of all tables to a server.
+
+    Parameters
+    ----------
+    sources : sequence of Source
+    columns : callable
+        ``columns(source)`` returns the names of the columns to read.
+    update : callable
+        Takes the columns of a block, one argument each; errors are moved to file and row.
+    """
+    for source in sources:
+        names = list(columns(source))
+        for block in source.blocks(names):
+            with located(source, names[0] if len(names) == 1 else None):
+                update(*(block[name] for name in names))
+
+
+Reader = Callable[[Values], NDArray[Any]]
+"""From a column of a block to an array."""
+
 Client = Callable[[Values, Settings, Rng], Values]
 """From a block of one column to its reports."""
 
@@ -258,11 +295,7 @@ def estimation(mechanism: CollectingMechanism, takes: tuple[Column, ...], wanted
 
     def estimate(sources: Sequence[Source], settings: Settings) -> Any:
         server = mechanism.aggregator()
-        for source in sources:
-            column = report_column(source, settings, mechanism)
-            for block in source.blocks([column]):
-                with located(source, column):
-                    server.update(block[column])
+        collect(sources, lambda source: [report_column(source, settings, mechanism)], server.update)
         return server.estimate(population=bool(settings["population"]))
 
     summary = f"{wanted}, with standard errors and intervals"

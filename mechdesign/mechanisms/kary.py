@@ -336,7 +336,7 @@ class KaryResponse(FrequencyMechanism, Oracle):
         try:
             estimator = self._estimator
         except EstimationError as error:
-            reason = str(error).removeprefix("channel: ")
+            reason = str(error.changed(where=""))
             return Forecast("frequencies", count, possible=False, reason=reason)
         return Forecast.of_shares(
             count,
@@ -358,8 +358,9 @@ class KaryResponse(FrequencyMechanism, Oracle):
             else REMEDY
         )
         return EstimationError(
-            f"channel: {len(alike)} answers ({names}) are reported alike, so their "
-            f"frequencies cannot be told apart; {remedy}"
+            "channel",
+            f"{len(alike)} answers ({names}) are reported alike, so their frequencies cannot be told apart",
+            remedy,
         )
 
     def content(self) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,7 +51,7 @@ def auction_operations(auction: OnlineAuction) -> tuple[Operation, ...]:
             "decide one slot, truthful within it: bids in, payments out; the state is saved first",
             takes,
             gives,
-            lambda sources, settings: _stepped(auction, sources, settings),
+            partial(_stepped, auction),
             (STATE, SLOT, REQUEST, NAMED),
         ),
         Operation(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -54,7 +55,7 @@ def menu_operations(menu: ContractMenu) -> tuple[Operation, ...]:
             "the best item for each type, and what is owed for it",
             (takes,),
             gives,
-            lambda sources, settings: _chosen(menu, sources, settings),
+            partial(_chosen, menu),
             (COLUMN, KEEP),
         ),
     )

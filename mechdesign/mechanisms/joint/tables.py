@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from mechdesign.core.numbers import shown
 from mechdesign.core.randomness import bit_source
 from mechdesign.core.tables import Block, Source
 from mechdesign.mechanisms.collecting import (
+    collect,
     located,
     marked,
     report_column,
@@ -37,7 +39,7 @@ from mechdesign.mechanisms.operations import (
     Settings,
 )
 from mechdesign.mechanisms.oracles.packed import Packed, as_texts, width
-from mechdesign.mechanisms.several_columns import attribute_columns
+from mechdesign.mechanisms.several_columns import encoded, people
 
 if TYPE_CHECKING:
     from mechdesign.mechanisms.joint.response import JointResponse
@@ -77,9 +79,7 @@ def kept_mark(fingerprint: str) -> str:
 
 def joint_operations(mechanism: JointResponse) -> tuple[Operation, ...]:
     """Return ``randomize``, ``remember``, ``report`` and ``estimate``."""
-    names = titles(mechanism.attributes)
-    listed = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
-    takes = Column("columns", f"a value each: {listed}", any_name=True)
+    takes = people(titles(mechanism.attributes))
     text = f"'x' and {2 * width(mechanism.bits)} hexadecimal digits: a bit a value"
     report = Column(marked(REPORT, mechanism.fingerprint), text)
     kept = Column(marked(PERMANENT, kept_mark(mechanism.fingerprint)), f"to be kept by the client, {text}")
@@ -89,7 +89,7 @@ def joint_operations(mechanism: JointResponse) -> tuple[Operation, ...]:
             "one report for each row, once: the permanent response is forgotten",
             (takes,),
             (report,),
-            lambda sources, settings: _randomized(mechanism, sources, settings),
+            partial(_randomized, mechanism),
             (COLUMN, ANYWAY, SEED),
         ),
         Operation(
@@ -97,7 +97,7 @@ def joint_operations(mechanism: JointResponse) -> tuple[Operation, ...]:
             "the permanent response of each row, to be kept and reported from",
             (takes,),
             (kept,),
-            lambda sources, settings: _remembered(mechanism, sources, settings),
+            partial(_remembered, mechanism),
             (COLUMN, STATE, ANYWAY, SEED),
             private=True,
         ),
@@ -106,7 +106,7 @@ def joint_operations(mechanism: JointResponse) -> tuple[Operation, ...]:
             "a report for each permanent response; every time anew, and counted",
             (kept,),
             (report,),
-            lambda sources, settings: _reported(mechanism, sources, settings),
+            partial(_reported, mechanism),
             (STATE, SEED),
         ),
         Operation(
@@ -114,7 +114,7 @@ def joint_operations(mechanism: JointResponse) -> tuple[Operation, ...]:
             "the joint distribution, marginals and conditionals, with errors; one report a user, or linked",
             (report,),
             (),
-            lambda sources, settings: _estimated(mechanism, sources, settings),
+            partial(_estimated, mechanism),
             (
                 *(MARGINAL, GIVEN, JOINT, ESTIMATOR, PENALTY, REFERENCE, BOOTSTRAP),
                 *(LINKED, POPULATION, UNMARKED),
@@ -156,14 +156,7 @@ def _answers(mechanism: JointResponse, sources: Sequence[Source], settings: Sett
     if not settings["anyway"]:
         mechanism.require_estimable()
     (source,) = sources
-    names, count = mechanism.attributes.names, mechanism.attributes.count
-    columns = attribute_columns(mechanism, names, count, source, settings)
-    for block in source.blocks(columns):
-        parts = []
-        for column, labels in zip(columns, mechanism.attributes.labels, strict=True):
-            with located(source, column):
-                parts.append(labels.encode(block[column], "values"))
-        yield np.stack(parts, axis=1)
+    yield from encoded(mechanism, mechanism.attributes, source, settings)
 
 
 def _state(mechanism: JointResponse, settings: Settings) -> Any:
@@ -217,11 +210,7 @@ def _estimated(mechanism: JointResponse, sources: Sequence[Source], settings: Se
     found = _linked(mechanism, sources, settings) if settings["linked"] else None
     if found is None:
         server = mechanism.aggregator()
-        for source in sources:
-            column = report_column(source, settings, mechanism)
-            for block in source.blocks([column]):
-                with located(source, column):
-                    server.update(block[column])
+        collect(sources, lambda source: [report_column(source, settings, mechanism)], server.update)
         found = server.estimate(population=bool(settings["population"]))
     chosen = {name: settings[name] for name in ("penalty", "reference")}
     found = found.by(settings["estimator"] or ESTIMATORS[0], **chosen)
@@ -230,7 +219,7 @@ def _estimated(mechanism: JointResponse, sources: Sequence[Source], settings: Se
     try:
         return _tables(found, mechanism.attributes, settings)
     except ParameterError as error:
-        if settings["joint"] or not str(error).startswith("attributes: "):
+        if settings["joint"] or not error.is_about("attributes"):
             raise
         raise ParameterError(f"{error}, those that --joint names") from None
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.core.tables import Block, Source
-from mechdesign.mechanisms.collecting import located, marked, require_commas, require_data
+from mechdesign.mechanisms.collecting import beside, located, marked, require_commas, require_data
 from mechdesign.mechanisms.mean.values import as_floats
 from mechdesign.mechanisms.operations import CLIP, COLUMN, SEED, Column, Operation, Settings
 
@@ -36,7 +35,7 @@ def location_operations(mechanism: LocationMechanism) -> tuple[Operation, ...]:
             "one private place for each place",
             takes,
             gives,
-            lambda sources, settings: _randomized(mechanism, sources, settings),
+            partial(_randomized, mechanism),
             (COLUMN, CLIP, SEED),
         ),
     )
@@ -48,13 +47,8 @@ def _randomized(
     (source,) = sources
     columns, rng = _columns(mechanism, source, settings), mechanism.seeded(settings["seed"])
     names = [marked(column, mechanism.fingerprint) for column in columns]
-    for block in source.blocks(columns):
-        parts = []
-        for column in columns:
-            with located(source, column):
-                parts.append(as_floats(block[column], 1, "points"))
+    for points in beside(source, columns, [partial(as_floats, dimensions=1, what="points")] * 2):
         with located(source):
-            points = np.stack(parts, axis=1)
             reports = mechanism.randomize(points, rng=rng, clip=bool(settings["clip"]))
         if mechanism.area is not None:
             low, high = mechanism.area[:2], mechanism.area[2:]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -163,7 +164,9 @@ class SumProtocol(TotalProtocol):
     ) -> Self:
         """Return the one with about the least noise that is proven; with precision 0 of the best one."""
         allowed = Allowed(max_messages, local_cap)
-        return cls._of(cls.hiding.fitting(promise, _values(precision), allowed), "exact").keeping(allowed)
+        return cls._of(cls.hiding.fitting(promise, _values(precision), allowed), "exact").keeping(
+            cls._limits(precision, allowed)
+        )
 
     @classmethod
     def published(
@@ -175,7 +178,14 @@ class SumProtocol(TotalProtocol):
     ) -> Self:
         """Return the one with the constants of its paper, and with precision 0 with its precision."""
         allowed = Allowed(max_messages, local_cap)
-        return cls._of(cls.hiding.printed(promise, _values(precision), allowed), "published").keeping(allowed)
+        return cls._of(cls.hiding.printed(promise, _values(precision), allowed), "published").keeping(
+            cls._limits(precision, allowed)
+        )
+
+    @staticmethod
+    def _limits(precision: int, allowed: Allowed) -> Allowed:
+        """Return what is checked in the end: a stated precision decides how many messages there are."""
+        return replace(allowed, max_messages=None) if precision else allowed
 
     @classmethod
     def _of(cls, noise: Noise, calibration: str) -> Self:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,7 +57,7 @@ def database_operations(database: SpectrumDatabase) -> tuple[Operation, ...]:
             summary,
             takes,
             gives,
-            lambda sources, settings: _answered(database, sources, settings),
+            partial(_answered, database),
             (STATE,),
         ),
         Operation(
@@ -64,7 +65,7 @@ def database_operations(database: SpectrumDatabase) -> tuple[Operation, ...]:
             "replace the tiles of the channels in a table; gives the tiles of all channels, to be published",
             COLUMNS,
             COLUMNS,
-            lambda sources, settings: _registered(database, sources, settings),
+            partial(_registered, database),
             (STATE, SLOT),
         ),
         Operation(

@@ -68,21 +68,6 @@ def nothing(case: Case) -> dict[str, Any]:
     return {}
 
 
-def precision(case: Case) -> dict[str, Any]:
-    """Return what a sum has to know: its steps, or 0."""
-    return {"precision": case.size}
-
-
-def categories(case: Case) -> dict[str, Any]:
-    """Return what a histogram has to know."""
-    return {"categories": case.size, "labels": case.labels}
-
-
-def tested(case: Case) -> dict[str, Any]:
-    """Return what a test of uniformity has to know."""
-    return {**categories(case), "error": case.error}
-
-
 @dataclass(frozen=True)
 class Kind:
     """One protocol with one calibration.
@@ -153,7 +138,7 @@ def fitted(kind: Kind, case: Case) -> Protocol | Reason:
 def _within_bits(kind: Kind, case: Case) -> Protocol | Reason:
     """Return the protocol with its noise in messages of so many bits in all, or why there is none."""
     cap = case.local_cap
-    if case.pure and kind.local:  # what is private by itself needs no delta
+    if case.pure and kind.local and not kind.protocol.is_pure:  # what is private by itself needs no delta
         cap = case.promise.epsilon if cap is None else min(cap, case.promise.epsilon)
     wanted = replace(case, local_cap=cap, max_bits=None, pure=False)
     sent = 0

@@ -152,8 +152,7 @@ class MarginalRival(CollectingMechanism):
             content = self.content()
             content["attributes"]["names"] = list(intake.columns)
             found = type(self).from_content(content)
-        found.intake = intake
-        return found
+        return found.replaced(intake=intake)
 
     def require_missing(self, rule: str) -> None:
         """Raise ParameterError when missing values are to be a category that no attribute has."""

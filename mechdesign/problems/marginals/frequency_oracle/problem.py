@@ -16,9 +16,6 @@ from mechdesign.mechanisms.oracles.oracle import Oracle
 from mechdesign.problems.marginals.frequency_oracle.bound import least_bits, lower_bound
 from mechdesign.problems.marginals.frequency_oracle.oracles import OracleKind, kind_of
 
-OPTIMALITY = 1e-6
-"""What runs is certified optimal when its variance is above the bound by less than this part of it."""
-
 RESOLUTION = 2.0**-40
 """Or by less than this: what rounding to 2**-62 may cost where the variance is next to nothing."""
 
@@ -130,7 +127,7 @@ class FrequencyOracle(Problem[Oracle]):
 
     def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
         """Return privacy and normalization of what would run, the length of reports, and optimality."""
-        mechanism = self.mechanism(solution)
+        mechanism = solution.mechanism()
         variance = mechanism.variance()
         found = list(mechanism.certificates())
         if self.max_report_bits is not None:
@@ -142,12 +139,10 @@ class FrequencyOracle(Problem[Oracle]):
     def _optimality(self, solution: Candidate, deployed: float) -> Certificate:
         """Judge what would run, not the formula."""
         if solution.bound is None:
-            return Certificate("optimality", False, False, note="no bound is known")
+            return self.optimality(solution)
         excess = deployed - solution.bound
         figures = {"gap": solution.gap, "deployed_value": deployed, "excess": excess}
-        holds = excess <= OPTIMALITY * solution.bound + RESOLUTION
-        note = f"bound from {solution.bound_source}"
-        return Certificate("optimality", holds, False, figures, note=note)
+        return self.optimality(solution, excess, solution.bound, slack=RESOLUTION, figures=figures)
 
     # From a solution to something that runs
 
@@ -169,7 +164,7 @@ def candidate(problem: FrequencyOracle, kind: OracleKind) -> Outcome:
     bound = problem.lower_bound()
     value = problem.objective(variables)
     return Outcome(
-        status="optimal" if value <= bound * (1.0 + OPTIMALITY) else "feasible",
+        status="optimal" if value <= bound * (1.0 + problem.optimal_within) else "feasible",
         variables=variables,
         bound=bound,
         bound_source="the information of a private channel being a mixture over subset sizes",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from mechdesign.audit.covering import audit_covering
-from mechdesign.core.certificate import Certificate
+from mechdesign.core.certificate import Certificate, optimality
 from mechdesign.core.discovery import companion
 from mechdesign.core.errors import UnknownNameError
 from mechdesign.core.problem import Candidate, Problem, Variables
@@ -19,9 +19,6 @@ from mechdesign.problems.marginals.marginal_views.workload import View
 
 if TYPE_CHECKING:
     from mechdesign.problems.marginals.marginal_views.problem import MarginalViews
-
-OPTIMALITY = 1e-6
-"""An allocation is certified optimal when it is above the bound by less than this part of it."""
 
 SHOWN = 3
 """Marginals that a witness names."""
@@ -136,7 +133,7 @@ def covering_fits(problem: MarginalViews) -> bool:
 
 def certificates(problem: MarginalViews, solution: Candidate) -> tuple[Certificate, ...]:
     """Return the covering (exact), and optimality where a bound is known."""
-    return _covering(problem, solution), _optimality(problem, solution)
+    return _covering(problem, solution), _optimality(solution)
 
 
 def _covering(problem: MarginalViews, solution: Candidate) -> Certificate:
@@ -166,11 +163,8 @@ def _covering(problem: MarginalViews, solution: Candidate) -> Certificate:
     return Certificate("covering", not missing or excused, True, figures, witness, note)
 
 
-def _optimality(problem: MarginalViews, solution: Candidate) -> Certificate:
+def _optimality(solution: Candidate) -> Certificate:
     if solution.bound is None:
-        return Certificate("optimality", False, False, note="no bound is known")
-    excess = solution.value - solution.bound
-    holds = excess <= OPTIMALITY * solution.bound
-    return Certificate(
-        "optimality", holds, False, {"gap": solution.gap}, note=f"bound from {solution.bound_source}"
-    )
+        return optimality(solution)
+    excess, figures = solution.value - solution.bound, {"gap": solution.gap}
+    return optimality(solution, excess, solution.bound, figures=figures)

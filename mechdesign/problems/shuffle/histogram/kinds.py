@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from mechdesign.mechanisms.shuffle import MURS, PRHR, PUCM, SOLH, HistDump, HistFlip, HistKR, HistMM, HistRR
-from mechdesign.problems.shuffle.candidates import Kind, categories
+from mechdesign.problems.shuffle.candidates import Kind
+from mechdesign.problems.shuffle.settings import categories
 
 KINDS = (
     Kind("hist-kr", HistKR, "k-ary randomized response: one category a user", categories, local=True),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from mechdesign.mechanisms.shuffle import RangeTree
-from mechdesign.problems.shuffle.candidates import Kind, categories
+from mechdesign.problems.shuffle.candidates import Kind
+from mechdesign.problems.shuffle.settings import categories
 
 KINDS = (
     Kind(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from mechdesign.mechanisms.shuffle import RSumDSG, RSumKR, RSumPURE, RSumRM, RSumRR
-from mechdesign.problems.shuffle.candidates import FOR_PURE, Kind, precision
+from mechdesign.problems.shuffle.candidates import FOR_PURE, Kind
+from mechdesign.problems.shuffle.settings import precision
 
 KINDS = (
     Kind("rsum-kr", RSumKR, "k-ary randomized response: one rounded number a user", precision, local=True),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from mechdesign.mechanisms.shuffle import AUT, PUT, UniformityDump
-from mechdesign.problems.shuffle.candidates import Kind, tested
+from mechdesign.problems.shuffle.candidates import Kind
+from mechdesign.problems.shuffle.settings import tested
 
 MANY = "a user sends messages for every category, for next to no gain"
 
