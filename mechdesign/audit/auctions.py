@@ -38,7 +38,7 @@ class Misreport:
 
 
 @dataclass(frozen=True)
-class Search:
+class DeviationSearch:
     """What was tried, and the best misreport that was found.
 
     Attributes
@@ -109,7 +109,7 @@ def search_misreports(
     users: Iterable[int],
     exhaustive: bool,
     given: Mapping[int, Money] | None = None,
-) -> Search:
+) -> DeviationSearch:
     """Look for the report by which a user gains most, in exact numbers.
 
     With ``given``, honest users get what was really decided, and not what the rule says when it is asked: a
@@ -143,7 +143,7 @@ def search_misreports(
             gained = _utility(asked(user, report), cost) - honest
             if gained > 0 and (best is None or gained > best.gained):
                 best = Misreport(user, report, honest, gained)
-    return Search(tried, exhaustive, best)
+    return DeviationSearch(tried, exhaustive, best)
 
 
 def _utility(payment: Money | None, cost: Money) -> Money:
@@ -173,12 +173,12 @@ def subsets(tasks: tuple[int, ...], rng: np.random.Generator | None = None) -> I
             yield tuple(task for task, keep in zip(tasks, kept.tolist(), strict=True) if keep)
 
 
-def truthfulness(search: Search, argument: str, unit: Money = 1, remark: str = "") -> Certificate:
+def truthfulness(search: DeviationSearch, argument: str, unit: Money = 1, remark: str = "") -> Certificate:
     """Return the certificate of what a search found, in the slot that was searched and no other.
 
     Parameters
     ----------
-    search : Search
+    search : DeviationSearch
     argument : str
         The proof that there is nothing to find; empty where there is none, and the search stands alone.
     unit : number

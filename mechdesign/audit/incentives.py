@@ -32,24 +32,24 @@ Numbers = Sequence[int | float | Fraction | Decimal] | NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Scaled:
+class ScaledMenu:
     """Rational numbers as integers over one common denominator."""
 
     values: list[int]
     denominator: int
 
 
-def scaled(field: str, numbers: Numbers) -> Scaled:
+def scaled(field: str, numbers: Numbers) -> ScaledMenu:
     """Return finite numbers exactly as integers over a common denominator.
 
     Examples
     --------
     >>> scaled("types", [0.5, 3])
-    Scaled(values=[1, 6], denominator=2)
+    ScaledMenu(values=[1, 6], denominator=2)
     """
     pairs = [number.as_integer_ratio() for number in rationals(field, numbers)]
     denominator = lcm(*{bottom for _, bottom in pairs}) if pairs else 1
-    return Scaled([top * (denominator // bottom) for top, bottom in pairs], denominator)
+    return ScaledMenu([top * (denominator // bottom) for top, bottom in pairs], denominator)
 
 
 def nonnegative(field: str, numbers: Numbers) -> list[Number]:

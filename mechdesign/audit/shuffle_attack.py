@@ -127,7 +127,7 @@ def _kinds(
     return Kinds(law(other), law(first), law(second), text)
 
 
-class Attack:
+class ShuffleAttack:
     """The delta that an attack achieves, rounded down, as a function of the central epsilon.
 
     Parameters

@@ -27,7 +27,7 @@ COUNTED = "number"
 
 
 @dataclass
-class Points:
+class CurvePoints:
     """Solutions of a model at the points of its sweep, each solved once by each method.
 
     Attributes

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.catalog.axis import Axis, axis_of, by_places
-from mechdesign.catalog.curves import COUNTED, Points
+from mechdesign.catalog.curves import COUNTED, CurvePoints
 from mechdesign.catalog.figure_table import METHOD, FigureTable
 from mechdesign.catalog.model import Model
 from mechdesign.catalog.sweep import SweepRow, run_sweep
@@ -65,7 +65,7 @@ def model_figures(
         return []
     if rows is None:
         rows = list(run_sweep(model)) if model.sweep else [SweepRow({}, solve(model.problem), {})]
-    points = Points(model, rows, runs)
+    points = CurvePoints(model, rows, runs)
     found = []
     for number, table in enumerate(tables, 1):
         try:
@@ -95,7 +95,7 @@ def _spans_decades(axis: Axis) -> bool:
     return not axis.is_named and min(axis.numbers) > 0 and max(axis.numbers) >= 50 * min(axis.numbers)
 
 
-def _with_default_y(points: Points, table: FigureTable) -> FigureTable:
+def _with_default_y(points: CurvePoints, table: FigureTable) -> FigureTable:
     """Return the table with the bound, where it is not the value, and with what was measured."""
     found = [row.solution for row in points.rows if row.solution.found]
     y = ["value"]
@@ -111,7 +111,7 @@ def _with_default_y(points: Points, table: FigureTable) -> FigureTable:
     return replace(table, y=tuple(y), y_scale="log" if log else "linear")
 
 
-def _figure(points: Points, table: FigureTable) -> Figure:
+def _figure(points: CurvePoints, table: FigureTable) -> Figure:
     model = points.model
     if table.x == METHOD:
         panel = _over_methods(points, table)
@@ -125,7 +125,7 @@ def _figure(points: Points, table: FigureTable) -> Figure:
     return Figure(table.title or model.title, [panel], caption)
 
 
-def _over_sweep(points: Points, table: FigureTable) -> Panel:
+def _over_sweep(points: CurvePoints, table: FigureTable) -> Panel:
     """Return the panel with quantities over a swept parameter."""
     values = points.model.sweep[table.x]
     axis = axis_of(table.x, values, table.x_path)
@@ -167,7 +167,9 @@ def _over_sweep(points: Points, table: FigureTable) -> Panel:
     )
 
 
-def _courses(points: Points, table: FigureTable, axis: Axis) -> list[tuple[dict[str, Any], str, list[int]]]:
+def _courses(
+    points: CurvePoints, table: FigureTable, axis: Axis
+) -> list[tuple[dict[str, Any], str, list[int]]]:
     """Return for each entry of the series its parameters, its name, and the places of its values of ``x``."""
     places = range(len(axis.numbers))
     if table.series != table.x:
@@ -184,20 +186,20 @@ def _rising(axis: Axis, places: Sequence[int]) -> list[int]:
     return sorted(places, key=lambda place: axis.numbers[place])
 
 
-def _first(points: Points, table: FigureTable) -> dict[str, Any]:
+def _first(points: CurvePoints, table: FigureTable) -> dict[str, Any]:
     """Return the values of the swept parameters but ``x`` where quantities are taken that are drawn once."""
     series = {table.series: points.model.sweep[table.series][0]} if table.series else {}
     return {**points.fixed(table), **series}
 
 
-def _number_once(points: Points, table: FigureTable, at: Mapping[str, Any], name: str) -> float:
+def _number_once(points: CurvePoints, table: FigureTable, at: Mapping[str, Any], name: str) -> float:
     """Return a quantity by the first method that has it."""
     found = (points.number(at, method, name) for method in table.methods or (None,))
     return next((number for number in found if math.isfinite(number)), math.nan)
 
 
 def _curve(
-    points: Points,
+    points: CurvePoints,
     table: FigureTable,
     axis: Axis,
     x: Any,
@@ -224,7 +226,7 @@ def _curve(
     return [marks.Line(x=x, y=y, gaps=True, dots=dots, label=label, series=style)]
 
 
-def _entries(points: Points, table: FigureTable) -> list[tuple[dict[str, Any], str]]:
+def _entries(points: CurvePoints, table: FigureTable) -> list[tuple[dict[str, Any], str]]:
     """Return the values of the series with their names; one without any where there is no series."""
     if not table.series:
         return [({}, "")]
@@ -234,7 +236,7 @@ def _entries(points: Points, table: FigureTable) -> list[tuple[dict[str, Any], s
     return [({table.series: value}, name) for value, name in zip(values, names, strict=True)]
 
 
-def _label(points: Points, table: FigureTable, name: str, method: str | None, entry: str) -> str:
+def _label(points: CurvePoints, table: FigureTable, name: str, method: str | None, entry: str) -> str:
     """Return the name of a curve in the legend: what tells it from the others."""
     parts = []
     if len(table.y) > 1 or not (entry or method):
@@ -246,7 +248,7 @@ def _label(points: Points, table: FigureTable, name: str, method: str | None, en
     return ", ".join(parts)
 
 
-def _name(points: Points, name: str) -> str:
+def _name(points: CurvePoints, name: str) -> str:
     """Return a quantity in words."""
     if name == "value":
         found = [row.solution for row in points.rows if row.solution.found]
@@ -260,7 +262,7 @@ def _name(points: Points, name: str) -> str:
     return name.replace("_", " ")
 
 
-def _y_label(points: Points, table: FigureTable) -> str:
+def _y_label(points: CurvePoints, table: FigureTable) -> str:
     """Return the axis of a figure that names none."""
     usual = ("value", "bound", *MEASURED)
     if any(name in usual for name in table.y):
@@ -268,7 +270,7 @@ def _y_label(points: Points, table: FigureTable) -> str:
     return ", ".join(name.replace("_", " ") for name in table.y[:3])
 
 
-def _surface(points: Points, table: FigureTable) -> Panel:
+def _surface(points: CurvePoints, table: FigureTable) -> Panel:
     """Return the panel with one quantity over two parameters."""
     sweep = points.model.sweep
     across = axis_of(table.x, sweep[table.x], table.x_path)
@@ -302,7 +304,7 @@ def _surface(points: Points, table: FigureTable) -> Panel:
     return Panel(table.x_label or across.label, table.y_label or up.label, [surface])
 
 
-def _over_methods(points: Points, table: FigureTable) -> Panel:
+def _over_methods(points: CurvePoints, table: FigureTable) -> Panel:
     """Return the panel with bars for each method."""
     shown: list[marks.Mark] = []
     for series, entry in _entries(points, table):
@@ -330,7 +332,7 @@ def _over_methods(points: Points, table: FigureTable) -> Panel:
     )
 
 
-def _places(points: Points, solution: Solution, name: str) -> NDArray[np.float64]:
+def _places(points: CurvePoints, solution: Solution, name: str) -> NDArray[np.float64]:
     """Return the list that others are drawn over."""
     try:
         return points.vector(solution, name)
@@ -341,7 +343,7 @@ def _places(points: Points, solution: Solution, name: str) -> NDArray[np.float64
         ) from None
 
 
-def _over_entries(points: Points, table: FigureTable) -> Panel:
+def _over_entries(points: CurvePoints, table: FigureTable) -> Panel:
     """Return the panel with quantities that are lists over another one, or over their number."""
     shown: list[marks.Mark] = []
     for series, entry in _entries(points, table):

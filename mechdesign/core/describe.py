@@ -41,7 +41,11 @@ def described_parameters(problem_class: type[Problem]) -> dict[str, Described]:
     for item in reversed(problem_class.__mro__):
         found |= _section(inspect.cleandoc(item.__doc__ or ""))
     stated = fields_of(problem_class)
-    found |= {item.name: Described(plain(item.form), plain(item.meaning)) for item in stated if item.meaning}
+    found |= {
+        item.name: Described(without_markup(item.form), without_markup(item.meaning))
+        for item in stated
+        if item.meaning
+    }
     return {item.name: found[item.name] for item in stated if item.name in found}
 
 
@@ -58,18 +62,18 @@ def _section(text: str) -> dict[str, Described]:
         if entry is None:
             lines.append(line.strip())
             continue
-        meaning = plain(" ".join(lines))
-        found |= {name: Described(plain(form), meaning) for name in names}
+        meaning = without_markup(" ".join(lines))
+        found |= {name: Described(without_markup(form), meaning) for name in names}
         names, form, lines = entry[1].split(", "), entry[2] or "", []
     return found
 
 
-def plain(text: str) -> str:
+def without_markup(text: str) -> str:
     r"""Return a line of reStructuredText without its marks.
 
     Examples
     --------
-    >>> plain(r"``\"truth\"`` is -\|i - j\|, see :class:`~mechdesign.Problem`")
+    >>> without_markup(r"``\"truth\"`` is -\|i - j\|, see :class:`~mechdesign.Problem`")
     '"truth" is -|i - j|, see Problem'
     """
     text = re.sub(r":\w+:`~?(?:[\w.]*\.)?(\w+)`", r"\1", text)

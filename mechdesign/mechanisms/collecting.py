@@ -60,7 +60,7 @@ def marked(column: str, fingerprint: str) -> str:
     >>> marked("age", "3f2a91c07d4e55")
     'age__m3f2a91c07d4e'
     """
-    return f"{plain(column)}__{mark_of(fingerprint)}"
+    return f"{unmarked(column)}__{mark_of(fingerprint)}"
 
 
 def mark_in(column: str) -> str | None:
@@ -75,12 +75,12 @@ def mark_in(column: str) -> str | None:
     return found.group(2) if found else None
 
 
-def plain(column: str) -> str:
+def unmarked(column: str) -> str:
     """Return a column's name without a mark.
 
     Examples
     --------
-    >>> plain("age__m3f2a91c07d4e"), plain("age")
+    >>> unmarked("age__m3f2a91c07d4e"), unmarked("age")
     ('age', 'age')
     """
     found = MARK.fullmatch(column)
@@ -154,7 +154,9 @@ def report_column(source: Source, settings: Settings, mechanism: Mechanism) -> s
     if len(asked) > 1:
         raise ParameterError(f"--column: {len(asked)} columns for a mechanism of one; name one")
     if asked:
-        known = [name for name in names if asked[0].casefold() in (name.casefold(), plain(name).casefold())]
+        known = [
+            name for name in names if asked[0].casefold() in (name.casefold(), unmarked(name).casefold())
+        ]
         if not known:
             raise DataError(f"{source.name}: no column '{asked[0]}'; {suggestion(asked[0], names)}")
         names = known

@@ -38,7 +38,7 @@ ROUNDED = 1.0 - 1e-9
 """Tails are compared with the part of a chance that rounding cannot reach: a tie is not rejected."""
 
 
-class Noise(Protocol):
+class CountNoise(Protocol):
     """A law on whole numbers, as far as limits need it."""
 
     def quantiles(self, tail: float) -> tuple[int, int]:
@@ -205,7 +205,7 @@ class NoiseLimits:
 
     Parameters
     ----------
-    noise : Noise
+    noise : CountNoise
         Its law, in whole units.
     centre : float or (n,) array
         What is subtracted from the noisy number to get the estimate.
@@ -219,7 +219,7 @@ class NoiseLimits:
     [10.0, 10.0]
     """
 
-    noise: Noise
+    noise: CountNoise
     centre: Any
     scale: float = 1.0
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.mechanisms.intervals import (
-    Law,
+    AverageLaw,
     Limits,
     law_of_average,
     not_rejected,
@@ -150,7 +150,7 @@ class FrequencyLimits:
             second, third, fourth = cumulants(f, second, third, fourth)
         return np.maximum(second, 0.0), third, fourth
 
-    def _law(self, distance: Array, side: Array) -> Law:
+    def _law(self, distance: Array, side: Array) -> AverageLaw:
         second, third, fourth = self._cumulants(np.clip(self.value + side * distance, 0.0, 1.0))
         freedom = self.users - 1.0 if self.population and self.users > 1 else np.inf
         return law_of_average(self.users, second, -side * third, fourth, self.step, freedom)

@@ -171,7 +171,7 @@ def tail_chance(distance: Array, skewness: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Law:
+class AverageLaw:
     """The law of an estimate under hypotheses: what the score test compares the distance with.
 
     Attributes
@@ -195,7 +195,7 @@ class Law:
 
 def law_of_average(
     count: Any, variance: Array, third: Array, fourth: Array, step: Any, freedom: Any = np.inf
-) -> Law:
+) -> AverageLaw:
     """Return the law of an average of ``count`` independent scores with these cumulants and step.
 
     A tail that is shorter than the normal one is taken for normal: small noise may still reach
@@ -205,10 +205,10 @@ def law_of_average(
     skewness = third / (safe**1.5 * np.sqrt(count))
     kurtosis = np.maximum(fourth / (safe**2 * count) - 1.5 * skewness**2, 0.0)
     half = np.maximum(step, np.maximum(third, 0.0) / safe) / (2.0 * np.asarray(count))
-    return Law(np.sqrt(variance / count), np.maximum(skewness, 0.0), kurtosis, half, freedom)
+    return AverageLaw(np.sqrt(variance / count), np.maximum(skewness, 0.0), kurtosis, half, freedom)
 
 
-def not_rejected(law: Law, distance: Array, tail: float) -> NDArray[np.bool_]:
+def not_rejected(law: AverageLaw, distance: Array, tail: float) -> NDArray[np.bool_]:
     """Return which hypotheses at a distance from the estimate the score test does not reject.
 
     Kurtosis enters as in the expansion of Cornish and Fisher, an estimated variance as in that of Student's
@@ -223,7 +223,9 @@ def not_rejected(law: Law, distance: Array, tail: float) -> NDArray[np.bool_]:
     return kept
 
 
-def score_distances(law: Callable[[Array, Array], Law], start: Array, tail: float) -> tuple[Array, Array]:
+def score_distances(
+    law: Callable[[Array, Array], AverageLaw], start: Array, tail: float
+) -> tuple[Array, Array]:
     """Return how far hypotheses below and above the estimate reach before the score test rejects them.
 
     The distance is doubled until it is rejected, then bisected.

@@ -127,7 +127,7 @@ class _Tree:
         places = [place for place, amount in enumerate(reduced) if -distance <= amount <= distance]
         places.sort(key=lambda place: -abs(reduced[place]))
         taken, free = [*taken, *surely], [candidates[place] for place in places]
-        search = _Search(
+        search = _CoverSearch(
             [weights[place] for place in places], able[places], prices, [reduced[place] for place in places]
         )
         limit = self.weight - sum(self.weights[user] for user in taken)
@@ -157,7 +157,7 @@ class _Tree:
             raise TooManyStepsError
 
 
-class _Search:
+class _CoverSearch:
     """Dynamic programming over what is still needed, one user after the other."""
 
     def __init__(self, weights: list[int], able: Flags, prices: list[int], reduced: list[int]) -> None:

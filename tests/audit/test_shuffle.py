@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mechdesign.audit.exponential import exp_lower, exp_upper
-from mechdesign.audit.shuffle_attack import Attack, Kinds, channel_attacks, kary_attacks
+from mechdesign.audit.shuffle_attack import Kinds, ShuffleAttack, channel_attacks, kary_attacks
 from mechdesign.audit.shuffle_binary import BinaryDivergence, cells
 from mechdesign.audit.shuffle_exact import (
     hockey_stick,
@@ -58,8 +58,8 @@ def test_clones_and_exact_attacks_have_the_values_of_other_code():
     assert Divergence(1000, clones_law(2.0), 1e-9)(0.3) == pytest.approx(6.1099292408e-4, rel=1e-4)
     assert Divergence(1000, kary_law(2.0, 2), 1e-9)(0.3) == pytest.approx(4.1689971277e-5, rel=1e-4)
     first = kary_attacks(1.0, 2)[1]
-    assert Attack(10, first, 1e-9)(0.5) == pytest.approx(1.8111648917e-2, rel=1e-9)
-    assert Attack(1000, kary_attacks(2.0, 2)[1], 1e-9)(0.3) == pytest.approx(2.9310158379e-6, rel=1e-8)
+    assert ShuffleAttack(10, first, 1e-9)(0.5) == pytest.approx(1.8111648917e-2, rel=1e-9)
+    assert ShuffleAttack(1000, kary_attacks(2.0, 2)[1], 1e-9)(0.3) == pytest.approx(2.9310158379e-6, rel=1e-8)
 
 
 def test_small_divergences_are_the_fractions_found_by_hand():
@@ -89,7 +89,7 @@ def test_kary_bounds_and_attacks_enclose_every_enumeration():
         worst = worst_divergence(kary_rows(exp_lower(local), size), users, exp_upper(central), True).delta
         most = worst_divergence(kary_rows(exp_upper(local), size), users, exp_lower(central), True).delta
         for kinds in kary_attacks(local, size):
-            assert Attack(users, kinds, 1e-6)(central) <= most
+            assert ShuffleAttack(users, kinds, 1e-6)(central) <= most
         bounds = [Divergence(users, kary_law(local, size), 1e-6)]
         bounds += [Divergence(users, kary_law(local, 2), 1e-6), Divergence(users, clones_law(local), 1e-6)]
         bounds.append(LatticeDivergence(users, kary_atoms(exp_upper(local), size), 1e-6))
@@ -144,7 +144,7 @@ def test_no_randomizer_is_worse_than_the_bound_for_any():
         assert exact <= blanket <= bound * (1.0 + 1e-3) + 1e-9
         lower = worst_divergence(rows, users, exp_lower(central)).delta
         for kinds in channel_attacks(rows):
-            assert Attack(users, kinds, 1e-6)(central) <= lower + Fraction(1, 10**15)
+            assert ShuffleAttack(users, kinds, 1e-6)(central) <= lower + Fraction(1, 10**15)
     assert closest > 0.5  # the instances are not all far from it
 
 
@@ -162,7 +162,7 @@ def test_bounds_hold_where_doubles_have_nothing_left_to_say(local, users):
         assert exact <= LatticeDivergence(users, kary_atoms(exp_upper(local), 2), delta)(central)
         assert exact <= BinaryDivergence(users, local, delta)(central)
         for kinds in kary_attacks(local, 2):
-            assert Attack(users, kinds, delta)(central) <= most
+            assert ShuffleAttack(users, kinds, delta)(central) <= most
 
 
 def test_two_evaluations_of_the_blanket_agree_for_many_users():
@@ -171,7 +171,7 @@ def test_two_evaluations_of_the_blanket_agree_for_many_users():
         sums = Divergence(users, kary_law(local, 3), 1e-6)(central)
         lattice = LatticeDivergence(users, kary_atoms(exp_upper(local), 3), 1e-6)(central)
         assert sums == pytest.approx(lattice, rel=2e-2)
-        third = Attack(users, kary_attacks(local, 3)[-1], 1e-6)(central)
+        third = ShuffleAttack(users, kary_attacks(local, 3)[-1], 1e-6)(central)
         assert 0.9 * sums < third < min(sums, lattice)
 
 
@@ -180,17 +180,17 @@ def test_the_attack_is_the_divergence_of_its_counts():
         rows = kary_rows(Fraction(math.exp(local)), size)
         merged = [[row[0], row[1], sum(row[2:])] for row in rows]
         exact = shuffled_divergence(merged, (2,) * (users - 1), (0, 1), Fraction(math.exp(central)))
-        found = Attack(users, kary_attacks(local, size)[-1], 1e-9)(central)
+        found = ShuffleAttack(users, kary_attacks(local, size)[-1], 1e-9)(central)
         assert found == pytest.approx(float(exact), rel=1e-9)
 
 
 def test_near_the_local_epsilon_others_with_the_victims_value_are_the_strongest_attack():
-    found = [Attack(60, kinds, 1e-9)(1.7) for kinds in kary_attacks(2.0, 3)]
+    found = [ShuffleAttack(60, kinds, 1e-9)(1.7) for kinds in kary_attacks(2.0, 3)]
     assert found[1] == max(found)
     assert found[1] == pytest.approx(3.96e-6, rel=1e-2)  # by enumeration; more than the variation ratio says
 
 
 def test_attacks_on_reports_that_tell_nothing_reach_nothing():
     same = Kinds((0.5, 0.25, 0.25), (0.5, 0.25, 0.25), (0.5, 0.25, 0.25), "all alike")
-    assert Attack(100, same, 1e-6)(0.0) == 0.0
-    assert Attack(10**11, kary_attacks(1.0, 3)[0], 1e-6)(0.0) == 0.0
+    assert ShuffleAttack(100, same, 1e-6)(0.0) == 0.0
+    assert ShuffleAttack(10**11, kary_attacks(1.0, 3)[0], 1e-6)(0.0) == 0.0

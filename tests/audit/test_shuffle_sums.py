@@ -14,7 +14,7 @@ from scipy import stats
 
 from mechdesign.audit.binomials import binomial
 from mechdesign.audit.exponential import exp_upper
-from mechdesign.audit.shuffle_attack import Attack, kary_attacks
+from mechdesign.audit.shuffle_attack import ShuffleAttack, kary_attacks
 from mechdesign.audit.shuffle_binary import BinaryDivergence, Composition
 from mechdesign.audit.shuffle_lattice import LatticeDivergence, kary_atoms
 from mechdesign.audit.shuffle_sums import Divergence, clones_law, groups, kary_law
@@ -122,7 +122,7 @@ def test_the_attack_with_groups_stays_below_and_near():
         threshold = ((grown * e - 1.0) * pairs - value * (users - pairs)) / step
         total += weight * step * float(excess(np.array([float(pairs)]), np.array([threshold]))[0])
     exact = total / users
-    attack = Attack(users, kary_attacks(local, size)[-1], exact)(central)
+    attack = ShuffleAttack(users, kary_attacks(local, size)[-1], exact)(central)
     assert 0.97 * exact <= attack <= exact * (1.0 + SLACK)
 
 

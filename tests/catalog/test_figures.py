@@ -9,7 +9,7 @@ import pytest
 
 from mechdesign.catalog import SweepRow, curves, load_model, model_figures, models, run_sweep, sweep_points
 from mechdesign.catalog.axis import axis_of
-from mechdesign.catalog.curves import COUNTED, Points
+from mechdesign.catalog.curves import COUNTED, CurvePoints
 from mechdesign.catalog.figure_table import METHOD
 from mechdesign.core import marks
 from mechdesign.core.errors import MechDesignError, MethodError, ParameterError, UnknownNameError
@@ -327,6 +327,6 @@ def test_what_models_want_drawn_exists(slug):
     if simulation is not None:
         simulation = dataclasses.replace(simulation, users=min(simulation.users, 2000), repetitions=1)
     row = next(run_sweep(dataclasses.replace(model, sweep=sweep, simulation=simulation)))
-    points = Points(model, [row])
+    points = CurvePoints(model, [row])
     for name in wanted:
         assert points.found(row.solution, name, row.measured) is not None

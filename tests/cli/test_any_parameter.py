@@ -54,9 +54,7 @@ def examples() -> dict[type, dict[str, Any]]:
 
 
 EXAMPLES = examples()
-FIELDS = [
-    (name, field.name) for name, kind in problem_classes().items() for field in fields_of(kind)
-]
+FIELDS = [(name, field.name) for name, kind in problem_classes().items() for field in fields_of(kind)]
 
 
 def accepted(kind: type, parameters: dict[str, Any]) -> bool:

@@ -9,7 +9,7 @@ import mechdesign as md
 from mechdesign.mechanisms.spectrum.annealing import annealed
 from mechdesign.mechanisms.spectrum.crowding import Crowd
 from mechdesign.mechanisms.spectrum.cutting import SIMPLEX, CuttingPlanes
-from mechdesign.mechanisms.spectrum.greedy import Allocation, Greedy
+from mechdesign.mechanisms.spectrum.greedy import Greedy, RadiiAtLevel
 from mechdesign.mechanisms.spectrum.many import bounded
 from mechdesign.problems.spectrum.channel.scatter import scattered_owner, scattered_users
 from tests.support.spectrum import brute_force, random_channel
@@ -146,7 +146,7 @@ def test_a_bound_that_stops_early_and_one_without_a_gap_are_above_the_optimum(se
         found = bounded(problem.channel, gap, seconds)
         assert found.best.value <= exact.bound
         assert exact.value <= found.bound
-    start = Allocation(np.zeros(3), problem.channel.most if seed % 2 == 0 else 0.0, 0.1 * exact.value)
+    start = RadiiAtLevel(np.zeros(3), problem.channel.most if seed % 2 == 0 else 0.0, 0.1 * exact.value)
     planes = CuttingPlanes(problem.channel, start, 0.01)  # the cutoff is far below the optimum
     for _ in range(12):
         planes.tighten(time.monotonic() + 5.0)

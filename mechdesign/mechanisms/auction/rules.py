@@ -10,7 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
-from mechdesign.audit.auctions import Asked, Money, Report, Search, search_misreports, subsets
+from mechdesign.audit.auctions import Asked, DeviationSearch, Money, Report, search_misreports, subsets
 from mechdesign.core.errors import MethodError
 from mechdesign.core.homes import in_homes
 from mechdesign.mechanisms.auction import greedy, vcg
@@ -176,7 +176,7 @@ def reported(slot: Slot, user: int, report: Report) -> Slot:
     return replace(slot, prices=prices, able=able)
 
 
-def misreports(rule: Rule, slot: Slot, given: Mapping[int, Money] | None = None) -> Search:
+def misreports(rule: Rule, slot: Slot, given: Mapping[int, Money] | None = None) -> DeviationSearch:
     """Look for a profitable misreport of bid or tasks.
 
     With ``given``, the payments of a decision in units, honest users get what was decided.

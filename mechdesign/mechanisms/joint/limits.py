@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.mechanisms.intervals import Law, law_of_average, not_rejected, score_distances
+from mechdesign.mechanisms.intervals import AverageLaw, law_of_average, not_rejected, score_distances
 
 Array = NDArray[np.float64]
 
@@ -172,7 +172,7 @@ class ShareLimits:
         errors: Array = np.sqrt(second / self.users) / self.base
         return errors
 
-    def _law(self, distance: Array, side: Array) -> Law:
+    def _law(self, distance: Array, side: Array) -> AverageLaw:
         cumulants = self._cumulants(np.clip(self.value + side * distance, 0.0, 1.0))
         second, third, fourth = (found / self.base ** (2 + order) for order, found in enumerate(cumulants))
         freedom = self.users - 1.0 if self.population and self.users > 1 else np.inf

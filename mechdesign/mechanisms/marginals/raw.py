@@ -20,7 +20,7 @@ from mechdesign.mechanisms.figures import interval_figures
 from mechdesign.mechanisms.frequencies import FrequencyEstimate
 from mechdesign.mechanisms.frequency_limits import cumulants, few_users
 from mechdesign.mechanisms.intervals import (
-    Law,
+    AverageLaw,
     law_of_average,
     not_rejected,
     score_distances,
@@ -103,7 +103,7 @@ class MarginalLimits:
         )
         return np.maximum(second, 0.0), third, fourth
 
-    def _law(self, distance: Array, side: Array) -> Law:
+    def _law(self, distance: Array, side: Array) -> AverageLaw:
         second, third, fourth = self._cumulants(np.clip(self.value + side * distance, 0.0, 1.0))
         freedom = self.users - 1.0 if self.population and self.users > 1 else np.inf
         return law_of_average(self.users, second, -side * third, fourth, self.step, freedom)

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.mechanisms.intervals import (
+    AverageLaw,
     BinomialLimits,
-    Law,
     law_of_average,
     not_rejected,
     score_distances,
@@ -89,7 +89,7 @@ class ScoreLimits:
         values = (1.0 - share) * (square - m**2)
         return np.maximum(variance, self.curves.least_variance), values
 
-    def _law(self, distance: Array, side: Array) -> Law:
+    def _law(self, distance: Array, side: Array) -> AverageLaw:
         """Return the law of the estimate under hypotheses at a distance from it."""
         places, share = self.curves.places, np.asarray(self.sums.share, dtype=np.float64)
         hypothesis = self.sums.mean + side * distance

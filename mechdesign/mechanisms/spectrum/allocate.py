@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.exponential import float_down, float_up
 from mechdesign.mechanisms.spectrum.channel import Channel
-from mechdesign.mechanisms.spectrum.greedy import Allocation, Greedy
+from mechdesign.mechanisms.spectrum.greedy import Greedy, RadiiAtLevel
 from mechdesign.mechanisms.spectrum.groups import Conflicts
 from mechdesign.mechanisms.spectrum.vertices import OUT, Users, VertexSearch, resolved
 from mechdesign.solvers.polynomial import maximum
@@ -32,7 +32,7 @@ TOLERANCE = 2.0**-40
 
 
 @dataclass(frozen=True)
-class Found:
+class BoundedRadii:
     """An allocation that keeps every distance exactly, and a proven bound of every other one."""
 
     radii: Array
@@ -137,7 +137,7 @@ def _keeps(users: Users, choices: Sequence[int], radii: Sequence[float]) -> bool
 class Patterns:
     """The best pattern of an occupied channel, updated leaf by leaf."""
 
-    def __init__(self, channel: Channel, start: Allocation) -> None:
+    def __init__(self, channel: Channel, start: RadiiAtLevel) -> None:
         self.channel, self.best, self.bound = channel, start.value, -math.inf
         self.level, self.radii = Fraction(start.level), [Fraction(r) for r in start.radii.tolist()]
         self.users = users_of_channel(channel, range(channel.size))
@@ -225,7 +225,7 @@ def _range(users: Users, choices: Sequence[int], made: Any, low: Any, high: Any,
     return low, high
 
 
-def best_pattern(channel: Channel, nodes: int = NODES) -> Found:
+def best_pattern(channel: Channel, nodes: int = NODES) -> BoundedRadii:
     """Return the best allocation of an occupied channel by all vertex patterns, with its proven bound.
 
     The range of L is divided, and the parts are gone through in the order of what they promise.
@@ -246,7 +246,7 @@ def best_pattern(channel: Channel, nodes: int = NODES) -> Found:
             cut = max(cut, unseen)
     level = min(float_down(patterns.level), most)
     radii = channel.allowed(np.array([max(0.0, float_down(r)) for r in patterns.radii]), level)
-    return Found(radii, level, max(patterns.best, patterns.bound, cut) + channel.rounding)
+    return BoundedRadii(radii, level, max(patterns.best, patterns.bound, cut) + channel.rounding)
 
 
 def least_level(channel: Channel, value: float) -> float:
@@ -255,17 +255,17 @@ def least_level(channel: Channel, value: float) -> float:
     return min(channel.most, (1.0 - 2.0**-40) * channel.privacy_cost / room) if room > 0 else channel.most
 
 
-def _safe(channel: Channel, found: Allocation) -> Allocation:
+def _safe(channel: Channel, found: RadiiAtLevel) -> RadiiAtLevel:
     radii = channel.allowed(found.radii, found.level)
-    return Allocation(radii, found.level, channel.utility(radii, found.level))
+    return RadiiAtLevel(radii, found.level, channel.utility(radii, found.level))
 
 
 # Many users: parts of the range of L, each bounded by the revenue at its lower end
 
 
 def bound_of_many(
-    channel: Channel, start: Allocation, target: float, nodes: int = 4000, parts: int = 400
-) -> tuple[float, Allocation]:
+    channel: Channel, start: RadiiAtLevel, target: float, nodes: int = 4000, parts: int = 400
+) -> tuple[float, RadiiAtLevel]:
     """Return a proven bound of the utility, and the best allocation seen on the way.
 
     On [l, u] the utility is at most W(l) - kp / u, with W(l) the largest revenue at L = l: it falls with L.
@@ -274,7 +274,7 @@ def bound_of_many(
     Parameters
     ----------
     channel : Channel
-    start : Allocation
+    start : RadiiAtLevel
     target : float
         The gap that is wanted.
     nodes : int
@@ -285,7 +285,7 @@ def bound_of_many(
     best, cost = _safe(channel, start), channel.privacy_cost
     if channel.owner is None:
         radii, bound = best_radii(channel, channel.radius, nodes)
-        found = _safe(channel, Allocation(radii, 0.0, 0.0))
+        found = _safe(channel, RadiiAtLevel(radii, 0.0, 0.0))
         return bound + channel.rounding, max(best, found, key=lambda item: item.value)
     most = channel.most
     known: dict[float, float] = {}
@@ -296,7 +296,7 @@ def bound_of_many(
         if level not in known:
             caps = np.clip(np.minimum(channel.radius, channel.reach - level), 0.0, None)
             radii, known[level] = best_radii(channel, caps, nodes, seen)
-            found = _safe(channel, Allocation(radii, level, 0.0))
+            found = _safe(channel, RadiiAtLevel(radii, level, 0.0))
             best = max(best, found, key=lambda item: item.value)
         return known[level]
 

@@ -8,7 +8,7 @@ import time
 import numpy as np
 
 from mechdesign.mechanisms.spectrum.channel import Channel
-from mechdesign.mechanisms.spectrum.greedy import Allocation, Array
+from mechdesign.mechanisms.spectrum.greedy import Array, RadiiAtLevel
 
 STEPS = 4000
 """Moves; about a twentieth of a millisecond each for 200 users."""
@@ -21,8 +21,8 @@ COLD = 1e-12
 
 
 def annealed(
-    channel: Channel, start: Allocation, steps: int = STEPS, seed: int = 0, until: float = math.inf
-) -> Allocation:
+    channel: Channel, start: RadiiAtLevel, steps: int = STEPS, seed: int = 0, until: float = math.inf
+) -> RadiiAtLevel:
     """Return the best allocation met by simulated annealing from a start, with the start's L.
 
     A move serves one user up to its cap, or up to what one of its neighbours leaves, shrinks all others as
@@ -34,7 +34,7 @@ def annealed(
     >>> spots = [{"x": x, "y": 0, "radius": 2, "privacy": 0.5} for x in (0, 3, 6)]
     >>> from mechdesign.mechanisms.spectrum.channel import users_of
     >>> channel = Channel.of(1.0, 1.0, users_of("users", spots, None), None)
-    >>> annealed(channel, Allocation(np.array([0.0, 2.0, 0.0]), 0.0, 0.0), steps=50).radii.tolist()
+    >>> annealed(channel, RadiiAtLevel(np.array([0.0, 2.0, 0.0]), 0.0, 0.0), steps=50).radii.tolist()
     [2.0, 0.0, 2.0]
     """
     rng = np.random.default_rng(seed)
@@ -73,7 +73,7 @@ def annealed(
             radii, value = tried, found
             if value > best_value:
                 best_value, best = value, radii
-    return Allocation(best, start.level, channel.utility(best, start.level))
+    return RadiiAtLevel(best, start.level, channel.utility(best, start.level))
 
 
 def _moved(channel: Channel, caps: Array, radii: Array, user: int, wanted: float) -> Array:

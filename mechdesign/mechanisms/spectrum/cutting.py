@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from mechdesign.mechanisms.spectrum.allocate import least_level
 from mechdesign.mechanisms.spectrum.channel import Channel
 from mechdesign.mechanisms.spectrum.crowding import NARROW, Crowd, Row
-from mechdesign.mechanisms.spectrum.greedy import Allocation
+from mechdesign.mechanisms.spectrum.greedy import RadiiAtLevel
 from mechdesign.solvers.growing import GrowingProgram
 
 Array = NDArray[np.float64]
@@ -64,13 +64,13 @@ class CuttingPlanes:
     Parameters
     ----------
     channel : Channel
-    best : Allocation
+    best : RadiiAtLevel
         The best allocation known.
     gap : float
         The cutoff is above the best value by this part of its revenue.
     """
 
-    def __init__(self, channel: Channel, best: Allocation, gap: float) -> None:
+    def __init__(self, channel: Channel, best: RadiiAtLevel, gap: float) -> None:
         self.channel, self.crowd, self.gap = channel, Crowd(channel), gap
         self.cutoff = -math.inf
         self.offer(best)
@@ -110,7 +110,7 @@ class CuttingPlanes:
             users += [self.crowd.owner] * LEVELS
         return users, [low for low, _ in ends], [high for _, high in ends]
 
-    def offer(self, best: Allocation) -> None:
+    def offer(self, best: RadiiAtLevel) -> None:
         """Take an allocation: what is closed from now on is above it by ``gap`` of its revenue at most."""
         revenue = float(self.channel.revenue(best.radii).sum())
         self.cutoff = max(self.cutoff, best.value + self.gap * revenue)
@@ -275,7 +275,7 @@ class CuttingPlanes:
         values = self.program.values
         return np.concatenate([values, np.zeros(len(self.users) - len(values))])
 
-    def refine(self, best: Allocation, guess: Allocation) -> int:
+    def refine(self, best: RadiiAtLevel, guess: RadiiAtLevel) -> int:
         """Split the intervals that the solution uses, where guesses lie or neighbours leave off."""
         values, caps = self._values(), self.crowd.caps
         used = np.flatnonzero((values > USED) & self.open)

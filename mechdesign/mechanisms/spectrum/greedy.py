@@ -23,7 +23,7 @@ MOVES = 400
 
 
 @dataclass(frozen=True)
-class Allocation:
+class RadiiAtLevel:
     """Radii of all users, 0 for those who are not served, and L (0 where the channel is idle)."""
 
     radii: Array
@@ -100,7 +100,7 @@ class Greedy:
                 waiting = [other for other in best_order if best[other] < self.radius[other]]
         return best_order, best
 
-    def best(self, levels: int = LEVELS, moves: int = MOVES, until: float = math.inf) -> Allocation:
+    def best(self, levels: int = LEVELS, moves: int = MOVES, until: float = math.inf) -> RadiiAtLevel:
         """Return the best allocation found over a grid of L, then around its best point.
 
         After the time ``until`` no further list is begun; the first is filled in any case.
@@ -118,16 +118,16 @@ class Greedy:
         order, _ = self.improved(best_order, found.level, moves, until)
         return self.settled(order, found, most / levels)
 
-    def _first(self, grid: Sequence[float], moves: int, until: float) -> Allocation:
+    def _first(self, grid: Sequence[float], moves: int, until: float) -> RadiiAtLevel:
         """Return the best allocation of the lists to start from, over a grid of L."""
-        tries: list[Allocation] = []
+        tries: list[RadiiAtLevel] = []
         for level in grid:
             for order in self.orders(level):
                 if not tries or time.monotonic() < until:
                     tries.append(self._at(order, level, moves, until))
         return max(tries, key=lambda found: found.value)
 
-    def settled(self, order: Sequence[int], found: Allocation, step: float) -> Allocation:
+    def settled(self, order: Sequence[int], found: RadiiAtLevel, step: float) -> RadiiAtLevel:
         """Return the better of an allocation and those of a list at L near by, with ever smaller steps."""
         most, level = self.channel.most, found.level
         found = max(found, self._at(order, level, 0), key=lambda item: item.value)
@@ -140,6 +140,6 @@ class Greedy:
                 step /= 2.0
         return found
 
-    def _at(self, order: Sequence[int], level: float, moves: int, until: float = math.inf) -> Allocation:
+    def _at(self, order: Sequence[int], level: float, moves: int, until: float = math.inf) -> RadiiAtLevel:
         listed = self.filled(order, level) if not moves else self.improved(order, level, moves, until)[1]
-        return Allocation(listed, level, self.channel.utility(listed, level))
+        return RadiiAtLevel(listed, level, self.channel.utility(listed, level))

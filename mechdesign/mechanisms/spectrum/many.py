@@ -11,7 +11,7 @@ import numpy as np
 from mechdesign.mechanisms.spectrum.annealing import STEPS, annealed
 from mechdesign.mechanisms.spectrum.channel import Channel
 from mechdesign.mechanisms.spectrum.cutting import CuttingPlanes
-from mechdesign.mechanisms.spectrum.greedy import LEVELS, Allocation, Greedy
+from mechdesign.mechanisms.spectrum.greedy import LEVELS, Greedy, RadiiAtLevel
 
 MOVES = 60
 """Moves of lists, before the annealing."""
@@ -31,14 +31,14 @@ PATIENCE, PROGRESS = 20, 0.01
 class Bounded:
     """An allocation, a bound of every other one, and the work done."""
 
-    best: Allocation
+    best: RadiiAtLevel
     bound: float
     rounds: int
     columns: int
     rows: int
 
 
-def quick(channel: Channel, until: float = math.inf) -> Allocation:
+def quick(channel: Channel, until: float = math.inf) -> RadiiAtLevel:
     """Return an allocation from lists and annealing.
 
     Without ``until`` no clock decides, so it is always the same.
@@ -47,13 +47,13 @@ def quick(channel: Channel, until: float = math.inf) -> Allocation:
     return settled(greedy, annealed(channel, greedy.best(moves=MOVES, until=until), until=until))
 
 
-def searched(greedy: Greedy, best: Allocation, steps: int, until: float) -> Allocation:
+def searched(greedy: Greedy, best: RadiiAtLevel, steps: int, until: float) -> RadiiAtLevel:
     """Return the better of an allocation and one from another annealing."""
     again = annealed(greedy.channel, best, steps, seed=1, until=until)
     return max(best, settled(greedy, again), key=lambda found: found.value)
 
 
-def settled(greedy: Greedy, found: Allocation) -> Allocation:
+def settled(greedy: Greedy, found: RadiiAtLevel) -> RadiiAtLevel:
     """Return an allocation with the best L near by, where the channel has an owner."""
     if greedy.channel.owner is None:
         return found
@@ -86,7 +86,7 @@ def bounded(channel: Channel, gap: float, seconds: float) -> Bounded:
         order += [user for user in rest if user not in set(order)]
         levels = {best.level} if level <= 0 else {level, best.level}
         tries = [(greedy.filled(order, place), place) for place in sorted(levels)]
-        guesses = [Allocation(radii, place, channel.utility(radii, place)) for radii, place in tries]
+        guesses = [RadiiAtLevel(radii, place, channel.utility(radii, place)) for radii, place in tries]
         guess = max(guesses, key=lambda found: found.value)
         if guess.value > best.value:
             best = settled(greedy, guess)

@@ -54,7 +54,7 @@ Leaf = Callable[[Sequence[int]], float]
 """Evaluates complete choices; returns the best value found so far, in the scale of the search."""
 
 
-class Option(NamedTuple):
+class Way(NamedTuple):
     """What one user does: the choice, and the least and the largest radius and revenue it can mean."""
 
     choice: int
@@ -63,7 +63,7 @@ class Option(NamedTuple):
     ends: tuple[float, float]
 
 
-NOT_SERVED = Option(OUT, 0.0, 0.0, (0.0, 0.0))
+NOT_SERVED = Way(OUT, 0.0, 0.0, (0.0, 0.0))
 
 
 class Branch(NamedTuple):
@@ -71,7 +71,7 @@ class Branch(NamedTuple):
 
     Attributes
     ----------
-    done : tuple of Option
+    done : tuple of Way
         Of those who have decided, in the order of the search.
     caps : list of float
         The largest radius that each user can still have.
@@ -81,7 +81,7 @@ class Branch(NamedTuple):
         The largest revenue of those who have decided.
     """
 
-    done: tuple[Option, ...]
+    done: tuple[Way, ...]
     caps: list[float]
     needed: frozenset[int]
     earned: float
@@ -163,7 +163,7 @@ class VertexSearch:
         if user not in needed:
             yield Branch((*done, NOT_SERVED), caps, needed, earned)
 
-    def _options(self, branch: Branch, user: int) -> list[Option]:
+    def _options(self, branch: Branch, user: int) -> list[Way]:
         """Return each way to serve a user."""
         r0, a, cap = self.users.radius[user], self.users.reach[user], branch.caps[user]
         if cap <= 0:
@@ -180,11 +180,11 @@ class VertexSearch:
                 found.append((other, 0.0, min(cap, margin)))
         revenue = self.users.revenue
         return [
-            Option(choice, least, most, (revenue(user, least), revenue(user, most)))
+            Way(choice, least, most, (revenue(user, least), revenue(user, most)))
             for choice, least, most in found
         ]
 
-    def _left(self, branch: Branch, user: int, option: Option) -> list[float] | None:
+    def _left(self, branch: Branch, user: int, option: Way) -> list[float] | None:
         """Return everybody's caps once a user is served so; None where that contradicts a choice."""
         caps = branch.caps.copy()
         caps[user] = option.most

@@ -93,7 +93,7 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Tally:
+class VerdictTally:
     """How many claims hold, are refuted and are not decidable: first those of the source, then our own."""
 
     printed: Mapping[str, int]
@@ -144,7 +144,7 @@ def _claims(slug: str) -> tuple[Claim, ...]:
     return load_model(slug).claims
 
 
-def tally(item: Item) -> Tally:
+def tally(item: Item) -> VerdictTally:
     """Count the verdicts of the claims that speak of an item.
 
     Examples
@@ -158,7 +158,7 @@ def tally(item: Item) -> Tally:
     for _, _, claim in item.reached():
         counts = printed if claim.origin == "paper" else own
         counts[claim.verdict] = counts.get(claim.verdict, 0) + 1
-    return Tally(printed, own)
+    return VerdictTally(printed, own)
 
 
 def speaks_of(claim: Claim, words: str) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from mechdesign.audit.exponential import exp_upper
-from mechdesign.audit.shuffle_attack import Attack, Kinds, channel_attacks, kary_attacks
+from mechdesign.audit.shuffle_attack import Kinds, ShuffleAttack, channel_attacks, kary_attacks
 from mechdesign.audit.shuffle_binary import BinaryDivergence
 from mechdesign.audit.shuffle_lattice import LatticeDivergence, atoms_of, kary_atoms
 from mechdesign.audit.shuffle_sums import MOST_USERS, Divergence, clones_law, kary_law
@@ -124,7 +124,7 @@ def lattice(setting: Setting) -> Curve:
 
 
 @lru_cache(maxsize=KEPT)
-def attacks(setting: Setting) -> tuple[tuple[Kinds, Attack], ...]:
+def attacks(setting: Setting) -> tuple[tuple[Kinds, ShuffleAttack], ...]:
     """Return the attacks, ready to be evaluated; for any randomizer, those on two that are allowed."""
     randomizer, local = setting.randomizer, setting.looked_at
     if local > setting.local_epsilon:
@@ -139,7 +139,7 @@ def attacks(setting: Setting) -> tuple[tuple[Kinds, Attack], ...]:
     if setting.users > MANY_USERS:
         most = max(item.information for item in kinds)
         kinds = [item for item in kinds if item.information > 0.75 * most]
-    return tuple((item, Attack(setting.users, item, setting.delta)) for item in kinds)
+    return tuple((item, ShuffleAttack(setting.users, item, setting.delta)) for item in kinds)
 
 
 def attacked(setting: Setting, epsilon: float) -> tuple[float, str]:

@@ -8,7 +8,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.papers.marginals.marginal_views.quantities import quantities
-from mechdesign.papers.marginals.marginal_views.rival_errors import Case, rival_quantities, unit
+from mechdesign.papers.marginals.marginal_views.rival_errors import RivalCase, rival_quantities, unit
 from mechdesign.papers.marginals.marginal_views.simulation import shoppers, simulation
 from mechdesign.papers.marginals.rivals import (
     AllMarginals,
@@ -18,7 +18,7 @@ from mechdesign.papers.marginals.rivals import (
 )
 
 CASES = [
-    Case(d, c, k, 100_000, epsilon)
+    RivalCase(d, c, k, 100_000, epsilon)
     for d, c, k, epsilon in itertools.product((4, 6), (2, 3, 4), (1, 2, 3), (0.3, 2.5))
 ]
 
@@ -46,14 +46,14 @@ def test_formulas_are_the_errors_of_the_rivals(case):
 
 def test_in_the_limit_of_small_epsilon_the_printed_numbers_are_right():
     """(3.1), (3.2) and (3.4): 256, 448 and 93, as sampling and frequencies no longer count."""
-    found = rival_quantities(Case(8, 2, 3, 10**9, 1e-4))
+    found = rival_quantities(RivalCase(8, 2, 3, 10**9, 1e-4))
     # What is left of them is of the order of epsilon^2, times at most 93 and 448 coefficients and cells.
     for name, stated in (("fc", 256), ("am", 448), ("ft_literal", 93), ("ft", 92 * 7 / 8)):
         assert found[f"{name}_over_var0"] == pytest.approx(stated, rel=1e-6)
 
 
 def test_what_is_too_large_has_infinite_error():
-    found = rival_quantities(Case(32, 2, 8, 1 << 18, 1.0))
+    found = rival_quantities(RivalCase(32, 2, 8, 1 << 18, 1.0))
     assert found["am_count"] == 10_518_300
     assert [found[f"{name}_error"] for name in ("fc", "am", "ft", "ft_literal")] == [math.inf] * 4
 
@@ -63,7 +63,7 @@ def test_views_report_the_errors_of_the_others():
     solution = md.solve(problem)
 
     found = quantities(problem, solution)
-    case = Case(8, 2, 3, 1 << 16, 0.2)
+    case = RivalCase(8, 2, 3, 1 << 16, 0.2)
     assert found["ft_over_var0"] * unit(case) == pytest.approx(found["ft_error"], rel=1e-12)
     uneven = md.MarginalViews(attributes=[2, 3, 2], order=2, users=1 << 16, epsilon=2.0, criterion="rule")
     assert "fc_error" not in quantities(uneven, md.solve(uneven))
@@ -75,7 +75,7 @@ def test_simulated_people_find_what_the_formulas_say():
     solution = md.solve(problem)
     repetitions = 25
     found = simulation(problem, solution, 20_000, repetitions, np.random.default_rng(3))
-    stated = rival_quantities(Case(8, 2, 3, 20_000, 0.5))
+    stated = rival_quantities(RivalCase(8, 2, 3, 20_000, 0.5))
     for name in ("fc", "am", "ft"):
         assert found[name] == pytest.approx(stated[f"{name}_error"], rel=4 * 0.5 / math.sqrt(repetitions))
         assert found[f"{name}_nearest"] <= found[name]  # a projection on a convex set that has the truth
@@ -102,9 +102,9 @@ def test_all_tables_by_everybody_is_the_full_table_of_each_with_its_part_of_epsi
     """A user who reports all 56 tables with epsilon/56 each does what FC does with three attributes."""
     for epsilon in (0.5, 2.0):
         alone = FullContingency([2] * 3, epsilon / 56, 3).predicted_error((0, 1, 2), 50_000)
-        found = rival_quantities(Case(8, 2, 3, 50_000, epsilon))["am_by_all_error"]
+        found = rival_quantities(RivalCase(8, 2, 3, 50_000, epsilon))["am_by_all_error"]
         assert found == pytest.approx(alone, rel=1e-12)
-    assert rival_quantities(Case(32, 2, 8, 1 << 18, 1.0))["am_by_all_error"] > 1.0
+    assert rival_quantities(RivalCase(32, 2, 8, 1 << 18, 1.0))["am_by_all_error"] > 1.0
 
 
 def test_cells_that_are_kept_and_the_least_step_of_the_noise():

@@ -13,14 +13,14 @@ from mechdesign.problems.mean.channel.any_mechanism import any_mechanism_bound, 
 from mechdesign.problems.mean.channel.best import best_mechanism, best_variance
 from mechdesign.problems.mean.channel.columns import hat_weights
 from mechdesign.problems.mean.channel.grids import default_inputs
-from mechdesign.problems.mean.channel.patterns import Prices, cheapest, proven_lower
+from mechdesign.problems.mean.channel.patterns import PatternPrices, cheapest, proven_lower
 from mechdesign.problems.mean.channel.problem import criterion_value
 
 
 def random_prices(rng, size):
     """Return prices that are mirrored about the middle, as the methods make them."""
     level, slope, curve = rng.normal(size=size), rng.normal(size=size), rng.exponential(size=size)
-    return Prices((level + level[::-1]) / 2, (slope - slope[::-1]) / 2, (curve + curve[::-1]) / 2)
+    return PatternPrices((level + level[::-1]) / 2, (slope - slope[::-1]) / 2, (curve + curve[::-1]) / 2)
 
 
 def price(prices, small, output):

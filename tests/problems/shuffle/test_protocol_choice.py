@@ -98,9 +98,7 @@ def test_a_protocol_with_too_little_noise_is_refused():
     solution = md.solve(problem)
     weak = {**solution.variables, "flip": solution.variables["flip"] // 2}
     found = md.Outcome("feasible", weak)
-    lying = md.solve(
-        problem, md.Method("weak", md.ShuffleCounting, "heuristic", "too weak", lambda _: found)
-    )
+    lying = md.solve(problem, md.Method("weak", md.ShuffleCounting, "heuristic", "too weak", lambda _: found))
     assert [item.property for item in lying.broken] == ["privacy"]
     with pytest.raises(CertificateError, match="not private as promised"):
         lying.mechanism()

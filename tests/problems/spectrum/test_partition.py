@@ -13,7 +13,7 @@ from scipy.optimize import linprog
 import mechdesign as md
 from mechdesign.core.errors import MethodError, ParameterError
 from mechdesign.problems.spectrum.partition.priors import counts, uniform
-from mechdesign.problems.spectrum.partition.search import Search
+from mechdesign.problems.spectrum.partition.search import PartitionSearch
 from tests.support.partitions import grid, line, served_less
 
 
@@ -150,7 +150,7 @@ def test_a_search_that_is_stopped_proves_what_it_has_seen(monkeypatch):
 
 def test_the_search_keeps_equal_partitions_apart_from_better_ones():
     members = np.array([[1, 0], [0, 1], [1, 1]], dtype=bool)
-    search = Search(members[[0, 1, 2]], [1, 1, 3], 10)
+    search = PartitionSearch(members[[0, 1, 2]], [1, 1, 3], 10)
     search.run()
     assert (search.best, search.limit) == ((0, 1), 2)
 

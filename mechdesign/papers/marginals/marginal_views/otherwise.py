@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Otherwise:
+class ByRival:
     """One way to collect, for one problem."""
 
     problem: MarginalViews
@@ -33,6 +33,6 @@ class Otherwise:
         return rival_designs.mechanism(self.problem, self.variables["rival"])
 
 
-def otherwise(problem: MarginalViews, variables: Mapping[str, Any]) -> Otherwise:
+def otherwise(problem: MarginalViews, variables: Mapping[str, Any]) -> ByRival:
     """Return what judges a candidate that collects otherwise."""
-    return Otherwise(problem, variables)
+    return ByRival(problem, variables)

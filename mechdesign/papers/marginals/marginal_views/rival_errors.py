@@ -23,7 +23,7 @@ from mechdesign.papers.marginals.rivals.contingency import MOST_CELLS
 
 
 @dataclass(frozen=True)
-class Case:
+class RivalCase:
     """Attributes of equal size, the order of the marginals, users and epsilon."""
 
     attributes: int
@@ -61,17 +61,17 @@ class Case:
         return sum(math.comb(total, s) for s in range(self.order * self.bits + 1))
 
 
-def unit(case: Case) -> float:
+def unit(case: RivalCase) -> float:
     """Return Var_0 of (3.5): 4 e / (e - 1)^2 / n, what unary encoding has in a cell."""
     return 4.0 * math.exp(-case.epsilon) / math.expm1(-case.epsilon) ** 2 / case.users
 
 
-def full_table(case: Case) -> float:
+def full_table(case: RivalCase) -> float:
     """Return the error of FC, infinite where the table is too large.
 
     Examples
     --------
-    >>> case = Case(8, 2, 3, 65536, 0.2)
+    >>> case = RivalCase(8, 2, 3, 65536, 0.2)
     >>> round(full_table(case) / unit(case), 3)
     256.01
     """
@@ -81,12 +81,12 @@ def full_table(case: Case) -> float:
     return CellOracle.adaptive(cells, case.epsilon).summed_variance(case.cells) / case.users
 
 
-def all_tables(case: Case) -> float:
+def all_tables(case: RivalCase) -> float:
     """Return the error of AM, infinite where there are fewer users than tables.
 
     Examples
     --------
-    >>> case = Case(8, 2, 3, 65536, 0.2)
+    >>> case = RivalCase(8, 2, 3, 65536, 0.2)
     >>> round(all_tables(case) / unit(case), 3)
     449.045
     """
@@ -96,12 +96,12 @@ def all_tables(case: Case) -> float:
     return noise * case.tables / case.users + (1.0 - 1.0 / case.cells) * _sampling(case, case.tables)
 
 
-def all_tables_by_all(case: Case) -> float:
+def all_tables_by_all(case: RivalCase) -> float:
     """Return the error of AM where everybody reports every table, each with its part of epsilon.
 
     Examples
     --------
-    >>> case = Case(8, 2, 3, 65536, 0.2)
+    >>> case = RivalCase(8, 2, 3, 65536, 0.2)
     >>> round(all_tables_by_all(case) / all_tables(case), 1)
     56.1
     """
@@ -114,12 +114,12 @@ def all_tables_by_all(case: Case) -> float:
     return oracle.summed_variance(case.cells) / case.users
 
 
-def coefficients(case: Case, literal: bool = False) -> float:
+def coefficients(case: RivalCase, literal: bool = False) -> float:
     """Return the error of FT, by the letter or with what is needed; infinite where users are too few.
 
     Examples
     --------
-    >>> case = Case(8, 2, 3, 65536, 0.2)
+    >>> case = RivalCase(8, 2, 3, 65536, 0.2)
     >>> round(coefficients(case) / unit(case), 3), round(coefficients(case, literal=True) / unit(case), 3)
     (81.299, 93.808)
     """
@@ -132,19 +132,19 @@ def coefficients(case: Case, literal: bool = False) -> float:
     return (noise + (asked - 1) * _sampling(case, count)) * case.cells / asked**2
 
 
-def shared_budget(case: Case) -> float:
+def shared_budget(case: RivalCase) -> float:
     """Return the error of EM's unbiased estimate.
 
     Examples
     --------
-    >>> round(shared_budget(Case(8, 2, 3, 65536, 0.5)))
+    >>> round(shared_budget(RivalCase(8, 2, 3, 65536, 0.5)))
     2058
     """
     one = 1.0 + CellOracle.response(case.size, case.epsilon / case.attributes).summed_variance()
     return float((one**case.order - 1.0) / case.users)
 
 
-def _sampling(case: Case, groups: int) -> float:
+def _sampling(case: RivalCase, groups: int) -> float:
     """Return (n - g) / (g (n - 1)) for groups of g = n / groups users."""
     return (groups - 1) / (case.users - 1) if case.users > 1 else 0.0
 
@@ -155,10 +155,10 @@ def quantities_of_rivals(
     """Return :func:`rival_quantities` where there are an order and attributes of equal size, else nothing."""
     if order is None or len(set(sizes)) > 1:
         return {}
-    return rival_quantities(Case(len(sizes), sizes[0], order, users, epsilon))
+    return rival_quantities(RivalCase(len(sizes), sizes[0], order, users, epsilon))
 
 
-def rival_quantities(case: Case) -> dict[str, float | int]:
+def rival_quantities(case: RivalCase) -> dict[str, float | int]:
     """Return the errors, in units of Var_0 as well, and how much each has to collect and to keep."""
     try:
         errors = {

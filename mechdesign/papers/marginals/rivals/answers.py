@@ -17,7 +17,7 @@ from mechdesign.core.text import listed, table
 from mechdesign.core.validation import in_range
 from mechdesign.mechanisms.figures import MOST_PANELS, together
 from mechdesign.mechanisms.marginals.attributes import Attributes
-from mechdesign.papers.marginals.rivals.base import Answers, Setting, nearest_table
+from mechdesign.papers.marginals.rivals.base import Learned, RivalSetting, nearest_table
 from mechdesign.papers.marginals.rivals.cells import Array, Codes
 from mechdesign.papers.marginals.rivals.encoded import DecodedMarginals
 from mechdesign.papers.marginals.rivals.expectation import ProductReports
@@ -33,7 +33,7 @@ DECODED = "made consistent and decoded from tables of bits; the error told is th
 class Erring(Protocol):
     """What estimates need to know of a rival."""
 
-    setting: Setting
+    setting: RivalSetting
 
     def error_of_groups(self, attributes: Sequence[int], users: Codes, table: Array | None = None) -> float:
         """Return the expected squared error of a marginal."""
@@ -122,7 +122,7 @@ class RivalMarginals:
 
     attributes: Attributes
     rival: Erring
-    answers: Answers
+    answers: Learned
     group_users: Codes
     population: bool = False
 

@@ -25,7 +25,7 @@ LARGEST = 700.0
 """Above this epsilon there is no noise to speak of."""
 
 
-class Answers(Protocol):
+class Learned(Protocol):
     """What the server learned: any marginal table, unbiased unless said otherwise."""
 
     def marginal(self, attributes: Sequence[int]) -> Array:
@@ -88,7 +88,7 @@ def spaced(number: int) -> str:
 
 
 @dataclass(frozen=True)
-class Setting:
+class RivalSetting:
     """What every rival is made from.
 
     Parameters
@@ -111,7 +111,7 @@ class Setting:
     order: int
 
     @classmethod
-    def of(cls, sizes: Sequence[int], epsilon: float, order: int) -> Setting:
+    def of(cls, sizes: Sequence[int], epsilon: float, order: int) -> RivalSetting:
         """Return a checked setting."""
         if len(sizes) == 0:
             raise ParameterError("sizes: expected a list of whole numbers, one an attribute")
@@ -177,7 +177,7 @@ class Rival(ABC):
     name: ClassVar[str]
 
     def __init__(self, sizes: Sequence[int], epsilon: float, order: int) -> None:
-        self.setting = Setting.of(sizes, epsilon, order)
+        self.setting = RivalSetting.of(sizes, epsilon, order)
         self._oracles: dict[int, CellOracle] = {}
         reason = self.why_not()
         if reason is not None:
@@ -234,10 +234,10 @@ class Rival(ABC):
         """Return the reports of all people, each drawn by an exact oracle."""
 
     @abstractmethod
-    def estimate(self, reports: Any) -> Answers:
+    def estimate(self, reports: Any) -> Learned:
         """Return what the server learns from the reports."""
 
-    def release(self, codes: Any, rng: Rng = None) -> Answers:
+    def release(self, codes: Any, rng: Rng = None) -> Learned:
         """Return what the server learns about people, shape (n, d), from their reports."""
         return self.estimate(self.randomize(codes, rng))
 

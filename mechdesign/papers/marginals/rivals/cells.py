@@ -130,8 +130,8 @@ class CellOracle:
         Examples
         --------
         >>> oracle = CellOracle.adaptive(256, 0.5)
-        >>> exact = 256 * 4 * math.exp(0.5) / math.expm1(0.5) ** 2 + 1
-        >>> abs(oracle.summed_variance(8) / exact - 1) < 1e-12  # 2^d Var_0 of (3.1), and 1
+        >>> exact = 256 * 4 * np.exp(0.5) / np.expm1(0.5) ** 2 + 1
+        >>> bool(abs(oracle.summed_variance(8) / exact - 1) < 1e-12)  # 2^d Var_0 of (3.1), and 1
         True
         """
         wanted = self.cells if cells is None else cells

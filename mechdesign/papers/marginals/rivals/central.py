@@ -19,7 +19,7 @@ from mechdesign.core.validation import user_count
 from mechdesign.mechanisms.marginals.consistency import check_views
 from mechdesign.mechanisms.marginals.nonnegative import non_negative
 from mechdesign.mechanisms.marginals.reconstruction import maximum_entropy
-from mechdesign.papers.marginals.rivals.base import Rival, Setting, gibibytes, spaced, true_marginal
+from mechdesign.papers.marginals.rivals.base import Rival, RivalSetting, gibibytes, spaced, true_marginal
 from mechdesign.papers.marginals.rivals.cells import Array
 
 MOST_CELLS = 1 << 24
@@ -32,7 +32,7 @@ View = tuple[int, ...]
 class NoisyViews:
     """Tables of views with noise, as shares."""
 
-    setting: Setting
+    setting: RivalSetting
     views: tuple[View, ...]
     tables: tuple[Array, ...]
 
@@ -82,7 +82,7 @@ class PriView(Rival):
     def __init__(
         self, sizes: Sequence[int], epsilon: float, order: int, views: Sequence[Sequence[int]]
     ) -> None:
-        checked = Setting.of(sizes, epsilon, order)
+        checked = RivalSetting.of(sizes, epsilon, order)
         self.views = tuple(check_views(views, checked.attributes))
         super().__init__(sizes, epsilon, order)
 

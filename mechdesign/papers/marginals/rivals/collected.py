@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import RowError
 from mechdesign.core.randomness import BitSource
-from mechdesign.papers.marginals.rivals.base import Answers, Setting
+from mechdesign.papers.marginals.rivals.base import Learned, RivalSetting
 from mechdesign.papers.marginals.rivals.cells import Array, CellOracle, Codes
 from mechdesign.papers.marginals.rivals.expectation import ExpectationMaximization
 
@@ -28,7 +28,7 @@ PIECE = 1 << 20
 class Grouped(Protocol):
     """A rival whose users are split into groups, each of which reports the cell of one table."""
 
-    setting: Setting
+    setting: RivalSetting
 
     @property
     def group_count(self) -> int:
@@ -40,7 +40,7 @@ class Grouped(Protocol):
     def cells_of(self, codes: Codes, groups: Codes) -> Codes:
         """Return the cell that each person reports."""
 
-    def answers(self, counts: Mapping[int, Codes], users: Codes) -> Answers:
+    def answers(self, counts: Mapping[int, Codes], users: Codes) -> Learned:
         """Return what counts of support of each group say."""
 
     def error_of_groups(self, attributes: Sequence[int], users: Codes, table: Array | None = None) -> float:

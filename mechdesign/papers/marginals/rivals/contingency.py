@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.randomness import Rng, bit_source, numpy_generator
 from mechdesign.core.validation import user_count
-from mechdesign.papers.marginals.rivals.base import Rival, Setting, cell_numbers, gibibytes, spaced
+from mechdesign.papers.marginals.rivals.base import Rival, RivalSetting, cell_numbers, gibibytes, spaced
 from mechdesign.papers.marginals.rivals.cells import Array, CellOracle, Codes
 
 MOST_CELLS = 1 << 16
@@ -28,7 +28,7 @@ BLOCK = 1 << 24
 class FullTable:
     """The estimated contingency table, shape (c_1, ..., c_d)."""
 
-    setting: Setting
+    setting: RivalSetting
     table: Array
 
     def marginal(self, attributes: Sequence[int]) -> Array:

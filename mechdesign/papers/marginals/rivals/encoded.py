@@ -18,7 +18,7 @@ from mechdesign.mechanisms.marginals.errors import effect_errors
 from mechdesign.mechanisms.marginals.estimates import ReleasedMarginals
 from mechdesign.mechanisms.marginals.release import MarginalRelease
 from mechdesign.mechanisms.oracles.best import KINDS
-from mechdesign.papers.marginals.rivals.base import Rival, Setting, gibibytes, nearest_table, spaced
+from mechdesign.papers.marginals.rivals.base import Rival, RivalSetting, gibibytes, nearest_table, spaced
 from mechdesign.papers.marginals.rivals.cells import Array, CellOracle, Codes
 from mechdesign.papers.marginals.rivals.encoding import BinaryEncoding
 
@@ -30,7 +30,7 @@ MOST_CELLS = 1 << 16
 class DecodedMarginals:
     """Marginals of attributes from those of their bits."""
 
-    setting: Setting
+    setting: RivalSetting
     encoding: BinaryEncoding
     released: ReleasedMarginals
 

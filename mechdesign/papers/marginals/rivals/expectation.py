@@ -24,7 +24,7 @@ from mechdesign.core.randomness import Rng, bit_source, numpy_generator
 from mechdesign.core.validation import choice, user_count
 from mechdesign.papers.marginals.rivals.base import (
     Rival,
-    Setting,
+    RivalSetting,
     gibibytes,
     nearest_table,
     spaced,
@@ -47,13 +47,13 @@ class ProductReports:
 
     Parameters
     ----------
-    setting : Setting
+    setting : RivalSetting
     oracles : tuple of CellOracle
         One an attribute.
     reports : (n, d) int array
     """
 
-    setting: Setting
+    setting: RivalSetting
     oracles: tuple[CellOracle, ...]
     reports: Codes
 

@@ -21,7 +21,7 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import DataError
 from mechdesign.core.randomness import Rng, bit_source, numpy_generator
 from mechdesign.core.validation import user_count
-from mechdesign.papers.marginals.rivals.base import Rival, Setting, gibibytes, spaced
+from mechdesign.papers.marginals.rivals.base import Rival, RivalSetting, gibibytes, spaced
 from mechdesign.papers.marginals.rivals.cells import Array, CellOracle, Codes
 from mechdesign.papers.marginals.rivals.encoding import BinaryEncoding
 from mechdesign.papers.marginals.rivals.tables import elementary, sampled
@@ -45,7 +45,7 @@ class SignReports:
 class Coefficients:
     """The estimated coefficients, in the increasing order of their masks."""
 
-    setting: Setting
+    setting: RivalSetting
     encoding: BinaryEncoding
     masks: Codes
     values: Array

@@ -24,7 +24,7 @@ from mechdesign.mechanisms.oracles import UnaryEncoding
 from mechdesign.mechanisms.oracles.best import KINDS
 from mechdesign.mechanisms.oracles.oracle import Oracle
 from mechdesign.papers.marginals.rivals.answers import RivalMarginals
-from mechdesign.papers.marginals.rivals.base import Answers, Rival, spaced
+from mechdesign.papers.marginals.rivals.base import Learned, Rival, spaced
 from mechdesign.papers.marginals.rivals.cells import CellOracle
 from mechdesign.papers.marginals.rivals.collected import (
     GROUP,
@@ -175,7 +175,7 @@ class MarginalRival(CollectingMechanism):
         counter.update(reports)
         return counter.estimate(population)
 
-    def answered(self, answers: Answers, group_users: Codes, population: bool) -> RivalMarginals:
+    def answered(self, answers: Learned, group_users: Codes, population: bool) -> RivalMarginals:
         """Return the estimate of what was counted."""
         return RivalMarginals(self.attributes, self.collection.rival, answers, group_users, population)
 

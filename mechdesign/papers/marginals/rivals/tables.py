@@ -16,7 +16,7 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import DataError
 from mechdesign.core.randomness import Rng, bit_source, numpy_generator
 from mechdesign.core.validation import user_count
-from mechdesign.papers.marginals.rivals.base import Rival, Setting, cell_numbers, gibibytes, spaced
+from mechdesign.papers.marginals.rivals.base import Rival, RivalSetting, cell_numbers, gibibytes, spaced
 from mechdesign.papers.marginals.rivals.cells import Array, CellOracle, Codes
 
 MOST_CELLS = 1 << 26
@@ -32,7 +32,7 @@ Attributes = tuple[int, ...]
 class AllTables:
     """The estimated tables, and how many users each comes from."""
 
-    setting: Setting
+    setting: RivalSetting
     tables: Mapping[Attributes, Array]
     users: Mapping[Attributes, int]
 

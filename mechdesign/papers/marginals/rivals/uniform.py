@@ -10,7 +10,7 @@ import numpy as np
 
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.randomness import Rng
-from mechdesign.papers.marginals.rivals.base import Rival, Setting
+from mechdesign.papers.marginals.rivals.base import Rival, RivalSetting
 from mechdesign.papers.marginals.rivals.cells import Array
 
 
@@ -18,7 +18,7 @@ from mechdesign.papers.marginals.rivals.cells import Array
 class UniformTables:
     """Equal cells."""
 
-    setting: Setting
+    setting: RivalSetting
 
     def marginal(self, attributes: Sequence[int]) -> Array:
         """Return equal cells, one axis an attribute."""

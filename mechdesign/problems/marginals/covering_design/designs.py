@@ -24,7 +24,7 @@ MOST_BLOCKS = 20_000
 
 
 @dataclass(frozen=True)
-class Design:
+class CoveringBlocks:
     """A design by its parameters; ``members()`` makes it.
 
     Attributes
@@ -46,7 +46,7 @@ class Design:
 
 
 @cache
-def designs(order: int, points: int) -> tuple[Design, ...]:
+def designs(order: int, points: int) -> tuple[CoveringBlocks, ...]:
     """Return the known designs for this order from which a covering of so many points may be made.
 
     Only those with at most 2 points + 24 points of their own, so that not most of them are deleted.
@@ -63,7 +63,7 @@ def designs(order: int, points: int) -> tuple[Design, ...]:
 # Flats: any k points in general position span a (k-1)-flat, and fewer lie in one
 
 
-def _flats(order: int, most: int) -> Iterator[Design]:
+def _flats(order: int, most: int) -> Iterator[CoveringBlocks]:
     """Yield the flats of affine and projective spaces that cover every ``order`` points."""
     for size in range(2, most + 1):
         if prime_power(size) is None:
@@ -74,14 +74,14 @@ def _flats(order: int, most: int) -> Iterator[Design]:
             count = size ** (dimension - span) * gaussian(dimension, span, size)
             name = f"{span}-flats of AG({dimension}, {size})"
             make = _Affine(dimension, span, size)
-            yield Design(name, size**dimension, order, size**span, count, make)
+            yield CoveringBlocks(name, size**dimension, order, size**span, count, make)
             dimension += 1
         dimension = span + 1
         while (size ** (dimension + 1) - 1) // (size - 1) <= most:
             count = gaussian(dimension + 1, span + 1, size)
             name = f"{span}-flats of PG({dimension}, {size})"
             sizes = [(size ** (part + 1) - 1) // (size - 1) for part in (dimension, span)]
-            yield Design(name, sizes[0], order, sizes[1], count, _Projective(dimension, span, size))
+            yield CoveringBlocks(name, sizes[0], order, sizes[1], count, _Projective(dimension, span, size))
             dimension += 1
 
 
@@ -169,7 +169,7 @@ def _membership(rows: Wholes, points: int) -> Bits:
 # Spherical geometries: the images of PG(1, q) in PG(1, q^n), a Steiner system 3-(q^n + 1, q + 1, 1)
 
 
-def _spheres(most: int) -> Iterator[Design]:
+def _spheres(most: int) -> Iterator[CoveringBlocks]:
     for size in range(3, most):
         prime, exponent = prime_power(size) or (size, 1)
         for part in range(2, exponent + 1):
@@ -177,7 +177,7 @@ def _spheres(most: int) -> Iterator[Design]:
                 base = prime ** (exponent // part)
                 count = (size + 1) * size * (size - 1) // ((base + 1) * base * (base - 1))
                 name = f"circles of PG(1, {size}) over GF({base})"
-                yield Design(name, size + 1, 3, base + 1, count, _Circles(base, size))
+                yield CoveringBlocks(name, size + 1, 3, base + 1, count, _Circles(base, size))
 
 
 @dataclass(frozen=True)
@@ -225,8 +225,8 @@ class _Circles:
 # Steiner triple systems: Bose (1939) for 6 n + 3 points, Skolem (1958) for 6 n + 1
 
 
-def _triples(size: int) -> Design:
-    return Design(f"triples on {size} points", size, 2, 3, size * (size - 1) // 6, _Triples(size))
+def _triples(size: int) -> CoveringBlocks:
+    return CoveringBlocks(f"triples on {size} points", size, 2, 3, size * (size - 1) // 6, _Triples(size))
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 
 from mechdesign.core.method import Outcome
 from mechdesign.problems.marginals.covering_design.designs import Wholes, designs
-from mechdesign.problems.marginals.covering_design.plan import RULES, Table, members, splits, tables
+from mechdesign.problems.marginals.covering_design.plan import RULES, SizeTable, members, splits, tables
 from mechdesign.problems.marginals.covering_design.problem import MOST_BLOCKS, CoveringDesign, outcome
 
 Sets = list[int]
@@ -61,16 +61,16 @@ class Builder:
 
     # Rules
 
-    def _all(self, table: Table, points: int, block: int) -> Sets:
+    def _all(self, table: SizeTable, points: int, block: int) -> Sets:
         return [as_set(subset) for subset in combinations(range(points), block)]
 
-    def _one(self, table: Table, points: int, block: int) -> Sets:
+    def _one(self, table: SizeTable, points: int, block: int) -> Sets:
         return [(1 << points) - 1]
 
-    def _parts(self, table: Table, points: int, block: int) -> Sets:
+    def _parts(self, table: SizeTable, points: int, block: int) -> Sets:
         return [as_set(range(start, min(start + block, points))) for start in range(0, points, block)]
 
-    def _design(self, table: Table, points: int, block: int) -> Sets:
+    def _design(self, table: SizeTable, points: int, block: int) -> Sets:
         design = designs(table.order, self.points)[table.detail[points, block]]
         found = []
         for row in members(design)[:, :points]:
@@ -81,7 +81,7 @@ class Builder:
                 found.append(as_set(kept))
         return found
 
-    def _groups(self, table: Table, points: int, block: int) -> Sets:
+    def _groups(self, table: SizeTable, points: int, block: int) -> Sets:
         count = int(table.detail[points, block])
         each, larger = divmod(points, count)
         joined = max(
@@ -93,7 +93,7 @@ class Builder:
             for chosen in self.blocks(count, table.order, joined)
         ]
 
-    def _product(self, table: Table, points: int, block: int) -> Sets:
+    def _product(self, table: SizeTable, points: int, block: int) -> Sets:
         first = int(table.detail[points, block])
         second, found = points - first, []
         for part in range(table.order + 1):
@@ -108,14 +108,14 @@ class Builder:
             found += [one | other << first for one in self.blocks(first, part, left) for other in others]
         return found
 
-    def _double(self, table: Table, points: int, block: int) -> Sets:
+    def _double(self, table: SizeTable, points: int, block: int) -> Sets:
         half = points // 2
         found = [one << shift for shift in (0, half) for one in self.blocks(half, 3, 4)]
         for pairs in one_factorisation(half):
             found += [one | other << half for one in pairs for other in pairs]
         return found
 
-    def _fewer(self, table: Table, points: int, block: int) -> Sets:
+    def _fewer(self, table: SizeTable, points: int, block: int) -> Sets:
         every = (1 << points) - 1
         kept = [one & every for one in self.blocks(points + 1, table.order, block)]
         return [one for one in kept if one.bit_count() >= table.order]

@@ -22,7 +22,7 @@ from functools import cache, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.problems.marginals.covering_design.designs import Bits, Design, designs
+from mechdesign.problems.marginals.covering_design.designs import Bits, CoveringBlocks, designs
 
 Counts = NDArray[np.float64]
 
@@ -33,7 +33,7 @@ RULES = ("none", "all", "one", "parts", "design", "groups", "product", "double",
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class SizeTable:
     """The best number of blocks for one order, and how it comes about.
 
     Attributes
@@ -61,7 +61,7 @@ class Table:
 
 
 @lru_cache(maxsize=32)
-def tables(points: int, order: int, block: int) -> tuple[Table, ...]:
+def tables(points: int, order: int, block: int) -> tuple[SizeTable, ...]:
     """Return the tables for the orders 0 .. order, up to so many points and so large blocks.
 
     Examples
@@ -71,9 +71,11 @@ def tables(points: int, order: int, block: int) -> tuple[Table, ...]:
     (np.float64(140.0), 'design')
     """
     shape = (points + BEYOND + 1, block + 1)
-    done = [Table(0, np.ones(shape), np.zeros(shape, np.int64), np.zeros(shape, np.int64))]
+    done = [SizeTable(0, np.ones(shape), np.zeros(shape, np.int64), np.zeros(shape, np.int64))]
     for size in range(1, order + 1):
-        fresh = Table(size, np.full(shape, math.inf), np.zeros(shape, np.int64), np.zeros(shape, np.int64))
+        fresh = SizeTable(
+            size, np.full(shape, math.inf), np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+        )
         fresh.size[:size] = 0.0
         done.append(fresh)
         known = _kept_points(designs(size, points), points + BEYOND)
@@ -84,7 +86,7 @@ def tables(points: int, order: int, block: int) -> tuple[Table, ...]:
     return tuple(done)
 
 
-def _fill(done: list[Table], points: int, known: list[tuple[int, Counts]]) -> None:
+def _fill(done: list[SizeTable], points: int, known: list[tuple[int, Counts]]) -> None:
     """Fill one row of the last table; the rows above it and the other tables are there."""
     table = done[-1]
     order, block = table.order, table.size.shape[1] - 1
@@ -109,7 +111,7 @@ def _fill(done: list[Table], points: int, known: list[tuple[int, Counts]]) -> No
         table.improve(points, doubled, "double")
 
 
-def _kept_points(known: tuple[Design, ...], most: int) -> list[tuple[int, Counts]]:
+def _kept_points(known: tuple[CoveringBlocks, ...], most: int) -> list[tuple[int, Counts]]:
     """Return for each design (its number) how many blocks keep s of the first p points: row p, column s."""
     found = []
     for number, design in enumerate(known):
@@ -123,7 +125,7 @@ def _kept_points(known: tuple[Design, ...], most: int) -> list[tuple[int, Counts
 
 
 @cache
-def members(design: Design) -> Bits:
+def members(design: CoveringBlocks) -> Bits:
     """Return the membership matrix of a design, made once."""
     return design.make()
 
@@ -152,7 +154,7 @@ def _grouped(size: Counts, points: int, groups: int) -> Counts:
     return found
 
 
-def _product(done: list[Table], first: int, second: int) -> Counts:
+def _product(done: list[SizeTable], first: int, second: int) -> Counts:
     """Return the blocks for every block size of the product of two parts."""
     order, block = done[-1].order, done[-1].size.shape[1] - 1
     total = np.zeros(block + 1)

@@ -22,7 +22,7 @@ def lower_bound(categories: int, epsilon: float) -> float:
     Examples
     --------
     >>> bound = lower_bound(64, 1.0)
-    >>> 3.5 < bound < 4 * math.e / (math.e - 1) ** 2
+    >>> 3.5 < bound < 4 * np.e / (np.e - 1) ** 2
     True
     """
     sizes = np.arange(1, categories, dtype=np.int64)

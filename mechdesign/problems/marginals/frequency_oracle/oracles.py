@@ -38,7 +38,7 @@ LARGEST_TRIED = 1 << 10
 
 
 @dataclass(frozen=True)
-class Kind:
+class OracleKind:
     """One kind of oracle.
 
     Attributes
@@ -143,8 +143,8 @@ def _projective_value(case: FrequencyOracle, parameters: Parameters) -> float:
 
 # All of them
 
-KINDS: tuple[Kind, ...] = (
-    Kind(
+KINDS: tuple[OracleKind, ...] = (
+    OracleKind(
         "randomized-response",
         "the category itself, or another one (generalised randomized response)",
         lambda case: _always(case, least_bits(case.categories), 1 << 20),
@@ -152,7 +152,7 @@ KINDS: tuple[Kind, ...] = (
         lambda case, parameters: _subset_value(case, {"size": 1}),
         "needs log2 D bits",
     ),
-    Kind(
+    OracleKind(
         "subset-selection",
         "a set of k categories, likelier with the own one",
         _best_subset,
@@ -161,7 +161,7 @@ KINDS: tuple[Kind, ...] = (
         f"needs the bits that number the sets, and at most {SubsetSelection.most_categories} categories",
         "size",
     ),
-    Kind(
+    OracleKind(
         "local-hashing",
         "a hash function and a bucket (optimised local hashing)",
         _best_hashing,
@@ -170,7 +170,7 @@ KINDS: tuple[Kind, ...] = (
         "needs about 2 log2 D bits for the hash function and one or more for the bucket",
         "buckets",
     ),
-    Kind(
+    OracleKind(
         "optimised-unary",
         "a bit a category, each flipped on its own (OUE)",
         lambda case: _always(case, case.categories),
@@ -178,7 +178,7 @@ KINDS: tuple[Kind, ...] = (
         lambda case, parameters: variances.optimised_unary(case.epsilon),
         f"needs D bits, and at most {UnaryEncoding.most_categories} categories",
     ),
-    Kind(
+    OracleKind(
         "symmetric-unary",
         "a bit a category, all flipped with the same probability (basic RAPPOR)",
         lambda case: _always(case, case.categories),
@@ -186,7 +186,7 @@ KINDS: tuple[Kind, ...] = (
         lambda case, parameters: variances.symmetric_unary(case.epsilon),
         f"needs D bits, and at most {UnaryEncoding.most_categories} categories",
     ),
-    Kind(
+    OracleKind(
         "hadamard",
         "a number that a row of a Hadamard matrix marks (Hadamard response)",
         lambda case: _always(case, case.categories.bit_length(), HadamardResponse.most_categories),
@@ -194,7 +194,7 @@ KINDS: tuple[Kind, ...] = (
         lambda case, parameters: variances.hadamard(case.epsilon),
         "needs the bits of the number D",
     ),
-    Kind(
+    OracleKind(
         "projective-geometry",
         "a hyperplane, likelier through the own point (projective geometry response)",
         _best_projective,
@@ -208,7 +208,7 @@ KINDS: tuple[Kind, ...] = (
 NAMES = tuple(kind.name for kind in KINDS)
 
 
-def kind_of(name: Any) -> Kind:
+def kind_of(name: Any) -> OracleKind:
     """Return the kind of oracle of this name.
 
     Raises

@@ -14,7 +14,7 @@ from mechdesign.core.validation import MOST_USERS, privacy_epsilon
 from mechdesign.mechanisms.labels import Labels
 from mechdesign.mechanisms.oracles.oracle import Oracle
 from mechdesign.problems.marginals.frequency_oracle.bound import least_bits, lower_bound
-from mechdesign.problems.marginals.frequency_oracle.oracles import Kind, kind_of
+from mechdesign.problems.marginals.frequency_oracle.oracles import OracleKind, kind_of
 
 RESOLUTION = 2.0**-40
 """Or by less than this: what rounding to 2**-62 may cost where the variance is next to nothing."""
@@ -151,7 +151,7 @@ class FrequencyOracle(Problem[Oracle]):
         return kind_of(solution.variables["oracle"]).build(self, solution.variables)
 
 
-def candidate(problem: FrequencyOracle, kind: Kind) -> Outcome:
+def candidate(problem: FrequencyOracle, kind: OracleKind) -> Outcome:
     """Return what a method for one kind of oracle hands back: its best parameters and the proven bound.
 
     The status is ``optimal`` where the variance equals the bound, else ``feasible``.
@@ -186,7 +186,7 @@ def impossible(problem: FrequencyOracle) -> str | None:
     return None
 
 
-def why_not(problem: FrequencyOracle, kind: Kind) -> str | None:
+def why_not(problem: FrequencyOracle, kind: OracleKind) -> str | None:
     """Return why a kind of oracle does not apply where others do, if so."""
     if impossible(problem) is not None or kind.best(problem) is not None:
         return None

@@ -23,7 +23,7 @@ AT_ONCE = 1 << 22
 
 
 @dataclass(frozen=True)
-class Terms:
+class ErrorTerms:
     """Views, wanted marginals, and how much one report about a view tells of a marginal.
 
     Attributes
@@ -59,7 +59,7 @@ class Terms:
 
 def terms_of(
     sizes: Sequence[int], wanted: dict[View, float], views: Sequence[View], epsilon: float, oracle: str
-) -> Terms:
+) -> ErrorTerms:
     """Return the terms for given views.
 
     Examples
@@ -84,7 +84,7 @@ def terms_of(
         values[pairs == pair] = 1.0 / one_report(plan, int(kinds_of_marginal[marginal]))
     shape = (len(marginals), len(views))
     weights = np.array(list(wanted.values()))
-    return Terms(weights / weights.sum(), coo_array((values, (rows, columns)), shape=shape).tocsr())
+    return ErrorTerms(weights / weights.sum(), coo_array((values, (rows, columns)), shape=shape).tocsr())
 
 
 def contained(

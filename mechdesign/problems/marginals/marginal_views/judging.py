@@ -13,7 +13,7 @@ from mechdesign.core.certificate import Certificate, optimality
 from mechdesign.core.discovery import companion
 from mechdesign.core.errors import UnknownNameError
 from mechdesign.core.problem import Candidate, Problem, Variables
-from mechdesign.problems.marginals.marginal_views.allocation_terms import Terms, contained, terms_of
+from mechdesign.problems.marginals.marginal_views.allocation_terms import ErrorTerms, contained, terms_of
 from mechdesign.problems.marginals.marginal_views.coverings import covering
 from mechdesign.problems.marginals.marginal_views.workload import View
 
@@ -59,7 +59,7 @@ def as_views(rows: Any) -> list[View]:
     return [tuple(int(point) for point in row) for row in rows]
 
 
-def terms(problem: MarginalViews, views: Any) -> Terms:
+def terms(problem: MarginalViews, views: Any) -> ErrorTerms:
     """Return the errors of the wanted marginals as functions of the shares of these views."""
     return terms_of(problem.sizes, dict(problem.wanted), as_views(views), problem.epsilon, problem.oracle)
 

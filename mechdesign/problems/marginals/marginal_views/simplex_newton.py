@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mechdesign.problems.marginals.marginal_views.allocation_terms import Array, Terms
+from mechdesign.problems.marginals.marginal_views.allocation_terms import Array, ErrorTerms
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -35,7 +35,7 @@ CENTERING = 30
 
 
 @dataclass(frozen=True)
-class Allocation:
+class ViewShares:
     """Shares, the mean error for one user, and a bound that no shares of these views go below."""
 
     shares: Array
@@ -43,7 +43,7 @@ class Allocation:
     bound: float
 
 
-def lower_bound(terms: Terms, shares: Array) -> float:
+def lower_bound(terms: ErrorTerms, shares: Array) -> float:
     """Return f^2 / max p.
 
     Examples
@@ -60,7 +60,7 @@ def lower_bound(terms: Terms, shares: Array) -> float:
     return value * (value / price) if math.isfinite(price) else 0.0
 
 
-def allocate(terms: Terms) -> Allocation:
+def allocate(terms: ErrorTerms) -> ViewShares:
     """Return the best shares; every marginal has to lie in some view.
 
     Multiplicative steps w_v <- w_v sqrt(p_v), normalised, never increase the mean error (Yu 2010); they find
@@ -75,10 +75,10 @@ def allocate(terms: Terms) -> Allocation:
         best = max(best, lower_bound(terms, found))
         if terms.mean(found) <= value:
             shares, value = found, terms.mean(found)
-    return Allocation(shares, value, best)
+    return ViewShares(shares, value, best)
 
 
-def _multiplicative(terms: Terms, steps: int) -> tuple[Array, float]:
+def _multiplicative(terms: ErrorTerms, steps: int) -> tuple[Array, float]:
     shares = np.full(terms.information.shape[1], 1.0 / terms.information.shape[1])
     best = 0.0
     for _ in range(steps):
@@ -92,7 +92,7 @@ def _multiplicative(terms: Terms, steps: int) -> tuple[Array, float]:
     return shares, best
 
 
-def _newton(terms: Terms, shares: Array) -> Array:
+def _newton(terms: ErrorTerms, shares: Array) -> Array:
     """Minimise f(w) + sum w - mu sum log w without the constraint, for mu to 0; then normalise.
 
     The minimum of f(w) + sum w has sum w = f(w), and w / sum w minimises f on the simplex, because f is

@@ -11,7 +11,7 @@ import numpy as np
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.method import Outcome, Status
 from mechdesign.problems.marginals.marginal_views import judging
-from mechdesign.problems.marginals.marginal_views.allocation_terms import Array, Terms
+from mechdesign.problems.marginals.marginal_views.allocation_terms import Array, ErrorTerms
 from mechdesign.problems.marginals.marginal_views.candidates import Candidates
 from mechdesign.problems.marginals.marginal_views.prediction import one_report, planned
 from mechdesign.problems.marginals.marginal_views.problem import MarginalViews
@@ -121,7 +121,7 @@ def _kept(problem: MarginalViews, views: Sequence[View], shares: Array, bound: f
     return kept
 
 
-def price_left_out(problem: MarginalViews, found: Candidates, terms: Terms, shares: Array) -> float:
+def price_left_out(problem: MarginalViews, found: Candidates, terms: ErrorTerms, shares: Array) -> float:
     """Return what a view that is no candidate can be worth at most.
 
     The price of a view v is the sum over the marginals A in it of g_A / a_vA, with g_A = c_A f_A^2. A view of

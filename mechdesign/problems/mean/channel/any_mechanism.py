@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from mechdesign.core.errors import MethodError
-from mechdesign.problems.mean.channel.design import Design
+from mechdesign.problems.mean.channel.design import ChannelDesign
 from mechdesign.problems.mean.channel.generation import refined
 from mechdesign.problems.mean.channel.grids import Array, default_inputs, symmetric_grid
 
@@ -51,12 +51,12 @@ def any_mechanism_bound(
     """
     size = default_inputs(epsilon) if inputs is None else inputs
 
-    def design(count: int) -> Design:
+    def design(count: int) -> ChannelDesign:
         if criterion == "worst":
-            return Design(epsilon, symmetric_grid(count), criterion, between=False)
+            return ChannelDesign(epsilon, symmetric_grid(count), criterion, between=False)
         grid = np.concatenate([[-1.0], middles(count - 2), [1.0]])
         weights = np.concatenate([[0.0], np.full(count - 2, 1.0 / (count - 2)), [0.0]])
-        return Design(epsilon, grid, criterion, weights)
+        return ChannelDesign(epsilon, grid, criterion, weights)
 
     return refined(design, max(size, 3), ACCURACY).bound / 4.0
 

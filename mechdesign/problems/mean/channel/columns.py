@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from mechdesign.core.method import Outcome
-from mechdesign.problems.mean.channel.design import Design
-from mechdesign.problems.mean.channel.generation import Found, refined
+from mechdesign.problems.mean.channel.design import ChannelDesign
+from mechdesign.problems.mean.channel.generation import Generated, refined
 from mechdesign.problems.mean.channel.grids import symmetric_grid
 from mechdesign.problems.mean.channel.patterns import Array
 from mechdesign.problems.mean.channel.problem import MeanChannel
@@ -28,7 +28,7 @@ def hat_weights(grid: Array) -> Array:
     return weights
 
 
-def channel_of(grid: Array, small: float, found: Found) -> tuple[Array, Array]:
+def channel_of(grid: Array, small: float, found: Generated) -> tuple[Array, Array]:
     """Return the channel (n, m) and the m output values on [-1, 1], increasing, of symmetric columns.
 
     Columns with the same output are added up: privacy and all moments stay what they are.
@@ -53,10 +53,10 @@ def run(problem: MeanChannel, accuracy: float = MeanChannel.optimal_within / 2.0
     criterion, outputs = problem.criterion, problem.output_grid()
     positive = None if outputs is None else outputs[outputs >= 0.0]
 
-    def design(size: int) -> Design:
+    def design(size: int) -> ChannelDesign:
         grid = symmetric_grid(size)
         weights = hat_weights(grid) if criterion == "average" else None
-        return Design(problem.epsilon, grid, criterion, weights, outputs=positive)
+        return ChannelDesign(problem.epsilon, grid, criterion, weights, outputs=positive)
 
     grid = problem.grid()
     found = refined(design, len(grid), accuracy)

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from mechdesign.problems.mean.channel.patterns import Array, Patterns, Prices, proven_lower
+from mechdesign.problems.mean.channel.patterns import Array, PatternPrices, Patterns, proven_lower
 from mechdesign.solvers.linear import LinearProgram, LinearResult
 
 SAFETY = 2.0**-47
@@ -28,7 +28,7 @@ SAFETY = 2.0**-47
 
 
 @dataclass
-class Design:
+class ChannelDesign:
     """The program to solve, on [-1, 1], and what is known about it so far.
 
     Parameters
@@ -163,7 +163,7 @@ class Design:
         slopes = -result.equal_multipliers[inputs:] * self.scale / -math.expm1(-self.epsilon)
         return np.concatenate([levels, slopes, result.upper_multipliers[inputs:]])
 
-    def prices(self, multipliers: Array) -> tuple[Prices, float]:
+    def prices(self, multipliers: Array) -> tuple[PatternPrices, float]:
         """Return mirrored prices for any vector of multipliers, and the constant of their bound."""
         inputs = len(self.half)
         slopes = np.concatenate([np.zeros(self.odd), multipliers[inputs : 2 * inputs - self.odd]])
@@ -177,7 +177,7 @@ class Design:
             curve, constant = cuts @ self.shares(), float(cuts @ np.square(self.points))
         return self._mirrored(multipliers[:inputs], slopes, curve), constant
 
-    def _mirrored(self, level: Array, slope: Array, curve: Array) -> Prices:
+    def _mirrored(self, level: Array, slope: Array, curve: Array) -> PatternPrices:
         """Spread the multipliers of the right half over all inputs, half of each on either side."""
 
         def spread(half: Array, sign: float) -> Array:
@@ -188,7 +188,7 @@ class Design:
                 whole[self.right[0]] = half[0]
             return whole
 
-        return Prices(spread(level, 1.0), spread(slope, -1.0), spread(curve, 1.0))
+        return PatternPrices(spread(level, 1.0), spread(slope, -1.0), spread(curve, 1.0))
 
     def bound(self, multipliers: Array) -> float:
         """Return the lower bound of the criterion that the multipliers prove."""

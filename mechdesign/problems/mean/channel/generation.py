@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mechdesign.core.errors import MethodError
-from mechdesign.problems.mean.channel.design import Design
+from mechdesign.problems.mean.channel.design import ChannelDesign
 from mechdesign.problems.mean.channel.patterns import Array, Patterns, cheapest
 from mechdesign.solvers.linear import LinearProgram, LinearResult, solve_linear
 
@@ -29,7 +29,7 @@ COARSE = 1e-4
 
 
 @dataclass(frozen=True)
-class Found:
+class Generated:
     """An optimal design: amounts of the columns in use, criterion reached, proven bound, work done."""
 
     outputs: Array
@@ -41,7 +41,7 @@ class Found:
     solver: str
 
 
-def refined(make: Callable[[int], Design], size: int, accuracy: float) -> Found:
+def refined(make: Callable[[int], ChannelDesign], size: int, accuracy: float) -> Generated:
     """Solve on ever finer grids, each started from the one before; the last one has the wanted size.
 
     Parameters
@@ -55,7 +55,7 @@ def refined(make: Callable[[int], Design], size: int, accuracy: float) -> Found:
     sizes = [size]
     while sizes[0] > COARSEST:
         sizes.insert(0, (sizes[0] + 1) // 2)
-    before: tuple[Array, Found] | None = None
+    before: tuple[Array, Generated] | None = None
     for number in sizes:
         design = make(number)
         design.begin()
@@ -66,7 +66,7 @@ def refined(make: Callable[[int], Design], size: int, accuracy: float) -> Found:
     return found
 
 
-def generate(design: Design, accuracy: float) -> Found:
+def generate(design: ChannelDesign, accuracy: float) -> Generated:
     """Add columns and cuts until criterion and bound agree to a relative accuracy.
 
     Raises
@@ -101,7 +101,7 @@ def generate(design: Design, accuracy: float) -> Found:
         _purge(design, amounts, count)
     used = amounts > 0.0
     outputs, patterns = design.values[:count], design.patterns[:count]
-    return Found(outputs[used], patterns[used], amounts[used], reached, best, rounds, result.solver)
+    return Generated(outputs[used], patterns[used], amounts[used], reached, best, rounds, result.solver)
 
 
 def _solved(program: LinearProgram) -> LinearResult:
@@ -125,7 +125,7 @@ def _smoothed(anchor: Array, last: Array) -> Array:
     return mixed
 
 
-def _peaks(design: Design, moments: Array) -> tuple[Array, Array]:
+def _peaks(design: ChannelDesign, moments: Array) -> tuple[Array, Array]:
     """Return, for every segment of the right half, the point with the largest variance, and that variance."""
     slopes = np.diff(moments) / np.diff(design.half)
     points = np.clip(slopes / 2.0, design.half[:-1], design.half[1:])
@@ -135,7 +135,7 @@ def _peaks(design: Design, moments: Array) -> tuple[Array, Array]:
     return np.append(points, 0.0), np.append(variances, moments[0])  # between the two inputs around 0
 
 
-def _reached(design: Design, moments: Array, level: float) -> float:
+def _reached(design: ChannelDesign, moments: Array, level: float) -> float:
     """Return the criterion of the master's solution, over all points where the design asks for that."""
     if design.criterion == "average":
         return float(design.halved() @ moments) - design.constant
@@ -144,7 +144,7 @@ def _reached(design: Design, moments: Array, level: float) -> float:
     return float(_peaks(design, moments)[1].max())
 
 
-def _cuts(design: Design, moments: Array, reached: float, accuracy: float) -> list[float]:
+def _cuts(design: ChannelDesign, moments: Array, reached: float, accuracy: float) -> list[float]:
     """Return the peaks that exceed the variance allowed by the cuts so far."""
     if design.criterion == "average" or not design.between:
         return []
@@ -154,7 +154,7 @@ def _cuts(design: Design, moments: Array, reached: float, accuracy: float) -> li
     return [point for point in points[exceeded].tolist() if point not in design.points]
 
 
-def _purge(design: Design, amounts: Array, count: int) -> None:
+def _purge(design: ChannelDesign, amounts: Array, count: int) -> None:
     """Drop old columns that are not in use once there are many; the last added ones always stay."""
     size = len(design.grid)
     if count <= 6 * size:

@@ -35,7 +35,7 @@ STEPS = 4
 
 
 @dataclass(frozen=True)
-class Prices:
+class PatternPrices:
     """Multipliers of the inputs: ``level`` of sums, ``slope`` of means, ``curve`` of second moments.
 
     Mirrored, as the multipliers of a symmetric program are: level and curve are the same for x and -x, slope
@@ -46,9 +46,9 @@ class Prices:
     slope: Array
     curve: Array
 
-    def shifted(self, amount: float) -> Prices:
+    def shifted(self, amount: float) -> PatternPrices:
         """Return the prices with every level lowered, which raises F by at least n q times the amount."""
-        return Prices(self.level - amount, self.slope, self.curve)
+        return PatternPrices(self.level - amount, self.slope, self.curve)
 
 
 @dataclass(frozen=True)
@@ -61,12 +61,12 @@ class Priced:
     errors: Array
 
 
-def cheapest(prices: Prices, small: float, outputs: Array | None = None) -> Priced:
+def cheapest(prices: PatternPrices, small: float, outputs: Array | None = None) -> Priced:
     """Return the cheapest pattern at each output, or at the minimum of every parabola piece of F.
 
     Parameters
     ----------
-    prices : Prices
+    prices : PatternPrices
     small : float
         q = e^-eps.
     outputs : (k,) array, optional
@@ -74,7 +74,7 @@ def cheapest(prices: Prices, small: float, outputs: Array | None = None) -> Pric
 
     Examples
     --------
-    >>> prices = Prices(np.array([1.0, 1.0]), np.array([-1.0, 1.0]), np.array([0.5, 0.5]))
+    >>> prices = PatternPrices(np.array([1.0, 1.0]), np.array([-1.0, 1.0]), np.array([0.5, 0.5]))
     >>> found = cheapest(prices, 0.5)
     >>> round(float(found.values.min()), 6), round(float(found.outputs[found.values.argmin()]), 6)
     (-2.0, 0.0)
@@ -96,13 +96,13 @@ def cheapest(prices: Prices, small: float, outputs: Array | None = None) -> Pric
     return Priced(points, patterns, values, _errors(prices, points))
 
 
-def _values(prices: Prices, points: Array) -> Array:
+def _values(prices: PatternPrices, points: Array) -> Array:
     """Return f_x(t), shape (points, inputs)."""
     column = points[:, None]
     return (prices.curve * column - prices.slope) * column - prices.level
 
 
-def _errors(prices: Prices, points: Array) -> Array:
+def _errors(prices: PatternPrices, points: Array) -> Array:
     """Return bounds of the rounding errors of F, those of the roots included.
 
     A root is computed with a backward error of a few units, so f_x there is a few units of the sum of
@@ -114,7 +114,7 @@ def _errors(prices: Prices, points: Array) -> Array:
     return bounds
 
 
-def _edges(prices: Prices) -> Array:
+def _edges(prices: PatternPrices) -> Array:
     """Return 0 and the positive roots of all f_x in increasing order."""
     level, slope, curve = prices.level, prices.slope, prices.curve
     root = np.sqrt(np.maximum(slope**2 + 4.0 * curve * level, 0.0))
@@ -125,7 +125,7 @@ def _edges(prices: Prices) -> Array:
     return np.unique(np.append(roots, 0.0))
 
 
-def proven_lower(prices: Prices, grid: Array, small: float, outputs: Array | None = None) -> float:
+def proven_lower(prices: PatternPrices, grid: Array, small: float, outputs: Array | None = None) -> float:
     """Return a lower bound of sum_x c_x S_x over every private unbiased mechanism, rounding errors included.
 
     Where F is negative somewhere, all levels are lowered by the least amount that lifts it, found by

@@ -18,7 +18,7 @@ import numpy as np
 from mechdesign.core.method import Outcome
 from mechdesign.mechanisms.spectrum.allocate import CROWD, bound_of_many
 from mechdesign.mechanisms.spectrum.channel import Array, Channel
-from mechdesign.mechanisms.spectrum.greedy import Allocation, Greedy
+from mechdesign.mechanisms.spectrum.greedy import Greedy, RadiiAtLevel
 from mechdesign.mechanisms.spectrum.groups import Conflicts
 from mechdesign.problems.spectrum.channel.problem import SpectrumChannel, nobody, outcome
 from mechdesign.solvers.integer import MixedProgram, solve_mixed
@@ -206,7 +206,7 @@ def run(
         level = float(result.variables[program.level]) if channel.owner is not None else 0.0
         order = np.argsort(-program.radii(result.variables), kind="stable").tolist()
         radii = greedy.improved(order, level)[1]
-        best = max(best, Allocation(radii, level, channel.utility(radii, level)), key=lambda a: a.value)
+        best = max(best, RadiiAtLevel(radii, level, channel.utility(radii, level)), key=lambda a: a.value)
     if result.stated is not None and math.isfinite(result.stated):
         notes["stated_bound"] = result.stated
     parts = max(4, PARTS * CROWD // max(CROWD, _largest_crowd(channel)))

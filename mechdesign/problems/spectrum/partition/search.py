@@ -29,7 +29,7 @@ FIRST, GROWTH = 256, 2
 
 
 @dataclass
-class Search:
+class PartitionSearch:
     """Complete search for exact covers of the places by sets with small reduced costs.
 
     Attributes
@@ -110,7 +110,7 @@ def _grown(problem: SpectrumPartition, exact: Exact, whole: int) -> tuple[tuple[
     while True:
         slack = min(slack, most)
         kept = [number for number in order if exact.reduced[number] <= slack]
-        search = Search(problem.family[kept], [exact.reduced[number] for number in kept], slack)
+        search = PartitionSearch(problem.family[kept], [exact.reduced[number] for number in kept], slack)
         search.run()
         nodes += search.nodes
         if search.best is not None:
