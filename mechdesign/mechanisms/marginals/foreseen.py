@@ -57,7 +57,7 @@ def foreseen_squares(
 
     def prior(rows: Array) -> Array:
         """Return the covariance of the prior times rows, as rows."""
-        return _spread(shares, rows) / penalty + (rows @ ways.T) @ ways
+        return np.asarray(_spread(shares, rows) / penalty + (rows @ ways.T) @ ways)
 
     scaled = np.sqrt(masses)[:, None] * effects
     spread, seen = prior(sums), prior(scaled) @ sums.T
