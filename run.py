@@ -52,8 +52,10 @@ class Task(NamedTuple):
 
 RUFF = ("ruff", "check", ".")
 MYPY = ("mypy",)
-# Two workers, because that is what a small machine has; --cov takes its settings from pyproject.toml.
-PYTEST = ("pytest", "-n", "2")
+# Two workers, because that is what a small machine has. Each has half of the tests, file by file, so that
+# what the tests of a file share is made once; one that is done takes over from the other.
+# --cov takes its settings from pyproject.toml.
+PYTEST = ("pytest", "-n", "2", "--dist", "worksteal")
 COVERAGE = ("--cov", "--cov-report=term-missing:skip-covered")
 SPHINX = ("sphinx-build", "-W", "--keep-going", "-q", "-j", "2", "-b", "html", "docs", "docs/_build/html")
 

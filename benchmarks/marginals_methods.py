@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 import mechdesign as md
 from mechdesign.core.errors import MechDesignError
 from mechdesign.mechanisms.marginals import MarginalRelease, non_negative
-from mechdesign.mechanisms.marginals.choice import KINDS
 from mechdesign.mechanisms.marginals.estimates import ReleasedMarginals
 from mechdesign.mechanisms.marginals.reconstruction import constraints_of, maximum_entropy
+from mechdesign.mechanisms.oracles.best import KINDS
 from mechdesign.papers.marginals.rivals import (
     AllMarginals,
     BinaryEncoded,

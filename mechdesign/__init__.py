@@ -74,13 +74,14 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares these with w
         ModelFileError,
         ParameterError,
         RowError,
+        SealedError,
         UnknownNameError,
     )
     from mechdesign.core.method import Method, Outcome
     from mechdesign.core.problem import Problem
     from mechdesign.core.solution import Solution
     from mechdesign.core.solve import methods_of, solve
-    from mechdesign.mechanisms import Mechanism, load_mechanism
+    from mechdesign.mechanisms import CollectingMechanism, Mechanism, load_mechanism
     from mechdesign.mechanisms.shuffle import OutOfReachError
     from mechdesign.papers.claims import check_models
     from mechdesign.problems.auction import AuctionHorizon, AuctionSlot
@@ -115,6 +116,7 @@ __all__ = [
     "AuctionSlot",
     "Certificate",
     "CertificateError",
+    "CollectingMechanism",
     "Comparison",
     "CoveringDesign",
     "DataError",
@@ -141,6 +143,7 @@ __all__ = [
     "Problem",
     "RandomizedResponse",
     "RowError",
+    "SealedError",
     "ShuffleAmplification",
     "ShuffleCounting",
     "ShuffleDistinct",
@@ -172,6 +175,7 @@ __all__ = [
 _HOMES = {
     "Certificate": "core.certificate",
     "CertificateError": "core.errors",
+    "CollectingMechanism": "mechanisms",
     "Comparison": "core.compare",
     "DataError": "core.errors",
     "EstimationError": "core.errors",
@@ -187,6 +191,7 @@ _HOMES = {
     "ParameterError": "core.errors",
     "Problem": "core.problem",
     "RowError": "core.errors",
+    "SealedError": "core.errors",
     "Solution": "core.solution",
     "UnknownNameError": "core.errors",
     "check_models": "papers.claims",

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from functools import cache
 
 from mechdesign.cli import mechanisms, models, pages, sources
 from mechdesign.cli.options import Parser
 from mechdesign.core.version import installed_version
 
 
+@cache
 def parser() -> argparse.ArgumentParser:
-    """Return the parser; each command sets ``run``, a function of the parsed options."""
+    """Return the parser; each command sets ``run``, a function of the parsed options.
+
+    Made once a process: whoever calls the command line from Python many times waits for it only once.
+    Parsing leaves it as it was; lists of values are copied before a value is appended.
+    """
     main = Parser(
         prog="mechdesign", description="Provably best mechanisms for collecting data under privacy."
     )

@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from mechdesign.core.printable import printable
 
 OPTIMALITY = "optimality"
 """The property that nothing is better, among a set of mechanisms that has to be named."""
+
+WITHIN = 1e-6
+"""An optimum is certified when no more than this part of it is left between value and bound, by default."""
 
 JUDGED = ("value", "bound", "gap")
 """Figures that are finite in every certificate that holds; for optimality, all of its figures are."""
@@ -125,6 +128,75 @@ class CertificateAudit:
 
     def __str__(self) -> str:
         return "\n".join(str(certificate) for certificate in self.certificates)
+
+
+class Bounded(Protocol):
+    """What a certificate of optimality looks at: a value, and how far it can be from the optimum."""
+
+    @property
+    def value(self) -> float:
+        """The objective."""
+
+    @property
+    def bound(self) -> float | None:
+        """The proven bound on the optimum, if there is one."""
+
+    @property
+    def bound_source(self) -> str:
+        """How the bound is proven."""
+
+    @property
+    def gap(self) -> float:
+        """The distance between value and bound, infinite without a bound."""
+
+
+def optimality(
+    found: Bounded,
+    left: float | None = None,
+    scale: float | None = None,
+    *,
+    within: float = WITHIN,
+    slack: float = 0.0,
+    figures: Mapping[str, Any] | None = None,
+    unproven: Mapping[str, Any] | None = None,
+    unknown: str = "no bound is known",
+) -> Certificate:
+    """Certify that what a proven bound leaves to be gained is at most a small part of what is at stake.
+
+    Parameters
+    ----------
+    found : Bounded
+        A solution; without a bound its certificate fails.
+    left : float, optional
+        What is left to be gained, in the units of ``scale``; the gap by default. What would run may be
+        worse than the value that a method found: then it is the distance of that from the bound.
+    scale : float, optional
+        What is at stake; the size of the value by default.
+    within : float
+        Which part of the scale may be left.
+    slack : float
+        What may be left besides: the rounding of the numbers themselves.
+    figures : mapping, optional
+        Value, bound and gap by default.
+    unproven : mapping, optional
+        The figures where there is no bound; none by default.
+    unknown : str
+        The note where there is no bound.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> print(optimality(SimpleNamespace(value=2.0, bound=2.0, gap=0.0, bound_source="duality")))
+    optimality: holds; value = 2, bound = 2, gap = 0; bound from duality
+    """
+    if found.bound is None:
+        return Certificate(OPTIMALITY, False, False, unproven or {}, note=unknown)
+    left = found.gap if left is None else left
+    scale = abs(found.value) if scale is None else scale
+    if figures is None:
+        figures = {"value": found.value, "bound": found.bound, "gap": found.gap}
+    holds = left <= within * scale + slack
+    return Certificate(OPTIMALITY, holds, False, figures, note=f"bound from {found.bound_source}")
 
 
 def format_figure(value: Any) -> str:

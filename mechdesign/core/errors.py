@@ -153,6 +153,10 @@ class MethodError(MechDesignError, RuntimeError):
     """A method cannot be used on this problem, or its solver failed."""
 
 
+class SealedError(MechDesignError, AttributeError):
+    """A finished mechanism was to be changed."""
+
+
 class MissingPackageError(MechDesignError, ImportError):
     """An optional package is needed for this step and is not installed."""
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Generic, Literal, Protocol
 
 import numpy as np
 
-from mechdesign.core.certificate import Certificate
+from mechdesign.core.certificate import WITHIN, Certificate, optimality
 from mechdesign.core.errors import MethodError
 from mechdesign.core.fields import fields_of
 from mechdesign.core.text import abridged
@@ -53,6 +53,9 @@ class Candidate(Protocol):
     def realisation(self) -> Any:
         """What the mechanism is built from where the method knows more than the variables say."""
 
+    def mechanism(self) -> Any:
+        """Return what :meth:`Problem.mechanism` makes of it, built once."""
+
 
 class Problem(ABC, Generic[MechanismT_co]):
     """Base class of every design problem.
@@ -82,6 +85,8 @@ class Problem(ABC, Generic[MechanismT_co]):
         The set of mechanisms among which an optimum of this problem is one, as a noun phrase that follows
         "among": each certificate of optimality prints it. Where it depends on the parameters, see
         :meth:`among`.
+    optimal_within : float
+        A value is certified optimal when a proven bound leaves at most this part of what is at stake.
     """
 
     name: ClassVar[str]
@@ -89,6 +94,7 @@ class Problem(ABC, Generic[MechanismT_co]):
     value_name: ClassVar[str] = "value"
     summary: ClassVar[str] = ""
     compared_with: ClassVar[str] = ""
+    optimal_within: ClassVar[float] = WITHIN
 
     @abstractmethod
     def objective(self, variables: Variables) -> float:
@@ -114,6 +120,12 @@ class Problem(ABC, Generic[MechanismT_co]):
     def among(self) -> str:
         """Return the set of mechanisms among which an optimum of this problem is one."""
         return self.compared_with
+
+    def optimality(
+        self, solution: Candidate, left: float | None = None, scale: float | None = None, **more: Any
+    ) -> Certificate:
+        """Return whether a bound leaves little; see :func:`~mechdesign.core.certificate.optimality`."""
+        return optimality(solution, left, scale, within=self.optimal_within, **more)
 
     def objective_scale(self) -> float:
         """Return the size of the numbers that the objective adds up, for what rounding may lose.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Generic
@@ -145,7 +146,7 @@ class Solution(Generic[MechanismT_co]):
         return found
 
     def mechanism(self) -> MechanismT_co:
-        """Return the mechanism that runs: repaired if need be, audited, or refused.
+        """Return the mechanism that runs: repaired if need be, audited, or refused; built once.
 
         Raises
         ------
@@ -158,6 +159,12 @@ class Solution(Generic[MechanismT_co]):
             raise MethodError(
                 f"{self.problem.name}: no mechanism from a solution that is {self.status}: {self.message}"
             )
+        built = self._mechanism
+        return copy(built) if getattr(built, "moving", ()) else built  # each copy has a state of its own
+
+    @cached_property
+    def _mechanism(self) -> MechanismT_co:
+        """The mechanism, built once: repairs and audits take their time."""
         return self.problem.mechanism(self)
 
     def __repr__(self) -> str:

@@ -8,11 +8,11 @@ import json
 import os
 import pkgutil
 import re
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
 from importlib.metadata import entry_points
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,7 @@ from mechdesign.core.types import Counter, Estimate, PrivacyVerdict, Verdict
 from mechdesign.mechanisms.figures import forecast_figures
 from mechdesign.mechanisms.intake import Intake
 from mechdesign.mechanisms.operations import Operation
+from mechdesign.mechanisms.sealed import Sealed
 
 GROUP = "mechdesign.mechanisms"
 FORMAT = "mechdesign-mechanism"
@@ -49,8 +50,11 @@ LARGEST_FILE = 1 << 27
 """A mechanism file with more bytes is neither written nor read."""
 
 
-class Mechanism(ABC):
+class Mechanism(Sealed):
     """Base class of every mechanism.
+
+    It does not change: what differs is another mechanism. Two are equal when they are of one type, run on
+    the same content and were built for the same columns.
 
     A subclass names its ``type`` (the word in the JSON file), gives its content as plain JSON values
     and builds itself from them, checking everything; ``certificates`` audits the very numbers it runs on.
@@ -58,7 +62,7 @@ class Mechanism(ABC):
 
     type: ClassVar[str]
     intake: Intake = Intake()
-    """The columns it was built for and what to do with missing values; set when it is built."""
+    """The columns it was built for and what to do with missing values; see :meth:`for_data`."""
 
     @abstractmethod
     def content(self) -> dict[str, Any]:
@@ -80,6 +84,16 @@ class Mechanism(ABC):
         ``.true_epsilon``; others return all their certificates.
         """
         return CertificateAudit(self.certificates())
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, Mechanism) or type(other) is not type(self):
+            return NotImplemented
+        return self.intake == other.intake and self.content() == other.content()
+
+    def __hash__(self) -> int:
+        return hash((self.fingerprint, self.intake))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._figures()})"
@@ -138,8 +152,7 @@ class Mechanism(ABC):
         if len(intake.columns) > 1:
             raise ParameterError(f"columns: {len(intake.columns)} for a mechanism of one; name one")
         self.require_missing(intake.missing)
-        self.intake = intake
-        return self
+        return self.replaced(intake=intake)
 
     def is_value(self, text: str) -> bool:
         """Whether a text can be one of people's data, and so hardly is the name of a column: a number."""
@@ -207,7 +220,7 @@ class Mechanism(ABC):
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Load a mechanism of this class from a file and audit it again; see :func:`load_mechanism`."""
-        mechanism: Mechanism = load_mechanism(path)
+        mechanism = load_mechanism(path)
         if not isinstance(mechanism, cls):
             raise ModelFileError(f"{path}: holds a {type(mechanism).__name__}, not a {cls.__name__}")
         return mechanism
@@ -273,7 +286,7 @@ def mechanism_types() -> dict[str, type[Mechanism]]:
     return found
 
 
-def load_mechanism(path: str | os.PathLike[str]) -> CollectingMechanism:
+def load_mechanism(path: str | os.PathLike[str]) -> Mechanism:
     """Load a mechanism from a JSON file, audit it again, and refuse it if anything fails.
 
     Parameters
@@ -283,8 +296,8 @@ def load_mechanism(path: str | os.PathLike[str]) -> CollectingMechanism:
     Returns
     -------
     Mechanism
-        Of the class that the file names. Type checkers take it for one that collects; where another
-        one is expected, its class says so: ``ContractMenu.load(path)``.
+        Of the class that the file names. Where one that collects, or one of another class, is expected, its
+        class says so to type checkers and refuses others: ``CollectingMechanism.load(path)``.
 
     Raises
     ------
@@ -323,7 +336,7 @@ def load_mechanism(path: str | os.PathLike[str]) -> CollectingMechanism:
     kind = document.get("type")
     if not isinstance(kind, str) or kind not in known:
         raise UnknownNameError(f"{path}: no mechanism type '{kind}'; {suggestion(str(kind), known)}")
-    return cast("CollectingMechanism", _restored(path, known[kind], document))
+    return _restored(path, known[kind], document)
 
 
 def _restored(path: str | os.PathLike[str], kind: type[Mechanism], document: Mapping[str, Any]) -> Mechanism:

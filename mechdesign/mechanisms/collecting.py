@@ -12,9 +12,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError, MechDesignError, ParameterError, RowError, suggestion
 from mechdesign.core.randomness import Rng
@@ -29,6 +30,9 @@ from mechdesign.mechanisms.operations import (
     Option,
     Settings,
 )
+
+if TYPE_CHECKING:
+    from mechdesign.mechanisms.base import CollectingMechanism, Mechanism
 
 MARK = re.compile(r"(.*)__(m[0-9a-f]{12})", re.DOTALL)
 
@@ -83,35 +87,10 @@ def plain(column: str) -> str:
     return found.group(1) if found else column
 
 
-class Owner(Protocol):
-    """A mechanism, as far as its tables need it."""
-
-    @property
-    def fingerprint(self) -> str:
-        """The digest of its content."""
-
-    @property
-    def data_columns(self) -> tuple[str, ...]:
-        """The columns of people's data it was built for; empty when it does not say."""
-
-    def is_value(self, text: str) -> bool:
-        """Whether a text can be one of people's data, and so hardly is the name of a column."""
-
-    def seeded(self, rng: Rng, purpose: str = "") -> Rng:
-        """Return one generator for all blocks of a simulation; None, the system's, without a seed."""
-
-
-class Reporting(Owner, Protocol):
-    """A mechanism with a server that counts reports."""
-
-    def aggregator(self) -> Any:
-        """Return an empty server."""
-
-
 # What columns are read
 
 
-def data_column(source: Source, settings: Settings, mechanism: Owner) -> str:
+def data_column(source: Source, settings: Settings, mechanism: Mechanism) -> str:
     """Return the one column of people's data to randomize."""
     wanted = list(settings["column"] or mechanism.data_columns)
     if len(wanted) > 1:
@@ -168,7 +147,7 @@ def require_commas(source: Source) -> None:
             )
 
 
-def report_column(source: Source, settings: Settings, mechanism: Owner) -> str:
+def report_column(source: Source, settings: Settings, mechanism: Mechanism) -> str:
     """Return the one column that holds this mechanism's reports; refuse those of another mechanism."""
     own, names = mark_of(mechanism.fingerprint), list(source.columns)
     asked = settings["column"] or []
@@ -222,12 +201,48 @@ def located(source: Source, column: str | None = None) -> Iterator[None]:
         raise error.within(place).for_shell() from None
 
 
+def beside(source: Source, columns: Sequence[str], readers: Sequence[Reader]) -> Iterator[NDArray[Any]]:
+    """Yield columns side by side, (n, d) a block, each read by its function.
+
+    Errors name the file, the column and the row.
+    """
+    for block in source.blocks(columns):
+        parts = []
+        for column, read in zip(columns, readers, strict=True):
+            with located(source, column):
+                parts.append(read(block[column]))
+        yield np.stack(parts, axis=1)
+
+
+def collect(
+    sources: Sequence[Source], columns: Callable[[Source], Sequence[str]], update: Callable[..., None]
+) -> None:
+    """Hand the columns of all blocks of all tables to a server.
+
+    Parameters
+    ----------
+    sources : sequence of Source
+    columns : callable
+        ``columns(source)`` returns the names of the columns to read.
+    update : callable
+        Takes the columns of a block, one argument each; errors are moved to file and row.
+    """
+    for source in sources:
+        names = list(columns(source))
+        for block in source.blocks(names):
+            with located(source, names[0] if len(names) == 1 else None):
+                update(*(block[name] for name in names))
+
+
+Reader = Callable[[Values], NDArray[Any]]
+"""From a column of a block to an array."""
+
 Client = Callable[[Values, Settings, Rng], Values]
 """From a block of one column to its reports."""
 
 
 def column_operations(
-    mechanism: Reporting,
+    mechanism: CollectingMechanism,
     takes: Column,
     reports: str,
     client: Client,
@@ -239,7 +254,7 @@ def column_operations(
 
     Parameters
     ----------
-    mechanism : Reporting
+    mechanism : CollectingMechanism
     takes : Column
         People's data.
     reports : str
@@ -273,16 +288,12 @@ def column_operations(
     )
 
 
-def estimation(mechanism: Reporting, takes: tuple[Column, ...], wanted: str) -> Operation:
+def estimation(mechanism: CollectingMechanism, takes: tuple[Column, ...], wanted: str) -> Operation:
     """Return the operation ``estimate`` of a mechanism whose server counts one column of reports."""
 
     def estimate(sources: Sequence[Source], settings: Settings) -> Any:
         server = mechanism.aggregator()
-        for source in sources:
-            column = report_column(source, settings, mechanism)
-            for block in source.blocks([column]):
-                with located(source, column):
-                    server.update(block[column])
+        collect(sources, lambda source: [report_column(source, settings, mechanism)], server.update)
         return server.estimate(population=bool(settings["population"]))
 
     summary = f"{wanted}, with standard errors and intervals"

@@ -205,15 +205,18 @@ class FiniteChannel(FrequencyMechanism):
             names = ", ".join(f"'{shown[member]}'" for member in groups[0][:4])
             more = ", ..." if len(groups[0]) > 4 else ""
             raise EstimationError(
-                f"channel: answers {names}{more} are reported alike, so their frequencies cannot be told "
-                f"apart; {self._remedy()}"
+                "channel",
+                f"answers {names}{more} are reported alike, so their frequencies cannot be told apart",
+                self._remedy(),
             )
         values = np.linalg.svd(channel, compute_uv=False)
         if channel.shape[0] > channel.shape[1] or values[-1] <= SINGULAR * values[0]:
             rank = int((values > SINGULAR * values[0]).sum())
             raise EstimationError(
-                f"channel: singular (rank {rank} for {channel.shape[0]} answers), so the frequencies "
-                f"cannot be recovered; {self._remedy()}"
+                "channel",
+                f"singular (rank {rank} for {channel.shape[0]} answers), so the frequencies "
+                "cannot be recovered",
+                self._remedy(),
             )
         root = np.sqrt(np.maximum(channel.mean(axis=0), 2.0**-60))
         inverse: NDArray[np.float64] = np.linalg.pinv(channel.T / root[:, None], rcond=SINGULAR / 100) / root
@@ -263,7 +266,7 @@ class FiniteChannel(FrequencyMechanism):
         try:
             _ = self._inverse
         except EstimationError as error:
-            reason = str(error).removeprefix("channel: ")
+            reason = str(error.changed(where=""))
             return Forecast("frequencies", count, possible=False, reason=reason)
         variance = self._variances
         even, largest = float(variance.mean(axis=0).max()), float(variance.max())

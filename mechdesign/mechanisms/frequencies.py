@@ -5,24 +5,23 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError, RowError
 from mechdesign.core.figure import Figure
-from mechdesign.core.printable import printable
 from mechdesign.core.randomness import BitSource, Rng, bit_source
 from mechdesign.core.tables import Coded, Values
-from mechdesign.core.text import listed, table
 from mechdesign.mechanisms.categories import CategoryMechanism
 from mechdesign.mechanisms.collecting import column_operations
-from mechdesign.mechanisms.counts import require_own, require_users, whole_rows
-from mechdesign.mechanisms.figures import interval_figures
-from mechdesign.mechanisms.intervals import Limits, NormalLimits, tail_of
+from mechdesign.mechanisms.counts import require_users, whole_rows
+from mechdesign.mechanisms.estimate import ListedEstimate
+from mechdesign.mechanisms.intervals import Limits
 from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.operations import ANYWAY, Column, Operation, Settings
+from mechdesign.mechanisms.server import Server
 from mechdesign.mechanisms.simplex import with_simplex
 
 Array = NDArray[np.float64]
@@ -36,7 +35,7 @@ REMEDY = (
 
 
 @dataclass(frozen=True, repr=False)
-class FrequencyEstimate:
+class FrequencyEstimate(ListedEstimate):
     """Unbiased estimates of the frequencies of the true answers.
 
     Attributes
@@ -69,9 +68,14 @@ class FrequencyEstimate:
     True
     """
 
+    thing: ClassVar[str] = "category"
+    things: ClassVar[str] = "categories"
+    digits: ClassVar[str] = ".5f"
+    error_digits: ClassVar[str] = ".2g"
+    most: ClassVar[int | None] = 60
+
     value: Array
     standard_error: Array
-    users: int
     categories: tuple[str, ...]
     population: bool = False
     covariance: Array | None = None
@@ -79,19 +83,8 @@ class FrequencyEstimate:
     notes: tuple[str, ...] = ()
     reported: Array | None = field(default=None, repr=False, compare=False)
 
-    def interval(self, level: float = 0.95, simultaneous: bool = False) -> tuple[Array, Array]:
-        """Return the ends of confidence intervals; cutting them off at 0 and 1 loses no coverage.
-
-        Parameters
-        ----------
-        level : float
-            In (0, 1).
-        simultaneous : bool
-            Whether all intervals together cover with this level (Bonferroni).
-        """
-        limits = self.limits or NormalLimits(self.standard_error)
-        down, up = limits.distances(tail_of(level, len(self.value) if simultaneous else 1))
-        return self.value - down, self.value + up
+    def _names(self) -> tuple[str, ...]:
+        return self.categories
 
     def projected(self) -> Array:
         """Return the nearest probability vector (Euclidean projection): biased, but in [0, 1]."""
@@ -99,42 +92,7 @@ class FrequencyEstimate:
 
     def figures(self) -> list[Figure]:
         """Return the estimates with their intervals, beside the reports as they came."""
-        title = f"Estimated shares of {self.users} users"
-        names = self.categories
-        return interval_figures(title, names, self.value, self.interval(), "answer", "share", self.reported)
-
-    def rows(self, level: float = 0.95) -> list[list[str]]:
-        """Return one row of text a category: name, estimate, standard error, interval."""
-        low, high = self.interval(level)
-        numbers = zip(self.categories, self.value, self.standard_error, low, high, strict=True)
-        return [[name, *(f"{number:.5f}" for number in figures)] for name, *figures in numbers]
-
-    def __repr__(self) -> str:
-        figures = zip(self.categories, self.value, self.standard_error, strict=True)
-        shown = [f"{name} {value:.5f} +- {error:.2g}" for name, value, error in figures]
-        return f"FrequencyEstimate({self.users} reports: {listed(shown)})"
-
-    def __str__(self) -> str:
-        header = ["category", "estimate", "std.error", "95% low", "95% high"]
-        rows = self.rows()
-        shown = rows if len(rows) <= 60 else rows[:60]
-        more = "" if len(rows) <= 60 else f"\n... and {len(rows) - 60} more categories"
-        notes = "".join(f"\nnote: {printable(note)}" for note in self.notes)
-        return f"{self.users} reports\n{table(header, shown)}{more}{notes}"
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the estimate as plain values."""
-        low, high = self.interval()
-        return {
-            "users": self.users,
-            "categories": list(self.categories),
-            "value": self.value,
-            "standard_error": self.standard_error,
-            "low": low,
-            "high": high,
-            "population": self.population,
-            "notes": list(self.notes),
-        }
+        return self._drawn(f"Estimated shares of {self.users} users", "answer", "share", self.reported)
 
 
 def project_to_simplex(vector: Array) -> Array:
@@ -211,16 +169,47 @@ class FrequencyMechanism(CategoryMechanism):
     def operations(self) -> tuple[Operation, ...]:
         """Return ``randomize`` and ``estimate``."""
         takes = Column("answer", f"one of {_abridged(self.labels)}", any_name=True)
-        reports = f"one of {_abridged(self.report_labels)}"
         wanted = "the frequencies of the answers"
         randomize, estimate = column_operations(
-            self, takes, reports, self._client, (ANYWAY,), wanted, self.require_estimable
+            self, takes, self.report_text, self._client, (ANYWAY,), wanted, self.require_estimable
         )
         return randomize, with_simplex(estimate)
 
     def _client(self, answers: Values, settings: Settings, rng: Rng) -> Values:
-        reports = self.draw(self.labels.encode(answers), bit_source(rng))
+        return self.written(self.draw(self.labels.encode(answers), bit_source(rng)))
+
+    @property
+    def report_text(self) -> str:
+        """What stands in a column of reports, for people."""
+        return f"one of {_abridged(self.report_labels)}"
+
+    def read(self, reports: Any) -> Codes:
+        """Return the numbers of reports; refuse one that no answer can have caused."""
+        codes = self.report_labels.encode(reports, "reports")
+        impossible = ~self.possible_reports()[codes]
+        if impossible.any():
+            row = int(np.argmax(codes == codes[impossible].min()))
+            name = self.report_labels.shown()[codes[row]]
+            raise RowError(
+                "reports",
+                row,
+                f"no answer can cause the report '{name}' under this mechanism",
+                "use the mechanism file the reports were made with",
+            )
+        return codes
+
+    def written(self, reports: Codes) -> Values:
+        """Return reports as they stand in a table: by name where they have names."""
         return Coded(np.array(self.report_labels.names), reports) if self.report_labels.names else reports
+
+    @property
+    def counters(self) -> int:
+        """How many counters the server keeps: one a report."""
+        return self.report_labels.size
+
+    def count(self, reports: Codes) -> Codes:
+        """Return how often each report was made."""
+        return np.bincount(reports, minlength=self.counters).astype(np.int64)
 
     @abstractmethod
     def draw(self, codes: Codes, source: BitSource) -> Codes:
@@ -279,7 +268,7 @@ class FrequencyMechanism(CategoryMechanism):
         return counter.estimate(population)
 
 
-class Aggregator:
+class Aggregator(Server[FrequencyMechanism]):
     """Counts of reports: add reports, merge with others, estimate.
 
     Examples
@@ -293,11 +282,8 @@ class Aggregator:
     """
 
     def __init__(self, mechanism: FrequencyMechanism) -> None:
-        self.mechanism = mechanism
-        self.counts: Codes = np.zeros(mechanism.report_labels.size, dtype=np.int64)
-
-    def __repr__(self) -> str:
-        return f"Aggregator({self.users} reports of {self.mechanism!r})"
+        super().__init__(mechanism)
+        self.counts: Codes = np.zeros(mechanism.counters, dtype=np.int64)
 
     @property
     def users(self) -> int:
@@ -306,52 +292,27 @@ class Aggregator:
 
     def update(self, reports: Any) -> None:
         """Count reports; nothing is counted when one of them is impossible."""
-        codes = self.mechanism.report_labels.encode(reports, "reports")
-        counts = np.bincount(codes, minlength=len(self.counts)).astype(np.int64)
-        impossible = (counts > 0) & ~self.mechanism.possible_reports()
-        if impossible.any():
-            report = int(np.argmax(impossible))
-            row = int(np.argmax(codes == report))
-            name = self.mechanism.report_labels.shown()[report]
-            raise RowError(
-                "reports",
-                row,
-                f"no answer can cause the report '{name}' under this mechanism",
-                "use the mechanism file the reports were made with",
-            )
-        self.counts = self.counts + counts
+        self.counts = self.counts + self.mechanism.count(self.mechanism.read(reports))
 
-    def merge(self, other: Aggregator) -> None:
-        """Add the counts of another machine; both must belong to the same mechanism."""
-        if other.mechanism.fingerprint != self.mechanism.fingerprint:
-            raise DataError(
-                "aggregator: the other one belongs to a different mechanism; merge counts of one only"
-            )
+    def _merge(self, other: Self) -> None:
         require_users(self.users + other.users)
         self.counts = self.counts + other.counts
 
     def estimate(self, population: bool = False) -> FrequencyEstimate:
         """Return the estimate from all counted reports."""
-        if self.users == 0:
-            raise DataError("reports: there are none; give at least one report")
+        self.require_some()
         return self.mechanism.estimate_from_counts(self.counts, population)
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the counts as plain values, with the mechanism's fingerprint."""
-        return {"mechanism": self.mechanism.fingerprint, "counts": self.counts.tolist()}
+    def _written(self) -> dict[str, Any]:
+        return {"counts": self.counts.tolist()}
 
-    @classmethod
-    def from_json(cls, mechanism: FrequencyMechanism, document: Mapping[str, Any]) -> Aggregator:
-        """Restore counts that :meth:`as_json` gave, for the same mechanism."""
-        require_own(document, mechanism.fingerprint)
-        counter = cls(mechanism)
-        (counts,) = whole_rows([document.get("counts")], len(counter.counts), 1)
+    def _read(self, document: Mapping[str, Any]) -> None:
+        (counts,) = whole_rows([document.get("counts")], len(self.counts), 1)
         require_users(sum(counts))
         read = np.array(counts, dtype=np.int64)
-        if (read > 0)[~mechanism.possible_reports()].any():
+        if (read > 0)[~self.mechanism.possible_reports()].any():
             raise DataError("aggregator: counts of reports that no answer can cause; count the reports again")
-        counter.counts = read
-        return counter
+        self.counts = read
 
 
 def _abridged(labels: Labels) -> str:

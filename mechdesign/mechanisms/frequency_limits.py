@@ -13,7 +13,7 @@ for all of them, except for the one that the others are mapped to.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import NormalDist
 
 import numpy as np
@@ -105,11 +105,15 @@ class FrequencyLimits:
     worst: Array
     step: Array
     population: bool
+    _found: dict[float, tuple[Array, Array]] = field(default_factory=dict, init=False, repr=False)
 
     def distances(self, tail: float) -> tuple[Array, Array]:
-        """Return the distances of the limits from the estimates."""
-        start = np.maximum(self.standard_error(), np.finfo(np.float64).tiny)
-        return score_distances(self._law, start, tail)
+        """Return the distances of the limits from the estimates; searched for once a tail."""
+        if tail not in self._found:
+            start = np.maximum(self.standard_error(), np.finfo(np.float64).tiny)
+            self._found[tail] = score_distances(self._law, start, tail)
+        down, up = self._found[tail]
+        return down.copy(), up.copy()
 
     def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
         """Return whether the intervals reach so far."""

@@ -28,6 +28,8 @@ from mechdesign.mechanisms.frequencies import REMEDY, FrequencyEstimate, Frequen
 from mechdesign.mechanisms.frequency_limits import few_users, told_by_intervals
 from mechdesign.mechanisms.kary_estimator import KaryEstimator
 from mechdesign.mechanisms.labels import Codes, Labels
+from mechdesign.mechanisms.oracles.moments import Moments, bernoulli
+from mechdesign.mechanisms.oracles.oracle import Oracle, Shares
 from mechdesign.mechanisms.plausible import implausible
 
 Array = NDArray[np.float64]
@@ -122,7 +124,7 @@ class KaryChannel:
         }
 
 
-class KaryResponse(FrequencyMechanism):
+class KaryResponse(FrequencyMechanism, Oracle):
     """A k-ary response with exact integer weights: samples, audits and estimates in O(n).
 
     Parameters
@@ -143,6 +145,7 @@ class KaryResponse(FrequencyMechanism):
     """
 
     type: ClassVar[str] = "kary-response"
+    fixed_support: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -186,6 +189,11 @@ class KaryResponse(FrequencyMechanism):
         weights = KaryWeights(channel.size, len(kept), own, high, low)
         return cls(weights, kept, channel.epsilon, delta, labels)
 
+    @classmethod
+    def of(cls, categories: int, epsilon: float, labels: Sequence[str] | None = None) -> Self:
+        """Return randomized response on all categories, rounded so that privacy holds exactly."""
+        return cls.from_channel(KaryChannel(categories, np.arange(categories), epsilon), labels)
+
     @cached_property
     def _audit(self) -> PrivacyAudit:
         matrix, kept_columns, other_columns = representative(self.weights)
@@ -227,6 +235,38 @@ class KaryResponse(FrequencyMechanism):
         matrix[rows, np.where(self._is_kept, rows, self.kept[0])] = high
         matrix[rows, rows] += own
         return matrix
+
+    # A frequency oracle, where all answers are kept: a report supports the category that it names
+
+    @property
+    def keeps_all(self) -> bool:
+        """Whether every answer can be reported by those who gave another one."""
+        return self.weights.kept == self.weights.size
+
+    def support_shares(self) -> Shares:
+        """Return the chances that the own and another category are reported.
+
+        Raises
+        ------
+        EstimationError
+            Where only some answers are kept, so that these chances depend on the answer.
+        """
+        if not self.keeps_all:
+            raise EstimationError(
+                f"channel: {self.weights.kept} of {self.weights.size} answers are kept, so that no two "
+                "chances hold for all; ask for the forecast, or build with the problem 'frequency-oracle'"
+            )
+        return Fraction(self.weights.own + self.weights.high, TOTAL), Fraction(self.weights.low, TOTAL)
+
+    def supported(self, cells: int) -> tuple[Moments, Moments]:
+        """Return the moments of whether a report is among so many categories."""
+        own, other = self.support_shares()
+        return bernoulli(own + (cells - 1) * other), bernoulli(cells * other)
+
+    @property
+    def report_bits(self) -> int:
+        """The bits that number all reports that can be made."""
+        return (int(self.possible_reports().sum()) - 1).bit_length()
 
     @cached_property
     def _is_kept(self) -> NDArray[np.bool_]:
@@ -296,7 +336,7 @@ class KaryResponse(FrequencyMechanism):
         try:
             estimator = self._estimator
         except EstimationError as error:
-            reason = str(error).removeprefix("channel: ")
+            reason = str(error.changed(where=""))
             return Forecast("frequencies", count, possible=False, reason=reason)
         return Forecast.of_shares(
             count,
@@ -318,8 +358,9 @@ class KaryResponse(FrequencyMechanism):
             else REMEDY
         )
         return EstimationError(
-            f"channel: {len(alike)} answers ({names}) are reported alike, so their "
-            f"frequencies cannot be told apart; {remedy}"
+            "channel",
+            f"{len(alike)} answers ({names}) are reported alike, so their frequencies cannot be told apart",
+            remedy,
         )
 
     def content(self) -> dict[str, Any]:

@@ -30,6 +30,8 @@ class Labels:
     names : sequence of str, optional
         Unique names without line breaks and control characters; without names the categories are the
         numbers themselves.
+    field : str
+        What errors call the names.
 
     Examples
     --------
@@ -37,29 +39,29 @@ class Labels:
     array([1, 0, 1])
     """
 
-    def __init__(self, size: int, names: Sequence[object] | None = None) -> None:
+    def __init__(self, size: int, names: Sequence[object] | None = None, field: str = "labels") -> None:
         self.size = size
         self.names: tuple[str, ...] | None = None
         if names is None:
             return
         if isinstance(names, (str, bytes, Mapping)) or not isinstance(names, Iterable):
-            raise ParameterError(f"labels: expected a list of names, got {shown(names)}")
+            raise ParameterError(f"{field}: expected a list of names, got {shown(names)}")
         # A subclass of str counts as the text that it is, whatever it says it equals.
         read = tuple(str.__str__(name) if issubclass(type(name), str) else "" for name in list(names))
         if len(read) != size:
-            raise ParameterError(f"labels: {len(read)} names for {size} categories; give one name each")
+            raise ParameterError(f"{field}: {len(read)} names for {size} categories; give one name each")
         if "" in read:
-            raise ParameterError("labels: every name must be a non-empty text; put quotes around numbers")
+            raise ParameterError(f"{field}: every name must be a non-empty text; put quotes around numbers")
         for name in read:
             if _breaks_a_line(name):
                 raise ParameterError(
-                    f"labels: {shown(name)} has a line break or a control character, which a table cannot "
+                    f"{field}: {shown(name)} has a line break or a control character, which a table cannot "
                     "hold; replace it by a space"
                 )
         self.names = read
         if len(set(self.names)) != size:
             double = next(name for name in self.names if self.names.count(name) > 1)
-            raise ParameterError(f"labels: '{double}' stands twice; names must differ")
+            raise ParameterError(f"{field}: '{double}' stands twice; names must differ")
 
     def encode(self, values: Any, what: str = "answers") -> Codes:
         """Return the numbers of the given categories.

@@ -68,8 +68,6 @@ def solve_binary(program: BinaryProgram, nodes: int = 2000) -> BinaryResult:
     >>> solve_binary(program).variables.tolist()
     [False, True, False]
     """
-    import pulp
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # pulp 3.3 announces 4.0 at every step
         model, variables = _model(program)

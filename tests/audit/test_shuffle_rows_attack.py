@@ -49,4 +49,4 @@ def test_a_hopeless_promise_needs_no_divergence(monkeypatch):
 def test_what_is_possible_is_found_as_before():
     found = RangeTree.calibrated(Promise(10_000, 1.0, 1e-6), 64)
     assert found.parameters() == {"trials": 2, "cell": 50372292707177811}
-    assert PUCM.calibrated(Promise(10_000, 1.0, 1e-6), 64).trials == 2
+    assert PUCM.calibrated(Promise(10_000, 1.0, 1e-6), 64).noise.trials == 2

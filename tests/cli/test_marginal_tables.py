@@ -140,8 +140,8 @@ def test_oracles_with_texts_in_csv_and_parquet(tmp_path, monkeypatch, capsys):
     import pyarrow.parquet
 
     from mechdesign.mechanisms.marginals import Attributes
-    from mechdesign.mechanisms.marginals.choice import best_oracle
     from mechdesign.mechanisms.oracles import LocalHashing, UnaryEncoding
+    from mechdesign.mechanisms.oracles.best import best_oracle
 
     monkeypatch.chdir(tmp_path)
     oracles = [UnaryEncoding.optimised(6, 2.0), LocalHashing.of(6, 2.0, 4), best_oracle(4, 2.0)]

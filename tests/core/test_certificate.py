@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import inspect
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.core.certificate import Certificate
+from mechdesign.core.certificate import Certificate, optimality
 from mechdesign.core.method import Method, Outcome
 from mechdesign.core.problem import Problem
 from mechdesign.problems import problem_classes
@@ -108,3 +109,23 @@ def test_the_optimum_on_a_grid_says_so_and_shows_what_no_mechanism_beats():
     assert item.among == "unbiased epsilon-private channels on the grid of 5 inputs with any outputs"
     assert item.figures["any_mechanism"] < fine.value < coarse.value
     assert item.figures["above_any"] == coarse.value / item.figures["any_mechanism"] - 1.0
+
+
+def found(value, bound):
+    gap = math.inf if bound is None else abs(value - bound)
+    return SimpleNamespace(value=value, bound=bound, gap=gap, bound_source="duality")
+
+
+def test_an_optimum_is_what_leaves_little():
+    """The gap against the value by default; what is left and at stake may be said, and rounding allowed."""
+    assert optimality(found(-2.0, -2.0 - 1.9e-6)).holds
+    assert not optimality(found(-2.0, -2.0 - 2.1e-6)).holds
+    assert not optimality(found(0.0, 1e-9)).holds
+    assert optimality(found(2.0, 3.0), within=0.5).holds
+    assert not optimality(found(2.0, 2.0), 0.2, 1.0, within=0.1).holds
+    assert optimality(found(2.0, 2.0), 0.2, 1.0, within=0.1, slack=0.1).holds
+    item = optimality(found(2.0, 3.0))
+    assert (item.figures, item.note) == ({"value": 2.0, "bound": 3.0, "gap": 1.0}, "bound from duality")
+    unproven = optimality(found(2.0, None), 0.0, within=math.inf, unproven={"value": 2.0})
+    assert not unproven.holds
+    assert (unproven.figures, unproven.note) == ({"value": 2.0}, "no bound is known")

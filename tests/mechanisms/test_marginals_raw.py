@@ -12,9 +12,10 @@ import pytest
 from mechdesign.core.randomness import TOTAL
 from mechdesign.mechanisms.kary import KaryChannel, KaryResponse
 from mechdesign.mechanisms.marginals import Attributes, MarginalRelease, make_consistent
-from mechdesign.mechanisms.marginals.choice import KINDS, effect_variance, support_shares
+from mechdesign.mechanisms.marginals.choice import effect_variance
 from mechdesign.mechanisms.marginals.sums import score_moments
 from mechdesign.mechanisms.oracles import HadamardResponse, LocalHashing, SubsetSelection, UnaryEncoding
+from mechdesign.mechanisms.oracles.best import KINDS
 from tests.support.statistics import binomial_limits
 
 REPETITIONS = 100
@@ -58,7 +59,7 @@ ORACLES = {
 @pytest.mark.parametrize("oracle", ORACLES.values(), ids=ORACLES)
 def test_the_variance_of_effects_is_variance_less_covariance(oracle):
     """Of the scores of two cells, over all reports of users spread evenly; as fractions until the end."""
-    own, other = support_shares(oracle)
+    own, other = oracle.support_shares()
     square = mixed = Fraction(0)
     for user in range(CELLS):
         for chosen, chance in supported_sets(oracle, user).items():
@@ -72,7 +73,7 @@ def test_the_variance_of_effects_is_variance_less_covariance(oracle):
 @pytest.mark.parametrize("oracle", ORACLES.values(), ids=ORACLES)
 def test_moments_of_sums_are_those_of_all_reports(oracle, summed):
     """Equal to the last bit: both are fractions, rounded once."""
-    own, other = support_shares(oracle)
+    own, other = oracle.support_shares()
     for user, found in zip((0, CELLS - 1), score_moments(oracle, summed), strict=True):
         moments = []
         for power in (1, 2, 3, 4):

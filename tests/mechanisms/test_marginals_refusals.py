@@ -8,7 +8,7 @@ import pytest
 from mechdesign.core.errors import DataError, EstimationError, ParameterError, UnknownNameError
 from mechdesign.mechanisms.kary import KaryChannel, KaryResponse
 from mechdesign.mechanisms.marginals import Attributes, MarginalRelease
-from mechdesign.mechanisms.marginals.choice import best_oracle
+from mechdesign.mechanisms.oracles.best import best_oracle
 
 SIZES = [2, 3, 4, 2]
 VIEWS = [(0, 1), (1, 2), (2, 3), (0, 3)]

@@ -125,7 +125,7 @@ def test_shufflers_in_a_row_add_their_fakes_and_one_honest_one_is_enough():
     promise, users = Promise(3000, 0.9, 1e-6), 3000
     protocol = MURS.calibrated(promise, 20, shufflers=3)
     single = MURS.calibrated(promise, 20)
-    assert protocol.parameters()["fakes"] == single.fakes == 30
+    assert protocol.parameters()["fakes"] == single.noise.fakes == 30
     assert (
         protocol.least_delta
         == MURS.from_content(

@@ -1,5 +1,8 @@
 """Bounds of crowded channels: prices hold for every allocation, and what is cut short is still bounded."""
 
+import math
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -7,7 +10,7 @@ from mechdesign.mechanisms.spectrum.allocate import best_radii, bound_of_many, u
 from mechdesign.mechanisms.spectrum.greedy import Greedy
 from mechdesign.mechanisms.spectrum.groups import Conflicts, static_bounds
 from mechdesign.mechanisms.spectrum.prices import prices_of, rows_of
-from mechdesign.mechanisms.spectrum.vertices import best_share
+from mechdesign.mechanisms.spectrum.vertices import FULL, OUT, VertexSearch, best_share, resolved
 from tests.support.spectrum import brute_force, random_channel
 
 
@@ -47,6 +50,37 @@ def test_brute_force_with_five_users_finds_nothing_better(seed, occupied):
     if best.found:
         assert best.status == "optimal"
         assert brute_force(problem, 60) <= best.bound
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_tree_finds_the_best_of_all_vertices(seed):
+    """Beside it every list of choices is tried, each user's being out, full or tight with any other one."""
+    channel = random_channel(300 + seed, 4, occupied=False, side=9.0).channel
+    users = users_of_channel(channel, range(4), channel.radius.tolist())
+
+    def paid(choices):
+        made = resolved(choices, users.radius, users.reach, lambda i, j: users.margins[i][j], float)
+        if made is None:
+            return 0.0
+        radii = np.array([alpha for alpha, _ in made])
+        together = radii[:, None] + radii <= np.array(users.margins) + 1e-9
+        served = radii > 0
+        fits = (radii <= channel.radius + 1e-9).all() and together[np.ix_(served, served)].all()
+        return float(channel.revenue(radii).sum()) if fits and (radii >= -1e-9).all() else 0.0
+
+    every = product(*([OUT, FULL, *(other for other in range(4) if other != user)] for user in range(4)))
+    wanted = max(paid(choices) for choices in every)
+    seen = []
+
+    def leaf(choices):
+        seen.append(tuple(choices))
+        return max(map(paid, seen))
+
+    search = VertexSearch(users, 0.0, 0.0, 0.0, leaf, 0.0, 100_000)
+    search.run()
+    assert search.best == pytest.approx(wanted, rel=1e-9)
+    assert len(set(seen)) == len(seen)
+    assert search.cut == -math.inf
 
 
 @pytest.mark.parametrize("nodes", [0, 1, 10, 100_000])

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import networkx
-import pytest
 
 import mechdesign
 
@@ -30,6 +30,7 @@ ALLOWED = {
 SOLVERS = ("scipy.optimize", "cvxpy", "pulp")
 
 
+@cache
 def imports(module: str, package: Path = PACKAGE) -> list[tuple[str, bool]]:
     """Return (imported name, whether it is imported with the module itself); not for typing only."""
     tree = ast.parse((package / module).read_text(encoding="utf-8"))
@@ -62,48 +63,97 @@ def family_of(name: str) -> str | None:
     return parts[1] if is_family else None
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_a_module_imports_only_from_its_own_layer_and_below(module):
+def beyond_its_layer(module: str, package: Path = PACKAGE) -> list[str]:
+    """Return what a module imports that its layer may not."""
     layer = module.split("/")[0]
     if layer not in ALLOWED:
-        assert layer in ("__init__.py", "__main__.py"), f"{layer}: a new layer needs a rule here"
-        return
-    for name, _ in imports(module):
-        if name == "mechdesign" or not name.startswith("mechdesign."):
-            assert name != "mechdesign", "a module inside the package does not import its front"
-            continue
-        assert name.split(".")[1] in ALLOWED[layer], f"{module} imports {name}"
+        known = layer in ("__init__.py", "__main__.py")
+        return [] if known else [f"{module}: {layer}: a new layer needs a rule here"]
+    found = []
+    for name, _ in imports(module, package):
+        if name == "mechdesign":
+            found.append(f"{module}: a module inside the package does not import its front")
+        elif name.startswith("mechdesign.") and name.split(".")[1] not in ALLOWED[layer]:
+            found.append(f"{module} imports {name}")
+    return found
 
 
-@pytest.mark.parametrize("module", [name for name in MODULES if family_of(name)])
-def test_families_never_import_each_other(module):
+def other_families(module: str, package: Path = PACKAGE) -> list[str]:
+    """Return what a module of a family imports from other families."""
     own = family_of(module)
-    for name, _ in imports(module):
-        other = family_of(name) if name.startswith("mechdesign.") else None
-        assert other in (None, own), f"{module} imports {name}"
+    named = [name for name, _ in imports(module, package) if name.startswith("mechdesign.")]
+    return [f"{module} imports {name}" for name in named if family_of(name) not in (None, own)]
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_solvers_are_imported_on_first_use_and_only_by_the_layer_solvers(module):
+def solvers_imported(module: str, package: Path = PACKAGE) -> list[str]:
+    """Return how a module uses solvers that it may not."""
+    layer = module.split("/")[0]
+    used = [(name, eager) for name, eager in imports(module, package) if name.startswith(SOLVERS)]
+    found = [f"{module} imports {name} while it is imported" for name, eager in used if eager]
+    if layer == "solvers":
+        return found
+    allowed = ("cvxpy",) if layer == "problems" else ()
+    found += [f"{module} imports {name}" for name, _ in used if name.split(".")[0] not in allowed]
+    if any(name.split(".")[0] == "cvxpy" for name, _ in used):
+        tree = ast.parse((package / module).read_text(encoding="utf-8"))
+        calls = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
+        names = [ast.unparse(call) for call in calls if isinstance(call, ast.Attribute)]
+        found += [f"{module} solves by itself: {name}" for name in names if name.endswith(".solve")]
+    return found
+
+
+def test_a_module_imports_only_from_its_own_layer_and_below():
+    assert len(MODULES) > 300
+    assert [line for module in MODULES for line in beyond_its_layer(module)] == []
+
+
+def test_families_never_import_each_other():
+    modules = [name for name in MODULES if family_of(name)]
+    assert len(modules) > 100
+    assert [line for module in modules for line in other_families(module)] == []
+
+
+def test_solvers_are_imported_on_first_use_and_only_by_the_layer_solvers():
     """scipy.optimize and pulp: only ``solvers``, inside functions.
 
     cvxpy is also the language in which users state own constraints, so a family may *write* cvxpy
     expressions, importing it inside functions; it may not solve them: that is ``solvers.convex``.
     """
-    layer = module.split("/")[0]
-    used = [(name, eager) for name, eager in imports(module) if name.startswith(SOLVERS)]
-    assert not [name for name, eager in used if eager], f"{module} imports a solver while it is imported"
-    names = {name.split(".")[0] for name, _ in used}
-    if layer == "solvers":
-        return
-    assert names <= ({"cvxpy"} if layer == "problems" else set()), f"{module} imports {names}"
-    if "cvxpy" in names:
-        calls = [
-            ast.unparse(node.func)
-            for node in ast.walk(ast.parse((PACKAGE / module).read_text(encoding="utf-8")))
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
-        ]
-        assert not [call for call in calls if call.endswith(".solve")], f"{module} solves by itself"
+    assert any(name.startswith("scipy.optimize") for module in MODULES for name, _ in imports(module))
+    assert [line for module in MODULES for line in solvers_imported(module)] == []
+
+
+def test_every_offence_is_listed(tmp_path):
+    """The three rules on modules that break them, two offences each."""
+    files = {
+        "core/a.py": "import mechdesign\nfrom mechdesign.cli import main\n",
+        "elsewhere/a.py": "",
+        "problems/mean/a.py": "import mechdesign.problems.joint.b\nfrom mechdesign.problems import auction\n",
+        "report/a.py": "import pulp\n",
+        "problems/mean/b.py": "def f(p):\n    import cvxpy\n    p.solve()\n",
+        "solvers/a.py": "def f():\n    import cvxpy\n    p.solve()\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert beyond_its_layer("core/a.py", tmp_path) == [
+        "core/a.py: a module inside the package does not import its front",
+        "core/a.py imports mechdesign.cli",
+        "core/a.py imports mechdesign.cli.main",
+    ]
+    assert len(beyond_its_layer("elsewhere/a.py", tmp_path)) == 1
+    assert other_families("problems/mean/a.py", tmp_path) == [
+        "problems/mean/a.py imports mechdesign.problems.joint.b",
+        "problems/mean/a.py imports mechdesign.problems.auction",
+    ]
+    assert solvers_imported("report/a.py", tmp_path) == [
+        "report/a.py imports pulp while it is imported",
+        "report/a.py imports pulp",
+    ]
+    assert solvers_imported("problems/mean/b.py", tmp_path) == [
+        "problems/mean/b.py solves by itself: p.solve"
+    ]
+    assert solvers_imported("solvers/a.py", tmp_path) == []
 
 
 def at_run_time(tree: ast.AST) -> Iterator[ast.AST]:

@@ -44,6 +44,18 @@ def test_methods_have_unique_names_and_published_ones_stand_last(name):
 
 
 @pytest.mark.parametrize("name", sorted(problem_classes()))
+def test_the_tables_name_every_method_of_the_package(name):
+    """No file beside a table declares a method of its own, and none with a ``run`` is left out of it."""
+    listed = {method.run for method in md.methods_of(problem_classes()[name])}
+    for module in modules_of(problem_classes()[name]):
+        assert isinstance(getattr(module, "METHODS", ()), tuple)
+        assert hasattr(module, "METHODS") == module.__name__.endswith(".methods"), module.__name__
+        assert not hasattr(module, "METHOD"), f"{module.__name__}: a line of methods.py instead"
+        run = getattr(module, "run", None)
+        assert run is None or run in listed, f"{module.__name__}.run stands in no table"
+
+
+@pytest.mark.parametrize("name", sorted(problem_classes()))
 def test_a_problem_has_a_stable_name_a_sense_and_a_summary(name):
     problem = problem_classes()[name]
     assert problem.name == name
@@ -148,16 +160,16 @@ def simulation(problem, solution, users, repetitions, rng):
 """
 
 PROBLEM = """
-from dataclasses import dataclass
 from typing import ClassVar
+from mechdesign.core.fields import frozen_problem, whole
 from mechdesign.core.problem import Problem
 
-@dataclass(frozen=True)
+@frozen_problem()
 class NewProblem(Problem):
     name: ClassVar[str] = "new-problem"
     sense: ClassVar[str] = "min"
     summary: ClassVar[str] = "nothing"
-    size: int = 1
+    size: int = whole("How many.", low=1, default=1)
     def objective(self, variables): return variables["x"]
     def residuals(self, variables): return {}
     def certificates(self, solution): return ()

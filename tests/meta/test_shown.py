@@ -188,7 +188,9 @@ def test_an_audit_fails_where_a_certificate_does():
             return md.Certificate("budget", True, True), md.Certificate("monotonicity", False, True)
 
     broken = Broken()
-    broken.type = "broken"  # of the object alone: a class with a type would be found as a type of mechanism
+    vars(broken)["type"] = (
+        "broken"  # of the object alone: a class with a type would be found as a type of mechanism
+    )
     assert not broken.audit().holds
     assert str(broken.audit()) == "budget: holds (exact)\nmonotonicity: FAILS (exact)"
     assert repr(broken) == f"Broken(fingerprint {broken.fingerprint[:12]})"

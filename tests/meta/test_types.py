@@ -60,7 +60,9 @@ mechanism.nonsense  # error
 estimate.nonsense  # error
 md.choose(epsilon=1.0, users="many")  # error
 md.choose(epsilon=1.0, users=100).mechanism().estimate([1.0]).standard_error
-loaded = md.load_mechanism("m.json")
+loaded = md.CollectingMechanism.load("m.json")
+md.load_mechanism("m.json").audit().holds
+md.load_mechanism("m.json").randomize([1.0])  # error
 loaded.estimate(reports).interval(0.9)
 loaded.audit().holds, loaded.audit().true_epsilon
 loaded.randomize([1.0], rng=1, clip=True)
@@ -178,7 +180,7 @@ def test_a_problem_says_which_mechanism_it_makes(problem_class):
 
 
 def test_mechanisms_that_collect_say_so():
-    """Whatever has ``randomize`` and ``aggregator`` is typed as what ``load_mechanism`` returns."""
+    """Whatever has ``randomize`` and ``aggregator`` is typed as what ``CollectingMechanism.load`` returns."""
     for kind in mechanism_types().values():
         collects = hasattr(kind, "randomize") and hasattr(kind, "aggregator")
         assert issubclass(kind, CollectingMechanism) == collects, kind

@@ -29,6 +29,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.support import warm
+
 ROOT = Path(__file__).parents[2]
 COLUMNS = "100"
 """The width of the terminal that the pages are written for."""
@@ -156,20 +158,31 @@ def _run_console(block: Block, page: Path, work: Path, environment: dict[str, st
     """Run the commands; return them with what they print, as the page has it."""
     printed: list[str] = []
     for command in commands(block.lines):
-        done = subprocess.run(
-            ["sh", "-c", "\n".join(command)],
-            cwd=work,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
-        if block.comment == "output not shown" and done.returncode != 0:
-            raise AssertionError(f"{_place(page, block)}: {command[0]}: {done.stdout}")
-        printed += [f"$ {command[0]}", *command[1:], *_lines(done.stdout)]
+        code, output = _run_command("\n".join(command), work, environment)
+        if block.comment == "output not shown" and code != 0:
+            raise AssertionError(f"{_place(page, block)}: {command[0]}: {output}")
+        printed += [f"$ {command[0]}", *command[1:], *_lines(output)]
     return printed
+
+
+def _run_command(command: str, work: Path, environment: dict[str, str]) -> tuple[int, str]:
+    """Return the exit code and what is printed: by a shell, where more than our own command is called."""
+    words = warm.words_of(command)
+    if words is not None and hasattr(os, "fork"):
+        output = work.parent / "printed"
+        code = warm.run(words, work, environment, output)
+        return code, output.read_text(encoding="utf-8", errors="backslashreplace")
+    done = subprocess.run(
+        ["sh", "-c", command],
+        cwd=work,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stdout
 
 
 def commands(lines: Sequence[str]) -> list[list[str]]:

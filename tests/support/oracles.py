@@ -10,20 +10,21 @@ from typing import Any
 import numpy as np
 
 from mechdesign.core.randomness import TOTAL
+from mechdesign.mechanisms.kary import KaryResponse
 from mechdesign.mechanisms.oracles import (
     HadamardResponse,
     LocalHashing,
     ProjectiveGeometry,
     SubsetSelection,
-    SupportOracle,
     UnaryEncoding,
 )
+from mechdesign.mechanisms.oracles.oracle import Oracle
 
 Table = dict[Any, list[Fraction]]
 """For each report, a tuple of members or a number, its probability for each answer."""
 
 
-def whole_channel(oracle: SupportOracle) -> Table:
+def whole_channel(oracle: Oracle) -> Table:
     """Return the channel of a small oracle; nothing is taken from the code that samples or audits."""
     size = oracle.labels.size
     if isinstance(oracle, UnaryEncoding):
@@ -40,6 +41,12 @@ def whole_channel(oracle: SupportOracle) -> Table:
                 inside if answer in chosen else outside for answer in range(size)
             ]
             for chosen in combinations(range(size), oracle.size)
+        }
+    if isinstance(oracle, KaryResponse):
+        own, high, low = (Fraction(getattr(oracle.weights, name), TOTAL) for name in ("own", "high", "low"))
+        return {
+            report: [own + high if answer == report else low for answer in range(size)]
+            for report in range(size)
         }
     if isinstance(oracle, HadamardResponse):
         half = oracle.order // 2
@@ -101,11 +108,13 @@ def _projective(oracle: ProjectiveGeometry) -> Table:
     }
 
 
-def supported(oracle: SupportOracle, report: Any) -> list[int]:
+def supported(oracle: Oracle, report: Any) -> list[int]:
     """Return which categories a report supports, 1 or 0 each, from the definition."""
     size = oracle.labels.size
     if isinstance(report, tuple):
         return list(report)
+    if isinstance(oracle, KaryResponse):
+        return [int(report == answer) for answer in range(size)]
     if isinstance(oracle, HadamardResponse):
         return [1 - (report & (answer + 1)).bit_count() % 2 for answer in range(size)]
     if isinstance(oracle, ProjectiveGeometry):
@@ -120,7 +129,7 @@ def supported(oracle: SupportOracle, report: Any) -> list[int]:
     return [int(value == bucket) for value in hashed]
 
 
-def names_of(oracle: SupportOracle, reports: Any) -> list[Any]:
+def names_of(oracle: Oracle, reports: Any) -> list[Any]:
     """Return drawn reports as the keys of :func:`whole_channel`."""
     if reports.ndim == 1:
         return reports.tolist()
@@ -128,7 +137,7 @@ def names_of(oracle: SupportOracle, reports: Any) -> list[Any]:
     return [tuple(row) for row in bits.tolist()]
 
 
-def small_oracles(epsilon: float = 1.0) -> dict[str, SupportOracle]:
+def small_oracles(epsilon: float = 1.0) -> dict[str, Oracle]:
     """Return one of every kind, small enough to be written out."""
     return {
         "optimised unary": UnaryEncoding.optimised(4, epsilon),
@@ -143,6 +152,8 @@ def small_oracles(epsilon: float = 1.0) -> dict[str, SupportOracle]:
         "projective plane": ProjectiveGeometry.of(7, epsilon, 2),
         "projective space, some points": ProjectiveGeometry.of(9, epsilon, 3),
         "projective line": ProjectiveGeometry.of(4, epsilon, 5),
+        "k-ary": KaryResponse.of(4, epsilon),
+        "k-ary, two categories": KaryResponse.of(2, epsilon),
         "hadamard": HadamardResponse.of(6, epsilon),
         "hadamard, two categories": HadamardResponse.of(2, epsilon),
     }

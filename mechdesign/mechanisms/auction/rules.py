@@ -44,6 +44,11 @@ def amounts(award: Decided) -> list[Fraction]:
     return [Fraction(payment) for payment in award.payments]
 
 
+def never(_slot: Slot) -> bool:
+    """Return False: of no slot. A function with a name, so that rules can be sent to other processes."""
+    return False
+
+
 @dataclass(frozen=True)
 class Rule:
     """A rule for one slot.
@@ -72,7 +77,7 @@ class Rule:
     argument: str
     paid: Callable[[Slot, int], Money | None]
     limit: Callable[[Slot], str]
-    slow: Callable[[Slot], bool] = lambda slot: False
+    slow: Callable[[Slot], bool] = never
     by_ratio: bool = False
     aside: str = ""
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,10 +15,13 @@ from mechdesign.core.files import one_at_a_time
 from mechdesign.core.numbers import rational, shown
 from mechdesign.core.tables import Block, Source
 from mechdesign.core.validation import integer
-from mechdesign.mechanisms.auction.season import Bid, Decision, Member, Season
+from mechdesign.mechanisms.auction.season import Bid, Member, Season
 from mechdesign.mechanisms.collecting import located, require_columns
 from mechdesign.mechanisms.mean.values import as_floats
 from mechdesign.mechanisms.operations import Column, Operation, Option, Settings
+
+if TYPE_CHECKING:
+    from mechdesign.mechanisms.auction.online import OnlineAuction
 
 USER, SENSING, PRIVACY, TASKS = "user", "sensing", "privacy", "tasks"
 PAYMENT = "payment"
@@ -29,29 +33,7 @@ SLOT = Option("slot", "whole number", "the number of the slot, from 1; one that 
 REQUEST = Option("request", "texts", "a task that asks for data in this slot (default: by its period)")
 
 
-class Auction(Protocol):
-    """What tables need of an online auction."""
-
-    participation: float
-
-    @property
-    def fingerprint(self) -> str:
-        """What tells it from others."""
-
-    def season(self, name: str | None = None) -> Season:
-        """Return the state before the first slot."""
-
-    def step(
-        self,
-        season: Season,
-        bids: Mapping[str, Bid],
-        slot: int | None = None,
-        requested: Sequence[str] | None = None,
-    ) -> Decision:
-        """Decide a slot."""
-
-
-def auction_operations(auction: Auction) -> tuple[Operation, ...]:
+def auction_operations(auction: OnlineAuction) -> tuple[Operation, ...]:
     """Return ``step``, which decides a slot, and ``status``, which says how a season stands."""
     takes = (
         Column(USER, "a name, once"),
@@ -69,7 +51,7 @@ def auction_operations(auction: Auction) -> tuple[Operation, ...]:
             "decide one slot, truthful within it: bids in, payments out; the state is saved first",
             takes,
             gives,
-            lambda sources, settings: _stepped(auction, sources, settings),
+            partial(_stepped, auction),
             (STATE, SLOT, REQUEST, NAMED),
         ),
         Operation(
@@ -90,7 +72,7 @@ def auction_operations(auction: Auction) -> tuple[Operation, ...]:
     )
 
 
-def _stepped(auction: Auction, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+def _stepped(auction: OnlineAuction, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
     """Decide the slot and save the state; only then yield what was decided."""
     (source,) = sources
     path, slot = settings["state"], settings["slot"]
@@ -117,7 +99,7 @@ def _stepped(auction: Auction, sources: Sequence[Source], settings: Settings) ->
     yield {USER: np.array(decision.winners, dtype=object), PAYMENT: np.array(decision.payments)}
 
 
-def _status(auction: Auction, settings: Settings) -> Iterator[Block]:
+def _status(auction: OnlineAuction, settings: Settings) -> Iterator[Block]:
     """Yield a row for each user; payments are added exactly, and rounded once."""
     path = settings["state"]
     if not path:
@@ -141,7 +123,7 @@ def _status(auction: Auction, settings: Settings) -> Iterator[Block]:
     }
 
 
-def _season(auction: Auction, path: str, slot: int, name: str | None) -> Season:
+def _season(auction: OnlineAuction, path: str, slot: int, name: str | None) -> Season:
     if Path(path).exists():
         return Season.load(path, auction.fingerprint, _share(auction), name)
     if slot != 1:
@@ -149,7 +131,7 @@ def _season(auction: Auction, path: str, slot: int, name: str | None) -> Season:
     return auction.season(name)
 
 
-def _share(auction: Auction) -> Fraction:
+def _share(auction: OnlineAuction) -> Fraction:
     return rational("participation", auction.participation)
 
 

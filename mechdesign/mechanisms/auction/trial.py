@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,16 +13,8 @@ from mechdesign.core.numbers import rational
 from mechdesign.mechanisms.auction.rules import all_rules, amounts, misreports
 from mechdesign.mechanisms.auction.slot import UNIT, Slot, checked_bids, prices_of, slot_of
 
-
-class Settings(Protocol):
-    """What a trial needs of an auction."""
-
-    tasks: tuple[str, ...]
-    epsilon: float
-    participation: float
-    tradeoff: float
-    reserve: float | None
-    policy: str
+if TYPE_CHECKING:
+    from mechdesign.mechanisms.auction.online import OnlineAuction
 
 
 def slot_certificates(slot: Slot, rule: str) -> tuple[Certificate, ...]:
@@ -39,7 +31,7 @@ def slot_certificates(slot: Slot, rule: str) -> tuple[Certificate, ...]:
     )
 
 
-def trial_slot(auction: Settings) -> Slot:
+def trial_slot(auction: OnlineAuction) -> Slot:
     """Return a small slot, always the same for the same settings, with weights of both signs."""
     rng = np.random.default_rng(5)
     users, count = 6, min(3, len(auction.tasks))

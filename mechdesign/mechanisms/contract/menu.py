@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from mechdesign.audit.exponential import float_down
 from mechdesign.audit.incentives import audit_menu
 from mechdesign.audit.menu_bound import Sellers, least_error, least_payment
-from mechdesign.core.certificate import Certificate
+from mechdesign.core.certificate import WITHIN, Certificate
 from mechdesign.core.encoding import encode
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.figure import Figure
@@ -37,9 +37,6 @@ __all__ = ["ContractAverage", "ContractMenu", "Terms"]
 
 NOT_BUYING = -1
 """The item number of a user who stays out."""
-
-OPTIMALITY = 1e-6
-"""A menu is certified optimal when its proven gap is below this part of its value."""
 
 
 class ContractMenu(Mechanism):
@@ -310,7 +307,7 @@ class ContractMenu(Mechanism):
             value = self.total_payment
             allowed = math.fsum(terms.counts[buys] * self.noise.loss(self.epsilon[buys]))
             bound = least_payment(sellers, terms.prices[buys], allowed)
-        if value - bound > OPTIMALITY * value:
+        if value - bound > WITHIN * value:
             return None
         figures = {"value": value, "bound": bound, "gap": value - bound}
         what = "error" if terms.objective == "error" else "payment"

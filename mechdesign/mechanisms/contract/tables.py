@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError, RowError
 from mechdesign.core.tables import Block, Source
-from mechdesign.mechanisms.collecting import Owner, data_column, located, require_columns
+from mechdesign.mechanisms.collecting import data_column, located, require_columns
 from mechdesign.mechanisms.mean.values import as_floats
 from mechdesign.mechanisms.operations import COLUMN, Column, Operation, Option, Settings
+
+if TYPE_CHECKING:
+    from mechdesign.mechanisms.contract.menu import ContractMenu
 
 ITEM, EPSILON, PAYMENT = "item", "epsilon", "payment"
 
@@ -21,17 +25,6 @@ MOST_EXPLAINED = 8
 
 
 KEEP = Option("keep", "texts", "a column to copy beside the results, such as who it is; once for each")
-
-
-class Menu(Owner, Protocol):
-    """What tables need of a menu."""
-
-    @property
-    def items(self) -> NDArray[np.float64]:
-        """The distinct items as rows (epsilon, payment)."""
-
-    def choose(self, theta: Any) -> NDArray[np.int64]:
-        """Return the number of the best item for each theta, -1 for those who stay out."""
 
 
 def items_in_words(items: NDArray[np.float64]) -> list[str]:
@@ -48,7 +41,7 @@ def items_in_words(items: NDArray[np.float64]) -> list[str]:
     return [*said, *([f"{rest} more items follow, with less epsilon and less pay."] if rest else [])]
 
 
-def menu_operations(menu: Menu) -> tuple[Operation, ...]:
+def menu_operations(menu: ContractMenu) -> tuple[Operation, ...]:
     """Return ``choose``: who takes which item, at which epsilon, for which payment."""
     takes = Column("type", "a privacy preference > 0: the price of one unit of epsilon", any_name=True)
     gives = (
@@ -62,13 +55,13 @@ def menu_operations(menu: Menu) -> tuple[Operation, ...]:
             "the best item for each type, and what is owed for it",
             (takes,),
             gives,
-            lambda sources, settings: _chosen(menu, sources, settings),
+            partial(_chosen, menu),
             (COLUMN, KEEP),
         ),
     )
 
 
-def _chosen(menu: Menu, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+def _chosen(menu: ContractMenu, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
     (source,) = sources
     column = data_column(source, settings, menu)
     kept = list(settings["keep"] or [])

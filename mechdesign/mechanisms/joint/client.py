@@ -5,45 +5,25 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError, MethodError, ModelFileError
 from mechdesign.core.files import one_at_a_time
-from mechdesign.core.randomness import BitSource, Rng
+from mechdesign.core.randomness import Rng
 from mechdesign.mechanisms.joint.counted import require_left
 from mechdesign.mechanisms.joint.kept import DAMAGED, read_kept, write_kept
 from mechdesign.mechanisms.oracles.packed import Packed, as_texts
+
+if TYPE_CHECKING:
+    from mechdesign.mechanisms.joint.response import JointResponse
 
 FORMAT = "mechdesign-permanent-response"
 WHAT = "permanent response"
 MOVED, COMING = "moved_to", "coming_from"
 """Marks of a file that is closed because another one is the home now, and of one that is not yet the home."""
-
-
-class Reporting(Protocol):
-    """What a client needs to know of its mechanism."""
-
-    reports: int
-
-    @property
-    def fingerprint(self) -> str:
-        """The digest of its content."""
-
-    @property
-    def limited(self) -> bool:
-        """Whether more reports than were promised would break the promise."""
-
-    def report_source(self, rng: Rng) -> BitSource:
-        """Return uniform integers for reports."""
-
-    def draw_reports(self, permanent: Packed, source: BitSource) -> Packed:
-        """Return reports for permanent bits."""
-
-    def read(self, reports: Any) -> Packed:
-        """Return packed bits from texts."""
 
 
 class PermanentResponse:
@@ -59,7 +39,7 @@ class PermanentResponse:
 
     Parameters
     ----------
-    mechanism : Reporting
+    mechanism : JointResponse
     bits : (n, bytes) array of uint8
         Packed.
     made : int
@@ -74,7 +54,7 @@ class PermanentResponse:
     ((1, 1), 1)
     """
 
-    def __init__(self, mechanism: Reporting, bits: Packed, made: int = 0) -> None:
+    def __init__(self, mechanism: JointResponse, bits: Packed, made: int = 0) -> None:
         self.mechanism, self.bits, self.made = mechanism, bits, made
         self.path: Path | None = None
 
@@ -171,7 +151,7 @@ class PermanentResponse:
         return there.made
 
     @classmethod
-    def load(cls, mechanism: Reporting, path: str | os.PathLike[str]) -> Self:
+    def load(cls, mechanism: JointResponse, path: str | os.PathLike[str]) -> Self:
         """Read what :meth:`save` wrote, for the same mechanism.
 
         Raises
@@ -191,7 +171,7 @@ class PermanentResponse:
         return made
 
     @staticmethod
-    def _document(mechanism: Reporting, path: str | os.PathLike[str]) -> dict[str, Any]:
+    def _document(mechanism: JointResponse, path: str | os.PathLike[str]) -> dict[str, Any]:
         document = read_kept(path, FORMAT, WHAT, mechanism.fingerprint)
         texts = document.get("bits")
         if not isinstance(texts, list) or not texts:
@@ -199,6 +179,6 @@ class PermanentResponse:
         return document
 
     @classmethod
-    def _is_open(cls, mechanism: Reporting, origin: str) -> bool:
+    def _is_open(cls, mechanism: JointResponse, origin: str) -> bool:
         """Whether the file that a move left is there and still the home."""
         return os.path.exists(origin) and not cls._document(mechanism, origin).get(MOVED)

@@ -4,37 +4,26 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from mechdesign.core.errors import DataError, MethodError, ModelFileError
 from mechdesign.core.files import one_at_a_time
 from mechdesign.mechanisms.joint.kept import digest_of, read_kept, write_kept
 from mechdesign.mechanisms.oracles.packed import Packed
 
+if TYPE_CHECKING:
+    from mechdesign.mechanisms.joint.response import JointResponse
+
 FORMAT = "mechdesign-report-count"
 WHAT = "count of reports"
 
 
-class Promise(Protocol):
-    """What a count needs of a mechanism."""
-
-    reports: int
-
-    @property
-    def fingerprint(self) -> str:
-        """The digest of its content."""
-
-    @property
-    def limited(self) -> bool:
-        """Whether more reports than were promised would break the promise."""
-
-
-def promised(mechanism: Promise) -> str:
+def promised(mechanism: JointResponse) -> str:
     """Return how many reports the promise is for, as a text."""
     return "1 report" if mechanism.reports == 1 else f"{mechanism.reports} reports"
 
 
-def require_left(mechanism: Promise, made: int, where: str = "reports") -> None:
+def require_left(mechanism: JointResponse, made: int, where: str = "reports") -> None:
     """Raise MethodError when no further report keeps the promise."""
     if mechanism.limited and made >= mechanism.reports:
         raise MethodError(
@@ -42,7 +31,7 @@ def require_left(mechanism: Promise, made: int, where: str = "reports") -> None:
         )
 
 
-def begin_count(mechanism: Promise, path: str | os.PathLike[str], bits: Packed) -> None:
+def begin_count(mechanism: JointResponse, path: str | os.PathLike[str], bits: Packed) -> None:
     """Write the count of permanent responses that were never reported from; over nothing that exists."""
     with one_at_a_time(path, ModelFileError):
         require_fresh(path)
@@ -63,7 +52,7 @@ def require_fresh(path: str | os.PathLike[str]) -> None:
         )
 
 
-def count_report(mechanism: Promise, path: str | os.PathLike[str], bits: Packed) -> int:
+def count_report(mechanism: JointResponse, path: str | os.PathLike[str], bits: Packed) -> int:
     """Count one more report of these permanent responses, and return how many were made with it.
 
     Raises

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from mechdesign.core.figure import Figure
 from mechdesign.core.validation import choice, integer
 from mechdesign.mechanisms.figures import MOST_PANELS, together
 from mechdesign.mechanisms.joint.choosing import REFERENCES, Choice, chosen, read_penalty, reference_of
-from mechdesign.mechanisms.joint.layout import Codes, Collecting, Packed, bits_of, titles
+from mechdesign.mechanisms.joint.layout import Codes, Packed, bits_of, titles
 from mechdesign.mechanisms.joint.likelihood import Likelihood
 from mechdesign.mechanisms.joint.limits import BitMoments, ShareLimits
 from mechdesign.mechanisms.joint.linked import sequence_chances
@@ -23,6 +23,9 @@ from mechdesign.mechanisms.joint.moments import EffectMoments
 from mechdesign.mechanisms.joint.penalized import Penalized, penalized_likelihood
 from mechdesign.mechanisms.joint.table import JointTable
 from mechdesign.mechanisms.joint.unbiased import unbiased
+
+if TYPE_CHECKING:
+    from mechdesign.mechanisms.joint.response import JointResponse
 
 Array = NDArray[np.float64]
 
@@ -55,7 +58,7 @@ class JointEstimate:
 
     Parameters
     ----------
-    mechanism : Collecting
+    mechanism : JointResponse
     patterns : (n, bytes) array of uint8
         Packed bits; of several reports linked to their users, numbers of ones, (n, bits).
     counts : (n,) array
@@ -87,7 +90,7 @@ class JointEstimate:
 
     def __init__(
         self,
-        mechanism: Collecting,
+        mechanism: JointResponse,
         patterns: Packed,
         counts: Codes,
         population: bool = False,

@@ -3,39 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.repeated import RepeatedBits
 from mechdesign.mechanisms.marginals.attributes import Attributes
+
+if TYPE_CHECKING:
+    pass
 
 Packed = NDArray[np.uint8]
 Bits = NDArray[np.uint8]
 Codes = NDArray[np.int64]
-
-
-class Collecting(Protocol):
-    """What a server needs to know of the mechanism."""
-
-    attributes: Attributes
-
-    @property
-    def fingerprint(self) -> str:
-        """The digest of its content."""
-
-    @property
-    def bits(self) -> int:
-        """The bits of a report."""
-
-    weights: RepeatedBits
-    """The weights that bits are drawn by."""
-
-    @property
-    def shares(self) -> tuple[Fraction, Fraction]:
-        """q* and p*: the chance that a reported bit is 1 where the true one is 1, and where it is 0."""
 
 
 def titles(attributes: Attributes) -> list[str]:

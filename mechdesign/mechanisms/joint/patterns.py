@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +12,12 @@ from mechdesign.core.errors import DataError
 from mechdesign.core.numbers import plain
 from mechdesign.mechanisms.counts import require_users
 from mechdesign.mechanisms.joint.estimate import JointEstimate
-from mechdesign.mechanisms.joint.layout import Collecting, grouped
+from mechdesign.mechanisms.joint.layout import grouped
 from mechdesign.mechanisms.oracles.packed import Packed, as_texts, read_sets, width
+from mechdesign.mechanisms.server import Server
+
+if TYPE_CHECKING:
+    from mechdesign.mechanisms.joint.response import JointResponse
 
 Codes = NDArray[np.int64]
 
@@ -21,7 +25,7 @@ PIECES = 32
 """Blocks of reports that are kept apart before they are counted together."""
 
 
-class PatternCounts:
+class PatternCounts(Server["JointResponse"]):
     """Counts of patterns: add reports, merge with others, estimate.
 
     Examples
@@ -34,13 +38,10 @@ class PatternCounts:
     32
     """
 
-    def __init__(self, mechanism: Collecting) -> None:
-        self.mechanism = mechanism
+    def __init__(self, mechanism: JointResponse) -> None:
+        super().__init__(mechanism)
         self.users = 0
         self._parts: list[tuple[Packed, Codes]] = []
-
-    def __repr__(self) -> str:
-        return f"PatternCounts({self.users} reports of {self.mechanism!r})"
 
     def update(self, reports: Any) -> None:
         """Count reports; nothing is counted when one of them is impossible."""
@@ -65,36 +66,22 @@ class PatternCounts:
             self._parts = [grouped(np.concatenate(rows), np.concatenate(counts))]
         return self._parts[0]
 
-    def merge(self, other: PatternCounts) -> None:
-        """Add the counts of another machine; both must belong to the same mechanism."""
-        if other.mechanism.fingerprint != self.mechanism.fingerprint:
-            raise DataError(
-                "aggregator: the other one belongs to a different mechanism; merge counts of one only"
-            )
+    def _merge(self, other: Self) -> None:
         self._add(*other.patterns())
 
     def estimate(self, population: bool = False, **options: Any) -> JointEstimate:
         """Return the estimate from all counted reports; ``options`` are its estimator, penalty, reference."""
-        if self.users == 0:
-            raise DataError("reports: there are none; give at least one report")
+        self.require_some()
         return JointEstimate(self.mechanism, *self.patterns(), population, **options)
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the patterns and their counts as plain values, with the mechanism's fingerprint."""
+    def _written(self) -> dict[str, Any]:
         patterns, counts = self.patterns()
         return {
-            "mechanism": self.mechanism.fingerprint,
             "patterns": as_texts(patterns).tolist(),
             "counts": counts.tolist(),
         }
 
-    @classmethod
-    def from_json(cls, mechanism: Collecting, document: Mapping[str, Any]) -> Self:
-        """Restore counts that :meth:`as_json` gave, for the same mechanism."""
-        if document.get("mechanism") != mechanism.fingerprint:
-            raise DataError(
-                "aggregator: the counts belong to a different mechanism; load the one they were made with"
-            )
+    def _read(self, document: Mapping[str, Any]) -> None:
         texts, given = document.get("patterns"), document.get("counts")
         if not isinstance(texts, list) or not isinstance(given, list) or len(texts) != len(given):
             raise DataError("aggregator: the counts are damaged: not one for each pattern; count again")
@@ -103,7 +90,5 @@ class PatternCounts:
         if len(whole) < len(counts):
             raise DataError("aggregator: the counts are damaged: not whole numbers above 0; count again")
         require_users(sum(whole))
-        packed = read_sets(np.array(texts, dtype=object), mechanism.bits)
-        restored = cls(mechanism)
-        restored._add(*grouped(packed, np.array(whole, dtype=np.int64)))
-        return restored
+        packed = read_sets(np.array(texts, dtype=object), self.mechanism.bits)
+        self._add(*grouped(packed, np.array(whole, dtype=np.int64)))

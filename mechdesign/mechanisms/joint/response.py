@@ -317,8 +317,7 @@ class JointResponse(CollectingMechanism):
             content = self.content()
             content["attributes"]["names"] = list(intake.columns)
             made = type(self).from_content(content)
-        made.intake = intake
-        return made
+        return made.replaced(intake=intake)
 
     def require_missing(self, rule: str) -> None:
         """Raise ParameterError when missing values are to be a category that no attribute has."""

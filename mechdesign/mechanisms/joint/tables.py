@@ -5,16 +5,17 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.core.numbers import shown
-from mechdesign.core.randomness import BitSource, Rng, bit_source
+from mechdesign.core.randomness import bit_source
 from mechdesign.core.tables import Block, Source
 from mechdesign.mechanisms.collecting import (
-    Reporting,
+    collect,
     located,
     marked,
     report_column,
@@ -38,7 +39,10 @@ from mechdesign.mechanisms.operations import (
     Settings,
 )
 from mechdesign.mechanisms.oracles.packed import Packed, as_texts, width
-from mechdesign.mechanisms.several_columns import attribute_columns
+from mechdesign.mechanisms.several_columns import encoded, people
+
+if TYPE_CHECKING:
+    from mechdesign.mechanisms.joint.response import JointResponse
 
 REPORT, PERMANENT = "report", "permanent"
 TABLES = (".csv", ".parquet", ".pq")
@@ -52,44 +56,6 @@ BOOTSTRAP = Option("bootstrap", "whole number", "resamplings for the spread of t
 ESTIMATOR = Option("estimator", "text", f"{' (default) or '.join(ESTIMATORS)}")
 PENALTY = Option("penalty", "text", "weight of the penalty: a number, or cross-validated (default)")
 REFERENCE = Option("reference", "text", "the penalty draws towards uniform or product shares")
-
-
-class Collecting(Reporting, Protocol):
-    """What tables need of the mechanism."""
-
-    attributes: Attributes
-
-    reports: int
-
-    @property
-    def bits(self) -> int:
-        """The bits of a report."""
-
-    @property
-    def limited(self) -> bool:
-        """Whether more reports than were promised would break the promise."""
-
-    @property
-    def keeps_truth(self) -> bool:
-        """Whether permanent responses are the true answers."""
-
-    def report_source(self, rng: Rng) -> BitSource:
-        """Return uniform integers for reports."""
-
-    def require_estimable(self) -> None:
-        """Raise when nothing could be estimated."""
-
-    def draw_permanent(self, codes: Codes, source: BitSource) -> Packed:
-        """Return the permanent bits of values."""
-
-    def draw_reports(self, permanent: Packed, source: BitSource) -> Packed:
-        """Return reports for permanent bits."""
-
-    def read(self, reports: Any) -> Packed:
-        """Return packed bits, from those or from texts."""
-
-    def estimate_linked(self, tables: Sequence[Any], population: bool = False) -> JointEstimate:
-        """Return the estimate from several reports of every user."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -111,11 +77,9 @@ def kept_mark(fingerprint: str) -> str:
     return hashlib.sha256(f"permanent {fingerprint}".encode()).hexdigest()
 
 
-def joint_operations(mechanism: Collecting) -> tuple[Operation, ...]:
+def joint_operations(mechanism: JointResponse) -> tuple[Operation, ...]:
     """Return ``randomize``, ``remember``, ``report`` and ``estimate``."""
-    names = titles(mechanism.attributes)
-    listed = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
-    takes = Column("columns", f"a value each: {listed}", any_name=True)
+    takes = people(titles(mechanism.attributes))
     text = f"'x' and {2 * width(mechanism.bits)} hexadecimal digits: a bit a value"
     report = Column(marked(REPORT, mechanism.fingerprint), text)
     kept = Column(marked(PERMANENT, kept_mark(mechanism.fingerprint)), f"to be kept by the client, {text}")
@@ -125,7 +89,7 @@ def joint_operations(mechanism: Collecting) -> tuple[Operation, ...]:
             "one report for each row, once: the permanent response is forgotten",
             (takes,),
             (report,),
-            lambda sources, settings: _randomized(mechanism, sources, settings),
+            partial(_randomized, mechanism),
             (COLUMN, ANYWAY, SEED),
         ),
         Operation(
@@ -133,7 +97,7 @@ def joint_operations(mechanism: Collecting) -> tuple[Operation, ...]:
             "the permanent response of each row, to be kept and reported from",
             (takes,),
             (kept,),
-            lambda sources, settings: _remembered(mechanism, sources, settings),
+            partial(_remembered, mechanism),
             (COLUMN, STATE, ANYWAY, SEED),
             private=True,
         ),
@@ -142,7 +106,7 @@ def joint_operations(mechanism: Collecting) -> tuple[Operation, ...]:
             "a report for each permanent response; every time anew, and counted",
             (kept,),
             (report,),
-            lambda sources, settings: _reported(mechanism, sources, settings),
+            partial(_reported, mechanism),
             (STATE, SEED),
         ),
         Operation(
@@ -150,7 +114,7 @@ def joint_operations(mechanism: Collecting) -> tuple[Operation, ...]:
             "the joint distribution, marginals and conditionals, with errors; one report a user, or linked",
             (report,),
             (),
-            lambda sources, settings: _estimated(mechanism, sources, settings),
+            partial(_estimated, mechanism),
             (
                 *(MARGINAL, GIVEN, JOINT, ESTIMATOR, PENALTY, REFERENCE, BOOTSTRAP),
                 *(LINKED, POPULATION, UNMARKED),
@@ -163,14 +127,14 @@ def joint_operations(mechanism: Collecting) -> tuple[Operation, ...]:
 # Clients
 
 
-def _randomized(mechanism: Collecting, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+def _randomized(mechanism: JointResponse, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
     bits = bit_source(mechanism.seeded(settings["seed"]))
     name = marked(REPORT, mechanism.fingerprint)
     for codes in _answers(mechanism, sources, settings):
         yield {name: as_texts(mechanism.draw_reports(mechanism.draw_permanent(codes, bits), bits))}
 
 
-def _remembered(mechanism: Collecting, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+def _remembered(mechanism: JointResponse, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
     """Yield permanent responses; the count of their reports begins before they are there."""
     state = _state(mechanism, settings)
     if state:
@@ -187,22 +151,15 @@ def _remembered(mechanism: Collecting, sources: Sequence[Source], settings: Sett
         begin_count(mechanism, state, np.concatenate(made))
 
 
-def _answers(mechanism: Collecting, sources: Sequence[Source], settings: Settings) -> Iterator[Codes]:
+def _answers(mechanism: JointResponse, sources: Sequence[Source], settings: Settings) -> Iterator[Codes]:
     """Yield the numbers of people's values, (n, d)."""
     if not settings["anyway"]:
         mechanism.require_estimable()
     (source,) = sources
-    names, count = mechanism.attributes.names, mechanism.attributes.count
-    columns = attribute_columns(mechanism, names, count, source, settings)
-    for block in source.blocks(columns):
-        parts = []
-        for column, labels in zip(columns, mechanism.attributes.labels, strict=True):
-            with located(source, column):
-                parts.append(labels.encode(block[column], "values"))
-        yield np.stack(parts, axis=1)
+    yield from encoded(mechanism, mechanism.attributes, source, settings)
 
 
-def _state(mechanism: Collecting, settings: Settings) -> Any:
+def _state(mechanism: JointResponse, settings: Settings) -> Any:
     """Return the file that counts reports; without one, any number of reports has to keep the promise."""
     state = settings["state"]
     if mechanism.limited and not state:
@@ -215,7 +172,7 @@ def _state(mechanism: Collecting, settings: Settings) -> Any:
     return state
 
 
-def _reported(mechanism: Collecting, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+def _reported(mechanism: JointResponse, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
     """Yield reports; with a count, only after they were counted."""
     (source,) = sources
     state = _state(mechanism, settings)
@@ -239,7 +196,7 @@ def _reported(mechanism: Collecting, sources: Sequence[Source], settings: Settin
         yield {marked(REPORT, mechanism.fingerprint): as_texts(mechanism.draw_reports(permanent, bits))}
 
 
-def _permanent(mechanism: Collecting, source: Source, column: str) -> Iterator[Packed]:
+def _permanent(mechanism: JointResponse, source: Source, column: str) -> Iterator[Packed]:
     for block in source.blocks([column]):
         with located(source, column):
             permanent = mechanism.read(block[column])
@@ -249,15 +206,11 @@ def _permanent(mechanism: Collecting, source: Source, column: str) -> Iterator[P
 # Server
 
 
-def _estimated(mechanism: Collecting, sources: Sequence[Source], settings: Settings) -> JointTables:
+def _estimated(mechanism: JointResponse, sources: Sequence[Source], settings: Settings) -> JointTables:
     found = _linked(mechanism, sources, settings) if settings["linked"] else None
     if found is None:
         server = mechanism.aggregator()
-        for source in sources:
-            column = report_column(source, settings, mechanism)
-            for block in source.blocks([column]):
-                with located(source, column):
-                    server.update(block[column])
+        collect(sources, lambda source: [report_column(source, settings, mechanism)], server.update)
         found = server.estimate(population=bool(settings["population"]))
     chosen = {name: settings[name] for name in ("penalty", "reference")}
     found = found.by(settings["estimator"] or ESTIMATORS[0], **chosen)
@@ -266,7 +219,7 @@ def _estimated(mechanism: Collecting, sources: Sequence[Source], settings: Setti
     try:
         return _tables(found, mechanism.attributes, settings)
     except ParameterError as error:
-        if settings["joint"] or not str(error).startswith("attributes: "):
+        if settings["joint"] or not error.is_about("attributes"):
             raise
         raise ParameterError(f"{error}, those that --joint names") from None
 
@@ -282,7 +235,7 @@ def _tables(found: JointEstimate, attributes: Attributes, settings: Settings) ->
     return JointTables(tuple(found.marginal(places, bootstrap) for places in asked or [list(found.view)]))
 
 
-def _linked(mechanism: Collecting, sources: Sequence[Source], settings: Settings) -> JointEstimate:
+def _linked(mechanism: JointResponse, sources: Sequence[Source], settings: Settings) -> JointEstimate:
     """Return the estimate from files with reports of the same users."""
     tables = []
     for source in sources:

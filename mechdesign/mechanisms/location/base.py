@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -136,15 +136,14 @@ class LocationMechanism(Mechanism):
         """Return ``randomize``: columns x and y in, perturbed ones out."""
         return location_operations(self)
 
-    def for_data(self, intake: Intake, ranges: Sequence[tuple[float, float]] = ()) -> LocationMechanism:
+    def for_data(self, intake: Intake, ranges: Sequence[tuple[float, float]] = ()) -> Self:
         """Return the mechanism for these two columns."""
         if ranges:
             raise ParameterError("range: the area of a location mechanism stands in its model; leave it out")
         if len(intake.columns) not in (0, 2):
             raise ParameterError(f"columns: {len(intake.columns)} for a place; name two, x and y")
         self.require_missing(intake.missing)
-        self.intake = intake
-        return self
+        return self.replaced(intake=intake)
 
     def figures(self) -> list[Figure]:
         """Return how far reports are from the true place."""

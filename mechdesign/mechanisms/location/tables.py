@@ -3,31 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
-
-import numpy as np
-from numpy.typing import NDArray
+from functools import partial
+from typing import TYPE_CHECKING
 
 from mechdesign.core.errors import DataError, ParameterError
-from mechdesign.core.randomness import Rng
 from mechdesign.core.tables import Block, Source
-from mechdesign.mechanisms.collecting import Owner, located, marked, require_commas, require_data
+from mechdesign.mechanisms.collecting import beside, located, marked, require_commas, require_data
 from mechdesign.mechanisms.mean.values import as_floats
 from mechdesign.mechanisms.operations import CLIP, COLUMN, SEED, Column, Operation, Settings
+
+if TYPE_CHECKING:
+    from mechdesign.mechanisms.location.base import LocationMechanism
 
 X, Y = "x", "y"
 
 
-class Located(Owner, Protocol):
-    """What tables need of a mechanism of locations."""
-
-    area: tuple[float, float, float, float] | None
-
-    def randomize(self, points: Any, rng: Rng = None, clip: bool = False) -> NDArray[np.float64]:
-        """Return one report for each point."""
-
-
-def location_operations(mechanism: Located) -> tuple[Operation, ...]:
+def location_operations(mechanism: LocationMechanism) -> tuple[Operation, ...]:
     """Return ``randomize``: a private place for each place."""
     takes = (
         Column(X, "the first coordinate of a place", any_name=True),
@@ -44,23 +35,20 @@ def location_operations(mechanism: Located) -> tuple[Operation, ...]:
             "one private place for each place",
             takes,
             gives,
-            lambda sources, settings: _randomized(mechanism, sources, settings),
+            partial(_randomized, mechanism),
             (COLUMN, CLIP, SEED),
         ),
     )
 
 
-def _randomized(mechanism: Located, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+def _randomized(
+    mechanism: LocationMechanism, sources: Sequence[Source], settings: Settings
+) -> Iterator[Block]:
     (source,) = sources
     columns, rng = _columns(mechanism, source, settings), mechanism.seeded(settings["seed"])
     names = [marked(column, mechanism.fingerprint) for column in columns]
-    for block in source.blocks(columns):
-        parts = []
-        for column in columns:
-            with located(source, column):
-                parts.append(as_floats(block[column], 1, "points"))
+    for points in beside(source, columns, [partial(as_floats, dimensions=1, what="points")] * 2):
         with located(source):
-            points = np.stack(parts, axis=1)
             reports = mechanism.randomize(points, rng=rng, clip=bool(settings["clip"]))
         if mechanism.area is not None:
             low, high = mechanism.area[:2], mechanism.area[2:]
@@ -69,7 +57,7 @@ def _randomized(mechanism: Located, sources: Sequence[Source], settings: Setting
         yield {names[0]: reports[:, 0], names[1]: reports[:, 1]}
 
 
-def _columns(mechanism: Located, source: Source, settings: Settings) -> list[str]:
+def _columns(mechanism: LocationMechanism, source: Source, settings: Settings) -> list[str]:
     """Return the two columns: those named, those it was built for, x and y, or the only two."""
     given = list(settings["column"] or mechanism.data_columns)
     if not given:

@@ -32,6 +32,8 @@ class Attributes:
         Unique names; without names the attributes are called by their numbers, from 0.
     labels : sequence, optional
         For each attribute the names of its values, or None where they are the numbers from 0.
+    field : str
+        What errors call the sizes.
 
     Examples
     --------
@@ -48,11 +50,12 @@ class Attributes:
         sizes: Sequence[int],
         names: Sequence[str] | None = None,
         labels: Sequence[Sequence[str] | None] | None = None,
+        field: str = "sizes",
     ) -> None:
-        self.sizes = _sizes(sizes)
+        self.sizes = _sizes(sizes, field)
         if len(self.sizes) > MOST_ATTRIBUTES:
-            raise ParameterError(f"sizes: {len(self.sizes)} attributes; {MOST_ATTRIBUTES} at most")
-        self._names = _names(self.sizes, names)
+            raise ParameterError(f"{field}: {len(self.sizes)} attributes; {MOST_ATTRIBUTES} at most")
+        self._names = Labels(len(self.sizes), names, "names")
         if labels is not None and not isinstance(labels, (list, tuple)):
             raise ParameterError(f"labels: expected a list of lists, or None for each, got {shown(labels)}")
         given = [None] * len(self.sizes) if labels is None else list(labels)
@@ -61,7 +64,7 @@ class Attributes:
                 f"labels: {len(given)} lists for {len(self.sizes)} attributes; give one each, or None"
             )
         self.labels = tuple(
-            _labels(size, texts, name)
+            Labels(size, texts, f"labels: attribute '{name}'")
             for size, texts, name in zip(self.sizes, given, self.shown(), strict=True)
         )
 
@@ -209,29 +212,15 @@ class Attributes:
         return f"Attributes({', '.join(named[:6])}{more})"
 
 
-def _sizes(sizes: Any) -> tuple[int, ...]:
+def _sizes(sizes: Any, field: str) -> tuple[int, ...]:
     if isinstance(sizes, (str, bytes, Mapping)) or not isinstance(sizes, Iterable):
-        raise ParameterError(f"sizes: expected a list of whole numbers, got {shown(sizes)}")
+        raise ParameterError(f"{field}: expected a list of whole numbers, got {shown(sizes)}")
     read = tuple(
-        integer(f"sizes: attribute {place}", size, 2, MOST_VALUES) for place, size in enumerate(sizes)
+        integer(f"{field}: attribute {place}", size, 2, MOST_VALUES) for place, size in enumerate(sizes)
     )
     if not read:
-        raise ParameterError("sizes: is empty; give the number of values of at least one attribute")
+        raise ParameterError(f"{field}: is empty; give the number of values of at least one attribute")
     return read
-
-
-def _names(sizes: tuple[int, ...], names: Any) -> Labels:
-    try:
-        return Labels(len(sizes), names)
-    except ParameterError as error:
-        raise ParameterError(f"names: {str(error).removeprefix('labels: ')}") from None
-
-
-def _labels(size: int, texts: Any, name: str) -> Labels:
-    try:
-        return Labels(size, texts)
-    except ParameterError as error:
-        raise ParameterError(f"labels: attribute '{name}': {str(error).removeprefix('labels: ')}") from None
 
 
 def _rows(rows: Any, width: int) -> NDArray[Any]:

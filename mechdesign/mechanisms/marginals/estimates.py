@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import product
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +17,9 @@ from mechdesign.core.figure import Figure
 from mechdesign.core.randomness import Rng, numpy_generator
 from mechdesign.core.validation import integer
 from mechdesign.mechanisms.figures import MOST_PANELS, together
-from mechdesign.mechanisms.kary import KaryResponse
 from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.marginals.attributes import Attributes
-from mechdesign.mechanisms.marginals.choice import Oracle, effect_variance, support_shares
+from mechdesign.mechanisms.marginals.choice import effect_variance
 from mechdesign.mechanisms.marginals.consistency import residual
 from mechdesign.mechanisms.marginals.export import mbi_measurements
 from mechdesign.mechanisms.marginals.marginal_table import MarginalEstimate
@@ -29,6 +28,10 @@ from mechdesign.mechanisms.marginals.penalized import PENALTY, Fold, PenalizedTa
 from mechdesign.mechanisms.marginals.raw import RawMarginal, averaged, containing
 from mechdesign.mechanisms.marginals.reconstruction import MOST_CELLS, require_cells
 from mechdesign.mechanisms.marginals.synthetic import SyntheticModel
+from mechdesign.mechanisms.oracles.oracle import Oracle
+
+if TYPE_CHECKING:
+    from mechdesign.mechanisms.marginals.release import MarginalRelease
 
 Array = NDArray[np.float64]
 View = tuple[int, ...]
@@ -52,14 +55,6 @@ CLUSTERED = (
     "{} attributes are too many to be fitted at once: it is summed from a distribution over {}, and answers "
     "from other such distributions agree with it up to their errors only"
 )
-
-
-class Releasing(Protocol):
-    """What estimates need to know of the mechanism."""
-
-    attributes: Attributes
-    views: tuple[View, ...]
-    oracles: tuple[Oracle, ...]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -98,7 +93,7 @@ class ReleasedMarginals:
     @classmethod
     def from_counts(
         cls,
-        mechanism: Releasing,
+        mechanism: MarginalRelease,
         counts: Sequence[Codes],
         reports: Sequence[int],
         population: bool = False,
@@ -125,7 +120,7 @@ class ReleasedMarginals:
 
     @classmethod
     def _of(
-        cls, mechanism: Releasing, counts: Sequence[Codes], reports: Sequence[int], *options: Any
+        cls, mechanism: MarginalRelease, counts: Sequence[Codes], reports: Sequence[int], *options: Any
     ) -> Self:
         used = [place for place, count in enumerate(reports) if count]
         attributes = mechanism.attributes
@@ -328,7 +323,6 @@ class ReleasedMarginals:
 
 def unbiased_table(oracle: Oracle, counts: Codes, users: int) -> Array:
     """Return the unbiased estimates of the shares of all cells, flat."""
-    own, other = support_shares(oracle)
-    supports = counts if isinstance(oracle, KaryResponse) else oracle.supports(counts, users)
-    shares: Array = (np.asarray(supports) / users - float(other)) / float(own - other)
+    own, other = oracle.support_shares()
+    shares: Array = (np.asarray(oracle.supports(counts, users)) / users - float(other)) / float(own - other)
     return shares

@@ -57,7 +57,8 @@ def foreseen_squares(
 
     def prior(rows: Array) -> Array:
         """Return the covariance of the prior times rows, as rows."""
-        return np.asarray(_spread(shares, rows) / penalty + (rows @ ways.T) @ ways)
+        covariance: Array = _spread(shares, rows) / penalty + (rows @ ways.T) @ ways
+        return covariance
 
     scaled = np.sqrt(masses)[:, None] * effects
     spread, seen = prior(sums), prior(scaled) @ sums.T

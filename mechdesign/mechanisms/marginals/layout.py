@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mechdesign.core.errors import DataError, RowError
 from mechdesign.core.randomness import bit_source
 from mechdesign.mechanisms.labels import Labels
-from mechdesign.mechanisms.marginals.choice import Oracle
+from mechdesign.mechanisms.oracles.oracle import Oracle
 
 VIEW, REPORT = "view", "report"
 

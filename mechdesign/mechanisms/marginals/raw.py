@@ -25,8 +25,8 @@ from mechdesign.mechanisms.intervals import (
     not_rejected,
     score_distances,
 )
-from mechdesign.mechanisms.marginals.choice import Oracle, support_shares
-from mechdesign.mechanisms.marginals.sums import knows_sums, score_moments
+from mechdesign.mechanisms.marginals.sums import score_moments
+from mechdesign.mechanisms.oracles.oracle import Oracle
 from mechdesign.mechanisms.plausible import implausible
 
 Array = NDArray[np.float64]
@@ -205,9 +205,9 @@ def averaged(
         own, others = _moments(oracles[place], count)
         share = reports[place] / users
         parts.append(Part(share, weight / share, own, others))
-        if count > 1 and not knows_sums(oracles[place]):
+        if count > 1 and oracles[place].supported(count) is None:
             notes += (BOUNDED.format(oracles[place].type),)
-    first = support_shares(oracles[members[0]])
+    first = oracles[members[0]].support_shares()
     step = 1.0 / float(first[0] - first[1]) if len(members) == 1 else 0.0
     limits = MarginalLimits(value, users, tuple(parts), step, population or len(views) > 1)
     errors = limits.standard_error()
@@ -228,9 +228,10 @@ def _moments(oracle: Oracle, cells: int) -> tuple[Array, Array]:
 
     The standard deviation of a sum is at most the sum of the standard deviations.
     """
-    if cells == 1 or knows_sums(oracle):
-        return score_moments(oracle, cells)
-    own, other = support_shares(oracle)
+    known = score_moments(oracle, cells)
+    if known is not None:
+        return known
+    own, other = oracle.support_shares()
     each = max(float(share * (1 - share)) for share in (own, other)) / float(own - other) ** 2
     variance = cells**2 * each
     central = np.array([variance, 0.0, 3.0 * variance**2])

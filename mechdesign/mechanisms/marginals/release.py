@@ -30,10 +30,6 @@ from mechdesign.mechanisms.intake import MISSING_CATEGORY, Intake
 from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.marginals.attributes import Attributes
 from mechdesign.mechanisms.marginals.choice import (
-    KINDS,
-    Oracle,
-    best_oracle,
-    cell_variance,
     effect_variance,
     noisiest_variance,
     require_oracle,
@@ -49,6 +45,8 @@ from mechdesign.mechanisms.marginals.server import MarginalAggregator
 from mechdesign.mechanisms.marginals.tables import release_operations
 from mechdesign.mechanisms.operations import Operation
 from mechdesign.mechanisms.oracles.base import SupportOracle
+from mechdesign.mechanisms.oracles.best import KINDS, best_oracle, cell_variance
+from mechdesign.mechanisms.oracles.oracle import Oracle
 
 PIECE = 1 << 16
 """Users whose reports are drawn at a time; blocks of files are a multiple of it."""
@@ -176,8 +174,7 @@ class MarginalRelease(CollectingMechanism):
             content = self.content()
             content["attributes"]["names"] = list(intake.columns)
             made = type(self).from_content(content)
-        made.intake = intake
-        return made
+        return made.replaced(intake=intake)
 
     def require_missing(self, rule: str) -> None:
         """Raise ParameterError when missing values are to be a category that no attribute has."""

@@ -4,36 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError, RowError
-from mechdesign.mechanisms.counts import require_own
 from mechdesign.mechanisms.frequencies import Aggregator
-from mechdesign.mechanisms.marginals.attributes import Attributes
-from mechdesign.mechanisms.marginals.choice import Oracle
 from mechdesign.mechanisms.marginals.estimates import ReleasedMarginals
-from mechdesign.mechanisms.marginals.layout import Layout
 from mechdesign.mechanisms.marginals.penalized import read_penalty
 from mechdesign.mechanisms.oracles.server import SupportCounts
+from mechdesign.mechanisms.server import Server
+
+if TYPE_CHECKING:
+    from mechdesign.mechanisms.marginals.release import MarginalRelease
 
 
-class Releasing(Protocol):
-    """What the server needs to know of the mechanism."""
-
-    attributes: Attributes
-    views: tuple[tuple[int, ...], ...]
-    oracles: tuple[Oracle, ...]
-    layout: Layout
-
-    @property
-    def fingerprint(self) -> str:
-        """The digest of its content."""
-
-
-class MarginalAggregator:
+class MarginalAggregator(Server["MarginalRelease"]):
     """Counts of the reports of every view: add reports, merge with others, estimate.
 
     Examples
@@ -48,14 +35,11 @@ class MarginalAggregator:
     (50, 50)
     """
 
-    def __init__(self, mechanism: Releasing) -> None:
-        self.mechanism = mechanism
+    def __init__(self, mechanism: MarginalRelease) -> None:
+        super().__init__(mechanism)
         self.counters: list[Aggregator | SupportCounts] = [
             oracle.aggregator() for oracle in mechanism.oracles
         ]
-
-    def __repr__(self) -> str:
-        return f"MarginalAggregator({self.users} reports of {self.mechanism!r})"
 
     @property
     def reports(self) -> list[int]:
@@ -92,12 +76,7 @@ class MarginalAggregator:
         for view, counter in fresh.items():
             self.counters[view].merge(counter)  # type: ignore[arg-type]
 
-    def merge(self, other: MarginalAggregator) -> None:
-        """Add the counts of another machine; both must belong to the same mechanism."""
-        if other.mechanism.fingerprint != self.mechanism.fingerprint:
-            raise DataError(
-                "aggregator: the other one belongs to a different mechanism; merge counts of one only"
-            )
+    def _merge(self, other: Self) -> None:
         for own, added in zip(self.counters, other.counters, strict=True):
             own.merge(added)  # type: ignore[arg-type]
 
@@ -115,8 +94,7 @@ class MarginalAggregator:
             For cross-validation: the counts of parts of these users, drawn without a look at their reports;
             together they are the counts of this one.
         """
-        if self.users == 0:
-            raise DataError("reports: there are none; give at least one report")
+        self.require_some()
         read = read_penalty(penalty)
         if read is None and len(parts) < 2:
             raise DataError(
@@ -133,27 +111,20 @@ class MarginalAggregator:
     def _counted(self) -> list[NDArray[np.int64]]:
         return [np.asarray(counter.counts) for counter in self.counters]
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the counts of all views as plain values, with the mechanism's fingerprint."""
+    def _written(self) -> dict[str, Any]:
         return {
-            "mechanism": self.mechanism.fingerprint,
             "views": [counter.as_json() for counter in self.counters],
         }
 
-    @classmethod
-    def from_json(cls, mechanism: Releasing, document: Mapping[str, Any]) -> Self:
-        """Restore counts that :meth:`as_json` gave, for the same mechanism."""
-        require_own(document, mechanism.fingerprint)
-        restored, parts = cls(mechanism), document.get("views")
-        if not isinstance(parts, list) or len(parts) != len(restored.counters):
+    def _read(self, document: Mapping[str, Any]) -> None:
+        parts = document.get("views")
+        if not isinstance(parts, list) or len(parts) != len(self.counters):
             raise DataError(
-                f"aggregator: the counts are damaged: not {len(restored.counters)} views; count the reports "
-                "again"
+                f"aggregator: the counts are damaged: not {len(self.counters)} views; count the reports again"
             )
         if not all(isinstance(part, Mapping) for part in parts):
             raise DataError("aggregator: the counts are damaged: a view has none; count the reports again")
-        restored.counters = [
+        self.counters = [
             type(counter).from_json(counter.mechanism, part)  # type: ignore[arg-type]
-            for counter, part in zip(restored.counters, parts, strict=True)
+            for counter, part in zip(self.counters, parts, strict=True)
         ]
-        return restored

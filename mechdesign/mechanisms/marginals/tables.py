@@ -4,25 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.randomness import BitSource, Rng, bit_source
+from mechdesign.core.randomness import Rng, bit_source
 from mechdesign.core.tables import Block, Source, Values
 from mechdesign.core.validation import integer
-from mechdesign.mechanisms.collecting import (
-    Reporting,
-    located,
-    marked,
-    report_column,
-    require_columns,
-)
-from mechdesign.mechanisms.labels import Codes, Labels
-from mechdesign.mechanisms.marginals.attributes import Attributes
-from mechdesign.mechanisms.marginals.choice import Oracle
+from mechdesign.mechanisms.collecting import collect, marked
+from mechdesign.mechanisms.labels import Labels
 from mechdesign.mechanisms.marginals.estimates import ReleasedMarginals
 from mechdesign.mechanisms.marginals.layout import REPORT, VIEW, Drawn
 from mechdesign.mechanisms.marginals.marginal_table import MarginalEstimate
@@ -41,8 +34,11 @@ from mechdesign.mechanisms.operations import (
     Option,
     Settings,
 )
-from mechdesign.mechanisms.oracles.base import SupportOracle
-from mechdesign.mechanisms.several_columns import Without, attribute_columns
+from mechdesign.mechanisms.oracles.oracle import Oracle
+from mechdesign.mechanisms.several_columns import asked_attributes, encoded, people, with_reports
+
+if TYPE_CHECKING:
+    from mechdesign.mechanisms.marginals.release import MarginalRelease
 
 MARGINAL = Option("marginal", "texts", "a marginal: attributes separated by commas; once for each")
 RAW = Option("raw", "flag", "unbiased estimates with intervals, of marginals that a view contains")
@@ -50,22 +46,6 @@ PENALTY = Option("penalty", "text", "weight of the penalty: a number, or cross-v
 SPREAD = Option("spread", "whole number", "resamplings for the spread of the penalized estimates")
 CELLS = Option("most_cells", "whole number", f"the largest table that is made (default {MOST_CELLS} cells)")
 ROWS = Option("rows", "whole number", "how many synthetic rows (default 1000)")
-
-
-class Releasing(Reporting, Protocol):
-    """What tables need of a marginal release."""
-
-    attributes: Attributes
-    oracles: tuple[Oracle, ...]
-
-    def require_estimable(self) -> None:
-        """Raise when nothing could be estimated."""
-
-    def draw(self, codes: Codes, source: BitSource) -> Iterator[Drawn]:
-        """Yield the reports of pieces of the users."""
-
-    def aggregator(self) -> MarginalAggregator:
-        """Return an empty server."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,11 +62,10 @@ class MarginalTables:
         return {"marginals": [estimate.as_json() for estimate in self.found]}
 
 
-def release_operations(mechanism: Releasing) -> tuple[Operation, ...]:
+def release_operations(mechanism: MarginalRelease) -> tuple[Operation, ...]:
     """Return ``randomize``, ``estimate`` and ``synthesize``."""
     names = mechanism.attributes.shown()
-    listed = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
-    takes = Column("columns", f"a value each: {listed}", any_name=True)
+    takes = people(names)
     reports = (
         Column(VIEW, "the number of the view"),
         Column(marked(REPORT, mechanism.fingerprint), "a report of its cell"),
@@ -98,7 +77,7 @@ def release_operations(mechanism: Releasing) -> tuple[Operation, ...]:
             "one private report for each row, of a view drawn at random",
             (takes,),
             reports,
-            lambda sources, settings: _randomized(mechanism, sources, settings),
+            partial(_randomized, mechanism),
             (COLUMN, ANYWAY, SEED),
         ),
         Operation(
@@ -106,7 +85,7 @@ def release_operations(mechanism: Releasing) -> tuple[Operation, ...]:
             "marginals over any attributes, of one distribution; every single attribute by default",
             reports,
             (),
-            lambda sources, settings: _estimated(mechanism, sources, settings),
+            partial(_estimated, mechanism),
             (MARGINAL, RAW, PENALTY, SPREAD, CELLS, POPULATION, UNMARKED),
             several=True,
         ),
@@ -115,7 +94,7 @@ def release_operations(mechanism: Releasing) -> tuple[Operation, ...]:
             "synthetic rows from the distribution that marginals are sums of",
             reports,
             rows,
-            lambda sources, settings: _synthesized(mechanism, sources, settings),
+            partial(_synthesized, mechanism),
             (ROWS, PENALTY, SEED, UNMARKED),
             several=True,
         ),
@@ -125,21 +104,14 @@ def release_operations(mechanism: Releasing) -> tuple[Operation, ...]:
 # Clients
 
 
-def _randomized(mechanism: Releasing, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+def _randomized(mechanism: MarginalRelease, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
     if not settings["anyway"]:
         mechanism.require_estimable()
     (source,) = sources
-    columns = attribute_columns(
-        mechanism, mechanism.attributes.names, mechanism.attributes.count, source, settings
-    )
     bits = bit_source(mechanism.seeded(settings["seed"]))
     name = marked(REPORT, mechanism.fingerprint)
-    for block in source.blocks(columns):
-        parts = []
-        for column, labels in zip(columns, mechanism.attributes.labels, strict=True):
-            with located(source, column):
-                parts.append(labels.encode(block[column], "values"))
-        drawn = list(mechanism.draw(np.stack(parts, axis=1), bits))
+    for codes in encoded(mechanism, mechanism.attributes, source, settings):
+        drawn = list(mechanism.draw(codes, bits))
         yield {
             VIEW: np.concatenate([piece.views for piece in drawn]),
             name: np.concatenate([_texts(mechanism.oracles, piece) for piece in drawn]),
@@ -150,9 +122,7 @@ def _texts(oracles: Sequence[Oracle], piece: Drawn) -> NDArray[Any]:
     """Return the reports of a piece as they stand in a table: numbers, or texts where one needs them."""
     written = []
     for number, rows, reports in piece.parts:
-        oracle = oracles[number]
-        values = oracle.written(reports) if isinstance(oracle, SupportOracle) else reports
-        written.append((rows, np.asarray(values)))
+        written.append((rows, np.asarray(oracles[number].written(reports))))
     if all(values.dtype.kind in "iu" for _, values in written):
         made = np.zeros(len(piece.views), dtype=np.int64)
     else:
@@ -168,21 +138,20 @@ def _texts(oracles: Sequence[Oracle], piece: Drawn) -> NDArray[Any]:
 
 
 def _collected(
-    mechanism: Releasing, sources: Sequence[Source], settings: Settings, population: bool = False
+    mechanism: MarginalRelease, sources: Sequence[Source], settings: Settings, population: bool = False
 ) -> ReleasedMarginals:
     penalty = settings["penalty"]
     parts = [mechanism.aggregator() for _ in range(FOLDS)] if read_penalty(penalty) is None else []
     server, rng = mechanism.aggregator(), np.random.default_rng(0)
-    for source in sources:
-        require_columns(source, [VIEW])
-        column = report_column(Without(source, VIEW), settings, mechanism)
-        for block in source.blocks([VIEW, column]):
-            views, reports = np.asarray(block[VIEW]), np.asarray(block[column])
-            with located(source):
-                _count(server, views, reports)
-            which = draw_folds(len(views), rng) if parts else np.zeros(0)
-            for fold, part in enumerate(parts):
-                _count(part, views[which == fold], reports[which == fold])
+
+    def update(given_views: Values, given_reports: Values) -> None:
+        views, reports = np.asarray(given_views), np.asarray(given_reports)
+        _count(server, views, reports)
+        which = draw_folds(len(views), rng) if parts else np.zeros(0)
+        for fold, part in enumerate(parts):
+            _count(part, views[which == fold], reports[which == fold])
+
+    collect(sources, lambda source: with_reports(source, VIEW, settings, mechanism), update)
     return server.estimate(population, penalty, parts)
 
 
@@ -200,12 +169,9 @@ def _count(server: MarginalAggregator, views: Values, reports: Values) -> None:
     server.add({view: texts[bounds[view] : bounds[view + 1]] for view in rows}, rows)
 
 
-def _estimated(mechanism: Releasing, sources: Sequence[Source], settings: Settings) -> MarginalTables:
+def _estimated(mechanism: MarginalRelease, sources: Sequence[Source], settings: Settings) -> MarginalTables:
     attributes = mechanism.attributes
-    asked = settings["marginal"] or []
-    wanted = [_attributes_of(text, attributes) for text in asked]
-    if not wanted:
-        wanted = [(place,) for place in range(attributes.count)]
+    wanted = asked_attributes(settings["marginal"], attributes)
     most = integer("--most-cells", _default(settings["most_cells"], MOST_CELLS), 1)
     raw, spread = bool(settings["raw"]), _default(settings["spread"], 0)
     for option in ("penalty", "spread"):
@@ -219,13 +185,9 @@ def _default(given: Any, default: int) -> Any:
     return default if given is None else given
 
 
-def _attributes_of(text: str, attributes: Attributes) -> tuple[int, ...]:
-    """Return the attributes that a text lists; a name may hold commas when it stands alone."""
-    names = [text] if text in attributes.shown() else [part.strip() for part in text.split(",")]
-    return attributes.positions(names)
-
-
-def _synthesized(mechanism: Releasing, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+def _synthesized(
+    mechanism: MarginalRelease, sources: Sequence[Source], settings: Settings
+) -> Iterator[Block]:
     rows = integer("--rows", _default(settings["rows"], 1000), 1)
     release = _collected(mechanism, sources, settings)
     rng: Rng = settings["seed"]

@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError, RowError
-from mechdesign.core.randomness import Rng
 from mechdesign.core.tables import Block, Source, Values, length, regrouped
-from mechdesign.mechanisms.collecting import (
-    Reporting,
-    count_outside,
-    located,
-    marked,
-    report_column,
-    require_columns,
-)
-from mechdesign.mechanisms.labels import Labels
-from mechdesign.mechanisms.mean.table import ColumnRanges
+from mechdesign.mechanisms.collecting import beside, collect, count_outside, located, marked
 from mechdesign.mechanisms.mean.values import as_floats
 from mechdesign.mechanisms.operations import (
     CLIP,
@@ -32,27 +23,18 @@ from mechdesign.mechanisms.operations import (
     Operation,
     Settings,
 )
-from mechdesign.mechanisms.several_columns import Without, attribute_columns
+from mechdesign.mechanisms.several_columns import attribute_columns, people, with_reports
+
+if TYPE_CHECKING:
+    from mechdesign.mechanisms.mean.attributes import AttributeSampling
 
 ATTRIBUTE, REPORT = "attribute", "report"
 
 
-class Sampling(Reporting, Protocol):
-    """What tables need of a mechanism of sampled attributes."""
-
-    labels: Labels
-    ranges: ColumnRanges
-    per_user: int
-
-    def randomize(self, values: Any, rng: Rng = None, clip: bool = False) -> NDArray[Any]:
-        """Return the records of the reports."""
-
-
-def attribute_operations(mechanism: Sampling) -> tuple[Operation, ...]:
+def attribute_operations(mechanism: AttributeSampling) -> tuple[Operation, ...]:
     """Return ``randomize`` and ``estimate`` of a mechanism of sampled attributes."""
     names = mechanism.labels.shown()
-    more = ", ..." if len(names) > 6 else ""
-    takes = Column("columns", f"a number each: {', '.join(names[:6])}{more}", any_name=True)
+    takes = people(names, "a number")
     gives = (
         Column(ATTRIBUTE, "the number of the attribute"),
         Column(marked(REPORT, mechanism.fingerprint), "a report"),
@@ -63,7 +45,7 @@ def attribute_operations(mechanism: Sampling) -> tuple[Operation, ...]:
             f"{mechanism.per_user} private report(s) for each row",
             (takes,),
             gives,
-            lambda sources, settings: _randomized(mechanism, sources, settings),
+            partial(_randomized, mechanism),
             (COLUMN, CLIP, SEED),
         ),
         Operation(
@@ -71,24 +53,21 @@ def attribute_operations(mechanism: Sampling) -> tuple[Operation, ...]:
             "the means of all attributes, with standard errors and intervals",
             gives,
             (),
-            lambda sources, settings: _estimated(mechanism, sources, settings),
+            partial(_estimated, mechanism),
             (POPULATION, UNMARKED),
             several=True,
         ),
     )
 
 
-def _randomized(mechanism: Sampling, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+def _randomized(
+    mechanism: AttributeSampling, sources: Sequence[Source], settings: Settings
+) -> Iterator[Block]:
     (source,) = sources
     labels, rng = mechanism.labels, mechanism.seeded(settings["seed"])
     columns = attribute_columns(mechanism, labels.names, labels.size, source, settings)
     ranges, name = mechanism.ranges, marked(REPORT, mechanism.fingerprint)
-    for block in source.blocks(columns):
-        parts = []
-        for column in columns:
-            with located(source, column):
-                parts.append(as_floats(block[column], 1, "values"))
-        values = np.stack(parts, axis=1)
+    for values in beside(source, columns, [partial(as_floats, dimensions=1, what="values")] * len(columns)):
         with located(source):
             ranges.check(values, bool(settings["clip"]))
             settings.count("values moved to their range", count_outside(values, ranges.low, ranges.high))
@@ -96,17 +75,14 @@ def _randomized(mechanism: Sampling, sources: Sequence[Source], settings: Settin
         yield {ATTRIBUTE: reports[ATTRIBUTE], name: reports[REPORT]}
 
 
-def _estimated(mechanism: Sampling, sources: Sequence[Source], settings: Settings) -> Any:
+def _estimated(mechanism: AttributeSampling, sources: Sequence[Source], settings: Settings) -> Any:
     server = mechanism.aggregator()
+    columns = partial(with_reports, first=ATTRIBUTE, settings=settings, mechanism=mechanism)
+    if mechanism.per_user == 1:
+        collect(sources, columns, lambda numbers, reports: server.update(_records(numbers, reports)))
+        return server.estimate(population=bool(settings["population"]))
     for source in sources:
-        require_columns(source, [ATTRIBUTE])
-        column = report_column(Without(source, ATTRIBUTE), settings, mechanism)
-        if mechanism.per_user == 1:
-            for block in source.blocks([ATTRIBUTE, column]):
-                with located(source):
-                    server.update(_records(block[ATTRIBUTE], block[column]))
-            continue
-        done = 0
+        done, (_, column) = 0, columns(source)
         for block in regrouped(_complete(source, [ATTRIBUTE, column]), mechanism.per_user):
             try:
                 server.update(_records(block[ATTRIBUTE], block[column]))

@@ -196,8 +196,7 @@ class AttributeSampling(CollectingMechanism):
             each = list(ranges) * (self.size if len(ranges) == 1 else 1)
             content["low"], content["high"] = ([pair[end] for pair in each] for end in (0, 1))
         made = type(self).from_content(content)
-        made.intake = intake
-        return made
+        return made.replaced(intake=intake)
 
     def forecast(self, users: int = USERS) -> Forecast:
         """Return the standard error of an attribute's mean with so many users, in the widest range."""

@@ -10,21 +10,20 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from mechdesign.audit.density import DensityAudit
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import CertificateError, DataError, ParameterError
+from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.randomness import BITS, BitSource, Rng
 from mechdesign.core.tables import Values
 from mechdesign.core.validation import privacy_epsilon, user_count
 from mechdesign.mechanisms.base import CollectingMechanism
 from mechdesign.mechanisms.collecting import column_operations, count_outside
-from mechdesign.mechanisms.counts import require_own
 from mechdesign.mechanisms.finite import CHUNK
 from mechdesign.mechanisms.intake import Intake
 from mechdesign.mechanisms.intervals import BinomialLimits
@@ -35,6 +34,7 @@ from mechdesign.mechanisms.mean.tally import Moments, Tally
 from mechdesign.mechanisms.mean.values import Array, Domain
 from mechdesign.mechanisms.operations import CLIP, Column, Operation, Settings
 from mechdesign.mechanisms.plausible import implausible
+from mechdesign.mechanisms.server import Server
 
 
 class MeanMechanism(CollectingMechanism):
@@ -160,8 +160,7 @@ class MeanMechanism(CollectingMechanism):
         if ranges:
             low, high = ranges[0]
             made = type(self).from_content({**self.content(), "low": low, "high": high})
-        made.intake = intake
-        return made
+        return made.replaced(intake=intake)
 
     def forecast(self, users: int = USERS) -> Forecast:
         """Return the standard error of the mean with so many users, whatever their values."""
@@ -302,7 +301,7 @@ class FormulaMechanism(MeanMechanism):
         return cls(content["epsilon"], content["low"], content["high"])
 
 
-class MeanAggregator:
+class MeanAggregator(Server[MeanMechanism]):
     """Exact sums of the reports of one attribute: add, merge, estimate.
 
     Examples
@@ -315,12 +314,12 @@ class MeanAggregator:
     4
     """
 
-    def __init__(self, mechanism: MeanMechanism) -> None:
-        self.mechanism = mechanism
-        self.tally = mechanism.tally()
+    kept: ClassVar[str] = "sums"
+    merged: ClassVar[str] = "sums of one mechanism"
 
-    def __repr__(self) -> str:
-        return f"MeanAggregator({self.users} reports of {self.mechanism!r})"
+    def __init__(self, mechanism: MeanMechanism) -> None:
+        super().__init__(mechanism)
+        self.tally = mechanism.tally()
 
     @property
     def users(self) -> int:
@@ -331,32 +330,20 @@ class MeanAggregator:
         """Add reports; nothing is added when one of them is impossible."""
         self.tally.add(self.tally.check(reports))
 
-    def merge(self, other: MeanAggregator) -> None:
-        """Add the sums of another machine; both must belong to the same mechanism."""
-        if other.mechanism.fingerprint != self.mechanism.fingerprint:
-            raise DataError(
-                "aggregator: the other one belongs to a different mechanism; merge sums of one mechanism only"
-            )
+    def _merge(self, other: Self) -> None:
         self.tally.merge(other.tally)
 
     def estimate(self, population: bool = False) -> MeanEstimate:
         """Return the estimate from all reports added so far."""
         moments = self.tally.moments()
-        if moments.count == 0:
-            raise DataError("reports: there are none; give at least one report")
+        self.require_some()
         return self.mechanism.estimate_from_moments(moments, population)
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the exact sums as whole numbers, with the mechanism's fingerprint."""
-        return {"mechanism": self.mechanism.fingerprint, "sums": self.tally.as_json()}
+    def _written(self) -> dict[str, Any]:
+        return {"sums": self.tally.as_json()}
 
-    @classmethod
-    def from_json(cls, mechanism: MeanMechanism, document: Mapping[str, Any]) -> Self:
-        """Restore sums that :meth:`as_json` gave, for the same mechanism."""
-        require_own(document, mechanism.fingerprint, "sums")
-        restored = cls(mechanism)
-        restored.tally.restore(document.get("sums"))
-        return restored
+    def _read(self, document: Mapping[str, Any]) -> None:
+        self.tally.restore(document.get("sums"))
 
 
 def uniform_numbers(source: BitSource, count: int) -> Array:

@@ -2,52 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, Self
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError
-from mechdesign.mechanisms.counts import require_own
 from mechdesign.mechanisms.intervals import BinomialLimits
 from mechdesign.mechanisms.labels import Labels
-from mechdesign.mechanisms.mean.base import MeanMechanism
 from mechdesign.mechanisms.mean.estimates import AttributeMeans
-from mechdesign.mechanisms.mean.score import FEWEST, MAY_MISS, ColumnLimits, ScoreLimits
-from mechdesign.mechanisms.mean.table import ColumnRanges
-from mechdesign.mechanisms.mean.tally import Codes, Moments
-from mechdesign.mechanisms.mean.values import Array
+from mechdesign.mechanisms.mean.score import FEWEST, MAY_MISS, ColumnLimits
+from mechdesign.mechanisms.mean.tally import Codes
 from mechdesign.mechanisms.plausible import implausible
+from mechdesign.mechanisms.server import Server
+
+if TYPE_CHECKING:
+    from mechdesign.mechanisms.mean.attributes import AttributeSampling
 
 
-class Sampling(Protocol):
-    """What the server needs to know of a mechanism of sampled attributes."""
-
-    inner: MeanMechanism
-    labels: Labels
-    ranges: ColumnRanges
-    per_user: int
-    estimator: str
-
-    @property
-    def size(self) -> int:
-        """The number of attributes."""
-
-    @property
-    def fingerprint(self) -> str:
-        """The digest of its content."""
-
-    def worst_errors(self, counts: Codes, users: int) -> Array:
-        """Return the largest standard errors of the columns, in units of the inner range."""
-
-    def column_values(
-        self, columns: Sequence[Moments], users: int, population: bool
-    ) -> tuple[Array, ScoreLimits | BinomialLimits]:
-        """Return the estimates of all columns and their limits, in units of the inner range."""
-
-
-class AttributeAggregator:
+class AttributeAggregator(Server["AttributeSampling"]):
     """Exact sums of reports by attribute: add, merge, estimate.
 
     Examples
@@ -62,12 +36,14 @@ class AttributeAggregator:
     array([1, 0])
     """
 
-    def __init__(self, mechanism: Sampling) -> None:
-        self.mechanism = mechanism
-        self.tally = mechanism.inner.tally(mechanism.size)
+    kept: ClassVar[str] = "sums"
+    merged: ClassVar[str] = "sums of one mechanism"
+    unit: ClassVar[str] = "users"
+    nothing: ClassVar[str] = "give at least one user's reports"
 
-    def __repr__(self) -> str:
-        return f"AttributeAggregator({self.users} users of {self.mechanism!r})"
+    def __init__(self, mechanism: AttributeSampling) -> None:
+        super().__init__(mechanism)
+        self.tally = mechanism.inner.tally(mechanism.size)
 
     @property
     def users(self) -> int:
@@ -90,12 +66,7 @@ class AttributeAggregator:
         groups = Labels(self.mechanism.size).encode(array["attribute"], "reports: attribute")
         self.tally.add(self.tally.check(np.ascontiguousarray(array["report"])), groups)
 
-    def merge(self, other: AttributeAggregator) -> None:
-        """Add the sums of another machine; both must belong to the same mechanism."""
-        if other.mechanism.fingerprint != self.mechanism.fingerprint:
-            raise DataError(
-                "aggregator: the other one belongs to a different mechanism; merge sums of one mechanism only"
-            )
+    def _merge(self, other: Self) -> None:
         self.tally.merge(other.tally)
 
     def estimate(self, population: bool = False) -> AttributeMeans:
@@ -107,8 +78,7 @@ class AttributeAggregator:
             When there are no reports.
         """
         mechanism, counts, users = self.mechanism, self.tally.counts(), self.users
-        if users == 0:
-            raise DataError("reports: there are none; give at least one user's reports")
+        self.require_some()
         columns = [self.tally.moments(group) for group in range(mechanism.size)]
         values, inner = mechanism.column_values(columns, users, population)
         unknown = (counts == 0) & (mechanism.estimator == "self-normalized")
@@ -120,7 +90,7 @@ class AttributeAggregator:
         notes = self._notes(counts, unknown, isinstance(inner, BinomialLimits))
         worst = factor * mechanism.worst_errors(counts, users)
         notes += implausible(names, values, worst, mechanism.ranges.low, mechanism.ranges.high, counts)
-        return AttributeMeans(values, errors, counts, users, names, population, limits, notes)
+        return AttributeMeans(values, errors, users, counts, names, population, limits, notes)
 
     def _notes(self, counts: Codes, unknown: NDArray[np.bool_], exact: bool) -> tuple[str, ...]:
         """Return which intervals tell nothing, and which may cover less often than stated."""
@@ -141,19 +111,13 @@ class AttributeAggregator:
         more = f" and {len(places) - 4} more" if len(places) > 4 else ""
         return ", ".join(f"'{names[place]}'" for place in places[:4]) + more
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the exact sums as whole numbers, with the mechanism's fingerprint."""
-        return {"mechanism": self.mechanism.fingerprint, "sums": self.tally.as_json()}
+    def _written(self) -> dict[str, Any]:
+        return {"sums": self.tally.as_json()}
 
-    @classmethod
-    def from_json(cls, mechanism: Sampling, document: Mapping[str, Any]) -> Self:
-        """Restore sums that :meth:`as_json` gave, for the same mechanism."""
-        require_own(document, mechanism.fingerprint, "sums")
-        restored = cls(mechanism)
-        restored.tally.restore(document.get("sums"))
-        if int(restored.tally.counts().sum()) % mechanism.per_user:
+    def _read(self, document: Mapping[str, Any]) -> None:
+        self.tally.restore(document.get("sums"))
+        if int(self.tally.counts().sum()) % self.mechanism.per_user:
             raise DataError(
-                f"aggregator: the sums are damaged: not {mechanism.per_user} reports for each user; "
+                f"aggregator: the sums are damaged: not {self.mechanism.per_user} reports for each user; "
                 "add the reports again"
             )
-        return restored

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.figure import Figure
-from mechdesign.core.printable import printable
-from mechdesign.core.text import listed, table
+from mechdesign.mechanisms.estimate import Estimated, ListedEstimate
 from mechdesign.mechanisms.figures import interval_figures
-from mechdesign.mechanisms.intervals import Limits, NormalLimits, tail_of
+from mechdesign.mechanisms.intervals import Limits
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, repr=False)
-class MeanEstimate:
+class MeanEstimate(Estimated):
     """The estimated mean of one attribute.
 
     Attributes
@@ -46,7 +45,6 @@ class MeanEstimate:
 
     value: float
     standard_error: float
-    users: int
     population: bool = False
     limits: Limits | None = field(default=None, repr=False, compare=False)
     notes: tuple[str, ...] = ()
@@ -56,9 +54,8 @@ class MeanEstimate:
 
         It may reach beyond the range of the values; cutting it off there loses no coverage.
         """
-        limits = self.limits or NormalLimits(self.standard_error)
-        down, up = limits.distances(tail_of(level))
-        return self.value - float(down), self.value + float(up)
+        low, high = self._ends(level)
+        return float(low), float(high)
 
     def figures(self) -> list[Figure]:
         """Return the estimate with its interval."""
@@ -71,25 +68,11 @@ class MeanEstimate:
     def __str__(self) -> str:
         low, high = self.interval()
         figures = f"mean {self.value:.6g}, standard error {self.standard_error:.3g}"
-        notes = "".join(f"\nnote: {printable(note)}" for note in self.notes)
-        return f"{figures}, 95% [{low:.6g}, {high:.6g}], {self.users} reports{notes}"
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the estimate as plain values."""
-        low, high = self.interval()
-        return {
-            "users": self.users,
-            "value": self.value,
-            "standard_error": self.standard_error,
-            "low": low,
-            "high": high,
-            "population": self.population,
-            "notes": list(self.notes),
-        }
+        return f"{figures}, 95% [{low:.6g}, {high:.6g}], {self.users} reports{self._noted()}"
 
 
 @dataclass(frozen=True, repr=False)
-class AttributeMeans:
+class AttributeMeans(ListedEstimate):
     """The estimated means of many attributes.
 
     Attributes
@@ -107,55 +90,26 @@ class AttributeMeans:
         Which intervals may cover less often than stated, and why.
     """
 
+    reporters: ClassVar[str] = "users"
+    thing: ClassVar[str] = "attribute"
+    things: ClassVar[str] = "attributes"
+    estimated: ClassVar[str] = "mean"
+
     value: Array
     standard_error: Array
-    reports: NDArray[np.int64]
     users: int
+    reports: NDArray[np.int64]
     names: tuple[str, ...]
     population: bool = False
     limits: Limits | None = field(default=None, repr=False, compare=False)
     notes: tuple[str, ...] = ()
 
-    def interval(self, level: float = 0.95, simultaneous: bool = False) -> tuple[Array, Array]:
-        """Return the ends of the intervals; ``simultaneous``: they cover together (Bonferroni)."""
-        limits = self.limits or NormalLimits(self.standard_error)
-        down, up = limits.distances(tail_of(level, len(self.value) if simultaneous else 1))
-        return self.value - down, self.value + up
+    def _names(self) -> tuple[str, ...]:
+        return self.names
 
-    def rows(self, level: float = 0.95) -> list[list[str]]:
-        """Return one row of text an attribute: name, reports, mean, standard error, interval."""
-        figures = zip(self.value, self.standard_error, *self.interval(level), strict=True)
-        labelled = zip(self.names, self.reports, figures, strict=True)
-        return [
-            [name, str(count), *(f"{number:.6g}" for number in numbers)] for name, count, numbers in labelled
-        ]
+    def _beside(self) -> dict[str, NDArray[np.int64]]:
+        return {"reports": self.reports}
 
     def figures(self) -> list[Figure]:
         """Return the estimates with their intervals."""
-        title = f"Estimated means of {self.users} users"
-        return interval_figures(title, self.names, self.value, self.interval(), "attribute", "mean")
-
-    def __repr__(self) -> str:
-        figures = zip(self.names, self.value, self.standard_error, strict=True)
-        shown = [f"{name} {value:.6g} +- {error:.3g}" for name, value, error in figures]
-        return f"AttributeMeans({self.users} users: {listed(shown)})"
-
-    def __str__(self) -> str:
-        header = ["attribute", "reports", "mean", "std.error", "95% low", "95% high"]
-        notes = "".join(f"\nnote: {printable(note)}" for note in self.notes)
-        return f"{self.users} users\n{table(header, self.rows())}{notes}"
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the estimates as plain values."""
-        low, high = self.interval()
-        return {
-            "users": self.users,
-            "attributes": list(self.names),
-            "reports": self.reports,
-            "value": self.value,
-            "standard_error": self.standard_error,
-            "low": low,
-            "high": high,
-            "population": self.population,
-            "notes": list(self.notes),
-        }
+        return self._drawn(f"Estimated means of {self.users} users", "attribute", "mean")

@@ -180,8 +180,8 @@ class GridMean(MeanMechanism):
         compact = FiniteChannel(finite.weights[:, made], finite.target, mixing=finite.mixing)
         domain = Domain(float(grid[0]), float(grid[-1]))
         mechanism = GridMean.scaled(compact, values[made], domain.low, domain.high)
-        mechanism.displacement = float(np.abs(mechanism.knots - domain.to_unit(grid)).max())
-        return mechanism
+        displacement = float(np.abs(mechanism.knots - domain.to_unit(grid)).max())
+        return mechanism.replaced(displacement=displacement)
 
     def _figures(self) -> str:
         inputs, reports = self.channel.weights.shape

@@ -1,16 +1,10 @@
-"""Frequency oracles by support: every report supports some categories, and the server counts support.
-
-A user's own category is supported with probability p, any other one with probability q < p, whichever it is.
-So a category that a share s of all reports supports has the unbiased estimate (s - q) / (p - q), and one user
-adds to its variance p (1 - p) / (p - q)^2 or q (1 - q) / (p - q)^2 ("pure" protocols, Wang et al. 2017).
-"""
+"""Frequency oracles whose server counts support: integer weights, audited by classes of reports."""
 
 from __future__ import annotations
 
 import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -21,23 +15,23 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.numbers import whole
-from mechdesign.core.randomness import BITS, TOTAL, BitSource, Rng, bit_source
+from mechdesign.core.randomness import BITS, TOTAL, Rng, bit_source
 from mechdesign.core.tables import Values
 from mechdesign.core.validation import integer, privacy_epsilon, user_count
-from mechdesign.mechanisms.categories import CategoryMechanism
 from mechdesign.mechanisms.collecting import column_operations
 from mechdesign.mechanisms.finite import require_total
 from mechdesign.mechanisms.frequencies import FrequencyEstimate
 from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.operations import ANYWAY, Column, Operation, Settings
 from mechdesign.mechanisms.oracles.estimator import SupportEstimator
+from mechdesign.mechanisms.oracles.oracle import Oracle, Shares
 from mechdesign.mechanisms.oracles.server import SupportCounts
 from mechdesign.mechanisms.simplex import with_simplex
 
-Shares = tuple[Fraction, Fraction]
+__all__ = ["Shares", "SupportOracle", "weight"]
 
 
-class SupportOracle(CategoryMechanism):
+class SupportOracle(Oracle):
     """Base class of the frequency oracles whose server counts support.
 
     A subclass says which reports it draws and which categories a report supports; the weights it draws by are
@@ -78,43 +72,13 @@ class SupportOracle(CategoryMechanism):
         """Return the numbers that it draws by, under their names in the file."""
 
     @abstractmethod
-    def support_shares(self) -> Shares:
-        """Return p and q, the exact chances that a report supports the own and another category."""
-
-    @abstractmethod
     def report_classes(self) -> tuple[ReportClass, ...]:
         """Return the reports by their weights for a pair of answers; the pair stands for every pair."""
-
-    @property
-    @abstractmethod
-    def report_bits(self) -> int:
-        """The length of the shortest code of fixed length for its reports."""
-
-    @property
-    @abstractmethod
-    def report_text(self) -> str:
-        """What stands in a column of reports, for people."""
-
-    @abstractmethod
-    def draw(self, codes: Codes, source: BitSource) -> NDArray[Any]:
-        """Return a report for the number of each category."""
-
-    @abstractmethod
-    def read(self, reports: Any) -> NDArray[Any]:
-        """Return reports, or their texts from a table, as :meth:`draw` gives them; refuse impossible ones."""
 
     @property
     def counters(self) -> int:
         """How many counters the server keeps."""
         return self.labels.size
-
-    @abstractmethod
-    def count(self, reports: NDArray[Any]) -> Codes:
-        """Return what reports add to the server's counters."""
-
-    def supports(self, counts: Codes, users: int) -> Codes:
-        """Return how many reports support each category, from the server's counters."""
-        return counts
 
     def require_counts(self, counts: Sequence[int], users: int) -> None:
         """Raise DataError for counters that so many reports cannot have left; see SupportCounts."""
@@ -198,21 +162,6 @@ class SupportOracle(CategoryMechanism):
         return SupportEstimator(*self.support_shares())
 
     # Accuracy
-
-    def variance(self, frequency: float = 0.0) -> float:
-        """Return users times the variance of the estimate of a category of this frequency.
-
-        Examples
-        --------
-        >>> from mechdesign.mechanisms.oracles import UnaryEncoding
-        >>> oracle = UnaryEncoding.optimised(64, 1.0)
-        >>> round(oracle.variance(), 6)  # 4 e / (e - 1)^2
-        3.682694
-        """
-        own, other = self.support_shares()
-        share = Fraction(frequency)
-        spread = share * own * (1 - own) + (1 - share) * other * (1 - other)
-        return float(spread / (own - other) ** 2)
 
     def forecast(self, users: int = USERS) -> Forecast:
         """Return the standard error of a frequency with so many users."""

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.classes import ReportClass
-from mechdesign.audit.exponential import exp_lower
-from mechdesign.core.errors import DataError
-from mechdesign.core.randomness import TOTAL, BitSource
-from mechdesign.core.validation import privacy_epsilon
-from mechdesign.mechanisms.labels import Codes, Labels
-from mechdesign.mechanisms.oracles.base import Shares, SupportOracle, weight
+from mechdesign.core.randomness import BitSource
+from mechdesign.mechanisms.labels import Codes
+from mechdesign.mechanisms.oracles.design import BlockDesign, NumberedBlocks
 
 BLOCK = 1 << 16
 """Reports that are drawn at a time."""
 
 
-class HadamardResponse(SupportOracle):
+class HadamardResponse(NumberedBlocks):
     """Report a number y below K, a power of two above D: one that the own row marks with even / 2**62.
 
     Row x + 1 of the Hadamard matrix of order K marks the half of all y with an even number of common binary
@@ -50,48 +44,30 @@ class HadamardResponse(SupportOracle):
 
     type: ClassVar[str] = "hadamard-response"
     most_categories: ClassVar[int] = 1 << 20
+    weight_name: ClassVar[str] = "even"
+    kinds_of_blocks: ClassVar[tuple[str, str, str, str]] = (
+        "a number that both rows mark",
+        "a number that the first row marks",
+        "a number that the second row marks",
+        "a number that neither row marks",
+    )
 
     def __init__(
         self, categories: int, epsilon: float, even: int, labels: Sequence[str] | None = None
     ) -> None:
         super().__init__(categories, epsilon, labels)
         self.order = 1 << self.labels.size.bit_length()
-        self.even = weight("even", even)
-        self._require_private()
+        self._set_design(hadamard_design(self.order), even)
 
     @classmethod
     def of(cls, categories: int, epsilon: float, labels: Sequence[str] | None = None) -> Self:
         """Return the one that uses all of epsilon, rounded so that privacy holds exactly."""
-        bound = exp_lower(privacy_epsilon(epsilon))
-        return cls(categories, epsilon, math.floor(TOTAL * bound / (1 + bound)), labels)
-
-    def weights(self) -> dict[str, int]:
-        """Return the weight of the marked half."""
-        return {"even": self.even}
-
-    def support_shares(self) -> Shares:
-        """Return the chance of the own half, and 1/2 for any other row's."""
-        return Fraction(self.even, TOTAL), Fraction(1, 2)
-
-    def report_classes(self) -> tuple[ReportClass, ...]:
-        """Return the numbers by which of two rows mark them: a quarter of all in each class."""
-        even, odd, quarter = self.even, TOTAL - self.even, self.order // 4
-        return (
-            ReportClass("a number that both rows mark", quarter, even, even),
-            ReportClass("a number that the first row marks", quarter, even, odd),
-            ReportClass("a number that the second row marks", quarter, odd, even),
-            ReportClass("a number that neither row marks", quarter, odd, odd),
-        )
+        return cls(categories, epsilon, hadamard_design(4).largest_weight(epsilon), labels)
 
     @property
-    def report_bits(self) -> int:
-        """The binary digits of a report."""
-        return self.order.bit_length() - 1
-
-    @property
-    def report_text(self) -> str:
-        """What stands in a column of reports."""
-        return f"a number from 0 to {self.order - 1}"
+    def even(self) -> int:
+        """The weight of the half that the own row marks."""
+        return self.include
 
     def draw(self, codes: Codes, source: BitSource) -> NDArray[Any]:
         """Return a number below K for the number of each category."""
@@ -105,29 +81,14 @@ class HadamardResponse(SupportOracle):
             reports[start : start + BLOCK] = drawn ^ np.where(wrong, row & -row, 0)
         return reports
 
-    def read(self, reports: Any) -> NDArray[Any]:
-        """Return numbers below K, from those or from texts."""
-        return Labels(self.order).encode(reports, "reports")
-
-    @property
-    def counters(self) -> int:
-        """One a possible report."""
-        return self.order
-
-    def count(self, reports: NDArray[Any]) -> Codes:
-        """Return how often each number was reported."""
-        return np.bincount(reports, minlength=self.order).astype(np.int64)
-
     def supports(self, counts: Codes, users: int) -> Codes:
         """Return how many reports each row marks: (users + transform) / 2."""
         return (users + hadamard_transform(counts)[1 : self.labels.size + 1]) // 2
 
-    def require_counts(self, counts: Sequence[int], users: int) -> None:
-        """Raise DataError unless there are as many reports as users."""
-        if sum(counts) != users:
-            raise DataError(
-                "aggregator: the counts are damaged: not as many reports as users; count the reports again"
-            )
+
+def hadamard_design(order: int) -> BlockDesign:
+    """Return the design whose blocks are the numbers below K, each of the rows that mark it."""
+    return BlockDesign(order, order // 2, order // 4)
 
 
 def is_odd(numbers: Codes) -> NDArray[np.bool_]:

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.classes import ReportClass
-from mechdesign.audit.exponential import exp_lower
-from mechdesign.core.errors import DataError, ParameterError
-from mechdesign.core.randomness import TOTAL, BitSource
-from mechdesign.core.validation import integer, privacy_epsilon
-from mechdesign.mechanisms.labels import Codes, Labels
-from mechdesign.mechanisms.oracles.base import Shares, SupportOracle, weight
+from mechdesign.core.errors import ParameterError
+from mechdesign.core.randomness import BitSource
+from mechdesign.core.validation import integer
+from mechdesign.mechanisms.labels import Codes
+from mechdesign.mechanisms.oracles.design import BlockDesign, NumberedBlocks
 from mechdesign.mechanisms.oracles.draws import below
 from mechdesign.mechanisms.oracles.family import prime_from
 from mechdesign.mechanisms.oracles.geometry import ProjectiveSpace
@@ -30,7 +26,7 @@ MOST_WORK = 1 << 31
 """Steps of the server for one estimate."""
 
 
-class ProjectiveGeometry(SupportOracle):
+class ProjectiveGeometry(NumberedBlocks):
     """Categories are points of a projective space; report a hyperplane, likelier one through the own point.
 
     With weight include it is uniform among those through the own point, else among the others. The space is
@@ -55,13 +51,19 @@ class ProjectiveGeometry(SupportOracle):
 
     Examples
     --------
-    >>> oracle = ProjectiveGeometry.of(13, math.log(3.0), field=3)
+    >>> oracle = ProjectiveGeometry.of(13, np.log(3.0), field=3)
     >>> oracle.report_bits, round(oracle.variance(), 9)
     (4, 2.5)
     """
 
     type: ClassVar[str] = "projective-geometry"
     most_categories: ClassVar[int] = 1 << 20
+    kinds_of_blocks: ClassVar[tuple[str, str, str, str]] = (
+        "a hyperplane through both",
+        "a hyperplane through the first",
+        "a hyperplane through the second",
+        "a hyperplane through neither",
+    )
 
     def __init__(
         self, categories: int, epsilon: float, field: int, include: int, labels: Sequence[str] | None = None
@@ -70,53 +72,17 @@ class ProjectiveGeometry(SupportOracle):
         self.space = space_for(self.labels.size, field)
         if not server_can(self.space, self.labels.size):
             raise ParameterError(f"field: {field} makes too many hyperplanes to count; give another prime")
-        self.include = weight("include", include)
-        self._require_private()
+        self._set_design(projective_design(self.space), include)
 
     @classmethod
     def of(cls, categories: int, epsilon: float, field: int, labels: Sequence[str] | None = None) -> Self:
         """Return the one that uses all of epsilon, rounded so that privacy holds exactly."""
-        bound = exp_lower(privacy_epsilon(epsilon))
         space = space_for(integer("categories", categories, 2, cls.most_categories), field)
-        through = space.on_hyperplane * bound
-        include = math.floor(TOTAL * through / (through + space.size - space.on_hyperplane))
-        return cls(categories, epsilon, field, include, labels)
-
-    def weights(self) -> dict[str, int]:
-        """Return the weight of the hyperplanes through the own point."""
-        return {"include": self.include}
+        return cls(categories, epsilon, field, projective_design(space).largest_weight(epsilon), labels)
 
     def parameters(self) -> dict[str, int]:
         """Return the number of elements of the field."""
         return {"field": self.space.field}
-
-    def support_shares(self) -> Shares:
-        """Return the chances that the own and another point are on the hyperplane."""
-        space, own = self.space, Fraction(self.include, TOTAL)
-        both = own * space.on_two / space.on_hyperplane
-        first = (1 - own) * (space.on_hyperplane - space.on_two) / (space.size - space.on_hyperplane)
-        return own, both + first
-
-    def report_classes(self) -> tuple[ReportClass, ...]:
-        """Return the hyperplanes by which of two points they go through."""
-        size, one, two = self.space.size, self.space.on_hyperplane, self.space.on_two
-        inside, outside = self.include * (size - one), (TOTAL - self.include) * one
-        return (
-            ReportClass("a hyperplane through both", two, inside, inside),
-            ReportClass("a hyperplane through the first", one - two, inside, outside),
-            ReportClass("a hyperplane through the second", one - two, outside, inside),
-            ReportClass("a hyperplane through neither", size - 2 * one + two, outside, outside),
-        )
-
-    @property
-    def report_bits(self) -> int:
-        """The bits that number all hyperplanes."""
-        return (self.space.size - 1).bit_length()
-
-    @property
-    def report_text(self) -> str:
-        """What stands in a column of reports."""
-        return f"a number from 0 to {self.space.size - 1}"
 
     def draw(self, codes: Codes, source: BitSource) -> NDArray[Any]:
         """Return the number of a hyperplane for the number of each category."""
@@ -146,29 +112,14 @@ class ProjectiveGeometry(SupportOracle):
             waiting = waiting[~some.any(axis=1)]  # the vector 0 is no hyperplane
         return space.numbers_of(planes)
 
-    def read(self, reports: Any) -> NDArray[Any]:
-        """Return numbers of hyperplanes, from those or from texts."""
-        return Labels(self.space.size).encode(reports, "reports")
-
-    @property
-    def counters(self) -> int:
-        """One a hyperplane."""
-        return self.space.size
-
-    def count(self, reports: NDArray[Any]) -> Codes:
-        """Return how often each hyperplane was reported."""
-        return np.bincount(reports, minlength=self.space.size).astype(np.int64)
-
     def supports(self, counts: Codes, users: int) -> Codes:
         """Return how many of the reported hyperplanes go through each point."""
         return self.space.covered(counts, self.labels.size)
 
-    def require_counts(self, counts: Sequence[int], users: int) -> None:
-        """Raise DataError unless there are as many reports as users."""
-        if sum(counts) != users:
-            raise DataError(
-                "aggregator: the counts are damaged: not as many reports as users; count the reports again"
-            )
+
+def projective_design(space: ProjectiveSpace) -> BlockDesign:
+    """Return the symmetric design of the hyperplanes."""
+    return BlockDesign(space.size, space.on_hyperplane, space.on_two)
 
 
 def space_for(categories: int, field: int) -> ProjectiveSpace:

@@ -2,45 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, Self
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError
 from mechdesign.core.numbers import plain, shown
-from mechdesign.mechanisms.counts import require_own, require_users, whole_rows
+from mechdesign.mechanisms.counts import require_users, whole_rows
 from mechdesign.mechanisms.frequencies import FrequencyEstimate
+from mechdesign.mechanisms.server import Server
+
+if TYPE_CHECKING:
+    from mechdesign.mechanisms.oracles.base import SupportOracle
 
 Codes = NDArray[np.int64]
 
 
-class Oracle(Protocol):
-    """What the server needs to know of a mechanism."""
-
-    @property
-    def fingerprint(self) -> str:
-        """The digest of its content."""
-
-    @property
-    def counters(self) -> int:
-        """How many counters the server keeps."""
-
-    def read(self, reports: Any) -> NDArray[Any]:
-        """Return checked reports."""
-
-    def count(self, reports: NDArray[Any]) -> Codes:
-        """Return what reports add to the counters."""
-
-    def require_counts(self, counts: Sequence[int], users: int) -> None:
-        """Raise DataError for counters that so many reports cannot have left."""
-
-    def estimate_from_counts(self, counts: Codes, users: int, population: bool = False) -> FrequencyEstimate:
-        """Return the estimate from the counters."""
-
-
-class SupportCounts:
+class SupportCounts(Server["SupportOracle"]):
     """Counters of support: add reports, merge with others, estimate.
 
     Examples
@@ -54,13 +34,10 @@ class SupportCounts:
     (4, 8)
     """
 
-    def __init__(self, mechanism: Oracle) -> None:
-        self.mechanism = mechanism
+    def __init__(self, mechanism: SupportOracle) -> None:
+        super().__init__(mechanism)
         self.users = 0
         self.counts: Codes = np.zeros(mechanism.counters, dtype=np.int64)
-
-    def __repr__(self) -> str:
-        return f"SupportCounts({self.users} reports of {self.mechanism!r})"
 
     def update(self, reports: Any) -> None:
         """Count reports; nothing is counted when one of them is impossible."""
@@ -69,46 +46,33 @@ class SupportCounts:
         self.counts = self.counts + self.mechanism.count(read)
         self.users += len(read)
 
-    def merge(self, other: SupportCounts) -> None:
-        """Add the counts of another machine; both must belong to the same mechanism."""
-        if other.mechanism.fingerprint != self.mechanism.fingerprint:
-            raise DataError(
-                "aggregator: the other one belongs to a different mechanism; merge counts of one only"
-            )
+    def _merge(self, other: Self) -> None:
         require_users(self.users + other.users)
         self.counts = self.counts + other.counts
         self.users += other.users
 
     def estimate(self, population: bool = False) -> FrequencyEstimate:
         """Return the estimate from all counted reports."""
-        if self.users == 0:
-            raise DataError("reports: there are none; give at least one report")
+        self.require_some()
         return self.mechanism.estimate_from_counts(self.counts, self.users, population)
 
-    def as_json(self) -> dict[str, Any]:
-        """Return users and counts as plain values, with the mechanism's fingerprint."""
+    def _written(self) -> dict[str, Any]:
         return {
-            "mechanism": self.mechanism.fingerprint,
             "users": self.users,
             "counts": self.counts.tolist(),
         }
 
-    @classmethod
-    def from_json(cls, mechanism: Oracle, document: Mapping[str, Any]) -> Self:
-        """Restore counts that :meth:`as_json` gave, for the same mechanism."""
-        require_own(document, mechanism.fingerprint)
+    def _read(self, document: Mapping[str, Any]) -> None:
         users = plain(document.get("users"))
         if not isinstance(users, int) or users < 0:
             raise DataError(
                 f"aggregator: {shown(document.get('users'))} is no number of users; count the reports again"
             )
         require_users(users)
-        counter = cls(mechanism)
-        (counts,) = whole_rows([document.get("counts")], mechanism.counters, 1)
+        (counts,) = whole_rows([document.get("counts")], self.mechanism.counters, 1)
         if max(counts) > users:
             raise DataError(
                 "aggregator: the counts are damaged: more support than reports; count the reports again"
             )
-        mechanism.require_counts(counts, users)
-        counter.users, counter.counts = users, np.array(counts, dtype=np.int64)
-        return counter
+        self.mechanism.require_counts(counts, users)
+        self.users, self.counts = users, np.array(counts, dtype=np.int64)

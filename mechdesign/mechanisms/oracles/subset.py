@@ -4,28 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.classes import ReportClass
-from mechdesign.audit.exponential import exp_lower
 from mechdesign.core.errors import DataError, RowError
-from mechdesign.core.randomness import TOTAL, BitSource
+from mechdesign.core.randomness import BitSource
 from mechdesign.core.tables import Values
-from mechdesign.core.validation import integer, privacy_epsilon
+from mechdesign.core.validation import integer
 from mechdesign.mechanisms.labels import Codes
-from mechdesign.mechanisms.oracles.base import Shares, SupportOracle, weight
+from mechdesign.mechanisms.oracles.design import BlockDesign, BlockOracle
 from mechdesign.mechanisms.oracles.draws import subsets
+from mechdesign.mechanisms.oracles.moments import Moments, drawn, mixed, one_more
 from mechdesign.mechanisms.oracles.packed import as_texts, member_counts, read_sets, set_sizes, width
 
 BLOCK = 1 << 19
 """Entries of a table of membership that are drawn at a time."""
 
 
-class SubsetSelection(SupportOracle):
+class SubsetSelection(BlockOracle):
     """Report k of the D categories: the own one and k - 1 others with weight include, else k others.
 
     Which others is uniform; the weight is out of T = 2**62. A set that holds the own category is
@@ -54,47 +52,38 @@ class SubsetSelection(SupportOracle):
     """
 
     type: ClassVar[str] = "subset-selection"
+    fixed_support: ClassVar[bool] = True
+    kinds_of_blocks: ClassVar[tuple[str, str, str, str]] = (
+        "a set with both",
+        "a set with the first only",
+        "a set with the second only",
+        "a set with neither",
+    )
 
     def __init__(
         self, categories: int, epsilon: float, size: int, include: int, labels: Sequence[str] | None = None
     ) -> None:
         super().__init__(categories, epsilon, labels)
         self.size = integer("size", size, 1, self.labels.size - 1)
-        self.include = weight("include", include)
-        self._require_private()
+        self._set_design(subset_design(self.labels.size, self.size), include)
 
     @classmethod
     def of(cls, categories: int, epsilon: float, size: int, labels: Sequence[str] | None = None) -> Self:
         """Return the one that uses all of epsilon, rounded so that privacy holds exactly."""
-        bound = exp_lower(privacy_epsilon(epsilon))
         count = integer("categories", categories, 2)
         chosen = integer("size", size, 1, count - 1)
-        include = math.floor(TOTAL * chosen * bound / (chosen * bound + count - chosen))
-        return cls(count, epsilon, chosen, include, labels)
-
-    def weights(self) -> dict[str, int]:
-        """Return the weight of the sets with the own category."""
-        return {"include": self.include}
+        return cls(count, epsilon, chosen, subset_design(count, chosen).largest_weight(epsilon), labels)
 
     def parameters(self) -> dict[str, int]:
         """Return k."""
         return {"size": self.size}
 
-    def support_shares(self) -> Shares:
-        """Return the chances that the own and another category are in the set."""
-        own = Fraction(self.include, TOTAL)
-        return own, (self.size - own) / (self.labels.size - 1)
-
-    def report_classes(self) -> tuple[ReportClass, ...]:
-        """Return the sets by which of the two answers they hold; numbers of sets up to a common factor."""
-        k, rest = self.size, self.labels.size - self.size
-        inside, outside = self.include * rest, (TOTAL - self.include) * k
-        return (
-            ReportClass("a set with both", k * (k - 1), inside, inside),
-            ReportClass("a set with the first only", k * rest, inside, outside),
-            ReportClass("a set with the second only", k * rest, outside, inside),
-            ReportClass("a set with neither", rest * (rest - 1), outside, outside),
-        )
+    def supported(self, cells: int) -> tuple[Moments, Moments]:
+        """Return the moments of how many of so many categories are in the set."""
+        own, others = self.support_shares()[0], self.labels.size - 1
+        rest, less = drawn(cells - 1, self.size, others), drawn(cells - 1, self.size - 1, others)
+        without, fewer = drawn(cells, self.size, others), drawn(cells, self.size - 1, others)
+        return mixed(own, one_more(less), rest), mixed(own, fewer, without)
 
     @property
     def report_bits(self) -> int:
@@ -117,9 +106,9 @@ class SubsetSelection(SupportOracle):
             included = source.integers(len(part)) < self.include
             for own in (True, False):
                 where = np.flatnonzero(included == own)
-                drawn = subsets(part[where], self.labels.size, self.size - own, source)
-                drawn[np.arange(len(where)), part[where]] = own
-                member[where] = drawn
+                sets = subsets(part[where], self.labels.size, self.size - own, source)
+                sets[np.arange(len(where)), part[where]] = own
+                member[where] = sets
             reports[start : start + rows] = np.packbits(member, axis=1)
         return reports
 
@@ -152,3 +141,15 @@ class SubsetSelection(SupportOracle):
     def written(self, reports: NDArray[Any]) -> Values:
         """Return the texts of packed sets."""
         return as_texts(reports)
+
+
+def subset_design(categories: int, size: int) -> BlockDesign:
+    """Return the design of all subsets of k of D categories: k/D of them hold a category.
+
+    Examples
+    --------
+    >>> subset_design(3, 2)  # six times half of the three sets, of which two hold a category, one holds two
+    BlockDesign(blocks=6, through=4, both=2)
+    """
+    others = categories - 1
+    return BlockDesign(categories * others, size * others, size * (size - 1))

@@ -18,6 +18,7 @@ from mechdesign.core.validation import privacy_epsilon
 from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.oracles.base import Shares, SupportOracle, weight
 from mechdesign.mechanisms.oracles.draws import bernoulli_words
+from mechdesign.mechanisms.oracles.moments import Moments, binomial, mixed, one_more
 from mechdesign.mechanisms.oracles.packed import (
     Packed,
     as_texts,
@@ -89,6 +90,12 @@ class UnaryEncoding(SupportOracle):
     def support_shares(self) -> Shares:
         """Return keep / 2**62 and add / 2**62."""
         return Fraction(self.keep, TOTAL), Fraction(self.add, TOTAL)
+
+    def supported(self, cells: int) -> tuple[Moments, Moments]:
+        """Return the moments of how many of so many bits are set: each is on its own."""
+        own, other = self.support_shares()
+        rest = binomial(cells - 1, other)
+        return mixed(own, one_more(rest), rest), binomial(cells, other)
 
     def report_classes(self) -> tuple[ReportClass, ...]:
         """Return the reports by the bits of the two answers; the other bits are alike for both."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -22,7 +22,7 @@ from mechdesign.mechanisms.base import Mechanism
 from mechdesign.mechanisms.count_limits import Group, Sum
 from mechdesign.mechanisms.operations import Operation
 from mechdesign.mechanisms.shuffle.counter import MessageCounter
-from mechdesign.mechanisms.shuffle.noise import Messages, Noise, NoiseClass
+from mechdesign.mechanisms.shuffle.noise import Allowed, Messages, Noise, NoiseClass
 from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise, calibration_name
 from mechdesign.mechanisms.shuffle.tables import protocol_operations
 
@@ -59,6 +59,16 @@ class Protocol(Mechanism):
         """The users that the protocol is for."""
         return self.promise.users
 
+    @classmethod
+    @abstractmethod
+    def calibrated(cls, promise: Promise, *setting: Any, **allowed: Any) -> Self:
+        """Return the one with about the least noise whose divergence is proven to be small enough."""
+
+    @classmethod
+    @abstractmethod
+    def published(cls, promise: Promise, *setting: Any, **allowed: Any) -> Self:
+        """Return the one with the constants of its paper."""
+
     # What a protocol has to say of itself
 
     def parameters(self) -> dict[str, Any]:
@@ -78,11 +88,6 @@ class Protocol(Mechanism):
     def holds(self) -> bool:
         """Whether the promise is proven."""
         return self.least_delta <= self.promise.delta
-
-    @property
-    def proof(self) -> str:
-        """How that bound is proven, in a few words."""
-        return self.noise.proof
 
     @property
     @abstractmethod
@@ -220,26 +225,6 @@ class Protocol(Mechanism):
         """The number of elements of the ring in which sums are formed, where they are; counts are not."""
         return None
 
-    def require_sums(self, sums: Sequence[int], messages: int) -> None:
-        """Raise DataError when so many messages cannot have these sums."""
-        counted = sums[len(sums) // 2 :] if self.halves else [messages] * len(sums)
-        limits = [number * self.most_added for number in counted]
-        if self.modulus is not None:
-            limits = [self.modulus - 1 if number else 0 for number in counted]
-        if self.halves:
-            limits += counted
-        for place, (found, most) in enumerate(zip(sums, limits, strict=True)):
-            if not 0 <= found <= most:
-                raise DataError(
-                    f"counter: sum {place} is {found}, and {messages} messages sum to 0 to {most}; "
-                    "count the messages again"
-                )
-        if (self.one_each or self.halves) and sum(counted if self.halves else sums) != messages:
-            raise DataError(
-                f"counter: the sums are those of another number of messages than {messages}; "
-                "count the messages again"
-            )
-
     @property
     @abstractmethod
     def tally_size(self) -> int:
@@ -310,8 +295,9 @@ class Protocol(Mechanism):
         """The fewest and the most messages that an analyzer may get."""
         return self.promise.users * self.least_messages, self.promise.users * self.most_messages
 
-    def allowed(self, max_messages: int | None, local_cap: float | None) -> Self:
+    def keeping(self, allowed: Allowed) -> Self:
         """Return the protocol itself; raise OutOfReachError when a user sends, or tells, more than that."""
+        max_messages, local_cap = allowed.max_messages, allowed.local_cap
         if max_messages is not None and self.most_messages > max_messages:
             raise OutOfReachError(f"it sends up to {self.most_messages} messages a user; allow as many")
         if local_cap is not None and self.local_epsilon > local_cap:
@@ -329,25 +315,16 @@ class Protocol(Mechanism):
     is_pure: ClassVar[bool] = False
     """Whether the promise is kept with delta 0."""
 
-    @property
-    def is_rational(self) -> bool:
-        """Whether it is computed in fractions alone; else sums of doubles, rounded outward, are the proof."""
-        return self.noise.is_rational
-
-    @property
-    def is_computed(self) -> bool:
-        """Whether the divergence is computed here as a whole; False where a theorem of others is believed."""
-        return self.noise.is_computed
-
     @cached_property
     def _privacy(self) -> Certificate:
         promise, least = self.promise, self.least_delta
         figures = {**promise.as_dict(), "least_delta": least, "calibration": self.calibration}
         if math.isfinite(self.local_epsilon):
             figures["local_epsilon"] = self.local_epsilon
-        rounded = self.is_computed and not self.is_rational
-        note = f"{self.proof}; for real numbers, by doubles rounded outward" if rounded else self.proof
-        return Certificate("privacy", least <= promise.delta, self.is_rational, figures, self.witness, note)
+        rational, note = self.noise.is_rational, self.noise.proof
+        if self.noise.is_computed and not rational:
+            note += "; for real numbers, by doubles rounded outward"
+        return Certificate("privacy", least <= promise.delta, rational, figures, self.witness, note)
 
     def certificates(self) -> tuple[Certificate, ...]:
         """Return the privacy of the shuffled messages, with the local epsilon of a user's own ones."""

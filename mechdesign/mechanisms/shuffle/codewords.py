@@ -7,18 +7,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.blanket import blanket_divergence
 from mechdesign.core.randomness import BITS, TOTAL, BitSource
-from mechdesign.mechanisms.count_limits import CountLimits, Group, two_kinds
+from mechdesign.mechanisms.count_limits import CountLimits, two_kinds
 from mechdesign.mechanisms.shuffle.draws import bits
-from mechdesign.mechanisms.shuffle.dummies import MOST_TRIALS
+from mechdesign.mechanisms.shuffle.dummies import MOST_TRIALS, Dummies
 from mechdesign.mechanisms.shuffle.estimates import HistogramEstimate
-from mechdesign.mechanisms.shuffle.noise import Allowed, Messages, Noise, chance, fewest_dummies, too_few
+from mechdesign.mechanisms.shuffle.noise import Allowed, Messages, fewest_dummies, too_few
 from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise
 from mechdesign.mechanisms.shuffle.tasks import Array, HistogramProtocol
 
@@ -34,7 +34,7 @@ ROWS = 1 << 11
 
 
 @dataclass(frozen=True)
-class Codewords(Noise):
+class Codewords(Dummies):
     """Random entries of the category's codeword, and ``trials`` times any entries with dummy / 2**62.
 
     The codeword of category j are the columns c of the Hadamard matrix with an even number of common binary
@@ -42,14 +42,11 @@ class Codewords(Noise):
     """
 
     entries: int
-    trials: int
-    dummy: int
 
     def __post_init__(self) -> None:
         require_codewords(self.size)
         self.check("entries", 1, MOST_ENTRIES)
-        self.check("trials", 1, MOST_TRIALS)
-        self.check_weight("dummy", 1, TOTAL)
+        super().__post_init__()
 
     @classmethod
     def fitting(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
@@ -60,10 +57,10 @@ class Codewords(Noise):
         require_codewords(size)
         most = allowed.most(MOST_TRIALS)
         for entries in range(min(MOST_ENTRIES, (promise.users - 1).bit_length()), 0, -1):
-            found = fewest_dummies(partial(cls, promise, size, entries), most)
+            found = fewest_dummies(partial(cls, promise, size, entries=entries), most)
             if found is not None:
                 return found
-        too_few(promise, most, lambda other: cls(other, size, 1, most, TOTAL).holds)
+        too_few(promise, most, lambda other: cls(other, size, most, TOTAL, 1).holds)
 
     @classmethod
     def printed(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
@@ -75,7 +72,11 @@ class Codewords(Noise):
         most = MOST_TRIALS if allowed.max_messages is None else min(MOST_TRIALS, allowed.max_messages - 1)
         if trials > most:
             raise OutOfReachError(f"its theorem wants {trials + 1} messages a user; allow them")
-        return cls(promise, size, min(MOST_ENTRIES, (promise.users - 1).bit_length()), trials, TOTAL)
+        return cls(promise, size, trials, TOTAL, min(MOST_ENTRIES, (promise.users - 1).bit_length()))
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the entries of a message, the number of trials and the weight of a dummy."""
+        return {"entries": self.entries, "trials": self.trials, "dummy": self.dummy}
 
     @property
     def length(self) -> int:
@@ -98,11 +99,6 @@ class Codewords(Noise):
         return -(-self.entries // self.packed)
 
     @property
-    def chance(self) -> Fraction:
-        """The chance that a trial adds a dummy."""
-        return chance(self.dummy)
-
-    @property
     def fit(self) -> Fraction:
         """The chance that a message of another category, or a dummy, fits a category."""
         return Fraction(1, 1 << self.entries)
@@ -118,31 +114,11 @@ class Codewords(Noise):
     proof = "one message among the honest users' dummies that fit one of two categories"
 
     @property
-    def least_messages(self) -> int:
-        """The own message."""
-        return 1
-
-    @property
-    def most_messages(self) -> int:
-        """The own message and all dummies."""
-        return 1 + self.trials
-
-    @property
-    def mean_messages(self) -> float:
-        """One and the expected number of dummies."""
-        return 1.0 + self.trials * float(self.chance)
-
-    @property
     def alphabets(self) -> tuple[int, ...]:
         """Each entry is a column of the Hadamard matrix; several stand in one number."""
         rest = self.entries - self.packed * (self.numbers - 1)
         full = 1 << self.digits * self.packed
         return (full,) * (self.numbers - 1) + (1 << self.digits * rest,)
-
-    @property
-    def dummy_messages(self) -> tuple[Group, ...]:
-        """The dummies."""
-        return (Group.bits(self.promise.users * self.trials, self.chance),)
 
     def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
         """Return the own messages, then the dummies."""

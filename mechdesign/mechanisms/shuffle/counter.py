@@ -32,7 +32,12 @@ class Counted(Protocol):
     def tally(self, messages: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the sums of checked messages."""
 
+    one_each: ClassVar[bool]
     halves: ClassVar[bool]
+
+    @property
+    def most_added(self) -> int:
+        """The most that a message adds to a sum."""
 
     @property
     def modulus(self) -> int | None:
@@ -44,9 +49,6 @@ class Counted(Protocol):
     @property
     def message_range(self) -> tuple[int, int]:
         """The fewest and the most messages that the users can have sent."""
-
-    def require_sums(self, sums: Sequence[int], messages: int) -> None:
-        """Refuse sums that so many messages cannot have."""
 
     def estimate_of(self, sums: NDArray[np.int64], messages: int) -> Any:
         """Return the estimate."""
@@ -107,7 +109,7 @@ class MessageCounter:
         (sums,) = whole_rows([document.get("sums")], len(self.sums), 1, signed=True)
         ((messages,),) = whole_rows([[document.get("messages")]], 1, 1)
         self._require(self.messages + messages, most=True)
-        self.protocol.require_sums(sums, messages)
+        require_sums(self.protocol, sums, messages)
         self._add(sums, messages)
 
     def _add(self, sums: Sequence[int], messages: int) -> None:
@@ -130,3 +132,24 @@ class MessageCounter:
 
     def __repr__(self) -> str:
         return f"MessageCounter({self.messages} messages of {self.protocol!r})"
+
+
+def require_sums(protocol: Counted, sums: Sequence[int], messages: int) -> None:
+    """Raise DataError when so many messages cannot have these sums."""
+    counted = sums[len(sums) // 2 :] if protocol.halves else [messages] * len(sums)
+    limits = [number * protocol.most_added for number in counted]
+    if protocol.modulus is not None:
+        limits = [protocol.modulus - 1 if number else 0 for number in counted]
+    if protocol.halves:
+        limits += counted
+    for place, (found, most) in enumerate(zip(sums, limits, strict=True)):
+        if not 0 <= found <= most:
+            raise DataError(
+                f"counter: sum {place} is {found}, and {messages} messages sum to 0 to {most}; "
+                "count the messages again"
+            )
+    if (protocol.one_each or protocol.halves) and sum(counted if protocol.halves else sums) != messages:
+        raise DataError(
+            f"counter: the sums are those of another number of messages than {messages}; "
+            "count the messages again"
+        )

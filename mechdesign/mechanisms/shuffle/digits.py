@@ -230,7 +230,7 @@ class RSumRM(SumProtocol):
     ) -> Self:
         """Return the one with about the best levels, so many of them where ``digits`` says so."""
         noise = DigitResponses.fitting(promise, precision, Allowed(max_messages), digits)
-        return cls._of(noise, "exact").allowed(max_messages, local_cap)
+        return cls._of(noise, "exact").keeping(Allowed(max_messages, local_cap))
 
     @property
     def rmse(self) -> float:

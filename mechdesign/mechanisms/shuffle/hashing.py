@@ -315,7 +315,7 @@ class MURS(SOLH):
         """Return the one of least error of some numbers of buckets, with one fake message for 100 users."""
         size = integer("categories", categories, 2, MOST_CATEGORIES)
         noise = FakeResponses.fitting(promise, size, Allowed(max_messages, local_cap), shufflers)
-        return cls._of(noise, "exact", labels).allowed(max_messages, local_cap)
+        return cls._of(noise, "exact", labels).keeping(Allowed(max_messages, local_cap))
 
     @property
     def message_range(self) -> tuple[int, int]:

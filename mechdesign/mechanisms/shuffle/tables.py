@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError, RowError
-from mechdesign.core.randomness import Rng
 from mechdesign.core.tables import Block, Source, Values
 from mechdesign.mechanisms.collecting import (
-    Owner,
     data_column,
     located,
     mark_in,
@@ -23,43 +21,13 @@ from mechdesign.mechanisms.collecting import (
 from mechdesign.mechanisms.labels import Labels
 from mechdesign.mechanisms.operations import COLUMN, SEED, UNMARKED, Column, Operation, Settings
 
+if TYPE_CHECKING:
+    from mechdesign.mechanisms.shuffle.base import Protocol
+
 Messages = NDArray[np.int64]
 
 
-class Running(Owner, Protocol):
-    """What tables need of a protocol."""
-
-    @property
-    def quantity(self) -> str:
-        """What is estimated."""
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The parts of a message."""
-
-    @property
-    def alphabets(self) -> tuple[int, ...]:
-        """How many values each part has."""
-
-    @property
-    def value_text(self) -> str:
-        """What people's values are, for people."""
-
-    @property
-    def most_users(self) -> int:
-        """How many users the protocol is for."""
-
-    def encode(self, values: Any, rng: Rng = None) -> Messages:
-        """Return the messages of users."""
-
-    def shuffle(self, messages: Any, rng: Rng = None) -> Messages:
-        """Return the messages without an order, and with those that the shuffler adds."""
-
-    def counter(self) -> Any:
-        """Return an empty counter."""
-
-
-def protocol_operations(protocol: Running) -> tuple[Operation, ...]:
+def protocol_operations(protocol: Protocol) -> tuple[Operation, ...]:
     """Return ``encode``, ``shuffle`` and ``analyze`` of a protocol."""
     takes = Column("value", protocol.value_text, any_name=True)
     names = _marked(protocol)
@@ -96,11 +64,11 @@ def protocol_operations(protocol: Running) -> tuple[Operation, ...]:
     )
 
 
-def _marked(protocol: Running) -> list[str]:
+def _marked(protocol: Protocol) -> list[str]:
     return [marked(name, protocol.fingerprint) for name in protocol.columns]
 
 
-def _encoded(protocol: Running, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+def _encoded(protocol: Protocol, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
     (source,) = sources
     column, users = data_column(source, settings, protocol), 0
     rng = protocol.seeded(settings["seed"])
@@ -117,13 +85,13 @@ def _encoded(protocol: Running, sources: Sequence[Source], settings: Settings) -
     settings.count(f"of {protocol.most_users} users encoded", users)
 
 
-def _shuffled(protocol: Running, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+def _shuffled(protocol: Protocol, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
     read = [part for source in sources for part in _messages(protocol, source, settings)]
     empty = np.zeros((0, len(protocol.columns)), dtype=np.int64)
     yield _block(protocol, protocol.shuffle(np.concatenate([empty, *read]), rng=settings["seed"]))
 
 
-def _analyzed(protocol: Running, sources: Sequence[Source], settings: Settings) -> Any:
+def _analyzed(protocol: Protocol, sources: Sequence[Source], settings: Settings) -> Any:
     counter = protocol.counter()
     for source in sources:
         for part in _messages(protocol, source, settings):
@@ -131,11 +99,11 @@ def _analyzed(protocol: Running, sources: Sequence[Source], settings: Settings) 
     return counter.estimate()
 
 
-def _block(protocol: Running, messages: Messages) -> Block:
+def _block(protocol: Protocol, messages: Messages) -> Block:
     return dict(zip(_marked(protocol), messages.T, strict=True))
 
 
-def _messages(protocol: Running, source: Source, settings: Settings) -> Iterator[Messages]:
+def _messages(protocol: Protocol, source: Source, settings: Settings) -> Iterator[Messages]:
     """Yield the messages of a table, read and checked."""
     names = _message_columns(protocol, source, bool(settings["unmarked"]))
     for block in source.blocks(names):
@@ -155,7 +123,7 @@ def _column(values: Values, name: str, size: int) -> NDArray[np.int64]:
         raise error.changed(what=f"outside the alphabet: {value}") from None
 
 
-def _message_columns(protocol: Running, source: Source, unmarked: bool) -> list[str]:
+def _message_columns(protocol: Protocol, source: Source, unmarked: bool) -> list[str]:
     """Return the table's columns with the parts of a message; refuse those of another protocol."""
     own = mark_of(protocol.fingerprint)
     mine = {name.casefold().strip(): name for name in source.columns}

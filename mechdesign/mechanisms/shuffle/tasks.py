@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -93,16 +94,20 @@ class CountProtocol(TotalProtocol):
         cls, promise: Promise, max_messages: int | None = None, local_cap: float | None = None
     ) -> Self:
         """Return the one with about the least noise whose divergence is proven to be small enough."""
-        noise = cls.hiding.fitting(promise, 2, Allowed(max_messages, local_cap))
-        return cls(promise, "exact", *noise.parameters().values()).allowed(max_messages, local_cap)
+        allowed = Allowed(max_messages, local_cap)
+        return cls._of(cls.hiding.fitting(promise, 2, allowed), "exact").keeping(allowed)
 
     @classmethod
     def published(
         cls, promise: Promise, max_messages: int | None = None, local_cap: float | None = None
     ) -> Self:
         """Return the one with the constants of its paper."""
-        noise = cls.hiding.printed(promise, 2, Allowed(max_messages, local_cap))
-        return cls(promise, "published", *noise.parameters().values()).allowed(max_messages, local_cap)
+        allowed = Allowed(max_messages, local_cap)
+        return cls._of(cls.hiding.printed(promise, 2, allowed), "published").keeping(allowed)
+
+    @classmethod
+    def _of(cls, noise: Noise, calibration: str) -> Self:
+        return cls(noise.promise, calibration, *noise.parameters().values())
 
     def read_values(self, values: Any) -> NDArray[np.int64]:
         """Return zeros and ones; True and False are taken as well."""
@@ -158,8 +163,10 @@ class SumProtocol(TotalProtocol):
         local_cap: float | None = None,
     ) -> Self:
         """Return the one with about the least noise that is proven; with precision 0 of the best one."""
-        noise = cls.hiding.fitting(promise, _values(precision), Allowed(max_messages, local_cap))
-        return cls._of(noise, "exact").allowed(max_messages, local_cap)
+        allowed = Allowed(max_messages, local_cap)
+        return cls._of(cls.hiding.fitting(promise, _values(precision), allowed), "exact").keeping(
+            cls._limits(precision, allowed)
+        )
 
     @classmethod
     def published(
@@ -170,8 +177,15 @@ class SumProtocol(TotalProtocol):
         local_cap: float | None = None,
     ) -> Self:
         """Return the one with the constants of its paper, and with precision 0 with its precision."""
-        noise = cls.hiding.printed(promise, _values(precision), Allowed(max_messages, local_cap))
-        return cls._of(noise, "published").allowed(max_messages, local_cap)
+        allowed = Allowed(max_messages, local_cap)
+        return cls._of(cls.hiding.printed(promise, _values(precision), allowed), "published").keeping(
+            cls._limits(precision, allowed)
+        )
+
+    @staticmethod
+    def _limits(precision: int, allowed: Allowed) -> Allowed:
+        """Return what is checked in the end: a stated precision decides how many messages there are."""
+        return replace(allowed, max_messages=None) if precision else allowed
 
     @classmethod
     def _of(cls, noise: Noise, calibration: str) -> Self:
@@ -255,8 +269,8 @@ class HistogramProtocol(Protocol):
     ) -> Self:
         """Return the one with about the least noise whose divergence is proven to be small enough."""
         size = integer("categories", categories, 2, MOST_CATEGORIES)
-        noise = cls.hiding.fitting(promise, size, Allowed(max_messages, local_cap))
-        return cls._of(noise, "exact", labels).allowed(max_messages, local_cap)
+        allowed = Allowed(max_messages, local_cap)
+        return cls._of(cls.hiding.fitting(promise, size, allowed), "exact", labels).keeping(allowed)
 
     @classmethod
     def published(
@@ -270,8 +284,8 @@ class HistogramProtocol(Protocol):
     ) -> Self:
         """Return the one with the constants of its paper."""
         size = integer("categories", categories, 2, MOST_CATEGORIES)
-        noise = cls.hiding.printed(promise, size, Allowed(max_messages, local_cap))
-        return cls._of(noise, "published", labels).allowed(max_messages, local_cap)
+        allowed = Allowed(max_messages, local_cap)
+        return cls._of(cls.hiding.printed(promise, size, allowed), "published", labels).keeping(allowed)
 
     @classmethod
     def _of(cls, noise: Noise, calibration: str, labels: Sequence[str] | None, **more: Any) -> Self:

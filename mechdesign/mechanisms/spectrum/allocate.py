@@ -87,7 +87,7 @@ def _component(users: Users, nodes: int) -> tuple[list[float], float]:
     best = [_filled(users)]
     value = math.fsum(users.revenue(user, radius) for user, radius in enumerate(best[0]))
 
-    def leaf(choices: list[int]) -> float:
+    def leaf(choices: Sequence[int]) -> float:
         nonlocal value
         made = resolved(choices, users.radius, users.reach, lambda i, j: users.margins[i][j], float)
         if made is not None and _keeps(users, choices, [alpha for alpha, _ in made]):
@@ -151,7 +151,7 @@ class Patterns:
         tree.run()
         return tree.cut, tree.left
 
-    def _leaf(self, choices: list[int]) -> float:
+    def _leaf(self, choices: Sequence[int]) -> float:
         users = self.users
         made = resolved(choices, users.radius, users.reach, lambda i, j: users.margins[i][j], float)
         if made is None:
@@ -167,7 +167,7 @@ class Patterns:
             self._exact(choices)
         return self.best
 
-    def _exact(self, choices: list[int]) -> None:
+    def _exact(self, choices: Sequence[int]) -> None:
         users = self.users
         radius, reach = ([Fraction(v) for v in part] for part in (users.radius, users.reach))
         made = resolved(choices, radius, reach, lambda i, j: Fraction(users.margins[i][j]), Fraction)

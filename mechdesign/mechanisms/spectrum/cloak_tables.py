@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,28 +15,16 @@ from mechdesign.mechanisms.operations import Column, Operation, Settings
 from mechdesign.mechanisms.spectrum.registered import COLUMNS, Registered, rows_of
 from mechdesign.mechanisms.spectrum.tile import Tiling
 
+if TYPE_CHECKING:
+    from mechdesign.mechanisms.spectrum.cloak import SpectrumCloak
+
 MOST_ROWS = 100_000
 
 Rows = Iterable[Mapping[str, Any]]
 BySlot = dict[int, dict[str, Registered]]
 
 
-class Cloak(Protocol):
-    """What tables need of a cloak."""
-
-    tiling: Tiling
-
-    def register(self, owners: Rows) -> dict[str, Registered]:
-        """Return what owners register."""
-
-    def sessions(self, given: Rows) -> BySlot:
-        """Return registrations by slot of owners who come and go."""
-
-    def visits(self, given: Rows) -> BySlot:
-        """Return registrations by slot of owners who move."""
-
-
-def cloak_operations(cloak: Cloak) -> tuple[Operation, ...]:
+def cloak_operations(cloak: SpectrumCloak) -> tuple[Operation, ...]:
     """Return ``register``, ``sessions`` and ``visits``."""
     place = (
         Column("name", "the channel"),

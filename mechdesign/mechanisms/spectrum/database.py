@@ -85,6 +85,7 @@ class SpectrumDatabase(Mechanism):
     """
 
     type: ClassVar[str] = "spectrum-database"
+    moving: ClassVar[tuple[str, ...]] = ("state", "grants")
 
     def __init__(
         self,

@@ -11,7 +11,7 @@ import numpy as np
 from mechdesign.audit.exponential import float_down
 from mechdesign.audit.interference import audit_interference
 from mechdesign.audit.polygon import squared_distance_to
-from mechdesign.core.certificate import Certificate
+from mechdesign.core.certificate import WITHIN, Certificate
 from mechdesign.mechanisms.spectrum.allocate import best_radii
 from mechdesign.mechanisms.spectrum.channel import Array, Channel, root_below
 from mechdesign.mechanisms.spectrum.registered import Registered
@@ -103,7 +103,7 @@ class Grant:
         value = float(sum(self.channel.revenue(self.radii).tolist()))
         figures = {"value": value, "bound": self.bound, "gap": self.bound - value}
         note = f"channel {name}: a search tree over all vertices, in the rooms that the tiles leave"
-        holds = self.bound - value <= 1e-6 * float(self.channel.revenue(self.channel.radius).sum())
+        holds = self.bound - value <= WITHIN * float(self.channel.revenue(self.channel.radius).sum())
         among = "all radii in the rooms that the tiles leave"
         return Certificate("optimality", holds, False, figures, note=note, among=among)
 

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mechdesign.core.errors import DataError, ParameterError, RowError
 from mechdesign.core.files import one_at_a_time
 from mechdesign.core.tables import Block, Source
-from mechdesign.mechanisms.collecting import Owner, located, require_columns
+from mechdesign.mechanisms.collecting import located, require_columns
 from mechdesign.mechanisms.mean.values import as_floats
 from mechdesign.mechanisms.operations import Column, Operation, Option, Settings
-from mechdesign.mechanisms.spectrum.queries import Answers
-from mechdesign.mechanisms.spectrum.registered import COLUMNS, Registered, read_registered, rows_of
-from mechdesign.mechanisms.spectrum.tile import Tiling
+from mechdesign.mechanisms.spectrum.registered import COLUMNS, read_registered, rows_of
+
+if TYPE_CHECKING:
+    from mechdesign.mechanisms.spectrum.database import SpectrumDatabase
 
 NUMBERS = ("x", "y", "radius", "privacy", "epsilon")
 MOST_QUERIES = 10_000
@@ -29,31 +31,7 @@ SLOT = Option("slot", "whole number", "of a table with a column slot: register t
 ROOMS = ("channel", "x", "y", "room")
 
 
-class Database(Owner, Protocol):
-    """What tables need of a database."""
-
-    tiling: Tiling
-
-    def answer(self, queries: Any) -> Answers:
-        """Answer the queries of one slot."""
-
-    def register(self, owners: Mapping[str, Registered | None]) -> None:
-        """Replace the registrations of some channels."""
-
-    def registered(self) -> dict[str, Registered | None]:
-        """Return the tiles registered for each channel."""
-
-    def room(self, channel: str, x: float, y: float) -> float:
-        """Return how far a user at a place may send."""
-
-    def save_state(self, path: str) -> None:
-        """Save what is remembered."""
-
-    def restore_state(self, path: str) -> None:
-        """Continue from a saved state."""
-
-
-def database_operations(database: Database) -> tuple[Operation, ...]:
+def database_operations(database: SpectrumDatabase) -> tuple[Operation, ...]:
     """Return ``answer``, one table is one slot; ``register`` for owners and ``room`` for users' devices."""
     takes = (
         Column("user", "who asks"),
@@ -79,7 +57,7 @@ def database_operations(database: Database) -> tuple[Operation, ...]:
             summary,
             takes,
             gives,
-            lambda sources, settings: _answered(database, sources, settings),
+            partial(_answered, database),
             (STATE,),
         ),
         Operation(
@@ -87,7 +65,7 @@ def database_operations(database: Database) -> tuple[Operation, ...]:
             "replace the tiles of the channels in a table; gives the tiles of all channels, to be published",
             COLUMNS,
             COLUMNS,
-            lambda sources, settings: _registered(database, sources, settings),
+            partial(_registered, database),
             (STATE, SLOT),
         ),
         Operation(
@@ -105,7 +83,7 @@ def database_operations(database: Database) -> tuple[Operation, ...]:
     )
 
 
-def _answered(database: Database, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+def _answered(database: SpectrumDatabase, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
     (source,) = sources
     _require_state(settings)
     require_columns(source, ["user", "channel", *NUMBERS])
@@ -136,7 +114,7 @@ def _require_state(settings: Settings) -> None:
         raise ParameterError(f"--state: {settings['state']} is named like a table; give it another name")
 
 
-def _registered(database: Database, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+def _registered(database: SpectrumDatabase, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
     (source,) = sources
     _require_state(settings)
     found, names = read_registered(source, database.tiling, settings["slot"])
@@ -155,7 +133,7 @@ def _registered(database: Database, sources: Sequence[Source], settings: Setting
     yield rows_of(occupied, database.tiling)
 
 
-def _rooms(database: Database, sources: Sequence[Source]) -> Iterator[Block]:
+def _rooms(database: SpectrumDatabase, sources: Sequence[Source]) -> Iterator[Block]:
     """Compute rooms; a table of registrations among the sources replaces those of the file."""
     for source in sources:
         if "tiling" in source.columns:

@@ -88,7 +88,7 @@ class SpectrumUser(Mechanism):
             try:
                 noise = PlanarLattice(epsilon, where, beta=beta)
             except ParameterError as error:
-                if str(error).startswith("step:"):
+                if error.is_about("step"):
                     raise ParameterError(
                         f"area: {list(map(float, where))} does not fit a privacy radius of {wanted:g} "
                         "(too many steps of the noise, or too few); give another area"

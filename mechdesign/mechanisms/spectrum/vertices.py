@@ -10,9 +10,9 @@ choices or leaves it out; a branch whose revenue bound does not beat the best fo
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from mechdesign.core.errors import MethodError
 from mechdesign.mechanisms.spectrum.groups import Conflicts, static_bounds
@@ -50,8 +50,41 @@ class Users:
         return self.factor[user] * radius * grown * grown
 
 
-Leaf = Callable[[list[int]], float]
+Leaf = Callable[[Sequence[int]], float]
 """Evaluates complete choices; returns the best value found so far, in the scale of the search."""
+
+
+class Option(NamedTuple):
+    """What one user does: the choice, and the least and the largest radius and revenue it can mean."""
+
+    choice: int
+    least: float
+    most: float
+    ends: tuple[float, float]
+
+
+NOT_SERVED = Option(OUT, 0.0, 0.0, (0.0, 0.0))
+
+
+class Branch(NamedTuple):
+    """A node of the tree: what the first users in the order do, and what they leave to the others.
+
+    Attributes
+    ----------
+    done : tuple of Option
+        Of those who have decided, in the order of the search.
+    caps : list of float
+        The largest radius that each user can still have.
+    needed : frozenset of int
+        Users whom another one is tight with, so that they cannot be left out.
+    earned : float
+        The largest revenue of those who have decided.
+    """
+
+    done: tuple[Option, ...]
+    caps: list[float]
+    needed: frozenset[int]
+    earned: float
 
 
 class VertexSearch:
@@ -93,37 +126,104 @@ class VertexSearch:
         self.neighbours = conflicts.neighbours
         self.order, self.groups = static_bounds(users.revenue, conflicts, self.caps)
         self.prices = self._prices(conflicts) if priced and len(self.order) >= PRICED else None
-        self.ends = [(0.0, 0.0)] * len(self.caps)
-        """The least and the largest revenue that the choice of a user can mean."""
+        self.rank = {user: place for place, user in enumerate(self.order)}
         self.cut = -math.inf
         """The largest bound of a branch that was left for want of nodes."""
 
     def run(self) -> None:
         """Go through the tree."""
-        count = len(self.caps)
-        self._visit(0, [OUT] * count, list(self.caps), [False] * count, [False] * count, 0.0)
+        self._visit(Branch((), self.caps, frozenset(), 0.0))
 
-    def _bound(self, place: int, caps: list[float], earned: float) -> float:
-        total = earned - self.loss
+    def _visit(self, branch: Branch) -> None:
+        bound = self._bound(branch)
+        if bound <= self.best:
+            return
+        if self.left <= 0:
+            self.cut = max(self.cut, bound)
+            return
+        self.left -= 1
+        if len(branch.done) == len(self.order):
+            choices = [OUT] * len(self.caps)
+            for user, option in zip(self.order, branch.done, strict=True):
+                choices[user] = option.choice
+            self.best = max(self.best, self.leaf(choices))
+            return
+        for child in self._children(branch):
+            self._visit(child)
+
+    def _children(self, branch: Branch) -> Iterator[Branch]:
+        """Yield the ways to serve the next user, then the branch without it."""
+        done, caps, needed, earned = branch
+        user = self.order[len(done)]
+        for option in self._options(branch, user):
+            left = self._left(branch, user, option)
+            if left is not None:
+                asked = needed | {option.choice} if option.choice >= 0 else needed
+                yield Branch((*done, option), left, asked, earned + option.ends[1])
+        if user not in needed:
+            yield Branch((*done, NOT_SERVED), caps, needed, earned)
+
+    def _options(self, branch: Branch, user: int) -> list[Option]:
+        """Return each way to serve a user."""
+        r0, a, cap = self.users.radius[user], self.users.reach[user], branch.caps[user]
+        if cap <= 0:
+            return []
+        found: list[tuple[int, float, float]] = []
+        if cap >= r0 and a - self.low >= r0:
+            found.append((FULL, r0, r0))
+        if a - self.high < r0:
+            found.append((RING, max(0.0, a - self.high), min(cap, r0)))
+        for other, margin in self.neighbours[user]:
+            place = self.rank[other]
+            excluded = place < len(branch.done) and branch.done[place].choice in (OUT, user)
+            if margin > 0 and branch.caps[other] > 0 and not excluded:
+                found.append((other, 0.0, min(cap, margin)))
+        revenue = self.users.revenue
+        return [
+            Option(choice, least, most, (revenue(user, least), revenue(user, most)))
+            for choice, least, most in found
+        ]
+
+    def _left(self, branch: Branch, user: int, option: Option) -> list[float] | None:
+        """Return everybody's caps once a user is served so; None where that contradicts a choice."""
+        caps = branch.caps.copy()
+        caps[user] = option.most
+        for other, margin in self.neighbours[user]:
+            room, place = margin - option.least, self.rank[other]
+            if place < len(branch.done):
+                if room < branch.done[place].least * (1.0 - 2.0**-40) and branch.done[place].choice != OUT:
+                    return None
+            elif room <= 0:
+                if other in branch.needed or other == option.choice:
+                    return None
+                caps[other] = 0.0
+            elif room < caps[other]:
+                caps[other] = room
+        return caps
+
+    # Bounds
+
+    def _bound(self, branch: Branch) -> float:
+        total = branch.earned - self.loss
         for start, bounds in self.groups:
-            first = max(start, place)
+            first = max(start, len(branch.done))
             if first >= start + len(bounds):
                 continue
             open_users = self.order[first : start + len(bounds)]
-            loose = sum(self.users.revenue(user, caps[user]) for user in open_users)
+            loose = sum(self.users.revenue(user, branch.caps[user]) for user in open_users)
             total += min(loose, bounds[first - start])
-        return total if self.prices is None else min(total, self._priced(place, caps, self.prices))
+        return total if self.prices is None else min(total, self._priced(branch, self.prices))
 
-    def _priced(self, place: int, caps: list[float], prices: Prices) -> float:
+    def _priced(self, branch: Branch, prices: Prices) -> float:
         """Return the bound by the prices of crowding, loosened by what its sum may lose."""
         total, size, left = prices.total, prices.total, prices.left
-        for user in self.order[:place]:
-            least, most = self.ends[user]
+        for user, option in zip(self.order, branch.done, strict=False):
+            least, most = option.ends
             part = left[user] * (most if left[user] > 0 else least)
             total, size = total + part, size + abs(part)
-        for user in self.order[place:]:
+        for user in self.order[len(branch.done) :]:
             if left[user] > 0:
-                part = left[user] * self.users.revenue(user, caps[user])
+                part = left[user] * self.users.revenue(user, branch.caps[user])
                 total, size = total + part, size + part
         return total + 2.0**-40 * size - self.loss
 
@@ -132,103 +232,6 @@ class VertexSearch:
         most = [users.revenue(user, cap) for user, cap in enumerate(caps)]
         rows = rows_of(users.revenue, conflicts, caps, lambda members: best_share(users, members, caps))
         return prices_of(rows, most)
-
-    def _visit(
-        self,
-        place: int,
-        choices: list[int],
-        caps: list[float],
-        decided: list[bool],
-        needed: list[bool],
-        earned: float,
-    ) -> None:
-        bound = self._bound(place, caps, earned)
-        if bound <= self.best:
-            return
-        if self.left <= 0:
-            self.cut = max(self.cut, bound)
-            return
-        self.left -= 1
-        if place == len(self.order):
-            self.best = max(self.best, self.leaf(choices))
-            return
-        user = self.order[place]
-        decided[user] = True
-        if caps[user] > 0:
-            for choice, least, most in self._choices(user, choices, caps, decided):
-                changed = self._taken(user, choice, least, most, choices, caps, decided, needed)
-                if changed is None:
-                    continue
-                choices[user] = choice
-                self.ends[user] = (self.users.revenue(user, least), self.users.revenue(user, most))
-                asked = choice >= 0 and not needed[choice]
-                if asked:
-                    needed[choice] = True
-                self._visit(
-                    place + 1, choices, changed, decided, needed, earned + self.users.revenue(user, most)
-                )
-                if asked:
-                    needed[choice] = False
-                choices[user] = OUT
-        self.ends[user] = (0.0, 0.0)
-        if not needed[user]:
-            self._visit(place + 1, choices, caps, decided, needed, earned)
-        decided[user] = False
-
-    def _choices(
-        self, user: int, choices: list[int], caps: list[float], decided: list[bool]
-    ) -> list[tuple[int, float, float]]:
-        """Return each way to serve a user, with the least and the largest radius it can mean."""
-        r0, a, cap = self.users.radius[user], self.users.reach[user], caps[user]
-        found = []
-        if cap >= r0 and a - self.low >= r0:
-            found.append((FULL, r0, r0))
-        if a - self.high < r0:
-            found.append((RING, max(0.0, a - self.high), min(cap, r0)))
-        for other, margin in self.neighbours[user]:
-            if margin <= 0 or caps[other] <= 0:
-                continue
-            if decided[other] and (choices[other] == OUT or choices[other] == user):
-                continue
-            found.append((other, 0.0, min(cap, margin)))
-        return found
-
-    def _taken(
-        self,
-        user: int,
-        choice: int,
-        least: float,
-        most: float,
-        choices: list[int],
-        caps: list[float],
-        decided: list[bool],
-        needed: list[bool],
-    ) -> list[float] | None:
-        """Return the caps of the others once a user is served; None where that contradicts a choice."""
-        found = list(caps)
-        found[user] = most
-        for other, margin in self.neighbours[user]:
-            room = margin - least
-            if decided[other]:
-                if choices[other] == OUT:
-                    continue
-                if room < self._least(other, choices) * (1.0 - 2.0**-40):
-                    return None
-                continue
-            if room <= 0:
-                if needed[other] or choice == other:
-                    return None
-                found[other] = 0.0
-            elif room < found[other]:
-                found[other] = room
-        return found
-
-    def _least(self, user: int, choices: list[int]) -> float:
-        if choices[user] == FULL:
-            return self.users.radius[user]
-        if choices[user] == RING:
-            return max(0.0, self.users.reach[user] - self.high)
-        return 0.0
 
 
 def best_share(users: Users, members: Sequence[int], caps: Sequence[float]) -> float:
@@ -239,7 +242,7 @@ def best_share(users: Users, members: Sequence[int], caps: Sequence[float]) -> f
     few = Users(factor, [users.privacy[j] for j in members], limits, endless, margins)
     best = 1.0
 
-    def leaf(choices: list[int]) -> float:
+    def leaf(choices: Sequence[int]) -> float:
         nonlocal best
         made = resolved(choices, limits, endless, lambda i, j: margins[i][j], float)
         if made is not None:

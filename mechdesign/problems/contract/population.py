@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.numbers import plain
 from mechdesign.core.validation import finite_array, in_range, integer
+from mechdesign.mechanisms.noise import noise_of
 
 Array = NDArray[np.float64]
 
@@ -149,6 +150,12 @@ def checked_amount(field: str, value: Any) -> float:
 def checked_floor(field: str, value: Any) -> float:
     """Return a number >= 0 that is not beyond any sane size."""
     return in_range(field, value, 0.0, MOST)
+
+
+def checked_noise(field: str, value: Any) -> Any:
+    """Return the name or the table of a noise as it was given, once it is known to name one."""
+    noise_of(value)
+    return value
 
 
 def checked_counts(value: Any, size: int) -> float | Array:

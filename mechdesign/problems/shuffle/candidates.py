@@ -63,6 +63,11 @@ class Case:
     error: float = 0.0
 
 
+def nothing(case: Case) -> dict[str, Any]:
+    """Return what a count has to know: nothing."""
+    return {}
+
+
 @dataclass(frozen=True)
 class Kind:
     """One protocol with one calibration.
@@ -72,9 +77,9 @@ class Kind:
     name : str
         The method's name: the protocol's, with ``-published`` for the constants of its paper.
     protocol : type
-    fitted : callable
-        From a case to the protocol; raises OutOfReachError with the reason and the remedy.
     summary : str
+    setting : callable
+        From a case to what the protocol has to know of people's values.
     local : bool
         Whether a user's messages are private by themselves.
     flexible : bool
@@ -85,8 +90,8 @@ class Kind:
 
     name: str
     protocol: type[Protocol]
-    fitted: Callable[[Case], Protocol]
     summary: str
+    setting: Callable[[Case], dict[str, Any]] = nothing
     local: bool = False
     flexible: bool = False
     by_name: str = ""
@@ -95,6 +100,12 @@ class Kind:
     def is_published(self) -> bool:
         """Whether the noise is that of the paper's constants."""
         return self.name.endswith("-published")
+
+    def fitted(self, case: Case) -> Protocol:
+        """Return the protocol with its noise; raise OutOfReachError with the reason and the remedy."""
+        build = self.protocol.published if self.is_published else self.protocol.calibrated
+        allowed = {"max_messages": case.max_messages, "local_cap": case.local_cap}
+        return build(case.promise, **self.setting(case), **allowed)
 
 
 @lru_cache(maxsize=256)
@@ -127,18 +138,19 @@ def fitted(kind: Kind, case: Case) -> Protocol | Reason:
 def _within_bits(kind: Kind, case: Case) -> Protocol | Reason:
     """Return the protocol with its noise in messages of so many bits in all, or why there is none."""
     cap = case.local_cap
-    if case.pure and kind.local:  # what is private by itself needs no delta
+    if case.pure and kind.local and not kind.protocol.is_pure:  # what is private by itself needs no delta
         cap = case.promise.epsilon if cap is None else min(cap, case.promise.epsilon)
     wanted = replace(case, local_cap=cap, max_bits=None, pure=False)
+    sent = 0
     while True:
         found = _calibrated(kind, wanted if kind.flexible else replace(wanted, max_messages=None))
+        if sent and not isinstance(found, Protocol):  # fewer messages will not do: more bits are needed
+            return f"it sends up to {sent} bits a user; allow as many"
         if case.max_bits is None or not isinstance(found, Protocol) or most_bits(found) <= case.max_bits:
             return found
-        fewer = case.max_bits // found.message_bits
-        # What sends more than it was allowed to (a stated precision decides) will not send fewer.
-        is_deaf = wanted.max_messages is not None and found.most_messages > wanted.max_messages
-        if not kind.flexible or fewer < 1 or is_deaf:
-            return f"it sends up to {most_bits(found)} bits a user; allow as many"
+        sent, fewer = most_bits(found), case.max_bits // found.message_bits
+        if not kind.flexible or fewer < 1:
+            return f"it sends up to {sent} bits a user; allow as many"
         wanted = replace(wanted, max_messages=min(fewer, found.most_messages - 1))
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
-from mechdesign.core.certificate import Certificate
+from mechdesign.core.certificate import Certificate, optimality as closeness
 from mechdesign.core.problem import Candidate
 from mechdesign.problems.shuffle.exact import exact_delta, why_not_exact
 from mechdesign.problems.shuffle.judge import (
@@ -58,6 +57,6 @@ def central_privacy(setting: Setting, epsilon: float) -> Certificate:
 def optimality(solution: Candidate) -> Certificate:
     """Return whether an exact attack leaves less than a hundredth of the epsilon open."""
     part = solution.gap / solution.value if solution.value > 0 else solution.gap
-    holds = math.isfinite(part) and part <= OPTIMALITY
-    note = f"bound from {solution.bound_source}" if solution.bound is not None else "no attack is known"
-    return Certificate("optimality", holds, False, {"gap": solution.gap, "relative_gap": part}, note=note)
+    figures = {"gap": solution.gap, "relative_gap": part}
+    unknown, within = "no attack is known", OPTIMALITY
+    return closeness(solution, part, 1.0, within=within, figures=figures, unproven=figures, unknown=unknown)

@@ -12,7 +12,7 @@ import mechdesign as md
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.simulate import simulate
 from mechdesign.papers.joint.collection.quantities import direct_response, singles_direct
-from mechdesign.problems.joint.collection.problem import OPTIMALITY
+from mechdesign.problems.joint.collection.problem import JointCollection
 from mechdesign.problems.joint.collection.variances import coordinates, least_flip, variance
 
 
@@ -64,7 +64,7 @@ def test_boxes_find_the_formula_for_one_report(epsilon):
     problem = md.JointCollection(attributes=[2, 3, 4], epsilon=epsilon)
     formula, boxes = md.solve(problem, "closed-form"), md.solve(problem, "branch-and-bound")
     assert boxes.bound <= formula.value * (1 + 1e-9)
-    assert boxes.value == pytest.approx(formula.value, rel=2 * OPTIMALITY)
+    assert boxes.value == pytest.approx(formula.value, rel=2 * JointCollection.optimal_within)
     assert formula.value == pytest.approx(9 * 4 / (4 * math.sinh(epsilon / 6) ** 2), rel=1e-12)
 
 
@@ -90,7 +90,7 @@ def test_enough_for_single_reports_is_enough_for_all():
     problem = md.JointCollection(attributes=[2, 3], epsilon=3.0, report_epsilon=1.0, reports=3)
     formula, boxes = md.solve(problem, "closed-form"), md.solve(problem, "branch-and-bound")
     assert formula.variables["f"] == 0.0
-    assert formula.value == pytest.approx(boxes.value, rel=2 * OPTIMALITY)
+    assert formula.value == pytest.approx(boxes.value, rel=2 * JointCollection.optimal_within)
     assert formula.mechanism().audit().holds
     tighter = md.compare(md.JointCollection(attributes=[2, 3], epsilon=2.9, report_epsilon=1.0, reports=3))
     assert "closed-form" in tighter.skipped

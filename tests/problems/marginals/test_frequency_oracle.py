@@ -11,14 +11,10 @@ import pytest
 import mechdesign as md
 from mechdesign.core.errors import MechDesignError, MethodError, ParameterError
 from mechdesign.core.simulate import simulate
-from mechdesign.problems.marginals.frequency_oracle.bound import best_size, lower_bound, subset_bits
-from mechdesign.problems.marginals.frequency_oracle.oracles import (
-    KINDS,
-    NAMES,
-    deployed_value,
-)
+from mechdesign.mechanisms.oracles.best import best_size, subset_bits, subset_variance
+from mechdesign.problems.marginals.frequency_oracle.bound import lower_bound
+from mechdesign.problems.marginals.frequency_oracle.oracles import KINDS, NAMES
 from mechdesign.problems.marginals.frequency_oracle.staircase import staircase_columns
-from mechdesign.problems.marginals.frequency_oracle.variances import subset_selection
 from tests.support.oracles import small_oracles, whole_channel
 
 
@@ -124,7 +120,7 @@ def exact_variance(categories, size, exponential):
 @pytest.mark.parametrize("exponential", [2, 3, 10])
 def test_the_formula_is_that_of_the_chances_of_support(categories, exponential):
     sizes = np.arange(1, categories)
-    values = subset_selection(categories, sizes, math.log(exponential))
+    values = subset_variance(categories, sizes, math.log(exponential))
     exact = [float(exact_variance(categories, int(size), exponential)) for size in sizes]
     assert values == pytest.approx(exact, rel=1e-13)
 
@@ -144,7 +140,7 @@ def test_the_information_of_a_staircase_column_is_the_formula():
     columns, gains, sizes = staircase_columns(6, 0.7)
     inner = sizes < 6
     share = columns.sum(axis=0) / 6  # of a channel that has only columns of this size
-    assert gains[inner] / share[inner] == pytest.approx(1 / subset_selection(6, sizes[inner], 0.7), rel=1e-12)
+    assert gains[inner] / share[inner] == pytest.approx(1 / subset_variance(6, sizes[inner], 0.7), rel=1e-12)
     assert gains[~inner] == pytest.approx(0.0, abs=1e-30)
 
 
@@ -180,7 +176,7 @@ def test_every_method_gives_a_private_mechanism_of_the_value_that_it_states(cate
         assert all(value == 0 for value in run.residuals.values())
         mechanism = run.mechanism()
         assert mechanism.audit().holds
-        assert deployed_value(mechanism) == pytest.approx(run.value, rel=1e-6, abs=2.0**-40)
+        assert mechanism.variance() == pytest.approx(run.value, rel=1e-6, abs=2.0**-40)
         assert run.kind == "published" or run.value >= run.bound
         if hasattr(mechanism, "report_bits"):
             assert bits is None or mechanism.report_bits <= bits
@@ -330,6 +326,6 @@ def test_every_kind_has_a_method_of_its_name():
 
 def test_answers_that_62_bits_do_not_tell_apart_have_an_infinite_variance():
     solution = md.solve(md.FrequencyOracle(categories=2**20, epsilon=1e-9, max_report_bits=20))
-    assert deployed_value(solution.mechanism()) == math.inf
+    assert solution.mechanism().variance() == math.inf
     assert all(certificate.holds for certificate in solution.certificates)
     assert not solution.forecast().possible

@@ -44,7 +44,7 @@ def simulation(
         most any user could have gained by taking another item than the one it chose (exact); ``stayed_out``,
         a share.
     """
-    menu = problem.mechanism(solution)
+    menu = solution.mechanism()
     people = problem.population
     values = problem.data_range * rng.beta(2.0, 5.0, size=users)
     errors, paid, outside, gain = [], [], [], 0.0

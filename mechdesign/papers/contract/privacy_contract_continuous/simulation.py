@@ -18,7 +18,7 @@ def simulation(
     rng: np.random.Generator,
 ) -> dict[str, float]:
     """Return measured error and payments of users whose types are drawn from the density."""
-    menu = problem.mechanism(solution)
+    menu = solution.mechanism()
     values = problem.data_range * rng.beta(2.0, 5.0, size=users)
     errors, paid, outside = [], [], []
     for _ in range(repetitions):

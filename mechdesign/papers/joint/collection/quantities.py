@@ -10,6 +10,7 @@ from typing import Any
 from mechdesign.audit.repeated import RepeatedBits
 from mechdesign.core.problem import Candidate
 from mechdesign.core.randomness import TOTAL
+from mechdesign.mechanisms.joint import JointResponse
 from mechdesign.mechanisms.joint.spreads import single_spreads
 from mechdesign.problems.joint.collection.closed_form import lower_bound
 from mechdesign.problems.joint.collection.problem import JointCollection
@@ -31,7 +32,7 @@ def quantities(problem: JointCollection, solution: Candidate) -> dict[str, Any]:
     report; ``singles_direct`` what the better of the direct reports has for it, as sums of joint cells. All
     unbiased estimates from bits use that the bits of an attribute, or of the joint cells, are to sum to 1.
     """
-    mechanism = problem.mechanism(solution)
+    mechanism: JointResponse = solution.mechanism()
     audit, weights, d = mechanism.audit(), mechanism.weights, len(problem.attributes)
     half = weights.flip / TOTAL
     own, other = (float(share) for share in mechanism.shares)

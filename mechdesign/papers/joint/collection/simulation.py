@@ -18,7 +18,7 @@ def simulation(
 
     Everybody has the first value of every attribute. ``standard_error`` is that of the measured value.
     """
-    mechanism = problem.mechanism(solution)
+    mechanism = solution.mechanism()
     own, other = (float(share) for share in mechanism.shares)
     starts = np.concatenate([[0], np.cumsum(problem.attributes)[:-1]])
     absent = np.setdiff1d(np.arange(problem.bits), starts)

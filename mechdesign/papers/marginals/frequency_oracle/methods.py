@@ -10,13 +10,14 @@ import math
 from typing import Any
 
 from mechdesign.core.method import Method, Outcome
+from mechdesign.mechanisms.oracles.best import prefers_response
 from mechdesign.problems.marginals.frequency_oracle.oracles import kind_of
 from mechdesign.problems.marginals.frequency_oracle.problem import FrequencyOracle, impossible
 
 
 def choice(problem: FrequencyOracle) -> dict[str, Any]:
     """Return the variables that the rule chooses."""
-    if (problem.categories - 2) * math.exp(-problem.epsilon) < 3.0:
+    if prefers_response(problem.categories, problem.epsilon):
         return {"oracle": "randomized-response"}
     if kind_of("optimised-unary").best(problem) is not None:
         return {"oracle": "optimised-unary"}

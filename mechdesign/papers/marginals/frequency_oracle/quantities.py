@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 from mechdesign.core.problem import Candidate
+from mechdesign.mechanisms.oracles.best import best_size
 from mechdesign.papers.marginals.frequency_oracle.methods import choice
-from mechdesign.problems.marginals.frequency_oracle.bound import best_size
-from mechdesign.problems.marginals.frequency_oracle.oracles import KINDS, deployed_value, kind_of
+from mechdesign.problems.marginals.frequency_oracle.oracles import KINDS, kind_of
 from mechdesign.problems.marginals.frequency_oracle.problem import FrequencyOracle
 from mechdesign.problems.marginals.frequency_oracle.variances import ideal_local_hashing
 
@@ -39,7 +39,7 @@ def quantities(problem: FrequencyOracle, solution: Candidate) -> dict[str, Any]:
         parameters = kind.best(problem)
         if parameters is not None:
             name = kind.name.replace("-", "_")
-            found[name] = deployed_value(kind.build(problem, parameters))
+            found[name] = kind.build(problem, parameters).variance()
             found[f"{name}_excess"] = found[name] / bound - 1.0
             found[f"{name}_bits"] = kind.bits(problem, parameters)
     if "optimised_unary" in found:

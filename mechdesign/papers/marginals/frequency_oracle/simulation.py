@@ -17,7 +17,7 @@ def simulation(
 
     The others are equally frequent. ``standard_error`` is that of the measured value.
     """
-    mechanism = problem.mechanism(solution)
+    mechanism = solution.mechanism()
     answers = mechanism.labels.decode(np.arange(users, dtype=np.int64) % (problem.categories - 1))
     squares = [
         users * float(mechanism.estimate(mechanism.randomize(answers, rng=rng)).value[-1]) ** 2

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mechdesign.papers.marginals.marginal_views import rival_designs
 from mechdesign.papers.marginals.rivals import MarginalRival
+
+if TYPE_CHECKING:
+    from mechdesign.problems.marginals.marginal_views.problem import MarginalViews
 
 
 @dataclass(frozen=True)
 class Otherwise:
     """One way to collect, for one problem."""
 
-    problem: rival_designs.Asked
+    problem: MarginalViews
     variables: Mapping[str, Any]
 
     def value(self) -> float:
@@ -30,6 +33,6 @@ class Otherwise:
         return rival_designs.mechanism(self.problem, self.variables["rival"])
 
 
-def otherwise(problem: rival_designs.Asked, variables: Mapping[str, Any]) -> Otherwise:
+def otherwise(problem: MarginalViews, variables: Mapping[str, Any]) -> Otherwise:
     """Return what judges a candidate that collects otherwise."""
     return Otherwise(problem, variables)

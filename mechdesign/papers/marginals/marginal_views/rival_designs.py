@@ -6,8 +6,8 @@ the methods that choose views are for releases by views, and say nothing about t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,43 +20,10 @@ from mechdesign.papers.marginals.rivals.mechanism import collection_of, made
 from mechdesign.problems.marginals.marginal_views.allocation_terms import terms_of
 from mechdesign.problems.marginals.marginal_views.workload import View
 
+if TYPE_CHECKING:
+    from mechdesign.problems.marginals.marginal_views.problem import MarginalViews
+
 SCOPE = "collects otherwise than by views; the bounds are for releases by views"
-
-
-class Asked(Protocol):
-    """What is needed of the problem."""
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """The number of values of each attribute."""
-
-    @property
-    def wanted(self) -> Mapping[View, float]:
-        """The wanted marginals with their weights."""
-
-    @property
-    def users(self) -> int:
-        """How many people will report."""
-
-    @property
-    def epsilon(self) -> float:
-        """The promise."""
-
-    @property
-    def criterion(self) -> str | None:
-        """What is minimised."""
-
-    @property
-    def views(self) -> Sequence[Any] | None:
-        """The only views that may be taken."""
-
-    @property
-    def names(self) -> Sequence[str] | None:
-        """The names of the attributes."""
-
-    @property
-    def labels(self) -> Sequence[Any] | None:
-        """The names of their values."""
 
 
 def is_rival(variables: Mapping[str, Any]) -> bool:
@@ -64,14 +31,14 @@ def is_rival(variables: Mapping[str, Any]) -> bool:
     return "rival" in variables
 
 
-def rival_of(problem: Asked, name: str) -> Rival:
+def rival_of(problem: MarginalViews, name: str) -> Rival:
     """Return the rival for the problem's attributes; of BE the views are the bits of the wanted marginals."""
     order = max(map(len, problem.wanted))
     views = list(_encoded(problem)) if name == BinaryEncoded.name else None
     return made(name, problem.sizes, problem.epsilon, order, views)
 
 
-def _encoded(problem: Asked) -> dict[View, float]:
+def _encoded(problem: MarginalViews) -> dict[View, float]:
     """Return the wanted marginals of bits with their weights."""
     encoding = BinaryEncoding(problem.sizes)
     found: dict[View, float] = {}
@@ -81,7 +48,7 @@ def _encoded(problem: Asked) -> dict[View, float]:
     return found
 
 
-def errors(problem: Asked, name: str) -> dict[View, float]:
+def errors(problem: MarginalViews, name: str) -> dict[View, float]:
     """Return the expected squared error of each wanted marginal, for groups of equal (fractional) size."""
     rival = rival_of(problem, name)
     if isinstance(rival, BinaryEncoded):
@@ -103,7 +70,7 @@ def errors(problem: Asked, name: str) -> dict[View, float]:
     return result
 
 
-def value(problem: Asked, name: str) -> float:
+def value(problem: MarginalViews, name: str) -> float:
     """Return the mean error, weighted, or the largest one times its weight over the mean weight."""
     found = np.array(list(errors(problem, name).values()))
     weights = np.array(list(problem.wanted.values()))
@@ -111,7 +78,7 @@ def value(problem: Asked, name: str) -> float:
     return float(weights @ found if problem.criterion == "mean" else (weights * found).max() * len(found))
 
 
-def residuals(problem: Asked, variables: Mapping[str, Any]) -> dict[str, float]:
+def residuals(problem: MarginalViews, variables: Mapping[str, Any]) -> dict[str, float]:
     """Return how many wanted marginals are not answered, and by how much the groups are too many."""
     unanswered = sum(len(one) > variables["order"] for one in problem.wanted)
     return {
@@ -120,16 +87,16 @@ def residuals(problem: Asked, variables: Mapping[str, Any]) -> dict[str, float]:
     }
 
 
-def mechanism(problem: Asked, name: str) -> MarginalRival:
+def mechanism(problem: MarginalViews, name: str) -> MarginalRival:
     """Return what runs."""
     attributes = Attributes(problem.sizes, problem.names, problem.labels)
     return MarginalRival(attributes, rival_of(problem, name), problem.users)
 
 
-def runner(name: str) -> Callable[[Asked], Outcome]:
+def runner(name: str) -> Callable[[MarginalViews], Outcome]:
     """Return the method's ``run``."""
 
-    def run(problem: Asked) -> Outcome:
+    def run(problem: MarginalViews) -> Outcome:
         rival = rival_of(problem, name)
         views = rival.views_of_bits.views if isinstance(rival, BinaryEncoded) else ()
         variables = {
@@ -143,10 +110,10 @@ def runner(name: str) -> Callable[[Asked], Outcome]:
     return run
 
 
-def refusal(name: str) -> Callable[[Asked], str | None]:
+def refusal(name: str) -> Callable[[MarginalViews], str | None]:
     """Return the method's ``why_not``."""
 
-    def why_not(problem: Asked) -> str | None:
+    def why_not(problem: MarginalViews) -> str | None:
         if problem.criterion == "rule":
             return "the value of criterion 'rule' is one of views; take 'mean' or 'worst'"
         if problem.views is not None:

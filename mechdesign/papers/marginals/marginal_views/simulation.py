@@ -99,7 +99,7 @@ def _add(
 
 
 def _views(problem: MarginalViews, solution: Candidate) -> dict[str, Callable[[Any, Any], Answer]]:
-    release: Any = problem.mechanism(solution)
+    release: Any = solution.mechanism()
     if not isinstance(release, MarginalRelease) or release.attributes.count < len(problem.sizes):
         return {}
 

@@ -7,9 +7,7 @@ cell is (share of supporting reports - q) / (p - q).
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -18,9 +16,11 @@ from numpy.typing import NDArray
 
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.randomness import TOTAL, BitSource
-from mechdesign.mechanisms.kary import KaryChannel, KaryResponse
+from mechdesign.core.randomness import BitSource
+from mechdesign.mechanisms.kary import KaryResponse
 from mechdesign.mechanisms.oracles import UnaryEncoding
+from mechdesign.mechanisms.oracles.best import prefers_response
+from mechdesign.mechanisms.oracles.oracle import Oracle, Shares
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -40,18 +40,17 @@ class CellOracle:
     ['KaryResponse', 'UnaryEncoding']
     """
 
-    mechanism: KaryResponse | UnaryEncoding
+    mechanism: Oracle
 
     @classmethod
     def response(cls, cells: int, epsilon: float) -> CellOracle:
         """Return randomized response."""
-        kept = np.arange(cells, dtype=np.int64)
-        return cls(KaryResponse.from_channel(KaryChannel(cells, kept, epsilon))).useful()
+        return cls(KaryResponse.of(cells, epsilon)).useful()
 
     @classmethod
     def adaptive(cls, cells: int, epsilon: float) -> CellOracle:
         """Return the oracle of the thesis's rule."""
-        if (cells - 2) * math.exp(-epsilon) < 3.0:
+        if prefers_response(cells, epsilon):
             return cls.response(cells, epsilon)
         return cls(UnaryEncoding.optimised(cells, epsilon)).useful()
 
@@ -72,12 +71,9 @@ class CellOracle:
         return isinstance(self.mechanism, UnaryEncoding)
 
     @cached_property
-    def shares(self) -> tuple[Fraction, Fraction]:
+    def shares(self) -> Shares:
         """The probabilities p and q, exactly, for the integers that are drawn by."""
-        if isinstance(self.mechanism, UnaryEncoding):
-            return self.mechanism.support_shares()
-        weights = self.mechanism.weights
-        return Fraction(weights.own + weights.high, TOTAL), Fraction(weights.low, TOTAL)
+        return self.mechanism.support_shares()
 
     @property
     def own(self) -> float:
@@ -96,7 +92,7 @@ class CellOracle:
 
     def certificate(self) -> Certificate:
         """Return the exact certificate of privacy of one report."""
-        return self.mechanism.audit().certificate()
+        return self.mechanism.certificates()[0]
 
     def draw(self, codes: Codes, source: BitSource) -> NDArray[Any]:
         """Return a report for each cell's number."""
@@ -104,9 +100,7 @@ class CellOracle:
 
     def count(self, reports: NDArray[Any]) -> Codes:
         """Return how many reports support each cell."""
-        if isinstance(self.mechanism, UnaryEncoding):
-            return self.mechanism.count(reports)
-        return np.bincount(reports, minlength=self.cells).astype(np.int64)
+        return self.mechanism.count(reports)
 
     def simulate(self, people: Codes, generator: np.random.Generator) -> Codes:
         """Return counts of support drawn from their exact law, given how many people have each cell.

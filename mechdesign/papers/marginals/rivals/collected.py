@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import RowError
 from mechdesign.core.randomness import BitSource
-from mechdesign.mechanisms.oracles.base import SupportOracle
 from mechdesign.papers.marginals.rivals.base import Answers, Setting
 from mechdesign.papers.marginals.rivals.cells import Array, CellOracle, Codes
 from mechdesign.papers.marginals.rivals.expectation import ExpectationMaximization
@@ -89,10 +88,7 @@ class SplitCollection:
             oracle = self.rival.group_oracle(members[0])
             rows = np.flatnonzero(np.isin(groups, members))
             drawn = oracle.draw(cells[rows], source)
-            own = oracle.mechanism
-            written.append(
-                (rows, np.asarray(own.written(drawn) if isinstance(own, SupportOracle) else drawn))
-            )
+            written.append((rows, np.asarray(oracle.mechanism.written(drawn))))
         if all(values.dtype.kind in "iu" for _, values in written):
             return _placed(len(cells), written, np.dtype(np.int64))
         texts = [(rows, values.astype(str)) for rows, values in written]

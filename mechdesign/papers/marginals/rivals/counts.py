@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from mechdesign.core.errors import DataError, RowError
 from mechdesign.core.numbers import plain
-from mechdesign.mechanisms.counts import require_own, require_users, whole_rows
+from mechdesign.mechanisms.counts import require_users, whole_rows
 from mechdesign.mechanisms.frequencies import Aggregator
 from mechdesign.mechanisms.labels import Labels
 from mechdesign.mechanisms.oracles.server import SupportCounts
+from mechdesign.mechanisms.server import Server
 from mechdesign.papers.marginals.rivals.answers import RivalMarginals
 from mechdesign.papers.marginals.rivals.cells import Codes
 from mechdesign.papers.marginals.rivals.collected import (
@@ -24,23 +25,13 @@ from mechdesign.papers.marginals.rivals.collected import (
     SplitCollection,
 )
 
+if TYPE_CHECKING:
+    from mechdesign.papers.marginals.rivals.mechanism import MarginalRival
+
 GroupCounts = Aggregator | SupportCounts
 
 
-class Collecting(Protocol):
-    """What the server needs to know of the mechanism."""
-
-    collection: SplitCollection | ProductCollection
-
-    @property
-    def fingerprint(self) -> str:
-        """The digest of its content."""
-
-    def answered(self, answers: Any, group_users: Codes, population: bool) -> RivalMarginals:
-        """Return the estimate of what was counted."""
-
-
-class RivalCounts:
+class RivalCounts(Server["MarginalRival"]):
     """Counts of the reports of every group: add reports, merge with others, estimate.
 
     Examples
@@ -55,13 +46,10 @@ class RivalCounts:
     50
     """
 
-    def __init__(self, mechanism: Collecting) -> None:
-        self.mechanism = mechanism
+    def __init__(self, mechanism: MarginalRival) -> None:
+        super().__init__(mechanism)
         self.groups: dict[int, GroupCounts] = {}
         self.rows: dict[tuple[int, ...], int] = {}
-
-    def __repr__(self) -> str:
-        return f"RivalCounts({self.users} reports of {self.mechanism!r})"
 
     @property
     def split(self) -> Grouped | None:
@@ -117,12 +105,7 @@ class RivalCounts:
             else:
                 self.groups[group] = counter
 
-    def merge(self, other: RivalCounts) -> None:
-        """Add the counts of another machine; both must belong to the same mechanism."""
-        if other.mechanism.fingerprint != self.mechanism.fingerprint:
-            raise DataError(
-                "aggregator: the other one belongs to a different mechanism; merge counts of one only"
-            )
+    def _merge(self, other: Self) -> None:
         require_users(self.users + other.users)
         restored = type(self).from_json(self.mechanism, other.as_json())  # a copy: the other stays as it is
         self._add_groups(restored.groups)
@@ -131,8 +114,7 @@ class RivalCounts:
 
     def estimate(self, population: bool = False) -> RivalMarginals:
         """Return what any marginal is estimated from."""
-        if self.users == 0:
-            raise DataError("reports: there are none; give at least one report")
+        self.require_some()
         collection = self.mechanism.collection
         if isinstance(collection, ProductCollection):
             table = np.repeat(np.array(list(self.rows)), list(self.rows.values()), axis=0)
@@ -144,19 +126,14 @@ class RivalCounts:
         counts: dict[int, Codes] = {group: counter.counts for group, counter in sorted(self.groups.items())}
         return self.mechanism.answered(collection.rival.answers(counts, users), users, population)
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the counts as plain values, with the mechanism's fingerprint."""
+    def _written(self) -> dict[str, Any]:
         return {
-            "mechanism": self.mechanism.fingerprint,
             "groups": [[group, counter.as_json()] for group, counter in sorted(self.groups.items())],
             "rows": [[list(row), count] for row, count in sorted(self.rows.items())],
         }
 
-    @classmethod
-    def from_json(cls, mechanism: Collecting, document: Mapping[str, Any]) -> Self:
-        """Restore counts that :meth:`as_json` gave, for the same mechanism."""
-        require_own(document, mechanism.fingerprint)
-        restored, collection = cls(mechanism), mechanism.collection
+    def _read(self, document: Mapping[str, Any]) -> None:
+        collection = self.mechanism.collection
         groups, rows = document.get("groups"), document.get("rows")
         damaged = "aggregator: the counts are damaged"
         if not isinstance(groups, list) or not isinstance(rows, list):
@@ -168,7 +145,7 @@ class RivalCounts:
                 (codes,) = whole_rows([row], len(collection.rival.oracles), 1)
                 ((number,),) = whole_rows([[count]], 1, 1)
                 read = collection.rival.setting.people(np.array([codes]))
-                restored.rows[tuple(read[0].tolist())] = number
+                self.rows[tuple(read[0].tolist())] = number
         else:
             for group, part in groups:
                 place = plain(group)
@@ -177,6 +154,5 @@ class RivalCounts:
                         "aggregator: the counts are damaged: no such group; count the reports again"
                     )
                 oracle: Any = collection.rival.group_oracle(place).mechanism
-                restored.groups[place] = type(oracle.aggregator()).from_json(oracle, part)
-        require_users(restored.users)
-        return restored
+                self.groups[place] = type(oracle.aggregator()).from_json(oracle, part)
+        require_users(self.users)

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.randomness import Rng
-from mechdesign.mechanisms.marginals.choice import KINDS, effect_variance
+from mechdesign.mechanisms.marginals.choice import effect_variance
 from mechdesign.mechanisms.marginals.errors import effect_errors
 from mechdesign.mechanisms.marginals.estimates import ReleasedMarginals
 from mechdesign.mechanisms.marginals.release import MarginalRelease
+from mechdesign.mechanisms.oracles.best import KINDS
 from mechdesign.papers.marginals.rivals.base import Rival, Setting, gibibytes, nearest_table, spaced
 from mechdesign.papers.marginals.rivals.cells import Array, CellOracle, Codes
 from mechdesign.papers.marginals.rivals.encoding import BinaryEncoding

@@ -19,9 +19,10 @@ from mechdesign.mechanisms.intake import MISSING_CATEGORY, Intake
 from mechdesign.mechanisms.kary import KaryResponse
 from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.marginals.attributes import Attributes
-from mechdesign.mechanisms.marginals.choice import KINDS
 from mechdesign.mechanisms.operations import Operation
 from mechdesign.mechanisms.oracles import UnaryEncoding
+from mechdesign.mechanisms.oracles.best import KINDS
+from mechdesign.mechanisms.oracles.oracle import Oracle
 from mechdesign.papers.marginals.rivals.answers import RivalMarginals
 from mechdesign.papers.marginals.rivals.base import Answers, Rival, spaced
 from mechdesign.papers.marginals.rivals.cells import CellOracle
@@ -151,8 +152,7 @@ class MarginalRival(CollectingMechanism):
             content = self.content()
             content["attributes"]["names"] = list(intake.columns)
             found = type(self).from_content(content)
-        found.intake = intake
-        return found
+        return found.replaced(intake=intake)
 
     def require_missing(self, rule: str) -> None:
         """Raise ParameterError when missing values are to be a category that no attribute has."""
@@ -212,7 +212,7 @@ class MarginalRival(CollectingMechanism):
         head = f"{self.rival.name}, {self.attributes.count} attributes, order {order}"
         return f"{head}, {spaced(self.collection.group_count)} groups, epsilon={self.epsilon:g}"
 
-    def _oracles(self) -> list[KaryResponse | UnaryEncoding]:
+    def _oracles(self) -> list[Oracle]:
         """Return the oracles by their numbers of cells, increasing."""
         if isinstance(self.rival, BinaryEncoded):
             every: Any = self.rival.views_of_bits.oracles
@@ -318,6 +318,6 @@ def _oracle(document: Mapping[str, Any]) -> CellOracle:
     if kind is None or not issubclass(kind, (KaryResponse, UnaryEncoding)):
         raise CertificateError(f"oracles: '{document['type']}' is no oracle of a rival")
     oracle = kind.from_content(document["content"])
-    if isinstance(oracle, KaryResponse) and (oracle.delta or len(oracle.kept) < oracle.labels.size):
+    if isinstance(oracle, KaryResponse) and (oracle.delta or not oracle.keeps_all):
         raise CertificateError("oracles: a response that keeps some answers only, or has delta > 0")
     return CellOracle(oracle).useful()

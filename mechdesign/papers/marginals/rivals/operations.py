@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from mechdesign.core.randomness import BitSource, bit_source
+from mechdesign.core.randomness import bit_source
 from mechdesign.core.tables import Block, Source
-from mechdesign.mechanisms.collecting import Reporting, located, marked, report_column, require_columns
-from mechdesign.mechanisms.labels import Codes
-from mechdesign.mechanisms.marginals.attributes import Attributes
+from mechdesign.mechanisms.collecting import collect, marked
 from mechdesign.mechanisms.operations import (
     ANYWAY,
     COLUMN,
@@ -24,28 +21,15 @@ from mechdesign.mechanisms.operations import (
     Option,
     Settings,
 )
-from mechdesign.mechanisms.several_columns import Without, attribute_columns
+from mechdesign.mechanisms.several_columns import asked_attributes, encoded, people, with_reports
 from mechdesign.papers.marginals.rivals.answers import RivalEstimate
-from mechdesign.papers.marginals.rivals.collected import GROUP, REPORT, Drawn
-from mechdesign.papers.marginals.rivals.counts import RivalCounts
+from mechdesign.papers.marginals.rivals.collected import GROUP, REPORT
+
+if TYPE_CHECKING:
+    from mechdesign.papers.marginals.rivals.mechanism import MarginalRival
 
 MARGINAL = Option("marginal", "texts", "a marginal: attributes separated by commas; once for each")
 RAW = Option("raw", "flag", "unbiased estimates, whose cells may be negative")
-
-
-class Collecting(Reporting, Protocol):
-    """What tables need of the mechanism."""
-
-    attributes: Attributes
-
-    def require_estimable(self) -> None:
-        """Raise when nothing could be estimated."""
-
-    def draw(self, codes: Codes, source: BitSource) -> Iterator[Drawn]:
-        """Yield groups and reports of pieces of the users."""
-
-    def aggregator(self) -> RivalCounts:
-        """Return an empty server."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,11 +50,9 @@ class RivalTables:
         return [figure for estimate in self.found for figure in estimate.figures()]
 
 
-def rival_operations(mechanism: Collecting) -> tuple[Operation, ...]:
+def rival_operations(mechanism: MarginalRival) -> tuple[Operation, ...]:
     """Return ``randomize`` and ``estimate``."""
-    names = mechanism.attributes.shown()
-    listed = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
-    takes = Column("columns", f"a value each: {listed}", any_name=True)
+    takes = people(mechanism.attributes.shown())
     reports = (
         Column(GROUP, "the number of the group, which is drawn without looking at the data"),
         Column(marked(REPORT, mechanism.fingerprint), "what the group reports"),
@@ -81,7 +63,7 @@ def rival_operations(mechanism: Collecting) -> tuple[Operation, ...]:
             "one private report for each row",
             (takes,),
             reports,
-            lambda sources, settings: _randomized(mechanism, sources, settings),
+            partial(_randomized, mechanism),
             (COLUMN, ANYWAY, SEED),
         ),
         Operation(
@@ -89,47 +71,28 @@ def rival_operations(mechanism: Collecting) -> tuple[Operation, ...]:
             "marginals over attributes, with predicted errors; every single attribute by default",
             reports,
             (),
-            lambda sources, settings: _estimated(mechanism, sources, settings),
+            partial(_estimated, mechanism),
             (MARGINAL, RAW, POPULATION, UNMARKED),
             several=True,
         ),
     )
 
 
-def _randomized(mechanism: Collecting, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+def _randomized(mechanism: MarginalRival, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
     if not settings["anyway"]:
         mechanism.require_estimable()
     (source,) = sources
-    attributes = mechanism.attributes
-    columns = attribute_columns(mechanism, attributes.names, attributes.count, source, settings)
     bits = bit_source(mechanism.seeded(settings["seed"]))
     name = marked(REPORT, mechanism.fingerprint)
-    for block in source.blocks(columns):
-        parts = []
-        for column, labels in zip(columns, attributes.labels, strict=True):
-            with located(source, column):
-                parts.append(labels.encode(block[column], "values"))
-        for groups, reports in mechanism.draw(np.stack(parts, axis=1), bits):
+    for codes in encoded(mechanism, mechanism.attributes, source, settings):
+        for groups, reports in mechanism.draw(codes, bits):
             yield {GROUP: groups, name: reports}
 
 
-def _estimated(mechanism: Collecting, sources: Sequence[Source], settings: Settings) -> RivalTables:
+def _estimated(mechanism: MarginalRival, sources: Sequence[Source], settings: Settings) -> RivalTables:
     attributes = mechanism.attributes
-    wanted = [attributes_of(text, attributes) for text in settings["marginal"] or []]
-    if not wanted:
-        wanted = [(place,) for place in range(attributes.count)]
+    wanted = asked_attributes(settings["marginal"], attributes)
     server = mechanism.aggregator()
-    for source in sources:
-        require_columns(source, [GROUP])
-        column = report_column(Without(source, GROUP), settings, mechanism)
-        for block in source.blocks([GROUP, column]):
-            with located(source):
-                server.add(block[GROUP], block[column])
+    collect(sources, lambda source: with_reports(source, GROUP, settings, mechanism), server.add)
     found = server.estimate(bool(settings["population"]))
     return RivalTables(tuple(found.marginal(places, raw=bool(settings["raw"])) for places in wanted))
-
-
-def attributes_of(text: str, attributes: Attributes) -> tuple[int, ...]:
-    """Return the attributes that a text lists; a name may hold commas when it stands alone."""
-    names = [text] if text in attributes.shown() else [part.strip() for part in text.split(",")]
-    return attributes.positions(names)

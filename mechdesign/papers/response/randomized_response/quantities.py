@@ -17,7 +17,7 @@ def quantities(problem: RandomizedResponse, solution: Candidate) -> dict[str, An
     For two answers also the simplex tableau of the paper: ``reduced_costs`` and ``basic_solutions`` of its
     three bases, and ``printed_solution``, that of the first basis with b as section 3.2.2 prints it.
     """
-    mechanism = problem.mechanism(solution)
+    mechanism = solution.mechanism()
     audit = mechanism.audit()
     found: dict[str, Any] = {
         "true_epsilon": audit.true_epsilon,

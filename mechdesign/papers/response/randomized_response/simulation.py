@@ -26,7 +26,7 @@ def simulation(
         raise MethodError(
             f"{problem.name}: '{problem.utility}' is no average over users; drop the table 'simulation'"
         )
-    mechanism = problem.mechanism(solution)
+    mechanism = solution.mechanism()
     table = None if isinstance(mechanism, KaryResponse) else problem.utility_matrix()
     averages = []
     for _ in range(repetitions):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -16,9 +16,6 @@ from mechdesign.mechanisms.auction.slot import checked_positive
 from mechdesign.problems.auction.horizon.instance import Instance, drawn
 
 GENERATORS = ("fixed", "redrawn")
-
-OPTIMALITY = 1e-9
-"""A selection is certified optimal when its proven gap is below this part of its cost."""
 
 
 @frozen_problem()
@@ -59,6 +56,8 @@ class AuctionHorizon(Problem[OnlineAuction]):
     value_name: ClassVar[str] = "total cost"
     summary: ClassVar[str] = "the cheapest selection over many slots in which everybody takes part"
     compared_with: ClassVar[str] = "all selections over the given slots, which are known in advance"
+    optimal_within: ClassVar[float] = 1e-9
+    """A selection is certified optimal when its proven gap is below this part of its cost."""
 
     users: int = whole("How many there are of each.", low=2, high=10_000)
     tasks: int = whole("How many there are of each.", low=1, high=1000)
@@ -138,13 +137,7 @@ class AuctionHorizon(Problem[OnlineAuction]):
         found = [
             Certificate(name, amount == 0, True, {"missing": int(amount)}) for name, amount in missing.items()
         ]
-        figures: dict[str, Any] = {"value": solution.value}
-        if solution.bound is None:
-            return (*found, Certificate("optimality", False, False, figures, {}, "no bound is known"))
-        figures |= {"bound": solution.bound, "gap": solution.gap}
-        note = f"bound from {solution.bound_source}"
-        holds = solution.gap <= OPTIMALITY * abs(solution.value)
-        return (*found, Certificate("optimality", holds, False, figures, {}, note))
+        return (*found, self.optimality(solution, unproven={"value": solution.value}))
 
     def mechanism(self, solution: Candidate) -> OnlineAuction:
         """Return the auction that decides such slots one after the other; it needs what the first one did."""

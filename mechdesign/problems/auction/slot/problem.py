@@ -39,10 +39,6 @@ from mechdesign.mechanisms.auction.slot import (
 )
 from mechdesign.problems.auction.drawn import BID_GENERATORS, REQUIREMENT_GENERATORS, TASK_GENERATORS
 
-OPTIMALITY = 1e-9
-"""A set of winners is certified optimal when its proven gap is below this part of the weights of the winners
-that phase 2 has to choose; those of phase 1 are in some best set."""
-
 
 def checked_backlog(value: Any, users: int) -> NDArray[np.float64]:
     """Return virtual queues >= 0, one for each user."""
@@ -104,6 +100,9 @@ class AuctionSlot(Problem[OnlineAuction]):
     value_name: ClassVar[str] = "cost minus backlogs"
     summary: ClassVar[str] = "winners and truthful payments of one slot of a reverse auction for data"
     compared_with: ClassVar[str] = "all sets of winners that meet the requirements, at the bids given"
+    optimal_within: ClassVar[float] = 1e-9
+    """A set of winners is certified optimal when its proven gap is below this part of the weights of the
+    winners that phase 2 has to choose; those of phase 1 are in some best set."""
     generators: ClassVar[Generators] = {
         "bids": BID_GENERATORS,
         "tasks": TASK_GENERATORS,
@@ -188,7 +187,7 @@ class AuctionSlot(Problem[OnlineAuction]):
         """Return the gap below which these winners are the best as far as double precision tells."""
         weights = [float(Fraction(self.slot.weights[user], self.slot.scale)) for user in winners]
         chosen = math.fsum(weight for weight in weights if weight > 0)
-        return OPTIMALITY * chosen + 8.0 * float(np.spacing(math.fsum(map(abs, weights))))
+        return self.optimal_within * chosen + 8.0 * float(np.spacing(math.fsum(map(abs, weights))))
 
     # Judging candidates
 
@@ -222,14 +221,12 @@ class AuctionSlot(Problem[OnlineAuction]):
             rule = all_rules()[solution.realisation]
             search = misreports(rule, self.slot, {user: paid[user] / UNIT for user in winners})
             found.append(truthfulness(search, rule.argument, UNIT, rule.aside))
-        return (*found, self._optimality(solution))
-
-    def _optimality(self, solution: Candidate) -> Certificate:
-        if solution.bound is None:
-            return Certificate("optimality", False, False, {"value": solution.value}, {}, "no bound is known")
-        figures = {"value": solution.value, "bound": solution.bound, "gap": solution.gap}
-        holds = solution.gap <= self.tolerance(np.asarray(solution.variables["winners"]).tolist())
-        return Certificate("optimality", holds, False, figures, {}, f"bound from {solution.bound_source}")
+        return (
+            *found,
+            self.optimality(
+                solution, scale=0.0, slack=self.tolerance(winners), unproven={"value": solution.value}
+            ),
+        )
 
     def mechanism(self, solution: Candidate) -> OnlineAuction:
         """Return the auction over many slots with these tasks, by the rule of the solution."""

@@ -23,7 +23,7 @@ from mechdesign.problems.contract.allocation import (
     within_budget,
 )
 from mechdesign.problems.contract.population import Population
-from mechdesign.problems.contract.privacy_contract.problem import OPTIMALITY, PrivacyContract
+from mechdesign.problems.contract.privacy_contract.problem import PrivacyContract
 
 Array = NDArray[np.float64]
 
@@ -181,7 +181,7 @@ def run(problem: PrivacyContract) -> Outcome:
         notes["ironed_types"] = int(len(prices) - len(np.unique(prices)))
     solver = "closed form" if problem.noise_model is LAPLACE else "one-dimensional root of the budget"
     bound = min(menu.bound for menu in menus)
-    proven = best.value - bound <= OPTIMALITY * best.value
+    proven = best.value - bound <= problem.optimal_within * best.value
     return outcome_of(
         problem,
         best.posted,

@@ -25,7 +25,7 @@ from mechdesign.problems.contract.privacy_contract.closed_form import (
     outcome_of,
     rules_of,
 )
-from mechdesign.problems.contract.privacy_contract.problem import OPTIMALITY, PrivacyContract
+from mechdesign.problems.contract.privacy_contract.problem import PrivacyContract
 from mechdesign.problems.contract.privacy_contract.rows import Multipliers, Rows, weak_duality
 from mechdesign.solvers.separable import REGULARIZATIONS, SeparableProgram, SeparableResult, solve_separable
 
@@ -173,7 +173,7 @@ def _judged(problem: PrivacyContract, task: Scaled, answer: SeparableResult) -> 
     bound = weak_duality(task.people, task.rows, noise, task.limits, spent, given, task.allowed, private)
     bound *= users * (unit.error if task.allowed is None else unit.money)
     value = problem.objective({"epsilon": posted.epsilon, "payment": posted.payment})
-    proven = value - bound <= OPTIMALITY * value
+    proven = value - bound <= problem.optimal_within * value
     return outcome_of(
         problem,
         posted,

@@ -27,6 +27,7 @@ from mechdesign.problems.contract.population import (
     checked_cost,
     checked_counts,
     checked_floor,
+    checked_noise,
     checked_types,
     population,
 )
@@ -34,14 +35,6 @@ from mechdesign.problems.contract.population import (
 Array = NDArray[np.float64]
 
 INFORMATION = ("incomplete", "complete")
-
-OPTIMALITY = 1e-6
-"""A menu is certified optimal when its proven gap is below this part of its value."""
-
-
-def _noise(field: str, value: Any) -> Any:
-    noise_of(value)
-    return value
 
 
 @frozen_problem(eq=False)
@@ -121,7 +114,7 @@ class PrivacyContract(Problem[ContractMenu]):
     noise: str | Mapping[str, Any] = checked(
         "The randomizer; count_i / eps_i^2 becomes count_i V(eps_i) / 8 with V the worst-case "
         "variance on [-1, 1].",
-        _noise,
+        checked_noise,
         form='{"laplace", "duchi", "piecewise"} or {"epsilon": [...], "variance": [...]}',
         default="laplace",
     )
@@ -270,7 +263,7 @@ class PrivacyContract(Problem[ContractMenu]):
             people.cost,
             self.information,
         )
-        return (*incentives, optimality(solution.value, solution.bound, solution.bound_source))
+        return (*incentives, self.optimality(solution, unproven={"value": solution.value}))
 
     def mechanism(self, solution: Candidate) -> ContractMenu:
         """Return the menu that runs; refused when its exact audit fails."""
@@ -316,12 +309,3 @@ def deviation(people: Population, epsilon: Array, payment: Array) -> float:
         return max(0.0, float(next_up.max(initial=0.0)), float(next_down.max(initial=0.0)))
     certificates = audit_menu(people.types, people.counts, epsilon, payment, None, people.cost)
     return float(certificates[1].figures["worst_gain"])
-
-
-def optimality(value: float, bound: float | None, source: str, within: float = OPTIMALITY) -> Certificate:
-    """Certify that the proven gap is at most this part of the value."""
-    if bound is None:
-        return Certificate("optimality", False, False, {"value": value}, {}, "no bound is known")
-    gap = abs(value - bound)
-    figures = {"value": value, "bound": bound, "gap": gap}
-    return Certificate("optimality", gap <= within * abs(value), False, figures, {}, f"bound from {source}")

@@ -14,7 +14,6 @@ from mechdesign.problems.contract.allocation import Costs, least_error, within_b
 from mechdesign.problems.contract.population import Population
 from mechdesign.problems.contract.privacy_contract_continuous.curve import minorant, nodes
 from mechdesign.problems.contract.privacy_contract_continuous.problem import (
-    OPTIMALITY,
     PrivacyContractContinuous,
 )
 
@@ -57,7 +56,7 @@ def outcome_of(
     bound = continuum_bound(problem)
     value = math.fsum(people.counts * problem.noise_model.loss(posted.epsilon))
     return Outcome(
-        status="optimal" if value - bound <= OPTIMALITY * value else "feasible",
+        status="optimal" if value - bound <= problem.optimal_within * value else "feasible",
         variables={"types": people.types, "epsilon": posted.epsilon, "payment": posted.payment},
         bound=bound,
         bound_source="a convex curve below q theta(q), Lagrangian dual",

@@ -20,24 +20,16 @@ from mechdesign.core.validation import MOST_USERS
 from mechdesign.mechanisms.contract.menu import ContractMenu, Terms
 from mechdesign.mechanisms.noise import Noise, noise_of
 from mechdesign.problems.contract.allocation import Limits
-from mechdesign.problems.contract.population import Population, checked_amount, checked_floor
-from mechdesign.problems.contract.privacy_contract.problem import deviation, optimality
+from mechdesign.problems.contract.population import Population, checked_amount, checked_floor, checked_noise
+from mechdesign.problems.contract.privacy_contract.problem import deviation
 from mechdesign.problems.contract.privacy_contract_continuous.curve import ironed_virtual_cost
 from mechdesign.problems.contract.privacy_contract_continuous.densities import Density, density_of
 
 Array = NDArray[np.float64]
 
-OPTIMALITY = 1e-4
-"""A menu is certified optimal for the continuum when having finitely many items costs less than this part."""
-
 
 def _density(field: str, value: Any) -> Any:
     density_of(value)
-    return value
-
-
-def _noise(field: str, value: Any) -> Any:
-    noise_of(value)
     return value
 
 
@@ -77,6 +69,8 @@ class PrivacyContractContinuous(Problem[ContractMenu]):
     value_name: ClassVar[str] = "mean loss of a user"
     summary: ClassVar[str] = "menu of privacy levels and payments for preferences with a density"
     compared_with: ClassVar[str] = "all menus for this density that keep IR, IC and the budget"
+    optimal_within: ClassVar[float] = 1e-4
+    """A menu is optimal for the continuum when having finitely many items costs less than this part."""
 
     density: Mapping[str, Any] = checked(
         '``{name = "uniform", low, high}``, ``{name = "truncated-normal", low, high, mean, '
@@ -93,7 +87,7 @@ class PrivacyContractContinuous(Problem[ContractMenu]):
         "As those of ``privacy-contract``.", low=0.0, high=1.0, high_open=True, form="", default=0.9
     )
     noise: str | Mapping[str, Any] = checked(
-        "As those of ``privacy-contract``.", _noise, form="", default="laplace"
+        "As those of ``privacy-contract``.", checked_noise, form="", default="laplace"
     )
     epsilon_min: float = checked(
         "As those of ``privacy-contract``.", checked_floor, limits={"minimum": 0}, form="", default=0.0
@@ -180,7 +174,7 @@ class PrivacyContractContinuous(Problem[ContractMenu]):
         incentives = audit_menu(
             people.types, people.counts, variables["epsilon"], variables["payment"], self.budget, people.cost
         )
-        return (*incentives, optimality(solution.value, solution.bound, solution.bound_source, OPTIMALITY))
+        return (*incentives, self.optimality(solution, unproven={"value": solution.value}))
 
     def mechanism(self, solution: Candidate) -> ContractMenu:
         """Return the menu for ``users`` users; refused when its exact audit fails."""

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.method import Outcome
-from mechdesign.problems.joint.collection.problem import OPTIMALITY, JointCollection, impossible
+from mechdesign.problems.joint.collection.problem import JointCollection, impossible
 from mechdesign.problems.joint.collection.variances import probabilities, variance
 
 Array = NDArray[np.float64]
@@ -57,7 +57,7 @@ def run(problem: JointCollection) -> Outcome:
     q, p = probabilities(x, y)
     flip = float(problem.least_flip(np.float64(x), np.float64(y)))
     return Outcome(
-        status="optimal" if best * (1.0 - OPTIMALITY) <= proven else "feasible",
+        status="optimal" if best * (1.0 - problem.optimal_within) <= proven else "feasible",
         variables={"f": 2.0 * flip, "q": q, "p": p},
         bound=problem.bits * proven,
         bound_source="branch and bound",

@@ -18,9 +18,6 @@ from mechdesign.mechanisms.joint import JointResponse
 from mechdesign.mechanisms.marginals.attributes import Attributes
 from mechdesign.problems.joint.collection.variances import coordinates, least_flip, variance
 
-OPTIMALITY = 1e-4
-"""What runs is certified optimal when its variance is above the bound by less than this part of it."""
-
 LEAST, LARGEST = 1e-6, 300.0
 """Epsilon of one attribute: below, variances are beyond 10^12; above, they are below 10^-120."""
 
@@ -29,10 +26,7 @@ MOST_REPORTS = 10_000
 
 
 def _attributes(field: str, value: Any) -> tuple[int, ...]:
-    try:
-        return Attributes(value).sizes
-    except ParameterError as error:
-        raise ParameterError(str(error).replace("sizes:", f"{field}:", 1)) from None
+    return Attributes(value, field=field).sizes
 
 
 def _labels(problem: JointCollection, field: str, value: Any) -> tuple[Any, ...]:
@@ -85,6 +79,8 @@ class JointCollection(Problem[JointResponse]):
         "noise that is kept and noise drawn anew, for one-hot reports on several attributes"
     )
     compared_with: ClassVar[str] = "all f, q, p of this two-step response that are private as required"
+    optimal_within: ClassVar[float] = 1e-4
+    """What runs is certified optimal when its variance is above the bound by less than this part of it."""
 
     attributes: Sequence[int] = checked(
         "How many values each attribute has, at least 2.", _attributes, form="sequence of int"
@@ -159,7 +155,7 @@ class JointCollection(Problem[JointResponse]):
 
     def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
         """Return the exact privacy of what would run, and its optimality."""
-        mechanism = self.mechanism(solution)
+        mechanism = solution.mechanism()
         return (*mechanism.certificates(), self._optimality(solution, self.deployed(mechanism)))
 
     def deployed(self, mechanism: JointResponse) -> float:
@@ -169,12 +165,9 @@ class JointCollection(Problem[JointResponse]):
         return self.objective({"f": f, "q": q, "p": p})
 
     def _optimality(self, solution: Candidate, deployed: float) -> Certificate:
-        if solution.bound is None:
-            return Certificate("optimality", False, False, note="no bound is known")
-        excess = deployed / solution.bound - 1.0
+        excess = math.inf if solution.bound is None else deployed / solution.bound - 1.0
         figures = {"gap": solution.gap, "deployed_value": deployed, "relative_excess": excess}
-        note = f"bound from {solution.bound_source}"
-        return Certificate("optimality", excess <= OPTIMALITY, False, figures, note=note)
+        return self.optimality(solution, excess, 1.0, figures=figures)
 
     # From a solution to something that runs
 

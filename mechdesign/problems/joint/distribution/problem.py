@@ -45,10 +45,7 @@ EITHER = "reports: give either patterns, with counts, or reports"
 
 
 def _attributes(field: str, value: Any) -> tuple[int, ...]:
-    try:
-        sizes = Attributes(value).sizes
-    except ParameterError as error:
-        raise ParameterError(str(error).replace("sizes:", f"{field}:", 1)) from None
+    sizes = Attributes(value, field=field).sizes
     cells = math.prod(sizes)
     if cells > MOST_CELLS:
         raise ParameterError(

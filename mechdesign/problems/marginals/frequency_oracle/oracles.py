@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mechdesign.core.errors import ParameterError, suggestion
-from mechdesign.core.randomness import TOTAL
 from mechdesign.core.validation import integer
-from mechdesign.mechanisms.kary import KaryChannel, KaryResponse
 from mechdesign.mechanisms.oracles import (
     HadamardResponse,
     LocalHashing,
-    ProjectiveGeometry,
     SubsetSelection,
     SupportOracle,
     UnaryEncoding,
 )
+from mechdesign.mechanisms.oracles.best import BUILT, best_size, subset_bits, subset_variance
 from mechdesign.mechanisms.oracles.family import prime_from
 from mechdesign.mechanisms.oracles.hashing import LARGEST_REPORT
+from mechdesign.mechanisms.oracles.oracle import Oracle
 from mechdesign.mechanisms.oracles.projective import server_can, space_for
 from mechdesign.problems.marginals.frequency_oracle import variances
-from mechdesign.problems.marginals.frequency_oracle.bound import best_size, least_bits, subset_bits
+from mechdesign.problems.marginals.frequency_oracle.bound import least_bits
 
-Runs = KaryResponse | SupportOracle
+if TYPE_CHECKING:
+    from mechdesign.problems.marginals.frequency_oracle.problem import FrequencyOracle
+
 Parameters = Mapping[str, Any]
 
 MOST_BUCKETS = 1 << 16
@@ -36,26 +35,6 @@ MOST_BUCKETS = 1 << 16
 
 LARGEST_TRIED = 1 << 10
 """Nor larger fields: their best epsilon is 7."""
-
-
-class Case(Protocol):
-    """What the oracles need to know of a problem."""
-
-    @property
-    def categories(self) -> int:
-        """How many categories there are."""
-
-    @property
-    def epsilon(self) -> float:
-        """The promise."""
-
-    @property
-    def max_report_bits(self) -> int | None:
-        """The most bits a report may have."""
-
-    @property
-    def labels(self) -> Sequence[str] | None:
-        """The names of the categories."""
 
 
 @dataclass(frozen=True)
@@ -71,58 +50,55 @@ class Kind:
         The bits that number all reports, for a case and parameters.
     value : callable
         Users times the variance of a category whose frequency tends to 0.
-    build : callable
-        What runs.
     needs : str
         Why it may not be possible, in a sentence.
+    parameter : str or None
+        The name of its parameter, if it has one.
     """
 
     name: str
     summary: str
-    best: Callable[[Case], Parameters | None]
-    bits: Callable[[Case, Parameters], int]
-    value: Callable[[Case, Parameters], float]
-    build: Callable[[Case, Parameters], Runs]
+    best: Callable[[FrequencyOracle], Parameters | None]
+    bits: Callable[[FrequencyOracle, Parameters], int]
+    value: Callable[[FrequencyOracle, Parameters], float]
     needs: str
+    parameter: str | None = None
+
+    def build(self, case: FrequencyOracle, parameters: Parameters) -> Oracle:
+        """Return what runs, with exact integer weights."""
+        given = {} if self.parameter is None else {self.parameter: parameters[self.parameter]}
+        return BUILT[self.name](case.categories, case.epsilon, labels=case.labels, **given)
 
 
-def _always(case: Case, bits: int, most: int = SupportOracle.most_categories) -> Parameters | None:
+def _always(case: FrequencyOracle, bits: int, most: int = SupportOracle.most_categories) -> Parameters | None:
     fits = case.max_report_bits is None or bits <= case.max_report_bits
     return {} if fits and case.categories <= most else None
-
-
-# Randomized response
-
-
-def _response(case: Case, parameters: Parameters) -> KaryResponse:
-    kept = np.arange(case.categories, dtype=np.int64)
-    return KaryResponse.from_channel(KaryChannel(case.categories, kept, case.epsilon), case.labels)
 
 
 # Subset selection
 
 
-def _best_subset(case: Case) -> Parameters | None:
+def _best_subset(case: FrequencyOracle) -> Parameters | None:
     if case.categories > SubsetSelection.most_categories:
         return None
     size = best_size(case.categories, case.epsilon, case.max_report_bits)
     return None if size is None else {"size": size}
 
 
-def _subset_value(case: Case, parameters: Parameters) -> float:
+def _subset_value(case: FrequencyOracle, parameters: Parameters) -> float:
     size = integer("size", parameters["size"], 1, case.categories - 1)
-    return float(variances.subset_selection(case.categories, np.array([size]), case.epsilon)[0])
+    return float(subset_variance(case.categories, np.array([size]), case.epsilon)[0])
 
 
 # Local hashing
 
 
-def _hashing_bits(case: Case, parameters: Parameters) -> int:
+def _hashing_bits(case: FrequencyOracle, parameters: Parameters) -> int:
     prime = prime_from(case.categories)
     return (prime * (prime - 1) * int(parameters["buckets"]) - 1).bit_length()
 
 
-def _best_hashing(case: Case) -> Parameters | None:
+def _best_hashing(case: FrequencyOracle) -> Parameters | None:
     prime = prime_from(case.categories)
     seeds = prime * (prime - 1)
     reports = LARGEST_REPORT if case.max_report_bits is None else 1 << min(case.max_report_bits, 53)
@@ -134,7 +110,7 @@ def _best_hashing(case: Case) -> Parameters | None:
     return {"buckets": int(buckets[np.argmin(values)])}
 
 
-def _hashing_value(case: Case, parameters: Parameters) -> float:
+def _hashing_value(case: FrequencyOracle, parameters: Parameters) -> float:
     buckets = integer("buckets", parameters["buckets"], 2, prime_from(case.categories))
     return float(variances.local_hashing(case.categories, np.array([buckets]), case.epsilon)[0])
 
@@ -142,7 +118,7 @@ def _hashing_value(case: Case, parameters: Parameters) -> float:
 # Projective geometry
 
 
-def _best_projective(case: Case) -> Parameters | None:
+def _best_projective(case: FrequencyOracle) -> Parameters | None:
     best: tuple[float, int] | None = None
     field = 2
     while field <= min(LARGEST_TRIED, prime_from(case.categories)):
@@ -155,14 +131,14 @@ def _best_projective(case: Case) -> Parameters | None:
     return None if best is None else {"field": best[1]}
 
 
-def _projective_bits(case: Case, parameters: Parameters) -> int:
+def _projective_bits(case: FrequencyOracle, parameters: Parameters) -> int:
     return (space_for(case.categories, parameters["field"]).size - 1).bit_length()
 
 
-def _projective_value(case: Case, parameters: Parameters) -> float:
+def _projective_value(case: FrequencyOracle, parameters: Parameters) -> float:
     space = space_for(case.categories, parameters["field"])
     sizes = np.array([space.on_hyperplane])
-    return float(variances.subset_selection(space.size, sizes, case.epsilon)[0])
+    return float(subset_variance(space.size, sizes, case.epsilon)[0])
 
 
 # All of them
@@ -174,7 +150,6 @@ KINDS: tuple[Kind, ...] = (
         lambda case: _always(case, least_bits(case.categories), 1 << 20),
         lambda case, parameters: least_bits(case.categories),
         lambda case, parameters: _subset_value(case, {"size": 1}),
-        _response,
         "needs log2 D bits",
     ),
     Kind(
@@ -183,10 +158,8 @@ KINDS: tuple[Kind, ...] = (
         _best_subset,
         lambda case, parameters: subset_bits(case.categories, int(parameters["size"])),
         _subset_value,
-        lambda case, parameters: SubsetSelection.of(
-            case.categories, case.epsilon, parameters["size"], case.labels
-        ),
         f"needs the bits that number the sets, and at most {SubsetSelection.most_categories} categories",
+        "size",
     ),
     Kind(
         "local-hashing",
@@ -194,10 +167,8 @@ KINDS: tuple[Kind, ...] = (
         _best_hashing,
         _hashing_bits,
         _hashing_value,
-        lambda case, parameters: LocalHashing.of(
-            case.categories, case.epsilon, parameters["buckets"], case.labels
-        ),
         "needs about 2 log2 D bits for the hash function and one or more for the bucket",
+        "buckets",
     ),
     Kind(
         "optimised-unary",
@@ -205,7 +176,6 @@ KINDS: tuple[Kind, ...] = (
         lambda case: _always(case, case.categories),
         lambda case, parameters: case.categories,
         lambda case, parameters: variances.optimised_unary(case.epsilon),
-        lambda case, parameters: UnaryEncoding.optimised(case.categories, case.epsilon, case.labels),
         f"needs D bits, and at most {UnaryEncoding.most_categories} categories",
     ),
     Kind(
@@ -214,7 +184,6 @@ KINDS: tuple[Kind, ...] = (
         lambda case: _always(case, case.categories),
         lambda case, parameters: case.categories,
         lambda case, parameters: variances.symmetric_unary(case.epsilon),
-        lambda case, parameters: UnaryEncoding.symmetric(case.categories, case.epsilon, case.labels),
         f"needs D bits, and at most {UnaryEncoding.most_categories} categories",
     ),
     Kind(
@@ -223,7 +192,6 @@ KINDS: tuple[Kind, ...] = (
         lambda case: _always(case, case.categories.bit_length(), HadamardResponse.most_categories),
         lambda case, parameters: case.categories.bit_length(),
         lambda case, parameters: variances.hadamard(case.epsilon),
-        lambda case, parameters: HadamardResponse.of(case.categories, case.epsilon, case.labels),
         "needs the bits of the number D",
     ),
     Kind(
@@ -232,10 +200,8 @@ KINDS: tuple[Kind, ...] = (
         _best_projective,
         _projective_bits,
         _projective_value,
-        lambda case, parameters: ProjectiveGeometry.of(
-            case.categories, case.epsilon, parameters["field"], case.labels
-        ),
         "needs log2 D bits or a few more, and a prime field whose hyperplanes can be counted",
+        "field",
     ),
 )
 
@@ -254,22 +220,3 @@ def kind_of(name: Any) -> Kind:
         if kind.name == name:
             return kind
     raise ParameterError(f"oracle: no '{name}'; {suggestion(str(name), NAMES)}")
-
-
-def deployed_value(mechanism: Runs) -> float:
-    """Return users times the variance for the integers that a mechanism draws by.
-
-    Infinite where the integers of all answers are the same: 62 bits do not tell apart what differs less.
-
-    Examples
-    --------
-    >>> round(deployed_value(HadamardResponse.of(6, 1.0986122886681098)), 12)
-    4.0
-    """
-    if isinstance(mechanism, SupportOracle):
-        return mechanism.variance(0.0)
-    weights = mechanism.weights
-    own, other = Fraction(weights.own + weights.high, TOTAL), Fraction(weights.low, TOTAL)
-    if own == other:
-        return math.inf
-    return float(other * (1 - other) / (own - other) ** 2)

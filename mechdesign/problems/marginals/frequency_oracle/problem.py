@@ -11,14 +11,10 @@ from mechdesign.core.fields import checked, frozen_problem, related, whole
 from mechdesign.core.method import Outcome
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
 from mechdesign.core.validation import MOST_USERS, privacy_epsilon
-from mechdesign.mechanisms.kary import KaryResponse
 from mechdesign.mechanisms.labels import Labels
-from mechdesign.mechanisms.oracles import SupportOracle
+from mechdesign.mechanisms.oracles.oracle import Oracle
 from mechdesign.problems.marginals.frequency_oracle.bound import least_bits, lower_bound
-from mechdesign.problems.marginals.frequency_oracle.oracles import Kind, deployed_value, kind_of
-
-OPTIMALITY = 1e-6
-"""What runs is certified optimal when its variance is above the bound by less than this part of it."""
+from mechdesign.problems.marginals.frequency_oracle.oracles import Kind, kind_of
 
 RESOLUTION = 2.0**-40
 """Or by less than this: what rounding to 2**-62 may cost where the variance is next to nothing."""
@@ -52,7 +48,7 @@ def _labels(problem: FrequencyOracle, field: str, given: Any) -> tuple[str, ...]
 
 
 @frozen_problem()
-class FrequencyOracle(Problem[KaryResponse | SupportOracle]):
+class FrequencyOracle(Problem[Oracle]):
     r"""The report about one of D categories from which frequencies are estimated with the least variance.
 
     ::
@@ -131,8 +127,8 @@ class FrequencyOracle(Problem[KaryResponse | SupportOracle]):
 
     def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
         """Return privacy and normalization of what would run, the length of reports, and optimality."""
-        mechanism = self.mechanism(solution)
-        variance = deployed_value(mechanism)
+        mechanism = solution.mechanism()
+        variance = mechanism.variance()
         found = list(mechanism.certificates())
         if self.max_report_bits is not None:
             bits = kind_of(solution.variables["oracle"]).bits(self, solution.variables)
@@ -143,16 +139,14 @@ class FrequencyOracle(Problem[KaryResponse | SupportOracle]):
     def _optimality(self, solution: Candidate, deployed: float) -> Certificate:
         """Judge what would run, not the formula."""
         if solution.bound is None:
-            return Certificate("optimality", False, False, note="no bound is known")
+            return self.optimality(solution)
         excess = deployed - solution.bound
         figures = {"gap": solution.gap, "deployed_value": deployed, "excess": excess}
-        holds = excess <= OPTIMALITY * solution.bound + RESOLUTION
-        note = f"bound from {solution.bound_source}"
-        return Certificate("optimality", holds, False, figures, note=note)
+        return self.optimality(solution, excess, solution.bound, slack=RESOLUTION, figures=figures)
 
     # From a solution to something that runs
 
-    def mechanism(self, solution: Candidate) -> KaryResponse | SupportOracle:
+    def mechanism(self, solution: Candidate) -> Oracle:
         """Return the oracle that runs, with exact integer weights."""
         return kind_of(solution.variables["oracle"]).build(self, solution.variables)
 
@@ -170,7 +164,7 @@ def candidate(problem: FrequencyOracle, kind: Kind) -> Outcome:
     bound = problem.lower_bound()
     value = problem.objective(variables)
     return Outcome(
-        status="optimal" if value <= bound * (1.0 + OPTIMALITY) else "feasible",
+        status="optimal" if value <= bound * (1.0 + problem.optimal_within) else "feasible",
         variables=variables,
         bound=bound,
         bound_source="the information of a private channel being a mixture over subset sizes",

@@ -16,7 +16,7 @@ import math
 import numpy as np
 
 from mechdesign.core.method import Outcome
-from mechdesign.problems.marginals.frequency_oracle.problem import OPTIMALITY, FrequencyOracle, impossible
+from mechdesign.problems.marginals.frequency_oracle.problem import FrequencyOracle, impossible
 
 MOST_CATEGORIES = 10
 LEAST_EPSILON, LARGEST_EPSILON = 1e-3, 12.0
@@ -51,7 +51,7 @@ def run(problem: FrequencyOracle) -> Outcome:
     bound = 1.0 / result.bound
     value = problem.objective(variables)
     return Outcome(
-        status="optimal" if value <= bound * (1.0 + OPTIMALITY) else "feasible",
+        status="optimal" if value <= bound * (1.0 + problem.optimal_within) else "feasible",
         variables=variables,
         bound=bound,
         bound_source="weak duality of the program over all staircase columns",

@@ -18,22 +18,6 @@ Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
 
-def subset_selection(categories: int, sizes: Index, epsilon: float) -> Array:
-    """Return ((k - 1) e + D - k) (k e + D - 1 - k) / (k (D - k) (e - 1)^2) for each size k, e = e^epsilon.
-
-    Size 1 is randomized response: (D - 2 + e) / (e - 1)^2. See docs/families/marginals_oracles.md.
-
-    Examples
-    --------
-    >>> subset_selection(3, np.array([1, 2]), math.log(2.0)).round(12)  # 3/1 and (2 + 1) (4)/(2 1)
-    array([3., 6.])
-    """
-    k, rest = sizes.astype(float), (categories - sizes).astype(float)
-    w, loss = math.exp(-epsilon), -math.expm1(-epsilon)
-    found: Array = ((k - 1.0 + rest * w) / k) * ((k + (rest - 1.0) * w) / rest) / loss**2
-    return found
-
-
 def optimised_unary(epsilon: float) -> float:
     """Return 4 e^epsilon / (e^epsilon - 1)^2: the own bit kept with 1/2, others set with 1/(e^epsilon + 1).
 

@@ -2,54 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, Protocol
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from mechdesign.core.problem import Candidate
-from mechdesign.mechanisms.kary import KaryChannel, KaryResponse
 from mechdesign.mechanisms.marginals import Attributes, MarginalRelease
-from mechdesign.mechanisms.oracles import SubsetSelection, UnaryEncoding
+from mechdesign.mechanisms.oracles.best import BUILT
+from mechdesign.mechanisms.oracles.oracle import Oracle
 from mechdesign.problems.marginals.marginal_views.judging import as_views
 from mechdesign.problems.marginals.marginal_views.prediction import Plan, planned
 
-Oracle = KaryResponse | SubsetSelection | UnaryEncoding
+if TYPE_CHECKING:
+    from mechdesign.problems.marginals.marginal_views.problem import MarginalViews
 
 
-class Asked(Protocol):
-    """What is needed of the problem."""
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """The number of values of each attribute."""
-
-    @property
-    def epsilon(self) -> float:
-        """The promise."""
-
-    @property
-    def users(self) -> int:
-        """How many people are planned."""
-
-    @property
-    def names(self) -> Sequence[str] | None:
-        """The names of the attributes."""
-
-    @property
-    def labels(self) -> Sequence[Any] | None:
-        """The names of their values."""
-
-    @property
-    def oracle(self) -> str:
-        """Which frequency oracle is planned."""
-
-    def cells(self, view: Sequence[int]) -> int:
-        """Return the number of cells of a table."""
-
-
-def release(problem: Asked, solution: Candidate) -> MarginalRelease:
+def release(problem: MarginalViews, solution: Candidate) -> MarginalRelease:
     """Return the release of the views; attributes that are in none are left out."""
     views = as_views(solution.variables["views"])
     used = sorted({attribute for view in views for attribute in view})
@@ -80,8 +47,4 @@ def runs(plan: Plan) -> Oracle:
     >>> runs(planned(16, 1.0, "best"))
     SubsetSelection(16 categories, size=4, epsilon=1)
     """
-    if plan.kind == "optimised-unary":
-        return UnaryEncoding.optimised(plan.cells, plan.epsilon)
-    if plan.kind == "randomized-response":
-        return KaryResponse.from_channel(KaryChannel(plan.cells, np.arange(plan.cells), plan.epsilon))
-    return SubsetSelection.of(plan.cells, plan.epsilon, plan.size)
+    return BUILT[plan.kind](plan.cells, plan.epsilon, **plan.parameters)

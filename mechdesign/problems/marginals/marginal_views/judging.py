@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from mechdesign.audit.covering import audit_covering
-from mechdesign.core.certificate import Certificate
+from mechdesign.core.certificate import Certificate, optimality
 from mechdesign.core.discovery import companion
 from mechdesign.core.errors import UnknownNameError
 from mechdesign.core.problem import Candidate, Problem, Variables
@@ -17,69 +17,11 @@ from mechdesign.problems.marginals.marginal_views.allocation_terms import Terms,
 from mechdesign.problems.marginals.marginal_views.coverings import covering
 from mechdesign.problems.marginals.marginal_views.workload import View
 
-OPTIMALITY = 1e-6
-"""An allocation is certified optimal when it is above the bound by less than this part of it."""
+if TYPE_CHECKING:
+    from mechdesign.problems.marginals.marginal_views.problem import MarginalViews
 
 SHOWN = 3
 """Marginals that a witness names."""
-
-
-class Asked(Protocol):
-    """What is needed of the problem."""
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """The number of values of each attribute."""
-
-    @property
-    def wanted(self) -> Mapping[View, float]:
-        """The wanted marginals with their weights."""
-
-    @property
-    def largest_size(self) -> int:
-        """l_u of algorithm 3.1."""
-
-    @property
-    def most_views(self) -> int:
-        """m_u of algorithm 3.1."""
-
-    def cells(self, view: Sequence[int]) -> int:
-        """Return the number of cells of a table."""
-
-    def shown_view(self, view: Sequence[int]) -> list[str]:
-        """Return attributes by name."""
-
-    @property
-    def users(self) -> int:
-        """How many people will report."""
-
-    @property
-    def epsilon(self) -> float:
-        """The promise."""
-
-    @property
-    def order(self) -> int | None:
-        """All marginals of so many attributes are wanted."""
-
-    @property
-    def criterion(self) -> str | None:
-        """What is minimised."""
-
-    @property
-    def views(self) -> Sequence[Any] | None:
-        """The only views that may be taken."""
-
-    @property
-    def oracle(self) -> str:
-        """Which frequency oracle is planned."""
-
-    @property
-    def names(self) -> Sequence[str] | None:
-        """The names of the attributes."""
-
-    @property
-    def labels(self) -> Sequence[Any] | None:
-        """The names of their values."""
 
 
 class Otherwise(Protocol):
@@ -117,12 +59,12 @@ def as_views(rows: Any) -> list[View]:
     return [tuple(int(point) for point in row) for row in rows]
 
 
-def terms(problem: Asked, views: Any) -> Terms:
+def terms(problem: MarginalViews, views: Any) -> Terms:
     """Return the errors of the wanted marginals as functions of the shares of these views."""
     return terms_of(problem.sizes, dict(problem.wanted), as_views(views), problem.epsilon, problem.oracle)
 
 
-def residuals(problem: Asked, variables: Variables) -> dict[str, float]:
+def residuals(problem: MarginalViews, variables: Variables) -> dict[str, float]:
     """Return how many views are improper, how many too many, and how far the shares are from a split."""
     other = otherwise(problem, variables)
     if other is not None:
@@ -156,13 +98,13 @@ def residuals(problem: Asked, variables: Variables) -> dict[str, float]:
     return found
 
 
-def without_covering(problem: Asked) -> tuple[int, int]:
+def without_covering(problem: MarginalViews) -> tuple[int, int]:
     """Return size and number of the views where no covering fits: l_u, as many as the threshold allows."""
     size = problem.largest_size
     return size, min(problem.most_views, math.comb(len(problem.sizes), size))
 
 
-def uncovered(problem: Asked, views: Sequence[View]) -> tuple[int, list[View]]:
+def uncovered(problem: MarginalViews, views: Sequence[View]) -> tuple[int, list[View]]:
     """Return how many wanted marginals lie in no view, and the first few of them; exact."""
     if problem.order is not None and len({len(view) for view in views}) == 1:
         points, size = len(problem.sizes), len(views[0])
@@ -176,12 +118,12 @@ def uncovered(problem: Asked, views: Sequence[View]) -> tuple[int, list[View]]:
     return len(missing), [marginals[number] for number in missing[:SHOWN].tolist()]
 
 
-def marginals_of(problem: Asked) -> int:
+def marginals_of(problem: MarginalViews) -> int:
     """Return how many marginals are wanted."""
     return math.comb(len(problem.sizes), problem.order) if problem.order is not None else len(problem.wanted)
 
 
-def covering_fits(problem: Asked) -> bool:
+def covering_fits(problem: MarginalViews) -> bool:
     """Whether the rule's threshold leaves room for views that cover everything."""
     size = problem.largest_size
     if problem.order is None or size < problem.order:
@@ -189,12 +131,12 @@ def covering_fits(problem: Asked) -> bool:
     return covering(len(problem.sizes), problem.order, size, problem.most_views) is not None
 
 
-def certificates(problem: Asked, solution: Candidate) -> tuple[Certificate, ...]:
+def certificates(problem: MarginalViews, solution: Candidate) -> tuple[Certificate, ...]:
     """Return the covering (exact), and optimality where a bound is known."""
-    return _covering(problem, solution), _optimality(problem, solution)
+    return _covering(problem, solution), _optimality(solution)
 
 
-def _covering(problem: Asked, solution: Candidate) -> Certificate:
+def _covering(problem: MarginalViews, solution: Candidate) -> Certificate:
     """Say which marginals lie in no view; that is no failure where the threshold allows no covering."""
     other = otherwise(problem, solution.variables)
     if other is not None:
@@ -221,11 +163,8 @@ def _covering(problem: Asked, solution: Candidate) -> Certificate:
     return Certificate("covering", not missing or excused, True, figures, witness, note)
 
 
-def _optimality(problem: Asked, solution: Candidate) -> Certificate:
+def _optimality(solution: Candidate) -> Certificate:
     if solution.bound is None:
-        return Certificate("optimality", False, False, note="no bound is known")
-    excess = solution.value - solution.bound
-    holds = excess <= OPTIMALITY * solution.bound
-    return Certificate(
-        "optimality", holds, False, {"gap": solution.gap}, note=f"bound from {solution.bound_source}"
-    )
+        return optimality(solution)
+    excess, figures = solution.value - solution.bound, {"gap": solution.gap}
+    return optimality(solution, excess, solution.bound, figures=figures)

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from functools import cache
 
-from mechdesign.problems.marginals.frequency_oracle.bound import best_size
+from mechdesign.mechanisms.oracles.best import best_size, prefers_response
 
 ORACLES = ("best", "thesis")
 
@@ -54,7 +54,7 @@ def planned(cells: int, epsilon: float, oracle: str) -> Plan:
     (4, 'optimised-unary', 'randomized-response')
     """
     if oracle == "thesis":
-        if (cells - 2) * math.exp(-epsilon) < 3.0:
+        if prefers_response(cells, epsilon):
             return Plan("randomized-response", cells, epsilon, 1)
         return Plan("optimised-unary", cells, epsilon, 0)
     size = best_size(cells, epsilon)

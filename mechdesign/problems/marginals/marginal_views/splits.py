@@ -67,7 +67,7 @@ def outcome(
     }
     value = problem.objective(variables)
     status: Status = "feasible"
-    if bound is not None and value <= bound * (1.0 + judging.OPTIMALITY):
+    if bound is not None and value <= bound * (1.0 + problem.optimal_within):
         status = "optimal"
     return Outcome(
         status=status,

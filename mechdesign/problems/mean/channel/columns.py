@@ -12,7 +12,7 @@ from mechdesign.problems.mean.channel.design import Design
 from mechdesign.problems.mean.channel.generation import Found, refined
 from mechdesign.problems.mean.channel.grids import symmetric_grid
 from mechdesign.problems.mean.channel.patterns import Array
-from mechdesign.problems.mean.channel.problem import OPTIMALITY, MeanChannel
+from mechdesign.problems.mean.channel.problem import MeanChannel
 
 
 def hat_weights(grid: Array) -> Array:
@@ -42,7 +42,7 @@ def channel_of(grid: Array, small: float, found: Found) -> tuple[Array, Array]:
     return channel, values
 
 
-def run(problem: MeanChannel, accuracy: float = OPTIMALITY / 2.0) -> Outcome:
+def run(problem: MeanChannel, accuracy: float = MeanChannel.optimal_within / 2.0) -> Outcome:
     """Solve on a coarse grid, refine to the wanted one, and make the channel exactly private."""
     if problem.epsilon == 0.0:
         return Outcome(

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from mechdesign.problems.mean.channel.patterns import Array, Patterns, Prices, proven_lower
@@ -133,24 +134,25 @@ class Design:
 
     def shares(self) -> Array:
         """Return, for every cut point, the weights of the two inputs it is rounded to."""
-        shares = np.zeros((len(self.points), len(self.half)))
-        for row, point in enumerate(self.points):
-            left, share = self.place(point)
-            shares[row, left] += 1.0 - share
-            if share > 0.0:
-                shares[row, left + 1] += share
+        points = np.asarray(self.points, dtype=np.float64)
+        left, right_share = self.place(points)
+        rows = np.arange(len(points))
+        shares = np.zeros((len(points), len(self.half)))
+        shares[rows, left] = 1.0 - right_share
+        between = right_share > 0.0
+        shares[rows[between], left[between] + 1] = right_share[between]
         return shares
 
-    def place(self, point: float) -> tuple[int, float]:
-        """Return the input to the left of a point >= 0 and the share of its right neighbour.
+    def place(self, points: Array) -> tuple[npt.NDArray[np.intp], Array]:
+        """Return the inputs to the left of points >= 0 and the shares of their right neighbours.
 
         Between the two inputs around 0 the moment is constant: all of it is the first input's.
         """
-        if point <= self.half[0] or len(self.half) == 1:
-            return 0, 0.0
-        left = int(np.clip(np.searchsorted(self.half, point, side="right") - 1, 0, len(self.half) - 2))
-        share = (point - self.half[left]) / (self.half[left + 1] - self.half[left])
-        return left, float(share)
+        if len(self.half) == 1:
+            return np.zeros(len(points), dtype=np.intp), np.zeros(len(points))
+        left = (np.searchsorted(self.half, points, side="right") - 1).clip(0, len(self.half) - 2)
+        share = (points - self.half[left]) / (self.half[left + 1] - self.half[left])
+        return left, np.where(points <= self.half[0], 0.0, share)
 
     # Prices and bounds
 

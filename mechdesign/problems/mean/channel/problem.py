@@ -21,9 +21,6 @@ Array = NDArray[np.float64]
 
 CRITERIA = ("worst", "average")
 
-OPTIMALITY = 1e-5
-"""A solution is certified optimal when its proven gap is below this part of its value."""
-
 MAX_GRID = 100_000
 """The largest number of inputs or of outputs; programs of that size are far beyond any solver."""
 
@@ -66,6 +63,8 @@ class MeanChannel(Problem[GridMean]):
     sense: ClassVar[Sense] = "min"
     value_name: ClassVar[str] = "variance of one report"
     summary: ClassVar[str] = "the best mechanism for the mean of a number, by linear programming"
+    optimal_within: ClassVar[float] = 1e-5
+    """A solution is certified optimal when its proven gap is below this part of its value."""
 
     epsilon: float = checked("> 0 and finite.", _epsilon, limits=POSITIVE, form="float")
     inputs: int | None = whole(
@@ -150,7 +149,7 @@ class MeanChannel(Problem[GridMean]):
         ``any_mechanism`` is a proven lower bound for unbiased epsilon-private mechanisms of any form, on any
         grid or none; ``above_any`` by which part the value exceeds it.
         """
-        mechanism = self.mechanism(solution)
+        mechanism = solution.mechanism()
         least = quick_bound(self.epsilon, self.criterion)
         figures: dict[str, Any] = {
             "gap": solution.gap,
@@ -160,9 +159,7 @@ class MeanChannel(Problem[GridMean]):
             figures["above_any"] = solution.value / least - 1.0
         if self.criterion == "worst":
             figures["deployed_value"] = mechanism.worst_variance()
-        note = f"bound from {solution.bound_source}" if solution.bound is not None else "no bound is known"
-        optimal = solution.gap <= OPTIMALITY * solution.value
-        return (*mechanism.certificates(), Certificate("optimality", optimal, False, figures, note=note))
+        return (*mechanism.certificates(), self.optimality(solution, figures=figures, unproven=figures))
 
 
 def criterion_value(knots: Array, means: Array, moments: Array, criterion: str) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
@@ -22,9 +23,6 @@ from mechdesign.problems.mean.interval import offsets
 
 ESTIMATORS = ("self-normalized", "scaled")
 NOTIONS = ("ldp", "one-sided")
-
-OPTIMALITY = 1e-6
-"""A solution is certified optimal when its proven gap is below this part of its value."""
 
 LEAST = 2.0**-30
 """Below this epsilon the ends are so close that their rounding costs more than a millionth of the value."""
@@ -171,11 +169,11 @@ class MeanInterval(Problem[CensoringInterval | AttributeSampling]):
         interval = solution.variables["interval"]
         privacy = self.audit(solution.variables).certificate()
         allowed = self.is_private(float(interval[0]), float(interval[1]))
-        optimal = allowed and solution.gap <= OPTIMALITY * solution.value
-        note = f"bound from {solution.bound_source}" if solution.bound is not None else "no bound is known"
+        figures = {"gap": solution.gap}
+        optimality = self.optimality(solution, figures=figures, unproven=figures)
         if not allowed:
             note = "the interval breaks the constraints, so its value says nothing about the optimum"
-        optimality = Certificate("optimality", optimal, False, {"gap": solution.gap}, note=note)
+            optimality = replace(optimality, holds=False, note=note)
         if self.notion == "ldp":
             return privacy, optimality
         one_sided = Certificate(

@@ -120,7 +120,7 @@ class ExtendedResponse(RandomizedResponse):
         found = super().certificates(solution)
         if self.own_constraints is None:
             return found
-        violation = self.residuals({"channel": self.mechanism(solution).channel})["own_constraints"]
+        violation = self.residuals({"channel": solution.mechanism().channel})["own_constraints"]
         own = Certificate("own constraints", violation <= OWN_TOLERANCE, False, {"violation": violation})
         return (*found, own)
 

@@ -22,7 +22,7 @@ from mechdesign.core.validation import in_range
 from mechdesign.problems.response.randomized_response import metric
 from mechdesign.problems.response.randomized_response.linear_program import SIMPLEX_ROWS, shifted
 from mechdesign.problems.response.randomized_response.polish import polished
-from mechdesign.problems.response.randomized_response.problem import OPTIMALITY, RandomizedResponse
+from mechdesign.problems.response.randomized_response.problem import RandomizedResponse
 from mechdesign.problems.response.randomized_response.rows import row_count
 from mechdesign.problems.response.randomized_response.spanner import inner_lengths, spanner
 from mechdesign.solvers.coupled_cones import CoupledCones
@@ -83,7 +83,7 @@ def run(problem: RandomizedResponse, gap: float = GAP, progress: Progress | None
     bound = path.proven()
     stake = float(problem.prior @ np.ptp(problem.utility_matrix(), axis=1))
     return Outcome(
-        status="optimal" if bound - path.value <= OPTIMALITY / 2 * stake else "feasible",
+        status="optimal" if bound - path.value <= problem.optimal_within / 2 * stake else "feasible",
         variables={"channel": path.channel},
         bound=bound,
         bound_source="weak duality with the multipliers of the central path",

@@ -35,10 +35,6 @@ NamedUtility = Literal["truth", "absolute-loss", "squared-loss", "distance-loss"
 UTILITIES = ("truth", "absolute-loss", "squared-loss", "distance-loss", "mutual-information")
 NOTIONS = ("set-wise", "entry-wise")
 
-OPTIMALITY = 1e-6
-"""A mechanism is certified optimal when it falls short of the proven bound by less than this part of the
-utility at stake: the spread between always the best and always the worst report."""
-
 
 NAMES = "Names of the answers and of the reports (as many reports as answers: the same names by default)."
 
@@ -74,10 +70,7 @@ def _report_labels(problem: RandomizedResponse, field: str, names: Any) -> tuple
 def _names(field: str, names: Any, size: int) -> tuple[str, ...]:
     if not isinstance(names, (list, tuple, np.ndarray)):
         raise ParameterError(f"{field}: expected a list of names, got {names!r}")
-    try:
-        Labels(size, tuple(names))
-    except ParameterError as error:
-        raise ParameterError(str(error).replace("labels:", f"{field}:", 1)) from None
+    Labels(size, tuple(names), field)
     return tuple(names)
 
 
@@ -287,27 +280,19 @@ class RandomizedResponse(Problem[FiniteChannel | KaryResponse]):
 
     def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
         """Return privacy and normalization of the mechanism that would run, and optimality of the value."""
-        mechanism = self.mechanism(solution)
+        mechanism = solution.mechanism()
         return (*mechanism.certificates(), self._optimality(solution, self._deployed_value(mechanism)))
 
     def _optimality(self, solution: Candidate, deployed: float) -> Certificate:
         """Judge what would run, not what the solver said; a value beyond its own bound fails as well."""
         figures = {"deployed_value": deployed, "lost_by_rounding": solution.value - deployed}
         if solution.bound is None:
-            return Certificate("optimality", False, False, figures, note="no bound is known")
+            return self.optimality(solution, unproven=figures)
         allowance = rounding_allowance(self.objective_scale(), 64 * (self.size + self.reports))
         shortfall = solution.bound - deployed
-        holds = (
-            solution.value <= solution.bound + allowance
-            and shortfall <= OPTIMALITY * self._stake(solution.bound) + allowance
-        )
-        return Certificate(
-            "optimality",
-            holds,
-            False,
-            {"gap": solution.gap, "shortfall": shortfall, **figures},
-            note=f"bound from {solution.bound_source}",
-        )
+        left = shortfall if solution.value <= solution.bound + allowance else math.inf
+        figures = {"gap": solution.gap, "shortfall": shortfall, **figures}
+        return self.optimality(solution, left, self._stake(solution.bound), slack=allowance, figures=figures)
 
     def _stake(self, bound: float) -> float:
         """Return the utility at stake: best report always against worst report always, or the bound."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from mechdesign.mechanisms.shuffle import DistinctParity
 from mechdesign.problems.shuffle.candidates import Kind
+from mechdesign.problems.shuffle.settings import categories
 
 KINDS = (
     Kind(
         "distinct-parity",
         DistinctParity,
-        lambda case: DistinctParity.calibrated(case.promise, case.size, case.max_messages, case.labels),
         "noisy parities, a bit of every user for every category",
+        categories,
         flexible=True,
     ),
 )

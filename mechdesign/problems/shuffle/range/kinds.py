@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from mechdesign.mechanisms.shuffle import RangeTree
 from mechdesign.problems.shuffle.candidates import Kind
+from mechdesign.problems.shuffle.settings import categories
 
 KINDS = (
     Kind(
         "range-tree",
         RangeTree,
-        lambda case: RangeTree.calibrated(case.promise, case.size, case.max_messages, case.labels),
         "the nodes of a binary tree, one of each level",
+        categories,
         flexible=True,
     ),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mechdesign.mechanisms.shuffle import AUT, PUT, UniformityDump
 from mechdesign.problems.shuffle.candidates import Kind
+from mechdesign.problems.shuffle.settings import tested
 
 MANY = "a user sends messages for every category, for next to no gain"
 
@@ -11,25 +12,10 @@ KINDS = (
     Kind(
         "uniformity-dump",
         UniformityDump,
-        lambda case: UniformityDump.calibrated(
-            case.promise, case.size, case.max_messages, case.labels, case.error
-        ),
         "collisions among true categories and uniform dummies",
+        tested,
         flexible=True,
     ),
-    Kind(
-        "aut",
-        AUT,
-        lambda case: AUT.calibrated(case.promise, case.size, case.max_messages, case.labels, case.error),
-        "a bit for each category, among fair coins",
-        flexible=True,
-        by_name=MANY,
-    ),
-    Kind(
-        "put",
-        PUT,
-        lambda case: PUT.calibrated(case.promise, case.size, case.max_messages, case.labels, case.error),
-        "a bit for each category with discrete Laplace noise, in shares",
-        by_name=MANY,
-    ),
+    Kind("aut", AUT, "a bit for each category, among fair coins", tested, flexible=True, by_name=MANY),
+    Kind("put", PUT, "a bit for each category with discrete Laplace noise, in shares", tested, by_name=MANY),
 )

@@ -22,7 +22,7 @@ from mechdesign.mechanisms.spectrum.channel import Array, Channel, Owner, positi
 from mechdesign.mechanisms.spectrum.queries import levels_of
 from mechdesign.mechanisms.spectrum.tile import Tiling
 from mechdesign.problems.spectrum.channel.scatter import scattered_owner, scattered_users
-from mechdesign.problems.spectrum.judging import optimality, rounded_up
+from mechdesign.problems.spectrum.judging import rounded_up
 
 LONGEST = 200
 """Users are listed by ``repr`` up to this length of it."""
@@ -233,7 +233,7 @@ class SpectrumChannel(Problem[SpectrumDatabase]):
         radii, level = np.asarray(solution.variables["radii"]), float(solution.variables["privacy"])
         return (
             self.channel.audit(radii, level).certificate(),
-            optimality(solution, self.objective_scale()),
+            self.optimality(solution, scale=self.objective_scale()),
         )
 
 

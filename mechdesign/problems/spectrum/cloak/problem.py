@@ -16,7 +16,7 @@ from mechdesign.core.validation import finite_array
 from mechdesign.mechanisms.spectrum.channel import coordinate, positive
 from mechdesign.mechanisms.spectrum.cloak import SpectrumCloak
 from mechdesign.problems.spectrum.cloak.shapes import SHAPES, Shape
-from mechdesign.problems.spectrum.judging import optimality, rounded_down
+from mechdesign.problems.spectrum.judging import rounded_down
 
 ROUNDING = 2.0**-40
 """What evaluating a ratio of two losses in doubles may lose, with room to spare."""
@@ -194,7 +194,8 @@ class SpectrumCloakDesign(Problem[SpectrumCloak]):
 
     def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
         """Return that no other size is better, and how far any database may be below at this area."""
-        return optimality(solution, self.cost(float(solution.variables["cell"]))), self.isoperimetry(solution)
+        cost = self.cost(float(solution.variables["cell"]))
+        return self.optimality(solution, scale=cost), self.isoperimetry(solution)
 
     def isoperimetry(self, solution: Candidate) -> Certificate:
         """Return the revenue that every database loses whose posterior density is at most 1 / area.

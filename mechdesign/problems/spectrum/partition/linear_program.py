@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.method import Outcome
-from mechdesign.problems.spectrum.judging import OPTIMALITY, rounded_down
+from mechdesign.problems.spectrum.judging import rounded_down
 from mechdesign.problems.spectrum.partition.duality import repaired
 from mechdesign.problems.spectrum.partition.problem import (
     SpectrumPartition,
@@ -64,8 +64,9 @@ def run(problem: SpectrumPartition) -> Outcome:
     bound, scale = rounded_down(-result.bound, problem.objective_scale()), problem.objective_scale()
     if problem.residuals(variables)[problem.notion] > problem.allowance:
         variables = whole_map(problem)  # what the solver leaves of the inequalities is too much to keep
+    tight = problem.objective(variables) - bound <= problem.optimal_within * scale
     return Outcome(
-        status="optimal" if problem.objective(variables) - bound <= OPTIMALITY * scale else "feasible",
+        status="optimal" if tight else "feasible",
         variables=variables,
         bound=bound,
         bound_source=f"weak duality, for {channels_over(problem)}",

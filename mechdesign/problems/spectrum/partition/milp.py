@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from mechdesign.core.method import Outcome
-from mechdesign.problems.spectrum.judging import OPTIMALITY, rounded_down
+from mechdesign.problems.spectrum.judging import rounded_down
 from mechdesign.problems.spectrum.partition.duality import repaired
 from mechdesign.problems.spectrum.partition.linear_program import cloak_program
 from mechdesign.problems.spectrum.partition.problem import (
@@ -44,7 +44,7 @@ def run(problem: SpectrumPartition) -> Outcome:
     relaxed = cloak_program(problem, costs)
     exact = repaired(problem, -relaxed.equal_multipliers)
     bound = rounded_down(exact.bound, problem.objective_scale())
-    tight = problem.objective(variables) - bound <= OPTIMALITY * problem.objective_scale()
+    tight = problem.objective(variables) - bound <= problem.optimal_within * problem.objective_scale()
     return Outcome(
         status="optimal" if tight else "feasible",
         variables=variables,

@@ -23,7 +23,6 @@ from mechdesign.core.validation import (
     probability_vector,
 )
 from mechdesign.mechanisms import Mechanism
-from mechdesign.problems.spectrum.judging import optimality
 from mechdesign.problems.spectrum.partition.family import candidate_sets, losses
 from mechdesign.problems.spectrum.partition.priors import GENERATORS, MOST_PLACES
 
@@ -290,7 +289,7 @@ class SpectrumPartition(Problem[Mechanism]):
         kept = Certificate(
             self.notion, broken <= self.allowance and left["rows"] <= FEASIBLE, False, figures, note=note
         )
-        return kept, optimality(solution, self.objective_scale())
+        return kept, self.optimality(solution, scale=self.objective_scale())
 
     @property
     def allowance(self) -> float:

@@ -15,7 +15,7 @@ from mechdesign.core.problem import Candidate, Problem, Sense, Variables
 from mechdesign.mechanisms import Mechanism
 from mechdesign.mechanisms.spectrum import SpectrumWidening
 from mechdesign.mechanisms.spectrum.channel import coordinate, positive
-from mechdesign.problems.spectrum.judging import optimality, rounded_up
+from mechdesign.problems.spectrum.judging import rounded_up
 from mechdesign.problems.spectrum.primary.widening import Widened
 
 WIDENINGS = ("mean", "exponential")
@@ -141,7 +141,7 @@ class SpectrumPrimary(Problem[Mechanism]):
             safe = level > 0
         return (
             Certificate("interference", safe, True, {"widening": level}, note=self._how()),
-            optimality(solution, self.objective_scale()),
+            self.optimality(solution, scale=self.objective_scale()),
         )
 
     def mechanism(self, solution: Candidate) -> Mechanism:

@@ -13,7 +13,7 @@ from mechdesign.core.problem import Candidate, Problem, Sense, Variables
 from mechdesign.mechanisms.location.base import checked_area
 from mechdesign.mechanisms.spectrum import SpectrumUser
 from mechdesign.mechanisms.spectrum.channel import positive
-from mechdesign.problems.spectrum.judging import optimality, rounded_up
+from mechdesign.problems.spectrum.judging import rounded_up
 
 
 @frozen_problem()
@@ -111,7 +111,7 @@ class SpectrumSecondary(Problem[SpectrumUser]):
 
     def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
         """Return that no other privacy radius is better."""
-        return (optimality(solution, self.objective_scale()),)
+        return (self.optimality(solution, scale=self.objective_scale()),)
 
 
 def outcome(problem: SpectrumSecondary, level: float, solver: str) -> Outcome:

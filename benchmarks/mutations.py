@@ -1,0 +1,243 @@
+"""Twenty small mistakes in twenty places of the package, and whether the tests that should notice do.
+
+    python -m benchmarks.mutations            # all of them; some ten minutes
+    python -m benchmarks.mutations kary noise # those whose name contains one of the words
+
+The package and the tests are copied to a temporary folder, so that the checkout stays as it is. For each
+mistake its tests are run as they are (they have to pass) and with the mistake (they have to fail). A place is
+found by its text in all files of the package and has to be there exactly once, so that it survives when files
+move; when it is gone, that is said, and the exit code is 1, as it is for a mistake that nobody notices.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+COPIED = ("mechdesign", "tests", "benchmarks", "models", "docs", "examples", "pyproject.toml", "run.py")
+LIMIT = 600
+"""Seconds for the tests of one mistake; one that makes them hang is noticed as well."""
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """A text of the package that stands in one place, what is put there, and who should notice."""
+
+    name: str
+    text: str
+    wrong: str
+    tests: tuple[str, ...]
+
+    def place(self, root: Path) -> Path | None:
+        """Return the only file with the text."""
+        found = [
+            path
+            for path in sorted((root / "mechdesign").rglob("*.py"))
+            if path.read_text(encoding="utf-8").count(self.text) == 1
+        ]
+        return found[0] if len(found) == 1 else None
+
+
+EVERY = "tests/contract/test_every_mechanism.py"
+
+MUTATIONS = (
+    Mutation(
+        "exponential rounded up",
+        "context = _context(ROUND_FLOOR)\n    below",
+        "context = _context(ROUND_CEILING)\n    below",
+        ("tests/audit/test_exponential.py",),
+    ),
+    Mutation(
+        "entry-wise delta without e^epsilon",
+        "worst = max(high - exponential * low for",
+        "worst = max(high - low for",
+        ("tests/audit/test_channel.py",),
+    ),
+    Mutation(
+        "set-wise delta of half the size",
+        "return best / TOTAL, witness",
+        "return best / (2 * TOTAL), witness",
+        ("tests/audit/test_channel.py",),
+    ),
+    Mutation(
+        "threshold one too large",
+        "min(value * top // bottom, TOTAL)",
+        "min(value * top // bottom + 1, TOTAL)",
+        ("tests/audit/test_channel.py",),
+    ),
+    Mutation(
+        "an impossible report is no infinite ratio",
+        "if high > 0 and low == 0:",
+        "if high > 0 and low < 0:",
+        ("tests/audit/test_channel.py",),
+    ),
+    Mutation(
+        "one bit with the square of the value",
+        "weight = (unit * self._span).astype(np.int64)",
+        "weight = (unit * unit * self._span).astype(np.int64)",
+        (
+            "tests/mechanisms/test_mean_exact.py",
+            "tests/mechanisms/test_mean_clients.py",
+        ),
+    ),
+    Mutation(
+        "offset of a bit with the wrong sign",
+        "return Fraction(self.domain.low) - self.slope * self._start",
+        "return Fraction(self.domain.low) + self.slope * self._start",
+        ("tests/mechanisms/test_mean_exact.py",),
+    ),
+    Mutation(
+        "table searched from the left",
+        'np.searchsorted(row, drawn[index], side="right")',
+        'np.searchsorted(row, drawn[index], side="left")',
+        ("tests/mechanisms/test_sampling.py",),
+    ),
+    Mutation(
+        "steps never rounded up",
+        "np.minimum(whole.astype(np.int64) + up, self.precision)",
+        "np.minimum(whole.astype(np.int64), self.precision)",
+        ("tests/mechanisms/test_shuffle_sums.py",),
+    ),
+    Mutation(
+        "noise of Laplace of half the scale",
+        "noise *= self.scale",
+        "noise *= self.scale / 2",
+        (EVERY,),
+    ),
+    Mutation(
+        "square wave's window too narrow",
+        "within *= window / self.inside",
+        "within *= 0.9 * window / self.inside",
+        (EVERY,),
+    ),
+    Mutation(
+        "support counted against the wrong chance",
+        "value = (counts / users - float(self.other)) / gain",
+        "value = (counts / users - float(self.own)) / gain",
+        ("tests/mechanisms/test_oracles.py",),
+    ),
+    Mutation(
+        "fourth moment for the third",
+        "(1 - chance) * low**power) for power in (2, 3, 4)",
+        "(1 - chance) * low**power) for power in (2, 4, 3)",
+        (
+            "tests/mechanisms/test_oracle_coverage.py",
+            "tests/mechanisms/test_intervals.py",
+            "tests/mechanisms/test_shuffle_intervals.py",
+        ),
+    ),
+    Mutation(
+        "interval of one side only",
+        "return (1.0 - checked) / (2.0 * tests)",
+        "return (1.0 - checked) / tests",
+        (
+            "tests/mechanisms/test_intervals.py",
+            "tests/mechanisms/test_coverage_at_extremes.py",
+        ),
+    ),
+    Mutation(
+        "repair mixes nothing in",
+        "amount = min(1.0, mixing + extra)",
+        "amount = min(1.0, extra)",
+        ("tests/mechanisms/test_repair.py",),
+    ),
+    Mutation(
+        "Schoenheim rounded down",
+        "bound = -(-(points - left) * bound // (block - left))",
+        "bound = (points - left) * bound // (block - left)",
+        ("tests/problems/marginals/test_covering_bounds.py",),
+    ),
+    Mutation(
+        "proven bound rounded inwards",
+        "return float(terms.sum()) + slack",
+        "return float(terms.sum()) - slack",
+        ("tests/solvers/test_linear.py",),
+    ),
+    Mutation(
+        "a trend that falls counts as rising",
+        "return bool((numbers >= np.maximum.accumulate(numbers) - slack).all())",
+        "return bool((numbers >= np.minimum.accumulate(numbers) - slack).all())",
+        ("tests/catalog/test_judge.py",),
+    ),
+    Mutation(
+        "a gap with its sign",
+        "return abs(self.value - self.bound)",
+        "return self.value - self.bound",
+        (
+            "tests/core/test_compare.py",
+            "tests/problems/response/test_geometric.py",
+        ),
+    ),
+    Mutation(
+        "a heuristic claims the optimum",
+        'return self.status == "optimal" and self.kind != "heuristic"',
+        'return self.status == "optimal"',
+        (
+            "tests/core/test_compare.py",
+            "tests/core/test_certificate.py",
+            "tests/catalog/test_check.py",
+        ),
+    ),
+)
+
+
+def passes(folder: Path, tests: tuple[str, ...]) -> tuple[bool, str]:
+    """Run tests until the first that fails; return whether all passed, and which failed."""
+    environment = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "--no-header", *tests]
+    try:
+        done = subprocess.run(
+            command, cwd=folder, env=environment, capture_output=True, text=True, timeout=LIMIT, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return False, "hangs"
+    if done.returncode not in (0, 1):
+        return False, "error: " + done.stdout[-300:].replace("\n", " ")
+    failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    return done.returncode == 0, failed[0].split(" - ")[0].partition("::")[2] if failed else ""
+
+
+def judged(mutation: Mutation, folder: Path) -> str:
+    """Return what became of a mistake."""
+    path = mutation.place(folder)
+    if path is None:
+        return "NOT FOUND: the text is not there exactly once; choose another"
+    before, why = passes(folder, mutation.tests)
+    if not before:
+        return f"NOT TESTED: the tests fail without the mistake ({why})"
+    right = path.read_text(encoding="utf-8")
+    path.write_text(right.replace(mutation.text, mutation.wrong), encoding="utf-8")
+    try:
+        survived, failed = passes(folder, mutation.tests)
+    finally:
+        path.write_text(right, encoding="utf-8")
+    return "SURVIVES" if survived else f"noticed by {failed}"
+
+
+def main(words: list[str]) -> int:
+    """Try the mistakes and print one line each."""
+    chosen = [item for item in MUTATIONS if not words or any(word in item.name for word in words)]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for part in COPIED:
+            copy = shutil.copytree if (ROOT / part).is_dir() else shutil.copy
+            copy(ROOT / part, folder / part)
+        missed = 0
+        for mutation in chosen:
+            start = time.monotonic()
+            outcome = judged(mutation, folder)
+            missed += not outcome.startswith("noticed")
+            print(f"{mutation.name}: {outcome} ({time.monotonic() - start:.0f} s)", flush=True)
+    print(f"{len(chosen) - missed} of {len(chosen)} mistakes are noticed")
+    return int(missed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,144 @@
+"""What estimates share: values with standard errors, intervals, notes, rows to print, and plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.figure import Figure
+from mechdesign.core.printable import printable
+from mechdesign.core.text import listed, table
+from mechdesign.mechanisms.figures import interval_figures
+from mechdesign.mechanisms.intervals import Limits, NormalLimits, tail_of
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Estimated:
+    """An estimate: a value with its standard error, and what intervals are made from.
+
+    A subclass is a frozen dataclass that also has the fields ``population``, ``limits`` (normal intervals
+    without them) and ``notes``, which say where intervals may cover less often than stated.
+    """
+
+    value: Any
+    standard_error: Any
+    users: int
+
+    def _ends(self, level: float, together: int = 1) -> tuple[Any, Any]:
+        """Return the ends of the intervals of a level; of so many together, by Bonferroni's rule."""
+        limits: Limits = getattr(self, "limits", None) or NormalLimits(self.standard_error)
+        down, up = limits.distances(tail_of(level, together))
+        return self.value - down, self.value + up
+
+    def interval(self, level: float = 0.95) -> tuple[Any, Any]:
+        """Return the ends of confidence intervals of this level in (0, 1)."""
+        return self._ends(level)
+
+    def _said(self) -> tuple[str, ...]:
+        found: tuple[str, ...] = getattr(self, "notes", ())
+        return found
+
+    def _noted(self) -> str:
+        """Return the notes as they are printed, a line each."""
+        return "".join(f"\nnote: {printable(note)}" for note in self._said())
+
+    def _about(self) -> Mapping[str, Any]:
+        """Return what stands beside users and values among the plain values."""
+        return {}
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the estimate as plain values."""
+        low, high = self.interval()
+        return {
+            "users": self.users,
+            **self._about(),
+            "value": self.value,
+            "standard_error": self.standard_error,
+            "low": low,
+            "high": high,
+            "population": getattr(self, "population", False),
+            "notes": list(self._said()),
+        }
+
+
+@dataclass(frozen=True)
+class ListedEstimate(Estimated):
+    """Estimates of several shares, counts or means, each with a name.
+
+    Class attributes
+    ----------------
+    reporters : str
+        What ``users`` counts, when printed.
+    thing, things : str
+        What has an estimate, in the header of the printed table and among the plain values.
+    estimated : str
+        The header of the estimates.
+    digits, error_digits : str
+        How estimates are printed, and errors in a ``repr``.
+    most : int or None
+        So many rows are printed; None for all.
+    """
+
+    reporters: ClassVar[str] = "reports"
+    thing: ClassVar[str]
+    things: ClassVar[str]
+    estimated: ClassVar[str] = "estimate"
+    digits: ClassVar[str] = ".6g"
+    error_digits: ClassVar[str] = ".3g"
+    most: ClassVar[int | None] = None
+
+    def _names(self) -> Sequence[str]:
+        """Return the name of each estimate."""
+        raise NotImplementedError
+
+    def _beside(self) -> Mapping[str, Any]:
+        """Return further columns, which stand between names and estimates."""
+        return {}
+
+    def _about(self) -> Mapping[str, Any]:
+        return {self.things: list(self._names()), **self._beside()}
+
+    def interval(self, level: float = 0.95, simultaneous: bool = False) -> tuple[Array, Array]:
+        """Return the ends of confidence intervals; cutting them off at impossible values loses no coverage.
+
+        Parameters
+        ----------
+        level : float
+            In (0, 1).
+        simultaneous : bool
+            Whether all intervals together cover with this level (Bonferroni).
+        """
+        return self._ends(level, len(self.value) if simultaneous else 1)
+
+    def rows(self, level: float = 0.95) -> list[list[str]]:
+        """Return one row of text each: name, further columns, estimate, standard error, interval."""
+        texts = zip(self._names(), *self._beside().values(), strict=True)
+        figures = zip(self.value, self.standard_error, *self.interval(level), strict=True)
+        return [
+            [*map(str, text), *(format(number, self.digits) for number in numbers)]
+            for text, numbers in zip(texts, figures, strict=True)
+        ]
+
+    def _drawn(self, title: str, thing: str, quantity: str, naive: Any = None) -> list[Figure]:
+        """Return the estimates with their intervals, beside what the reports would say as they came."""
+        return interval_figures(title, self._names(), self.value, self.interval(), thing, quantity, naive)
+
+    def __repr__(self) -> str:
+        digits, brief = self.digits, self.error_digits
+        figures = zip(self._names(), self.value, self.standard_error, strict=True)
+        shown = [f"{name} {value:{digits}} +- {error:{brief}}" for name, value, error in figures]
+        return f"{type(self).__name__}({self.users} {self.reporters}: {listed(shown)})"
+
+    def __str__(self) -> str:
+        header = [self.thing, *self._beside(), self.estimated, "std.error", "95% low", "95% high"]
+        rows = self.rows()
+        rest = 0 if self.most is None else max(0, len(rows) - self.most)
+        more = f"\n... and {rest} more {self.things}" if rest else ""
+        shown = table(header, rows[: len(rows) - rest])
+        return f"{self.users} {self.reporters}\n{shown}{more}{self._noted()}"

@@ -1,0 +1,67 @@
+"""Moments of whole numbers, exactly: of indicators, of numbers drawn, of mixtures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import comb
+
+Moments = tuple[Fraction, ...]
+"""E[N^r] for r from 0 to 4."""
+
+STIRLING = ((1,), (0, 1), (0, 1, 1), (0, 1, 3, 1), (0, 1, 7, 6, 1))
+"""N^r as a sum of falling factorials."""
+
+
+def bernoulli(chance: Fraction) -> Moments:
+    """Return the moments of a number that is 1 with this chance, else 0."""
+    return (Fraction(1), chance, chance, chance, chance)
+
+
+def binomial(number: int, chance: Fraction) -> Moments:
+    """Return the moments of how many of so many independent numbers are 1.
+
+    Examples
+    --------
+    >>> binomial(2, Fraction(1, 2))[1:3]
+    (Fraction(1, 1), Fraction(3, 2))
+    """
+    return _from_factorials([Fraction(_falling(number, r)) * chance**r for r in range(5)])
+
+
+def drawn(among: int, count: int, total: int) -> Moments:
+    """Return the moments of how many of ``among`` things are in a random set of ``count`` out of ``total``.
+
+    Examples
+    --------
+    >>> drawn(1, 2, 3)[1]
+    Fraction(2, 3)
+    """
+    return _from_factorials(
+        [Fraction(_falling(among, r) * _falling(count, r), _falling(total, r) or 1) for r in range(5)]
+    )
+
+
+def one_more(law: Moments) -> Moments:
+    """Return the moments of N + 1."""
+    return tuple(sum((comb(r, j) * law[j] for j in range(r + 1)), Fraction(0)) for r in range(5))
+
+
+def mixed(share: Fraction, first: Moments, second: Moments) -> Moments:
+    """Return the moments of a number of the first law with this chance, else of the second."""
+    return tuple(share * a + (1 - share) * b for a, b in zip(first, second, strict=True))
+
+
+def _falling(number: int, length: int) -> int:
+    """Return number (number - 1) ... of so many factors."""
+    product = 1
+    for step in range(length):
+        product *= number - step
+    return product
+
+
+def _from_factorials(factorial: Sequence[Fraction]) -> Moments:
+    """Return moments from factorial moments."""
+    return tuple(
+        sum((Fraction(count) * factorial[j] for j, count in enumerate(row)), Fraction(0)) for row in STIRLING
+    )

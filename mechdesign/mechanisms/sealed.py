@@ -1,0 +1,52 @@
+"""Objects that stay as they were built: what they are for is audited once, and must not change after that."""
+
+from __future__ import annotations
+
+from abc import ABCMeta
+from copy import copy
+from typing import Any, ClassVar, Self
+
+from mechdesign.core.errors import SealedError
+
+
+class Sealing(ABCMeta):
+    """The class of classes whose objects are finished when their ``__init__`` has returned."""
+
+    def __call__(cls, *args: Any, **options: Any) -> Any:
+        """Build an object and seal it."""
+        made = super().__call__(*args, **options)
+        vars(made)["_sealed"] = True
+        return made
+
+
+class Sealed(metaclass=Sealing):
+    """An object whose attributes can be set only while it is built.
+
+    What is computed later and kept (``cached_property``) is no change; it follows from the rest. Copies and
+    what is read from a pickle are sealed as well.
+
+    Class attributes
+    ----------------
+    moving : tuple of str
+        The attributes that change all the same: a state beside what it is.
+    """
+
+    moving: ClassVar[tuple[str, ...]] = ()
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self._require_open(name)
+        super().__setattr__(name, value)
+
+    def __delattr__(self, name: str) -> None:
+        self._require_open(name)
+        super().__delattr__(name)
+
+    def replaced(self, **parts: Any) -> Self:
+        """Return the same but for these attributes, from which nothing else was computed."""
+        made = copy(self)
+        vars(made).update(parts)
+        return made
+
+    def _require_open(self, name: str) -> None:
+        if "_sealed" in vars(self) and name not in self.moving:
+            raise SealedError(name, f"a finished {type(self).__name__} does not change", "build another one")

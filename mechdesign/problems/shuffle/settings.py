@@ -1,0 +1,22 @@
+"""What protocols of a task have to know of people's values, beside the promise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mechdesign.problems.shuffle.candidates import Case
+
+
+def precision(case: Case) -> dict[str, Any]:
+    """Return what a sum has to know: its steps, or 0."""
+    return {"precision": case.size}
+
+
+def categories(case: Case) -> dict[str, Any]:
+    """Return what a histogram has to know."""
+    return {"categories": case.size, "labels": case.labels}
+
+
+def tested(case: Case) -> dict[str, Any]:
+    """Return what a test of uniformity has to know."""
+    return {**categories(case), "error": case.error}

@@ -1,0 +1,118 @@
+"""A mechanism does not change: it equals its copies, its pickle and its file; it is built once a solution."""
+
+from __future__ import annotations
+
+import pickle
+from copy import copy
+
+import pytest
+
+import mechdesign as md
+from mechdesign.core.problem import Problem
+from mechdesign.mechanisms.auction import OnlineAuction
+from mechdesign.mechanisms.intake import Intake
+from mechdesign.mechanisms.mean import Duchi, Laplace, Piecewise
+from tests.meta.test_shown import MECHANISMS
+
+COLUMNS = {"planar-laplace": ("x", "y"), "planar-lattice": ("x", "y")}
+
+
+def columns_for(kind, mechanism):
+    local = getattr(mechanism, "local", mechanism)
+    count = getattr(getattr(local, "attributes", None), "count", getattr(local, "size", 1))
+    several = hasattr(local, "attributes") or hasattr(local, "per_user")
+    names = tuple(f"column {number}" for number in range(count if several else 1))
+    return COLUMNS.get(kind, names)
+
+
+@pytest.mark.parametrize("kind", MECHANISMS)
+def test_a_mechanism_is_what_it_was_built_as(kind, tmp_path):
+    mechanism = MECHANISMS[kind][0]()
+    mechanism.save(tmp_path / "file.json")
+    loaded = type(mechanism).load(tmp_path / "file.json")
+    for other in (pickle.loads(pickle.dumps(mechanism)), loaded, copy(mechanism)):
+        assert other is not mechanism
+        assert other == mechanism
+        assert hash(other) == hash(mechanism)
+        with pytest.raises(md.SealedError, match="does not change; build another one"):
+            other.intake = Intake(("age",))
+        with pytest.raises(md.SealedError):
+            del other.intake
+    wanted = Intake(columns_for(kind, mechanism), "drop")
+    before = mechanism.content()
+    made = mechanism.for_data(wanted)
+    assert made is not mechanism
+    assert made != mechanism
+    assert made.data_columns == wanted.columns
+    assert mechanism.data_columns == ()
+    assert mechanism.content() == before
+    made.save(tmp_path / "file.json")
+    assert type(mechanism).load(tmp_path / "file.json") == made
+
+
+def test_mechanisms_differ_by_type_and_by_content():
+    assert Duchi(1.0) == Duchi(1.0)
+    assert len({Duchi(1.0), Duchi(1.0), Duchi(1.5), Laplace(1.0)}) == 3
+    assert Piecewise(1.0).content() == Laplace(1.0).content()
+    assert Piecewise(1.0) != Laplace(1.0)
+    assert Duchi(1.0) != Duchi(1.0, 0.0, 1.0)
+    assert Duchi(1.0) != "duchi"
+    assert OnlineAuction(["a"], [1], 1.0, 0.2) != OnlineAuction(["a"], [1], 1.0, 0.3)
+
+
+@pytest.fixture
+def builds(monkeypatch):
+    """Count how often problems build mechanisms, by what they build them from."""
+    counts: dict[int, int] = {}
+
+    def counted(build):
+        def wrapped(self, solution):
+            counts[id(solution)] = counts.get(id(solution), 0) + 1
+            return build(self, solution)
+
+        return wrapped
+
+    for kind in (md.RandomizedResponse, md.MeanChannel, md.FrequencyOracle, md.JointCollection):
+        assert kind.mechanism is not Problem.mechanism
+        monkeypatch.setattr(kind, "mechanism", counted(kind.mechanism))
+    return counts
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        md.RandomizedResponse(prior=[0.5, 0.3, 0.2], epsilon=1.0),
+        md.MeanChannel(epsilon=1.0, inputs=3),
+        md.FrequencyOracle(categories=4, epsilon=1.0),
+        md.JointCollection(attributes=[2, 2], epsilon=2.0),
+    ],
+    ids=lambda problem: problem.name,
+)
+def test_a_mechanism_is_built_once_a_solution(problem, builds):
+    solution = md.solve(problem)
+    assert str(solution)
+    assert solution.forecast() is not None
+    assert solution.forecast(50) is not None
+    assert solution.quantities
+    assert solution.mechanism() is solution.mechanism()
+    assert list(builds.values()) == [1]
+    builds.clear()
+    comparison = md.compare(problem)
+    found = [run for run in comparison.runs if run.found]
+    assert comparison.text(100)
+    assert comparison.text()
+    assert comparison.as_dict()
+    assert list(builds.values()) == [1] * len(found)
+
+
+def test_databases_of_one_solution_have_budgets_of_their_own():
+    """A database counts what its users spend; that of another one does not start where it is."""
+    users = [{"x": 0, "y": 9, "radius": 5, "privacy": 0.5}, {"x": 7, "y": 0, "radius": 5, "privacy": 0.5}]
+    problem = md.SpectrumChannel(price=0.1, privacy_cost=2, secondary=users, budget=0.5)
+    solution = md.solve(problem)
+    first, second = solution.mechanism(), solution.mechanism()
+    assert first == second
+    report = {"x": 0.0, "y": 9.0, "radius": 5.0, "privacy": 0.5, "epsilon": 0.5}
+    assert first.query("ann", "channel", **report).status == "served"
+    assert first.query("ann", "channel", **{**report, "x": 1.0}).status == "budget spent"
+    assert second.query("ann", "channel", **report).status == "served"
