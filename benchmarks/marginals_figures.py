@@ -120,14 +120,15 @@ def figures() -> dict[str, Figure]:
             "order k' that the views are for",
             "Views for another order (figure 3.8, second row, measured on retail)",
             "Sum of squared errors of CALM on retail by the order k' that the views were chosen for, d = 16, "
-            "measured over 10 repetitions. There are three choices of views; the fewest, for k' = 2, do best.",
+            "measured over 10 repetitions. There are three choices of views; the fewest, for k' = 2, do "
+            "best.",
         ),
         "3_9": by_order(
             "3.9",
             "order k of the marginals",
             "Views for three attributes or for as many as are asked for (figure 3.9, measured on retail)",
-            "Sum of squared errors of CALM on retail by the order k, d = 16, measured over 3 repetitions, from "
-            "the views for k' = 3 and for k' = k. They are the same views at epsilon = 0.5 and 1.",
+            "Sum of squared errors of CALM on retail by the order k, d = 16, measured over 3 repetitions, "
+            "from the views for k' = 3 and for k' = k. They are the same views at epsilon = 0.5 and 1.",
         ),
     }
 
