@@ -81,7 +81,9 @@ def audit_channel(
     notion = choice("notion", notion, NOTIONS)
     if distance is not None:
         if delta > 0:
-            raise ParameterError("delta: metric privacy is defined here for delta = 0 only; set delta = 0")
+            raise ParameterError(
+                "delta", "metric privacy is defined here for delta = 0 only", "set delta = 0"
+            )
         return audit_metric_channel(weights, epsilon, distance)
     digits, epsilon_witness = true_epsilon(weights)
     bound = exp_lower(epsilon)
@@ -135,7 +137,7 @@ def _factor(exponential: Any) -> Fraction:
     """Return a bound of e^epsilon as a fraction; it is at least 1."""
     factor = rational("exponential", exponential)
     if factor < 1:
-        raise ParameterError(f"exponential: {shown(exponential)} is below 1; give a bound of e^epsilon")
+        raise ParameterError("exponential", f"{shown(exponential)} is below 1", "give a bound of e^epsilon")
     return factor
 
 

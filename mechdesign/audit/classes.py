@@ -101,7 +101,9 @@ def audit_classes(classes: Sequence[ReportClass], epsilon: float) -> ClassAudit:
     read = [_checked(item) for item in classes]
     sums = [sum(item.count * side for item, side in zip(read, sides, strict=True)) for sides in _sides(read)]
     if not read or sums[0] != sums[1] or sums[0] == 0:
-        raise CertificateError(f"channel: the weights of the two inputs sum to {sums}, which should be equal")
+        raise CertificateError(
+            "channel", f"the weights of the two inputs sum to {sums}, which should be equal"
+        )
     bound, holds = exp_lower(promised), True
     worst, name = Fraction(1), ""
     for item in read:
@@ -131,5 +133,5 @@ def _checked(item: ReportClass) -> ReportClass:
         whole(f"channel: {field}", getattr(item, field)) for field in ("count", "weight", "other")
     )
     if min(count, weight, other) < 0:
-        raise CertificateError(f"channel: reports {item.name!r} have a negative weight or number")
+        raise CertificateError("channel", f"reports {item.name!r} have a negative weight or number")
     return ReportClass(item.name, count, weight, other)

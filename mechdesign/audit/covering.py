@@ -133,9 +133,10 @@ def checked_subsets(points: int, order: int) -> int:
     if subsets > MOST_SUBSETS:
         gibibytes = -(-subsets >> 30) if subsets >= 1 << 30 else 1
         raise ParameterError(
-            f"order: {points} points have {shown_count(subsets)} subsets of {order}, and checking them would "
-            f"take {shown_count(gibibytes)} GiB of memory; {MOST_SUBSETS} subsets are the limit: take fewer "
-            "points or a smaller order"
+            "order",
+            f"{points} points have {shown_count(subsets)} subsets of {order}, and checking them would take "
+            f"{shown_count(gibibytes)} GiB of memory",
+            f"{MOST_SUBSETS} subsets are the limit: take fewer points or a smaller order",
         )
     return subsets
 

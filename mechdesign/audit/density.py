@@ -107,7 +107,7 @@ def audit_density(
     values, reports = finite_array("inputs", inputs, 1), finite_array("outputs", outputs, 1)
     table = np.array(log_density(values[:, None], reports[None, :]), dtype=np.float64)
     if table.shape != (len(values), len(reports)):
-        raise ParameterError(f"log_density: gave shape {table.shape}, not {(len(values), len(reports))}")
+        raise ParameterError("log_density", f"gave shape {table.shape}, not {(len(values), len(reports))}")
     ratios, roundings = _ratios(table)
     place = int(np.argmax(ratios - roundings))
     column = np.where(np.isnan(table[:, place]), np.inf, table[:, place])

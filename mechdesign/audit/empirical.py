@@ -94,7 +94,7 @@ def attack(first: Any, second: Any, epsilon: float, confidence: float = 0.999) -
     """
     one, other = _table("first", first), _table("second", second)
     if one.shape[1] != other.shape[1]:
-        raise DataError(f"attack: outcomes of {one.shape[1]} and {other.shape[1]} columns; give the same")
+        raise DataError("attack", f"outcomes of {one.shape[1]} and {other.shape[1]} columns", "give the same")
     level = in_range("confidence", confidence, 0.0, 1.0, low_open=True, high_open=True)
     exponential = math.exp(privacy_epsilon(epsilon))
     found = [
@@ -109,7 +109,7 @@ def _table(name: str, samples: Any) -> Outcomes:
     array = np.asarray(samples)
     table = wholes(name, array.reshape(-1, 1) if array.ndim == 1 else array, 2)
     if len(table) < FEWEST:
-        raise DataError(f"{name}: {len(table)} samples are too few for an attack; give at least {FEWEST}")
+        raise DataError(name, f"{len(table)} samples are too few for an attack", f"give at least {FEWEST}")
     return table
 
 

@@ -68,7 +68,9 @@ def exp_upper(exponent: Fraction | float) -> Fraction:
 @lru_cache(maxsize=65536)
 def _exp_upper(numerator: int, denominator: int) -> Fraction:
     if numerator > LARGEST * denominator:
-        raise ParameterError(f"epsilon: is beyond {LARGEST}, no upper bound is computed; give a smaller one")
+        raise ParameterError(
+            "epsilon", f"is beyond {LARGEST}, no upper bound is computed", "give a smaller one"
+        )
     if numerator == 0:
         return Fraction(1)
     context = _context(ROUND_CEILING)
@@ -117,5 +119,5 @@ def _checked(exponent: Fraction | float) -> tuple[int, int]:
     """Return numerator and denominator of a finite exponent >= 0."""
     exact = rational("epsilon", exponent)
     if exact < 0:
-        raise ParameterError(f"epsilon: {shown(exponent)} is negative; give a number >= 0")
+        raise ParameterError("epsilon", f"{shown(exponent)} is negative", "give a number >= 0")
     return exact.numerator, exact.denominator

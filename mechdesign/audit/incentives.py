@@ -57,7 +57,7 @@ def nonnegative(field: str, numbers: Numbers) -> list[Number]:
     exact = rationals(field, numbers)
     for place, number in enumerate(exact):
         if number < 0:
-            raise ParameterError(f"{field}: entry {place} ({shown(number)}) is negative; give numbers >= 0")
+            raise ParameterError(field, f"entry {place} ({shown(number)}) is negative", "give numbers >= 0")
     return exact
 
 
@@ -111,12 +111,12 @@ def menu_numbers(
     types, epsilon = rationals("types", types), nonnegative("epsilon", epsilon)
     payment, size = rationals("payment", payment), len(types)
     if not size:
-        raise ParameterError("types: is empty; give at least one type")
+        raise ParameterError("types", "is empty", "give at least one type")
     single = plain(cost)
     costs = [single] * size if single is not None else rationals("participation_cost", cost)
     for field, numbers in (("epsilon", epsilon), ("payment", payment), ("participation_cost", costs)):
         if len(numbers) != size:
-            raise ParameterError(f"{field}: has {len(numbers)} entries for {size} types; give one a type")
+            raise ParameterError(field, f"has {len(numbers)} entries for {size} types", "give one a type")
     theta, privacy = scaled("types", types), scaled("epsilon", epsilon)
     paid, spent = scaled("payment", payment), scaled("participation_cost", costs)
     unit = lcm(theta.denominator * privacy.denominator, paid.denominator, spent.denominator)
@@ -220,7 +220,7 @@ def within_budget(counts: Numbers, payment: Numbers, budget: float | int | Fract
     users, paid = scaled("counts", nonnegative("counts", counts)), scaled("payment", payment)
     if len(users.values) != len(paid.values):
         raise ParameterError(
-            f"payment: has {len(paid.values)} entries for {len(users.values)} counts; give one a type"
+            "payment", f"has {len(paid.values)} entries for {len(users.values)} counts", "give one a type"
         )
     units = sum(map(int.__mul__, users.values, paid.values))
     total = Fraction(units, users.denominator * paid.denominator)
@@ -240,7 +240,9 @@ def monotonicity(types: Numbers, epsilon: Numbers) -> Certificate:
     """
     theta, levels = rationals("types", types), nonnegative("epsilon", epsilon)
     if len(theta) != len(levels):
-        raise ParameterError(f"epsilon: has {len(levels)} entries for {len(theta)} types; give one a type")
+        raise ParameterError(
+            "epsilon", f"has {len(levels)} entries for {len(theta)} types", "give one a type"
+        )
     # Of a type that occurs several times the largest epsilon counts, and then its least one.
     order = sorted(range(len(theta)), key=lambda place: (theta[place], -levels[place]))
     least: int | None = None  # the least epsilon of the types that are strictly lower

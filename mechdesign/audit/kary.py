@@ -48,12 +48,12 @@ class KaryWeights:
     def require(self) -> None:
         """Raise CertificateError unless these are the weights of a channel that can be sampled."""
         if not 1 <= self.kept <= self.size:
-            raise CertificateError(f"channel: {self.kept} kept answers of {self.size}")
+            raise CertificateError("channel", f"{self.kept} kept answers of {self.size}")
         if min(self.own, self.high, self.low) < 0 or self.high < self.low:
-            raise CertificateError("channel: a weight is negative, or the delegate's below the others'")
+            raise CertificateError("channel", "a weight is negative, or the delegate's below the others'")
         total = self.own + self.high + (self.kept - 1) * self.low
         if total != TOTAL:
-            raise CertificateError(f"channel: the rows sum to {total}, not 2**62 = {TOTAL}")
+            raise CertificateError("channel", f"the rows sum to {total}, not 2**62 = {TOTAL}")
 
 
 def representative(weights: KaryWeights) -> tuple[Weights, list[int], list[int]]:

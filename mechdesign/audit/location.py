@@ -122,7 +122,7 @@ def audit_rounded(
     """
     wanted, width = Fraction(privacy_epsilon(epsilon)), rational("step", step)
     if width <= 0:
-        raise CertificateError("location: expected a step > 0")
+        raise CertificateError("location", "expected a step > 0")
     worst, place = steepest(_by_square(squares, weights))
     true = float_up(_root_up(worst / width**2))
     witness = {"vector": list(place), "step": float(width)}
@@ -135,9 +135,9 @@ def _by_square(squares: Sequence[int], weights: Sequence[int]) -> Integers:
     lengths = [whole("squares", square) for square in squares]
     counts = [whole("weights", weight) for weight in weights]
     if len(lengths) != len(counts) or not counts or lengths[0] != 0 or min(counts) < 1:
-        raise CertificateError("location: expected a weight above 0 for each length, from length 0 on")
+        raise CertificateError("location", "expected a weight above 0 for each length, from length 0 on")
     if lengths != square_lengths(len(lengths)):
-        raise CertificateError("location: a length of the lattice is left out, or they do not rise")
+        raise CertificateError("location", "a length of the lattice is left out, or they do not rise")
     table = np.full(lengths[-1] + 2, counts[-1], dtype=np.int64 if max(counts) < SMALL else object)
     table[lengths] = counts
     return table
@@ -235,7 +235,7 @@ def audit_truncated(epsilon: float, radius: float) -> LocationAudit:
     reach = Fraction(in_range("radius", radius, 0.0, float("inf"), low_open=True, high_open=True))
     place, other, report = Fraction(0), -reach / 4, reach * 7 / 8
     if not (report - place < reach < report - other):  # the witness is checked, not believed
-        raise CertificateError("location: the witness does not show what it should; report this as a bug")
+        raise CertificateError("location", "the witness does not show what it should", "report this as a bug")
     witness = {
         "place": [float(place), 0.0],
         "other": [float(other), 0.0],

@@ -154,7 +154,7 @@ def binomial(trials: int, chance: Fraction) -> Mass:
     (0, array([0.25, 0.5 , 0.25]), 1e-280)
     """
     if not 0 <= trials <= MOST_TRIALS or not 0 <= chance <= 1:
-        raise ParameterError(f"binomial: {trials} trials of chance {float(chance):g} are out of range")
+        raise ParameterError("binomial", f"{trials} trials of chance {float(chance):g} are out of range")
     if trials == 0 or chance in (0, 1):
         return Mass(trials if chance == 1 else 0, np.ones(1))
     odds = chance / (1 - chance)
@@ -163,7 +163,7 @@ def binomial(trials: int, chance: Fraction) -> Mass:
     reach = math.ceil(CUT + math.sqrt(CUT * CUT + 2.0 * CUT * variance)) + 2
     if reach > WIDEST:
         raise ParameterError(
-            f"binomial: {trials} trials of chance {float(chance):g} spread too far; use fewer"
+            "binomial", f"{trials} trials of chance {float(chance):g} spread too far", "use fewer"
         )
     last, first = min(trials, mode + reach), max(0, mode - reach)
     above = np.arange(mode, last, dtype=np.float64)  # j, for the step from j to j + 1
@@ -246,7 +246,9 @@ def pair_divergence(first: tuple[Mass, Mass], second: tuple[Mass, Mass], epsilon
         aligned.append((one.on(low, size).upper(), other.on(low, size).lower()))
     (top, bottom), (top2, bottom2) = aligned
     if len(top) * len(top2) > MOST_CELLS:
-        raise ParameterError(f"noise: two counts of {len(top)} and {len(top2)} values are too many; use less")
+        raise ParameterError(
+            "noise", f"two counts of {len(top)} and {len(top2)} values are too many", "use less"
+        )
     exponential = float_down(exp_lower(epsilon))
     tails = (first[0].tail + first[1].tail) * (1.0 + 4.0 * UNIT)
     if len(top) * len(top2) > FEW_CELLS:

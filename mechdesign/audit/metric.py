@@ -69,7 +69,9 @@ def require_distance(distance: Any, size: int) -> Floats:
     """Return a finite distance >= 0 for every pair of inputs as a frozen float64 matrix, or refuse it."""
     matrix = distances(distance)
     if matrix.shape != (size, size):
-        raise ParameterError(f"distance: has shape {matrix.shape} for {size} inputs; give {size} x {size}")
+        raise ParameterError(
+            "distance", f"has shape {matrix.shape} for {size} inputs", f"give {size} x {size}"
+        )
     return matrix
 
 

@@ -44,7 +44,7 @@ def needed_pairs(matrix: Floats) -> NDArray[np.int64]:
     """
     matrix = distances(matrix)
     if matrix.shape[0] != matrix.shape[1]:
-        raise ParameterError(f"distance: has shape {matrix.shape}; give a square matrix")
+        raise ParameterError("distance", f"has shape {matrix.shape}", "give a square matrix")
     implied = _by_way_of_near_inputs(matrix)
     np.fill_diagonal(implied, True)
     kept = []
@@ -61,7 +61,7 @@ def distances(matrix: Any) -> Floats:
     exact = finite_array("distance", matrix, 2)
     if float(exact.min()) < 0:
         row, column = (int(index) for index in np.argwhere(exact < 0)[0])
-        raise ParameterError(f"distance: is negative at index {row}, {column}; give distances >= 0")
+        raise ParameterError("distance", f"is negative at index {row}, {column}", "give distances >= 0")
     return exact
 
 
@@ -69,7 +69,7 @@ def require_pairs(pairs: Any, size: int) -> NDArray[np.int64]:
     """Return pairs of inputs below ``size`` as a frozen int64 array of shape (pairs, 2), or refuse them."""
     exact = wholes("pairs", pairs, 2)
     if exact.shape[1] != 2 or (exact.size and not 0 <= int(exact.min()) <= int(exact.max()) < size):
-        raise ParameterError(f"pairs: a pair is none of two inputs 0 .. {size - 1}; use needed_pairs")
+        raise ParameterError("pairs", f"a pair is none of two inputs 0 .. {size - 1}", "use needed_pairs")
     return exact
 
 

@@ -57,9 +57,9 @@ class RepeatedBits:
 
     def __post_init__(self) -> None:
         if not 0 <= 2 * self.flip < self.total:
-            raise CertificateError("flip: is not from 0 to below half of the total")
+            raise CertificateError("flip", "is not from 0 to below half of the total")
         if not 0 <= self.add < self.keep <= self.total:
-            raise CertificateError("keep, add: are not 0 <= add < keep <= total")
+            raise CertificateError("keep, add", "are not 0 <= add < keep <= total")
 
     @property
     def own(self) -> Fraction:
@@ -186,7 +186,9 @@ def audit_repeated(
     """
     if 4 * reports * attributes * bits.total.bit_length() > MOST_BITS:
         raise ParameterError(
-            f"reports: {reports} of {attributes} attributes are too many for exact integers; promise fewer"
+            "reports",
+            f"{reports} of {attributes} attributes are too many for exact integers",
+            "promise fewer",
         )
     one, every = bits.odds(1), bits.odds(reports)
     holds = _within(every, attributes, epsilon)

@@ -95,10 +95,10 @@ def pure_epsilon(zero: Sequence[int], one: Sequence[int], others: int, limit: fl
     1.098612289
     """
     if list(one) != list(zero)[::-1] or min(zero) < 1:
-        raise ParameterError("weights: give positive ones, those of 1 mirrored to those of 0")
+        raise ParameterError("weights", "give positive ones, those of 1 mirrored to those of 0")
     length = len(zero) - 1
     if others * length > LARGEST:
-        raise ParameterError(f"weights: {others} others with {length} messages each take too long")
+        raise ParameterError("weights", f"{others} others with {length} messages each take too long")
     found = 0.0
     ways = crowds(others)
     for zeros, ones in ways[: (len(ways) + 1) // 2]:  # the rest are mirrored

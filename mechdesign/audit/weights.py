@@ -19,15 +19,15 @@ def weight_matrix(weights: Any) -> Weights:
     try:
         matrix = wholes("channel", weights, 2)
     except ParameterError as error:
-        raise CertificateError(f"{error}") from None
+        raise error.as_a(CertificateError) from None
     if matrix.size == 0:
-        raise CertificateError("channel: expected a non-empty matrix of 64-bit integers")
+        raise CertificateError("channel", "expected a non-empty matrix of 64-bit integers")
     if int(matrix.min()) < 0:
         row, column = np.argwhere(matrix < 0)[0]
-        raise CertificateError(f"channel: the weight of report {column} in row {row} is negative")
+        raise CertificateError("channel", f"the weight of report {column} in row {row} is negative")
     if int(matrix.max()) > TOTAL:
         row, column = np.argwhere(matrix > TOTAL)[0]
-        raise CertificateError(f"channel: the weight of report {column} in row {row} exceeds 2**62")
+        raise CertificateError("channel", f"the weight of report {column} in row {row} exceeds 2**62")
     return matrix
 
 
@@ -39,5 +39,5 @@ def require_channel(weights: Any) -> Weights:
     for row, (low_sum, high_sum) in enumerate(zip(low.tolist(), high.tolist(), strict=True)):
         total = (high_sum << 31) + low_sum
         if total != TOTAL:
-            raise CertificateError(f"channel: row {row} sums to {total}, not 2**62 = {TOTAL}")
+            raise CertificateError("channel", f"row {row} sums to {total}, not 2**62 = {TOTAL}")
     return matrix

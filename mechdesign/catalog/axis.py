@@ -89,7 +89,7 @@ def _at(parameter: str, value: Any, path: Sequence[Any]) -> Any:
         try:
             value = value[step]
         except (LookupError, TypeError):
-            raise ParameterError(f"{parameter}: has nothing at {step!r} of the path {list(path)}") from None
+            raise ParameterError(parameter, f"has nothing at {step!r} of the path {list(path)}") from None
     return value
 
 

@@ -102,7 +102,9 @@ class CurvePoints:
         if found is None:
             return float("nan")
         if np.ndim(found) != 0 or isinstance(found, str):
-            raise UnknownNameError(f"y: '{name}' is no single number; draw it over a quantity of its length")
+            raise UnknownNameError(
+                "y", f"'{name}' is no single number", "draw it over a quantity of its length"
+            )
         return float(found)
 
     def found(self, solution: Solution, name: str, measured: Mapping[str, float]) -> Any:
@@ -136,7 +138,7 @@ class CurvePoints:
                 *solution.notes,
                 *measured,
             ]
-            raise UnknownNameError(f"y: no quantity '{name}'; {suggestion(name, known)}") from None
+            raise UnknownNameError("y", f"no quantity '{name}'", suggestion(name, known)) from None
 
     def optional(self, solution: Solution) -> set[str]:
         """Return the names of what other points of the sweep have; some are not defined everywhere."""
@@ -152,7 +154,7 @@ class CurvePoints:
         found = np.asarray(self.found(solution, name, {}), dtype=np.float64)
         if found.ndim != 1:
             raise UnknownNameError(
-                f"y: '{name}' is no list of numbers; draw it over a parameter of the sweep"
+                "y", f"'{name}' is no list of numbers", "draw it over a parameter of the sweep"
             )
         return found
 

@@ -41,7 +41,7 @@ class DataSettings:
         if isinstance(columns, str):
             columns = [columns]
         if not isinstance(columns, list):
-            raise ParameterError(f"columns: expected a list of names, got {columns!r}")
+            raise ParameterError("columns", f"expected a list of names, got {columns!r}")
         intake = Intake(tuple(columns), table.get("missing", "refuse"))
         return cls(intake, _ranges(table.get("range", [])))
 
@@ -66,14 +66,14 @@ class DataSettings:
         try:
             return mechanism.for_data(self.intake, self.ranges)
         except ParameterError as error:
-            raise ParameterError(f"[data] {error}") from None
+            raise error.inside("[data]") from None
 
 
 def _ranges(value: Any) -> tuple[tuple[float, float], ...]:
     if not isinstance(value, list):
-        raise ParameterError(f"range: expected [low, high], or a list of such pairs, got {value!r}")
+        raise ParameterError("range", f"expected [low, high], or a list of such pairs, got {value!r}")
     pairs = value if value and isinstance(value[0], list) else [value] if value else []
     for pair in pairs:
         if not isinstance(pair, list) or len(pair) != 2:
-            raise ParameterError(f"range: expected [low, high], or a list of such pairs, got {value!r}")
+            raise ParameterError("range", f"expected [low, high], or a list of such pairs, got {value!r}")
     return tuple((number("range", low), number("range", high)) for low, high in pairs)

@@ -82,7 +82,7 @@ class FigureTable:
     def __post_init__(self) -> None:
         for name in ("x", "series", "kind", "title", "x_label", "y_label", "caption"):
             if not isinstance(getattr(self, name), str):
-                raise ParameterError(f"{name}: {getattr(self, name)!r} is not a text; put quotes around it")
+                raise ParameterError(name, f"{getattr(self, name)!r} is not a text", "put quotes around it")
         for name in ("y", "once", "methods"):
             object.__setattr__(self, name, _texts(name, getattr(self, name)))
         for name in ("x_path", "series_path"):
@@ -90,20 +90,20 @@ class FigureTable:
         for name, known in (("x_scale", SCALES), ("y_scale", SCALES), ("kind", ("", *KINDS))):
             if getattr(self, name) not in known:
                 hint = suggestion(str(getattr(self, name)), [word for word in known if word])
-                raise ParameterError(f"{name}: {getattr(self, name)!r} is not a choice; {hint}")
+                raise ParameterError(name, f"{getattr(self, name)!r} is not a choice", hint)
         for name in ("at", "labels"):
             if not isinstance(getattr(self, name), Mapping):
-                raise ParameterError(f"{name}: is not a table; write it as {{ epsilon = 2.0 }}")
+                raise ParameterError(name, "is not a table", "write it as { epsilon = 2.0 }")
         if not all(isinstance(text, str) for text in self.labels.values()):
-            raise ParameterError("labels: has a value that is no text; put quotes around it")
+            raise ParameterError("labels", "has a value that is no text", "put quotes around it")
         if not isinstance(self.claims, bool):
-            raise ParameterError(f"claims: {self.claims!r} is neither true nor false")
+            raise ParameterError("claims", f"{self.claims!r} is neither true nor false")
         if not self.y:
-            raise ParameterError("y: is empty; name a quantity, for instance value")
+            raise ParameterError("y", "is empty", "name a quantity, for instance value")
         if self.kind == "surface" and not (self.series and len(self.y) == 1):
-            raise ParameterError("kind: a surface needs one y over x and series; name both")
+            raise ParameterError("kind", "a surface needs one y over x and series", "name both")
         if self.kind == "surface" and self.once:
-            raise ParameterError("once: a surface shows one quantity; draw a second figure")
+            raise ParameterError("once", "a surface shows one quantity", "draw a second figure")
 
     def checked(self, sweep: Mapping[str, Sequence[Any]], methods: Sequence[str]) -> FigureTable:
         """Return it with ``x`` filled in, when it fits the sweep and the methods of its model.
@@ -117,27 +117,31 @@ class FigureTable:
         """
         for name in self.methods:
             if name not in methods:
-                raise UnknownNameError(f"methods: no '{name}'; {suggestion(name, methods)}")
+                raise UnknownNameError("methods", f"no '{name}'", suggestion(name, methods))
         for key, name in [("series", self.series), *(("at", name) for name in self.at)]:
             if name and name not in sweep:
-                raise UnknownNameError(f"{key}: no '{name}' in [sweep]; {suggestion(name, sweep)}")
+                raise UnknownNameError(key, f"no '{name}' in [sweep]", suggestion(name, sweep))
         for name, value in self.at.items():
             if value not in sweep[name]:
-                raise ParameterError(f"at: {name}: {value!r} is not among its values in [sweep]; name one")
+                raise ParameterError(
+                    f"at: {name}", f"{value!r} is not among its values in [sweep]", "name one"
+                )
         if self.once and self.x and self.x not in (METHOD, *sweep):
             raise ParameterError(
-                "once: needs a parameter of the sweep or 'method' on the axis; put it into y"
+                "once", "needs a parameter of the sweep or 'method' on the axis", "put it into y"
             )
         x = self.x or next((name for name in sweep if name not in (self.series, *self.at)), "")
         if x == METHOD and not self.methods:
-            raise ParameterError("methods: is missing; 'method' on the axis needs those to be compared")
+            raise ParameterError("methods", "is missing", "'method' on the axis needs those to be compared")
         if not x:
-            raise ParameterError("x: is missing; name a quantity with a number for each type, cell or slot")
+            raise ParameterError(
+                "x", "is missing", "name a quantity with a number for each type, cell or slot"
+            )
         if x == self.series and self.x_path and self.series_path and self.x_path != self.series_path:
             return dataclasses.replace(self, x=x)  # two numbers of the same values
         if x in (self.series, *self.at):
             raise ParameterError(
-                f"x: '{x}' is also in {'series' if x == self.series else 'at'}; drop one of them"
+                "x", f"'{x}' is also in {'series' if x == self.series else 'at'}", "drop one of them"
             )
         return dataclasses.replace(self, x=x)
 
@@ -156,30 +160,30 @@ def read_figures(
         The text names the figure, counted from 1, the key, and what to do.
     """
     if not isinstance(entries, list):
-        raise ModelFileError("[[figure]]: is a single table; write it with double brackets")
+        raise ModelFileError("[[figure]]", "is a single table", "write it with double brackets")
     found = []
     for number, entry in enumerate(entries, 1):
         if not isinstance(entry, dict):
-            raise ModelFileError(f"[figure {number}] is not a table; write it under [[figure]]")
+            raise ModelFileError(f"[figure {number}] is not a table", remedy="write it under [[figure]]")
         for key in entry:
             if key not in KEYS:
-                raise UnknownNameError(f"[figure {number}] unknown key '{key}'; {suggestion(key, KEYS)}")
+                raise UnknownNameError(f"[figure {number}] unknown key '{key}'", remedy=suggestion(key, KEYS))
         try:
             found.append(FigureTable(**entry).checked(sweep, methods))
         except MechDesignError as error:
-            raise type(error)(f"[figure {number}] {error}") from None
+            raise error.inside(f"[figure {number}]") from None
     return tuple(found)
 
 
 def _texts(name: str, value: Any) -> tuple[str, ...]:
     listed = [value] if isinstance(value, str) else value
     if not isinstance(listed, (list, tuple)) or not all(isinstance(text, str) and text for text in listed):
-        raise ParameterError(f'{name}: {value!r} is no list of names; write it as ["value", "bound"]')
+        raise ParameterError(name, f"{value!r} is no list of names", 'write it as ["value", "bound"]')
     return tuple(listed)
 
 
 def _path(name: str, value: Any) -> tuple[Any, ...]:
     listed = value if isinstance(value, (list, tuple)) else [value]
     if not all(isinstance(step, (str, int)) and not isinstance(step, bool) for step in listed):
-        raise ParameterError(f'{name}: {value!r} is no list of numbers and keys; write it as [1, "x"]')
+        raise ParameterError(name, f"{value!r} is no list of numbers and keys", 'write it as [1, "x"]')
     return tuple(listed)

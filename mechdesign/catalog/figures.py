@@ -71,7 +71,7 @@ def model_figures(
         try:
             found.append(_figure(points, table if model.figures else _with_default_y(points, table)))
         except MechDesignError as error:
-            raise type(error)(f"{model.slug}: [figure {number}] {error}") from None
+            raise error.inside(f"{model.slug}: [figure {number}]") from None
     return found
 
 
@@ -153,7 +153,7 @@ def _over_sweep(points: CurvePoints, table: FigureTable) -> Panel:
         shown += _curve(points, table, axis, x, y, name, label, at, len(taken))
         taken[name, None, ""] = len(taken)
     if not shown:
-        raise ParameterError("y: has no number anywhere; look at the table of the sweep")
+        raise ParameterError("y", "has no number anywhere", "look at the table of the sweep")
     if table.claims:
         for home in in_homes("claims.stated"):
             shown += home.stated_points(points.model, table, axis, points.fixed(table))
@@ -277,7 +277,7 @@ def _surface(points: CurvePoints, table: FigureTable) -> Panel:
     up = axis_of(table.series, sweep[table.series], table.series_path)
     if across.is_named or up.is_named:
         name = table.x if across.is_named else table.series
-        raise ParameterError(f"kind: a surface needs numbers, and '{name}' has none; say where: x_path")
+        raise ParameterError("kind", f"a surface needs numbers, and '{name}' has none", "say where: x_path")
     columns, rows = np.argsort(across.numbers), np.argsort(up.numbers)
     z = [
         [
@@ -321,7 +321,7 @@ def _over_methods(points: CurvePoints, table: FigureTable) -> Panel:
             label = table.labels.get(name, _name(points, name))
             shown.append(marks.Reference(value=number, label=label))
     if not shown:
-        raise ParameterError("methods: none of them applies; name others")
+        raise ParameterError("methods", "none of them applies", "name others")
     names = tuple(table.labels.get(method, method) for method in table.methods)
     return Panel(
         table.x_label or "method",
@@ -339,7 +339,7 @@ def _places(points: CurvePoints, solution: Solution, name: str) -> NDArray[np.fl
     except UnknownNameError:
         known = suggestion(name, [*points.model.sweep, COUNTED])
         raise UnknownNameError(
-            f"x: '{name}' is neither a parameter of the sweep nor a list of numbers; {known}"
+            "x", f"'{name}' is neither a parameter of the sweep nor a list of numbers", known
         ) from None
 
 
@@ -356,13 +356,13 @@ def _over_entries(points: CurvePoints, table: FigureTable) -> Panel:
                 y = points.vector(solution, name)
                 x = np.arange(len(y)) if places is None else places
                 if len(x) != len(y):
-                    raise ParameterError(f"y: '{name}' has {len(y)} numbers, and '{table.x}' {len(x)}")
+                    raise ParameterError("y", f"'{name}' has {len(y)} numbers, and '{table.x}' {len(x)}")
                 label = _label(points, table, name, method, entry)
                 kind = marks.Bars if table.kind == "bars" else marks.Line
                 dots = {} if kind is marks.Bars else {"dots": True, "gaps": True}
                 shown.append(kind(x=x, y=np.where(np.isfinite(y), y, math.nan), label=label, **dots))
     if not shown:
-        raise ParameterError("y: nothing was found to be drawn; see what solve says")
+        raise ParameterError("y", "nothing was found to be drawn", "see what solve says")
     return Panel(
         table.x_label or ("number, from 0" if table.x == COUNTED else table.x.replace("_", " ")),
         table.y_label or ", ".join(name.replace("_", " ") for name in table.y[:3]),

@@ -39,7 +39,7 @@ def models_folder() -> Path:
     for folder in (package / "models", package.parent / "models"):
         if folder.is_dir():
             return folder
-    raise ModelFileError("models: the folder of the shipped models is missing; install the package anew")
+    raise ModelFileError("models", "the folder of the shipped models is missing", "install the package anew")
 
 
 def models(family: str | None = None) -> list[str]:
@@ -93,7 +93,7 @@ def load_model(name: str | os.PathLike[str], overrides: Mapping[str, Any] | None
         known = models()
         if text not in known:
             raise UnknownNameError(
-                f"model: no '{text}'; {suggestion(text, known)}; or give a path ending in .toml"
+                "model", f"no '{text}'; {suggestion(text, known)}", "or give a path ending in .toml"
             )
         path, slug = models_folder() / f"{text}.toml", text
     return _parse(slug, path, _shown(read_toml(path)), dict(overrides or {}))
@@ -115,12 +115,12 @@ def _parse(slug: str, path: Path, document: dict[str, Any], overrides: dict[str,
     check_keys(path, "model", head, MODEL_KEYS)
     for key in ("title", "problem"):
         if not isinstance(head.get(key), str):
-            raise ModelFileError(f"{path}: [model] {key}: is missing or not a text; give one")
+            raise ModelFileError(f"{path}: [model] {key}", "is missing or not a text", "give one")
     parameters = {**_table(path, document, "parameters"), **overrides}
     try:
         problem = problem_from(problem_class(head["problem"]), parameters)
     except MechDesignError as error:
-        raise type(error)(_located(path, error, head["problem"])) from None
+        raise _located(path, error, head["problem"]) from None
     claims = _claims(path, document)
     sweep = _sweep(path, document, problem)
     return Model(
@@ -145,7 +145,7 @@ def _figures(
     try:
         return read_figures(document.get("figure", []), sweep, known)
     except MechDesignError as error:
-        raise type(error)(f"{path}: {error}") from None
+        raise error.within(str(path)) from None
 
 
 def _data(path: Path, document: Mapping[str, Any]) -> DataSettings:
@@ -154,31 +154,32 @@ def _data(path: Path, document: Mapping[str, Any]) -> DataSettings:
     try:
         return DataSettings.of(table)
     except MechDesignError as error:
-        raise type(error)(f"{path}: [data] {error}") from None
+        raise error.inside(f"{path}: [data]") from None
 
 
 def _methods(path: Path, head: Mapping[str, Any], problem: Problem) -> tuple[str, ...]:
     names = head.get("methods", [])
     if not isinstance(names, list):
-        raise ModelFileError(f"{path}: [model] methods: expected a list of names, got {names!r}")
+        raise ModelFileError(f"{path}: [model] methods", f"expected a list of names, got {names!r}")
     known = [method.name for method in methods_of(type(problem))]
     for name in names:
         if name not in known:
-            raise UnknownNameError(f"{path}: [model] methods: no '{name}'; {suggestion(str(name), known)}")
+            raise UnknownNameError(f"{path}: [model] methods", f"no '{name}'", suggestion(str(name), known))
     return tuple(names)
 
 
-def _located(path: Path, error: MechDesignError, problem: str) -> str:
-    """Return an error's text with file and table in front of the key it names."""
-    text = str(error).removeprefix(f"{problem}: ")
-    table = "[model]" if text.startswith("problem:") else "[parameters]"
-    return f"{path}: {table} {text}"
+def _located(path: Path, error: MechDesignError, problem: str) -> MechDesignError:
+    """Return the error with file and table in front of the key it names."""
+    table = "[model]" if error.where == "problem" else "[parameters]"
+    if error.where in ("", problem):
+        return error.changed(where=str(path), what=f"{table} {error.what}")
+    return error.changed(where=error.where.removeprefix(f"{problem}: ")).inside(f"{path}: {table}")
 
 
 def _table(path: Path, document: Mapping[str, Any], name: str) -> dict[str, Any]:
     table = document.get(name, {})
     if not isinstance(table, dict):
-        raise ModelFileError(f"{path}: {name}: is not a table; write [{name}]")
+        raise ModelFileError(f"{path}: {name}", "is not a table", f"write [{name}]")
     return table
 
 
@@ -186,7 +187,7 @@ def _claims(path: Path, document: Mapping[str, Any]) -> tuple[Claim, ...]:
     """Return what the model records of its source, read by the homes that judge it."""
     entries = document.get("claim", [])
     if not isinstance(entries, list):
-        raise ModelFileError(f"{path}: [[claim]]: is a single table; write it with double brackets")
+        raise ModelFileError(f"{path}: [[claim]]", "is a single table", "write it with double brackets")
     return tuple(claim for home in in_homes("claims.reading") for claim in home.read_claims(path, entries))
 
 
@@ -195,10 +196,12 @@ def _sweep(path: Path, document: Mapping[str, Any], problem: Any) -> dict[str, t
     check_keys(path, "sweep", table, [field.name for field in fields_of(problem)])
     for key, values in table.items():
         if not isinstance(values, list) or not values:
-            raise ModelFileError(f"{path}: [sweep] {key}: expected a non-empty list of values")
+            raise ModelFileError(f"{path}: [sweep] {key}", "expected a non-empty list of values")
         for number, value in enumerate(values):
             if value in values[:number]:
-                raise ModelFileError(f"{path}: [sweep] {key}: {value!r} stands twice; values must differ")
+                raise ModelFileError(
+                    f"{path}: [sweep] {key}", f"{value!r} stands twice", "values must differ"
+                )
     return {key: tuple(values) for key, values in table.items()}
 
 
@@ -210,7 +213,7 @@ def _simulation(path: Path, document: Mapping[str, Any]) -> Simulation | None:
     for key, value in table.items():
         low = 0 if key == "seed" else 1
         if isinstance(value, bool) or not isinstance(value, int) or value < low:
-            raise ModelFileError(f"{path}: [simulation] {key}: {value!r} is not a whole number >= {low}")
+            raise ModelFileError(f"{path}: [simulation] {key}", f"{value!r} is not a whole number >= {low}")
     if "users" not in table:
-        raise ModelFileError(f"{path}: [simulation] users: is missing; say how many users to simulate")
+        raise ModelFileError(f"{path}: [simulation] users", "is missing", "say how many users to simulate")
     return Simulation(**table)

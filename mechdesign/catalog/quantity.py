@@ -28,5 +28,5 @@ def quantity_of(solution: Solution, name: str) -> Any:
     }
     known = {**simple, **solution.notes, **solution.quantities, **solution.variables, **certificates}
     if name not in known:
-        raise UnknownNameError(f"quantity: no '{name}'; {suggestion(name, known)}")
+        raise UnknownNameError("quantity", f"no '{name}'", suggestion(name, known))
     return known[name]

@@ -47,7 +47,7 @@ def sweep(
     loaded = load_model(model) if isinstance(model, str) else model
     points = sweep_points(loaded)
     if not (loaded.sweep or loaded.figures or len(loaded.methods) > 1):  # those have a point to draw
-        raise ParameterError(f"{loaded.slug}: has no [sweep]; add one, for instance epsilon = [0.5, 1.0]")
+        raise ParameterError(loaded.slug, "has no [sweep]", "add one, for instance epsilon = [0.5, 1.0]")
     seeds = np.random.SeedSequence(loaded.simulation.seed if loaded.simulation else 0).spawn(len(points))
     tasks = []
     for number, (point, seed) in enumerate(zip(points, seeds, strict=True)):

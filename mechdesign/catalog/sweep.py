@@ -52,7 +52,7 @@ def sweep_problem(model: Model, parameters: dict[str, Any]) -> Problem:
     try:
         return replace_parameters(model.problem, parameters)
     except MechDesignError as error:
-        raise type(error)(f"{model.slug}: [sweep] {error}") from None
+        raise error.inside(f"{model.slug}: [sweep]") from None
 
 
 def solve_point(

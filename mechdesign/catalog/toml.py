@@ -39,9 +39,9 @@ def read_toml(path: Path) -> dict[str, Any]:
     except ModelFileError:
         raise
     except OSError as error:
-        raise ModelFileError(f"{path}: cannot be read ({error.strerror}); check the path") from None
+        raise ModelFileError(path, f"cannot be read ({error.strerror})", "check the path") from None
     except ValueError as error:
-        raise ModelFileError(f"{path}: {_explained(str(error), text)}") from None
+        raise ModelFileError(path, _explained(str(error), text)) from None
 
 
 def _explained(message: str, text: str) -> str:
@@ -93,4 +93,4 @@ def check_keys(path: Path, table: str, found: Mapping[str, Any], known: Iterable
     for key in found:
         if key not in known:
             place = f"[{table}] " if table else ""
-            raise UnknownNameError(f"{path}: {place}unknown key '{key}'; {suggestion(key, known)}")
+            raise UnknownNameError(path, f"{place}unknown key '{key}'", suggestion(key, known))

@@ -44,7 +44,7 @@ class FigureOutput:
 
             require_suffix(self.path)
             if table and same_file(self.path, table):
-                raise ParameterError(f"--figure {self.path}: is where -o writes to; name another place")
+                raise ParameterError(f"--figure {self.path}", "is where -o writes to", "name another place")
             self._require(self.path)
             matplotlib_module("")
 
@@ -60,7 +60,7 @@ class FigureOutput:
         if self.path is None:
             return []
         if not figures:
-            raise ParameterError(f"--figure {self.path}: nothing to draw of {what}; leave it out")
+            raise ParameterError(f"--figure {self.path}", f"nothing to draw of {what}", "leave it out")
         places = numbered(self.path, len(figures))
         for place in places:
             self._require(place)

@@ -47,13 +47,13 @@ def _cluster(address: str | None) -> Iterator[None]:
         import distributed
         import joblib
     except ImportError:
-        raise ParameterError("--dask: needs distributed; pip install 'mechdesign[dask]'") from None
+        raise ParameterError("--dask", "needs distributed", "pip install 'mechdesign[dask]'") from None
     try:
         client: Any = distributed.Client(address, timeout=5)  # type: ignore[no-untyped-call]
     except (OSError, ValueError, TypeError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ParameterError(
-            f"--dask {address}: no scheduler answers there ({reason}); check the address"
+            f"--dask {address}", f"no scheduler answers there ({reason})", "check the address"
         ) from None
     with client, joblib.parallel_config(backend="dask"):
         yield

@@ -153,7 +153,7 @@ def _build(options: argparse.Namespace) -> int:
     data = model.data.overridden(options.column, options.range, options.missing)
     method_settings = options_of(options)
     if method_settings and given is not None:
-        raise ParameterError("--option: is not for --shuffled; drop one of them")
+        raise ParameterError("--option", "is not for --shuffled", "drop one of them")
     design = None if given is None else shuffled(model.problem, method=options.method, **given)
     if design is None:
         solution = solve(model.problem, options.method, **method_settings)
@@ -168,7 +168,7 @@ def _build(options: argparse.Namespace) -> int:
     try:
         mechanism = data.applied(solution.mechanism() if design is None else design.mechanism())
     except ParameterError as error:
-        raise ParameterError(f"{model.slug}: {error}") from None
+        raise error.within(model.slug) from None
     require_output(
         options.output,
         [model.slug],

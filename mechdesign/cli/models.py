@@ -85,7 +85,9 @@ def _list(options: argparse.Namespace) -> int:
     else:
         loaded = [load_model(slug) for slug in models(options.family)]
         if not loaded:
-            raise ParameterError(f"list: no models in family '{options.family}'; mechdesign list shows all")
+            raise ParameterError(
+                "list", f"no models in family '{options.family}'", "mechdesign list shows all"
+            )
         rows = [[model.slug, model.problem.name, str(len(model.claims)), model.title] for model in loaded]
         header = ["model", "problem", "claims", "title"]
     if options.json:
@@ -102,7 +104,9 @@ def _findings(options: argparse.Namespace) -> int:
     from mechdesign.papers.claims.findings import findings, findings_text
 
     if not models(options.family):
-        raise ParameterError(f"findings: no models in family '{options.family}'; mechdesign list shows all")
+        raise ParameterError(
+            "findings", f"no models in family '{options.family}'", "mechdesign list shows all"
+        )
     found, undecided = findings(options.family), findings(options.family, UNDECIDED)
     if options.json:
         print_json([finding.as_dict() for finding in [*found, *undecided]])
@@ -121,7 +125,7 @@ def _show(options: argparse.Namespace) -> int:
     if problem_class is not None:
         if options.set:
             raise ParameterError(
-                f"--set {options.set[0]}: '{options.model}' is a problem; --set is for models"
+                f"--set {options.set[0]}", f"'{options.model}' is a problem", "--set is for models"
             )
         if options.json:
             print_json(json_schema(problem_class))
@@ -179,10 +183,10 @@ def _checks(options: argparse.Namespace, is_all: bool) -> list[Any]:
     from mechdesign.papers.claims import check_models
 
     if options.all and options.model:
-        raise ParameterError(f"model: '{options.model[0]}' is named beside --all; drop one of them")
+        raise ParameterError("model", f"'{options.model[0]}' is named beside --all", "drop one of them")
     slugs = models() if is_all else without_families(options.model)
     if not slugs:
-        raise ParameterError("model: none named; name models, or use --all")
+        raise ParameterError("model", "none named", "name models, or use --all")
     overrides = overrides_of(options.set)
     checks: list[Any] = run_many(
         "models", options, check_models, [load_model(slug, overrides) for slug in slugs]

@@ -76,10 +76,14 @@ def shuffled_of(options: argparse.Namespace) -> dict[str, Any] | None:
     if options.shuffled is None:
         for name in ("delta", "honest"):
             if getattr(options, name) is not None:
-                raise ParameterError(f"--{name}: is of shuffled reports; say with --shuffled N of how many")
+                raise ParameterError(
+                    f"--{name}", "is of shuffled reports", "say with --shuffled N of how many"
+                )
         return None
     if options.delta is None:
-        raise ParameterError("--shuffled: needs --delta as well, that of the shuffled reports, such as 1e-6")
+        raise ParameterError(
+            "--shuffled", "needs --delta as well, that of the shuffled reports, such as 1e-6"
+        )
     honest = 1.0 if options.honest is None else options.honest
     return {"users": options.shuffled, "delta": options.delta, "honest": honest}
 
@@ -144,7 +148,7 @@ def method_options(added: argparse.ArgumentParser) -> None:
 def options_of(options: argparse.Namespace) -> dict[str, Any]:
     """Return the method's options of ``--option name=value``; they need a method that is named."""
     if options.option and options.method is None:
-        raise ParameterError(f"--option {options.option[0]}: options are those of a method; add --method")
+        raise ParameterError(f"--option {options.option[0]}", "options are those of a method", "add --method")
     return _pairs("--option", options.option, "first=0.25")
 
 
@@ -154,7 +158,7 @@ def _pairs(flag: str, settings: Sequence[str], example: str) -> dict[str, Any]:
     for setting in settings:
         name, equals, text = setting.partition("=")
         if not equals or not name.strip():
-            raise ParameterError(f"{flag} {setting}: expected NAME=VALUE, for instance {example}")
+            raise ParameterError(f"{flag} {setting}", f"expected NAME=VALUE, for instance {example}")
         try:
             parsed = parse_toml(f"value = {text}")
             result[name.strip()] = parsed["value"] if len(parsed) == 1 else text

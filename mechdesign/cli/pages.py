@@ -36,12 +36,12 @@ def _report(options: argparse.Namespace) -> int:
     from mechdesign.report.page.render import require_packages
 
     if not options.output.endswith((".html", ".htm")):
-        raise ParameterError(f"-o {options.output}: is no name of a page; end it in .html")
+        raise ParameterError(f"-o {options.output}", "is no name of a page", "end it in .html")
     if options.all and options.subject:
-        raise ParameterError(f"report: '{options.subject[0]}' is named beside --all; drop one of them")
+        raise ParameterError("report", f"'{options.subject[0]}' is named beside --all", "drop one of them")
     subjects = models() if options.all else without_families(options.subject)
     if not subjects:
-        raise ParameterError("report: nothing is named; name models or a mechanism file, or use --all")
+        raise ParameterError("report", "nothing is named", "name models or a mechanism file, or use --all")
     require_output(options.output, subjects, options.force)
     require_packages()
     if any(subject.endswith(".json") for subject in subjects):
@@ -62,9 +62,9 @@ def _of_mechanism(subjects: list[str], options: argparse.Namespace) -> tuple[str
     from mechdesign.report.page import mechanism_page
 
     if len(subjects) > 1:
-        raise ParameterError("report: a mechanism file has a page of its own; name nothing beside it")
+        raise ParameterError("report", "a mechanism file has a page of its own", "name nothing beside it")
     if options.set:
-        raise ParameterError(f"--set {options.set[0]}: is for models; a mechanism is built already")
+        raise ParameterError(f"--set {options.set[0]}", "is for models", "a mechanism is built already")
     mechanism = load_mechanism(subjects[0])
     page = mechanism_page(mechanism, printable(subjects[0]), installed_version())
     return page, f"{type(mechanism).__name__} of {subjects[0]}", FINE

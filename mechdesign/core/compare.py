@@ -202,7 +202,7 @@ def _chosen(problem: Problem[Any], methods: Sequence[str | Method] | None) -> li
     for name in names:
         if name not in [method.name for method in known]:
             hint = suggestion(name, [method.name for method in known])
-            raise UnknownNameError(f"{problem.name}: no method '{name}'; {hint}")
+            raise UnknownNameError(problem.name, f"no method '{name}'", hint)
     own = [method for method in methods if isinstance(method, Method)]
     return [method for method in known if method.name in names] + own
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from copy import copy
 from difflib import get_close_matches
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from mechdesign.core.printable import printable
 
 LONGEST = 2000
 """Characters of a message; of a longer one the middle is left out."""
+
+ErrorT = TypeVar("ErrorT", bound="MechDesignError")
 
 
 class MechDesignError(Exception):
@@ -22,10 +24,10 @@ class MechDesignError(Exception):
 
     Parameters
     ----------
-    where : str
+    where : str or path
         The parameter, file, row or option it is about. With a single argument that is what is wrong.
     what : str, optional
-        What is wrong.
+        What is wrong, or what says it, such as a certificate.
     remedy : str
         What to do.
     switch : str
@@ -45,7 +47,7 @@ class MechDesignError(Exception):
     values: 11 is above 10; correct it, or move it to the nearest end with --clip
     """
 
-    def __init__(self, where: str, what: str | None = None, remedy: str = "", switch: str = "") -> None:
+    def __init__(self, where: object, what: object = None, remedy: object = "", switch: str = "") -> None:
         self.where = "" if what is None else str(where)
         self.what = str(where if what is None else what)
         self.remedy, self.switch, self.in_shell = str(remedy), switch, False
@@ -59,9 +61,14 @@ class MechDesignError(Exception):
         return printable(text)
 
     @property
+    def place(self) -> str:
+        """Where it is, as far as it is known."""
+        return self.where
+
+    @property
     def located(self) -> str:
         """Where and what, without the remedy."""
-        return f"{self.where}: {self.what}" if self.where else self.what
+        return f"{self.place}: {self.what}" if self.place else self.what
 
     @property
     def _switch(self) -> str:
@@ -80,6 +87,14 @@ class MechDesignError(Exception):
     def within(self, place: str) -> Self:
         """Return the same error, seen from further out: in this file, table or column."""
         return self.changed(where=f"{place}: {self.where}" if self.where else place)
+
+    def inside(self, table: str) -> Self:
+        """Return the same error about an entry of a table: ``[sweep] epsilon``."""
+        return self.changed(where=f"{table} {self.where}".rstrip())
+
+    def as_a(self, kind: type[ErrorT]) -> ErrorT:
+        """Return an error of another class with the same parts."""
+        return kind(self.place, self.what, self.remedy, self.switch)
 
     def for_shell(self) -> Self:
         """Return the same error with its switch as the command line writes it."""
@@ -131,10 +146,10 @@ class RowError(DataError):
         self.args = (where, self.row, what, remedy, switch, column)
 
     @property
-    def located(self) -> str:
-        """Where, at which row, and what."""
+    def place(self) -> str:
+        """Where, and at which row."""
         column = f", column '{self.column}'" if self.column else ""
-        return f"{self.where}: row {self.row + 1}{column}: {self.what}"
+        return f"{self.where}: row {self.row + 1}{column}"
 
     def moved(self, place: str, row: int) -> Self:
         """Return the same error at a row of this file, counted from 0."""

@@ -210,7 +210,7 @@ def flag(meaning: str, *, default: bool = False) -> Any:
 
     def check(name: str, value: Any) -> bool:
         if not isinstance(value, bool):
-            raise ParameterError(f"{name}: expected true or false, got {shown(value)}")
+            raise ParameterError(name, f"expected true or false, got {shown(value)}")
         return value
 
     return checked(meaning, check, form="bool", default=default)

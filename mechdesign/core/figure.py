@@ -66,24 +66,28 @@ class Panel:
         for name in ("marks", "x_names", "y_names"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         if not self.marks:
-            raise ParameterError("figure: a panel shows nothing; give it a mark")
+            raise ParameterError("figure", "a panel shows nothing", "give it a mark")
         for axis in ("x", "y"):
             if not getattr(self, f"{axis}_label").strip():
-                raise ParameterError(f"figure: {axis}_label: is empty; say what the axis is, with its unit")
+                raise ParameterError(
+                    f"figure: {axis}_label", "is empty", "say what the axis is, with its unit"
+                )
             self._check_scale(axis, getattr(self, f"{axis}_scale"))
             limits = getattr(self, f"{axis}_limits")
             if limits is not None and not limits[0] < limits[1]:
-                raise ParameterError(f"figure: {axis}_limits: {limits} are not rising; give (low, high)")
+                raise ParameterError(f"figure: {axis}_limits", f"{limits} are not rising", "give (low, high)")
         if any(isinstance(mark, Circles) for mark in self.marks) and not self.equal_aspect:
-            raise ParameterError("figure: circles need equal_aspect=True, or they are ellipses")
+            raise ParameterError("figure", "circles need equal_aspect=True, or they are ellipses")
 
     def _check_scale(self, axis: str, scale: str) -> None:
         if scale not in get_args(Scale):
-            raise ParameterError(f"figure: {axis}_scale: {scale!r} is not a choice; known: linear, log")
+            raise ParameterError(f"figure: {axis}_scale", f"{scale!r} is not a choice", "known: linear, log")
         if scale == "linear":
             return
         if any(isinstance(mark, (Heat, Circles)) for mark in self.marks):
-            raise ParameterError(f"figure: {axis}_scale: 'log' does not fit cells and circles; use 'linear'")
+            raise ParameterError(
+                f"figure: {axis}_scale", "'log' does not fit cells and circles", "use 'linear'"
+            )
         names = [axis, "low", "high"] if axis == "y" else [axis]
         for mark in self.marks:
             values = [
@@ -91,7 +95,7 @@ class Panel:
             ]
             if any((numbers <= 0).any() for numbers in values):
                 raise ParameterError(
-                    f"figure: {axis}_scale: 'log' with numbers that are not positive; use 'linear'"
+                    f"figure: {axis}_scale", "'log' with numbers that are not positive", "use 'linear'"
                 )
 
 
@@ -115,9 +119,9 @@ class Figure:
     def __post_init__(self) -> None:
         object.__setattr__(self, "panels", tuple(self.panels))
         if not self.title.strip():
-            raise ParameterError("figure: title: is empty; give one")
+            raise ParameterError("figure: title", "is empty", "give one")
         if not self.panels:
-            raise ParameterError(f"figure: {self.title}: has no panel; give one")
+            raise ParameterError(f"figure: {self.title}", "has no panel", "give one")
 
     def __repr__(self) -> str:
         return f"Figure({self.title!r}, {len(self.panels)} panel{'s' * (len(self.panels) > 1)})"

@@ -43,10 +43,10 @@ class Mark:
         lengths = {name: len(getattr(self, name)) for name in self.columns}
         if len(set(lengths.values())) > 1:
             raise ParameterError(
-                f"{type(self).__name__}: lengths differ: {lengths}; give vectors of one length"
+                f"{type(self).__name__}: lengths differ", lengths, "give vectors of one length"
             )
         if self.series is not None and self.series < 0:
-            raise ParameterError(f"{self._place('series')}: {self.series} is negative; count styles from 0")
+            raise ParameterError(self._place("series"), f"{self.series} is negative", "count styles from 0")
 
     @property
     def has_gaps(self) -> bool:
@@ -117,7 +117,7 @@ class Points(Mark):
         super().__post_init__()
         if self.names and len(self.names) != len(self.x):
             raise ParameterError(
-                f"{self._place('names')}: {len(self.names)} for {len(self.x)} points; name each"
+                self._place("names"), f"{len(self.names)} for {len(self.x)} points", "name each"
             )
 
 
@@ -207,13 +207,14 @@ class Surface(Mark):
         for name in ("x", "y"):
             axis = _vector(self._place(name), getattr(self, name))
             if len(axis) < 2 or (np.diff(axis) <= 0).any():
-                raise ParameterError(f"{self._place(name)}: needs two or more rising numbers")
+                raise ParameterError(self._place(name), "needs two or more rising numbers")
             object.__setattr__(self, name, axis)
         values = _matrix(self._place("z"), self.z)
         if values.shape != (len(self.y), len(self.x)):
             raise ParameterError(
-                f"{self._place('z')}: is {values.shape[0]} x {values.shape[1]}; a row for each of the "
-                f"{len(self.y)} y, a column for each of the {len(self.x)} x"
+                self._place("z"),
+                f"is {values.shape[0]} x {values.shape[1]}",
+                f"a row for each of the {len(self.y)} y, a column for each of the {len(self.x)} x",
             )
         object.__setattr__(self, "z", values)
 
@@ -254,10 +255,10 @@ class Circles(Mark):
     def __post_init__(self) -> None:
         super().__post_init__()
         if (self.radius < 0).any():
-            raise ParameterError(f"{self._place('radius')}: is negative; give numbers >= 0")
+            raise ParameterError(self._place("radius"), "is negative", "give numbers >= 0")
         if self.names and len(self.names) != len(self.x):
             raise ParameterError(
-                f"{self._place('names')}: {len(self.names)} for {len(self.x)} circles; name each"
+                self._place("names"), f"{len(self.names)} for {len(self.x)} circles", "name each"
             )
 
 
@@ -279,7 +280,7 @@ class Reference(Mark):
         super().__post_init__()
         object.__setattr__(self, "value", float(_vector(self._place("value"), [self.value])[0]))
         if self.axis not in ("x", "y"):
-            raise ParameterError(f"{self._place('axis')}: {self.axis!r} is not a choice; known: x, y")
+            raise ParameterError(self._place("axis"), f"{self.axis!r} is not a choice", "known: x, y")
 
 
 def _vector(place: str, values: Any, gaps: bool = False) -> Array:
@@ -288,18 +289,19 @@ def _vector(place: str, values: Any, gaps: bool = False) -> Array:
     wrong = ~np.isfinite(array) & ~(np.isnan(array) if gaps else False)
     if wrong.any():
         raise ParameterError(
-            f"{place}: entry {int(np.argmax(wrong)) + 1} is not a finite number; leave it out, or "
-            "say gaps=True for a line and put NaN"
+            place,
+            f"entry {int(np.argmax(wrong)) + 1} is not a finite number",
+            "leave it out, or say gaps=True for a line and put NaN",
         )
     if not len(array):
-        raise ParameterError(f"{place}: is empty; leave the mark out")
+        raise ParameterError(place, "is empty", "leave the mark out")
     return array
 
 
 def _matrix(place: str, values: Any) -> Array:
     array = _numbers(place, values, 2)
     if not array.size or not np.isfinite(array).all():
-        raise ParameterError(f"{place}: is empty or has a number that is not finite; give a full matrix")
+        raise ParameterError(place, "is empty or has a number that is not finite", "give a full matrix")
     return array
 
 
@@ -307,8 +309,8 @@ def _numbers(place: str, values: Any, dimensions: int) -> Array:
     try:
         array: Array = np.array(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise ParameterError(f"{place}: are no numbers; give numbers") from None
+        raise ParameterError(place, "are no numbers", "give numbers") from None
     if array.ndim != dimensions:
-        raise ParameterError(f"{place}: has {array.ndim} dimensions; give {dimensions}")
+        raise ParameterError(place, f"has {array.ndim} dimensions", f"give {dimensions}")
     array.flags.writeable = False
     return array

@@ -101,9 +101,9 @@ def real(field: str, value: Any) -> Number:
     """Return a plain number, finite or infinite; refuse NaN, booleans, texts and whatever is no number."""
     number = plain(value)
     if number is None:
-        raise ParameterError(f"{field}: expected a number, got {shown(value)}")
+        raise ParameterError(field, f"expected a number, got {shown(value)}")
     if isinstance(number, float) and math.isnan(number):
-        raise ParameterError(f"{field}: is NaN; give a number")
+        raise ParameterError(field, "is NaN", "give a number")
     return number
 
 
@@ -111,7 +111,7 @@ def whole(field: str, value: Any) -> int:
     """Return a plain int; refuse floats and fractions even where they are whole."""
     number = plain(value)
     if not isinstance(number, int):
-        raise ParameterError(f"{field}: expected a whole number, got {shown(value)}")
+        raise ParameterError(field, f"expected a whole number, got {shown(value)}")
     return number
 
 
@@ -125,7 +125,7 @@ def rational(field: str, value: Any) -> Fraction:
     """
     number = real(field, value)
     if isinstance(number, float) and math.isinf(number):
-        raise ParameterError(f"{field}: is infinite; give a finite number")
+        raise ParameterError(field, "is infinite", "give a finite number")
     return Fraction(number)
 
 
@@ -153,9 +153,9 @@ def double(field: str, value: Any, rounded: bool = False) -> float:
     try:
         nearest = float(number)
     except OverflowError:
-        raise ParameterError(f"{field}: is too large for a number; give a smaller one") from None
+        raise ParameterError(field, "is too large for a number", "give a smaller one") from None
     if not rounded and Fraction(nearest) != number:
-        raise ParameterError(f"{field}: {shown(value)} is between two doubles; give the float that is meant")
+        raise ParameterError(field, f"{shown(value)} is between two doubles", "give the float that is meant")
     return nearest
 
 
@@ -205,10 +205,10 @@ def wholes(field: str, values: Any, dimensions: int) -> Wholes:
         return values  # type: ignore[no-any-return]
     raw = _read(field, values, dimensions)
     if raw.dtype.kind not in "iuO":
-        raise ParameterError(f"{field}: expected whole numbers, got an array of {raw.dtype}")
+        raise ParameterError(field, f"expected whole numbers, got an array of {raw.dtype}")
     if raw.dtype.kind != "O":
         if raw.size and int(raw.max()) >= 1 << 63:
-            raise ParameterError(f"{field}: an entry is beyond 64 bits; give smaller numbers")
+            raise ParameterError(field, "an entry is beyond 64 bits", "give smaller numbers")
         return frozen(raw.astype(np.int64))
     entries = raw.ravel().tolist()
     if not set(map(type, entries)) <= {int}:
@@ -216,7 +216,7 @@ def wholes(field: str, values: Any, dimensions: int) -> Wholes:
     try:
         return frozen(np.array(entries, dtype=np.int64).reshape(raw.shape))
     except OverflowError:
-        raise ParameterError(f"{field}: an entry is beyond 64 bits; give smaller numbers") from None
+        raise ParameterError(field, "an entry is beyond 64 bits", "give smaller numbers") from None
 
 
 def doubles(field: str, values: Any, dimensions: int, rounded: bool = False) -> Doubles:
@@ -247,11 +247,11 @@ def doubles(field: str, values: Any, dimensions: int, rounded: bool = False) -> 
     else:
         raw = _read(field, values, dimensions)
         if raw.dtype.kind not in "iufO":
-            raise ParameterError(f"{field}: expected numbers, got an array of {raw.dtype}")
+            raise ParameterError(field, f"expected numbers, got an array of {raw.dtype}")
         result = frozen(_converted(field, raw, rounded))
     if np.isnan(result).any():
         where = ", ".join(str(int(index)) for index in np.argwhere(np.isnan(result))[0])
-        raise ParameterError(f"{field}: has NaN at index {where}; give numbers")
+        raise ParameterError(field, f"has NaN at index {where}", "give numbers")
     return result
 
 
@@ -297,7 +297,7 @@ def rationals(field: str, values: Any) -> list[Number]:
 def _finite(field: str, value: Any) -> Number:
     number = real(field, value)
     if isinstance(number, float) and math.isinf(number):
-        raise ParameterError(f"{field}: is infinite; give a finite number")
+        raise ParameterError(field, "is infinite", "give a finite number")
     return number
 
 
@@ -305,16 +305,16 @@ def _read(field: str, values: Any, dimensions: int) -> NDArray[Any]:
     """Return a plain copy of an array; lists become objects, so that no entry takes another's dtype."""
     kind = type(values)
     if issubclass(kind, np.ma.MaskedArray):
-        raise ParameterError(f"{field}: is a masked array; fill it, and give the numbers that are meant")
+        raise ParameterError(field, "is a masked array", "fill it, and give the numbers that are meant")
     try:
         if issubclass(kind, np.ndarray) or hasattr(kind, "__array__"):
             raw = np.array(values, order="C", subok=False)
         else:
             raw = np.array(values, dtype=object)
     except (TypeError, ValueError, OverflowError, RecursionError):
-        raise ParameterError(f"{field}: expected {shape_name(dimensions)} of numbers") from None
+        raise ParameterError(field, f"expected {shape_name(dimensions)} of numbers") from None
     if raw.ndim != dimensions:
-        raise ParameterError(f"{field}: expected {shape_name(dimensions)}, got {raw.ndim} dimension(s)")
+        raise ParameterError(field, f"expected {shape_name(dimensions)}, got {raw.ndim} dimension(s)")
     return raw
 
 

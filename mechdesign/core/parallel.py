@@ -131,7 +131,8 @@ def run_tasks(
             running = [tasks[number].label for number in missing if number not in results]
             raise MethodError(
                 f"a process that did one of {listed(running[:workers])} ended without a result, perhaps for "
-                "want of memory; run it again with fewer --jobs"
+                "want of memory",
+                remedy="run it again with fewer --jobs",
             ) from error
     return [results[number] for number in range(len(tasks))]
 
@@ -228,7 +229,7 @@ def _workers(jobs: int | None) -> int:
         workers = 0
     if workers < 1 or (jobs is not None and workers != jobs):
         where = "jobs" if jobs is not None else VARIABLE
-        raise ParameterError(f"{where}: {text} is no whole number >= 1; give how many processes to use")
+        raise ParameterError(where, f"{text} is no whole number >= 1", "give how many processes to use")
     return workers
 
 

@@ -46,10 +46,10 @@ def problem_from(problem_class: type[ProblemT], parameters: Mapping[str, Any]) -
     fields = {field.name: field for field in fields_of(problem_class)}
     for key in parameters:
         if key not in fields:
-            raise UnknownNameError(f"{problem_class.name}: no parameter '{key}'; {suggestion(key, fields)}")
+            raise UnknownNameError(problem_class.name, f"no parameter '{key}'", suggestion(key, fields))
     missing = [name for name, field in fields.items() if field.is_required and name not in parameters]
     if missing:
-        raise ParameterError(f"{problem_class.name}: parameter '{missing[0]}' is missing; give it a value")
+        raise ParameterError(problem_class.name, f"parameter '{missing[0]}' is missing", "give it a value")
     values = {key: _generated(problem_class, key, value) for key, value in parameters.items()}
     return problem_class(**values)
 
@@ -137,14 +137,14 @@ def call_named(where: str, function: Callable[..., Any], arguments: Mapping[str,
     known = inspect.signature(function).parameters
     for word in arguments:
         if word not in known:
-            raise ParameterError(f"{where}: no argument '{word}'; it takes {signature_text(function)}")
+            raise ParameterError(where, f"no argument '{word}'", f"it takes {signature_text(function)}")
     for word, argument in known.items():
         if argument.default is argument.empty and word not in arguments:
-            raise ParameterError(f"{where}: '{word}' is missing; it takes {signature_text(function)}")
+            raise ParameterError(where, f"'{word}' is missing", f"it takes {signature_text(function)}")
     try:
         return function(**arguments)
     except TypeError as error:
-        raise ParameterError(f"{where}: {error}") from None
+        raise ParameterError(where, error) from None
 
 
 def signature_text(function: Callable[..., Any]) -> str:
@@ -173,7 +173,7 @@ def _generated(problem_class: type[Problem], key: str, value: Any) -> Any:
     name = str(value.get("name"))
     if name not in known:
         raise UnknownNameError(
-            f"{problem_class.name}: {key}: no generator '{name}'; {suggestion(name, known)}"
+            f"{problem_class.name}: {key}", f"no generator '{name}'", suggestion(name, known)
         )
     arguments = {word: argument for word, argument in value.items() if word != "name"}
     return call_named(f"{problem_class.name}: {key}: generator '{name}'", known[name], arguments)

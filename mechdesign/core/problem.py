@@ -160,4 +160,4 @@ class Problem(ABC, Generic[MechanismT_co]):
         """Raise MethodError where nothing runs."""
         reason = self.why_no_mechanism()
         if reason is not None:
-            raise MethodError(f"{self.name}: this problem has no mechanism to run; {reason}")
+            raise MethodError(self.name, "this problem has no mechanism to run", reason)

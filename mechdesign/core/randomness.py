@@ -104,7 +104,7 @@ def numpy_generator(rng: Rng, stream: str = "") -> np.random.Generator:
     seed = plain(rng)
     if not isinstance(seed, int) or seed < 0:
         raise ParameterError(
-            f"rng: {shown(rng)} is not a seed; give None, an integer >= 0 or a numpy Generator"
+            "rng", f"{shown(rng)} is not a seed", "give None, an integer >= 0 or a numpy Generator"
         )
     words = np.frombuffer(hashlib.sha256(stream.encode()).digest(), dtype="<u4")
     # Not default_rng(seed): a caller who draws the answers from that must get independent noise.

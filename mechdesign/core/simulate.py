@@ -36,7 +36,7 @@ def simulate(solution: Solution, users: int, repetitions: int, rng: np.random.Ge
     function = companion(type(solution.problem), "simulation")
     if function is None:
         raise MethodError(
-            f"{solution.problem.name}: no simulation is defined for this problem; drop the table 'simulation'"
+            solution.problem.name, "no simulation is defined for this problem", "drop the table 'simulation'"
         )
     measured: dict[str, float] = function(solution.problem, solution, users, repetitions, rng)
     return measured

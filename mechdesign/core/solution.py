@@ -157,7 +157,7 @@ class Solution(Generic[MechanismT_co]):
         """
         if not self.found:
             raise MethodError(
-                f"{self.problem.name}: no mechanism from a solution that is {self.status}: {self.message}"
+                self.problem.name, f"no mechanism from a solution that is {self.status}: {self.message}"
             )
         built = self._mechanism
         return copy(built) if getattr(built, "moving", ()) else built  # each copy has a state of its own

@@ -58,7 +58,7 @@ def find_method(problem: Problem, name: str) -> Method:
     """
     known = {method.name: method for method in methods_of(type(problem))}
     if name not in known:
-        raise UnknownNameError(f"{problem.name}: no method '{name}'; {suggestion(name, known)}")
+        raise UnknownNameError(problem.name, f"no method '{name}'", suggestion(name, known))
     return known[name]
 
 
@@ -75,7 +75,7 @@ def choose_method(problem: Problem) -> Method:
         if reason is None:
             return method
         reasons.append(f"{method.name}: {reason}")
-    raise MethodError(f"{problem.name}: no method applies ({'; '.join(reasons)})")
+    raise MethodError(problem.name, f"no method applies ({'; '.join(reasons)})")
 
 
 def solve(
@@ -124,7 +124,7 @@ def solve(
         chosen = method if isinstance(method, Method) else find_method(problem, method)
         reason = chosen.why_not(problem)
         if reason is not None:
-            raise MethodError(f"{problem.name}: method '{chosen.name}' does not apply: {reason}")
+            raise MethodError(problem.name, f"method '{chosen.name}' does not apply: {reason}")
     _check_options(problem, chosen, options)
     start = time.perf_counter()
     outcome = chosen.run(problem, **options)
@@ -173,4 +173,4 @@ def _check_options(problem: Problem[Any], method: Method, options: Mapping[str, 
     for name in options:
         if name not in known:
             has = f"its options are {', '.join(known)}" if known else "it has none"
-            raise ParameterError(f"{problem.name}: method '{method.name}' has no option '{name}'; {has}")
+            raise ParameterError(problem.name, f"method '{method.name}' has no option '{name}'", has)

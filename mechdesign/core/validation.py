@@ -43,7 +43,7 @@ def in_range(
         text = f"{result:g}"
         if not outside(float(text)):  # rounded back into the interval
             text = repr(result)
-        raise ParameterError(f"{field}: {text} is outside {interval}")
+        raise ParameterError(field, f"{text} is outside {interval}")
     return result
 
 
@@ -51,9 +51,9 @@ def privacy_epsilon(value: Any, field: str = "epsilon") -> float:
     """Return epsilon >= 0 and finite; 0 is legal (the report says nothing about the input)."""
     result = number(field, value)
     if result < 0:
-        raise ParameterError(f"{field}: {result:g} is negative; give a number >= 0")
+        raise ParameterError(field, f"{result:g} is negative", "give a number >= 0")
     if math.isinf(result):
-        raise ParameterError(f"{field}: is infinite, which means no privacy; give a finite number")
+        raise ParameterError(field, "is infinite, which means no privacy", "give a finite number")
     return result
 
 
@@ -67,7 +67,7 @@ def integer(field: str, value: Any, low: int, high: int | None = None) -> int:
     result = whole(field, value)
     if result < low or (high is not None and result > high):
         limits = f"at least {low}" if high is None else f"from {low} to {high}"
-        raise ParameterError(f"{field}: {shown(result)} is not {limits}")
+        raise ParameterError(field, f"{shown(result)} is not {limits}")
     return result
 
 
@@ -80,7 +80,7 @@ def choice(field: str, value: Any, known: Sequence[str]) -> str:
     """Return one of the known words, with a suggestion when it is none of them."""
     word = str.__str__(value) if issubclass(type(value), str) else None
     if word is None or word not in known:
-        raise ParameterError(f"{field}: {shown(value)} is not a choice; {suggestion(str(word or ''), known)}")
+        raise ParameterError(field, f"{shown(value)} is not a choice", suggestion(str(word or ""), known))
     return word
 
 
@@ -88,7 +88,7 @@ def real_array(field: str, value: Any, dimensions: int, rounded: bool = False) -
     """Return a float array of the wanted number of dimensions without NaN, which nobody can write to."""
     array = doubles(field, value, dimensions, rounded)
     if array.size == 0:
-        raise ParameterError(f"{field}: is empty; give at least one number")
+        raise ParameterError(field, "is empty", "give at least one number")
     return array
 
 
@@ -97,7 +97,7 @@ def finite_array(field: str, value: Any, dimensions: int, rounded: bool = False)
     array = real_array(field, value, dimensions, rounded)
     if np.isinf(array).any():
         where = ", ".join(str(int(index)) for index in np.argwhere(np.isinf(array))[0])
-        raise ParameterError(f"{field}: is infinite at index {where}; give finite numbers")
+        raise ParameterError(field, f"is infinite at index {where}", "give finite numbers")
     return array
 
 
@@ -107,13 +107,13 @@ def probability_vector(field: str, value: Any) -> Array:
     if (vector < 0).any():
         where = int(np.argmax(vector < 0))
         raise ParameterError(
-            f"{field}: entry {where} is negative ({vector[where]:g}); give probabilities >= 0"
+            field, f"entry {where} is negative ({vector[where]:g})", "give probabilities >= 0"
         )
     if vector.max() > 2.0:
         where = int(vector.argmax())
-        raise ParameterError(f"{field}: entry {where} is {vector[where]:g}, above 1; divide by the sum")
+        raise ParameterError(field, f"entry {where} is {vector[where]:g}, above 1", "divide by the sum")
     total = math.fsum(vector)
     if abs(total - 1.0) > PRIOR_TOLERANCE:
-        raise ParameterError(f"{field}: sums to {total:.10g}, not 1; divide by the sum or correct an entry")
+        raise ParameterError(field, f"sums to {total:.10g}, not 1", "divide by the sum or correct an entry")
     normalised: Array = frozen(vector / total)
     return normalised

@@ -148,9 +148,9 @@ class Mechanism(Sealed):
             When it takes another number of columns, or no ranges.
         """
         if ranges:
-            raise ParameterError(f"range: a {self.type} takes no numbers; leave it out")
+            raise ParameterError("range", f"a {self.type} takes no numbers", "leave it out")
         if len(intake.columns) > 1:
-            raise ParameterError(f"columns: {len(intake.columns)} for a mechanism of one; name one")
+            raise ParameterError("columns", f"{len(intake.columns)} for a mechanism of one", "name one")
         self.require_missing(intake.missing)
         return self.replaced(intake=intake)
 
@@ -161,7 +161,7 @@ class Mechanism(Sealed):
     def require_missing(self, rule: str) -> None:
         """Raise ParameterError when missing values are to be a category and it has none for them."""
         if rule == "category":
-            raise ParameterError(f"missing: a {self.type} has no category for missing values; use 'drop'")
+            raise ParameterError("missing", f"a {self.type} has no category for missing values", "use 'drop'")
 
     @property
     def fingerprint(self) -> str:
@@ -213,7 +213,7 @@ class Mechanism(Sealed):
         text = json.dumps(document, indent=1, allow_nan=False) + "\n"
         if len(text) > LARGEST_FILE:
             limit = LARGEST_FILE >> 20
-            raise ModelFileError(f"{path}: the mechanism takes more than {limit} MiB; make it smaller")
+            raise ModelFileError(path, f"the mechanism takes more than {limit} MiB", "make it smaller")
         with whole_file(path, ModelFileError) as temporary:
             temporary.write_text(text, encoding="utf-8")
 
@@ -222,7 +222,7 @@ class Mechanism(Sealed):
         """Load a mechanism of this class from a file and audit it again; see :func:`load_mechanism`."""
         mechanism = load_mechanism(path)
         if not isinstance(mechanism, cls):
-            raise ModelFileError(f"{path}: holds a {type(mechanism).__name__}, not a {cls.__name__}")
+            raise ModelFileError(path, f"holds a {type(mechanism).__name__}, not a {cls.__name__}")
         return mechanism
 
 
@@ -322,27 +322,27 @@ def load_mechanism(path: str | os.PathLike[str]) -> Mechanism:
         raise
     except OSError as error:
         raise ModelFileError(
-            f"{path}: cannot be read ({error.strerror}); name a file written by build"
+            path, f"cannot be read ({error.strerror})", "name a file written by build"
         ) from None
     except (ValueError, RecursionError) as error:
-        raise ModelFileError(f"{path}: is not JSON ({error}); name a file written by build") from None
+        raise ModelFileError(path, f"is not JSON ({error})", "name a file written by build") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise ModelFileError(f"{path}: is not a mechanism file; name a file written by build")
+        raise ModelFileError(path, "is not a mechanism file", "name a file written by build")
     if document.get("version") != VERSION or isinstance(document.get("version"), bool):
         raise ModelFileError(
-            f"{path}: has version {document.get('version')}, this release reads {VERSION}; build it anew"
+            path, f"has version {document.get('version')}, this release reads {VERSION}", "build it anew"
         )
     known = mechanism_types()
     kind = document.get("type")
     if not isinstance(kind, str) or kind not in known:
-        raise UnknownNameError(f"{path}: no mechanism type '{kind}'; {suggestion(str(kind), known)}")
+        raise UnknownNameError(path, f"no mechanism type '{kind}'", suggestion(str(kind), known))
     return _restored(path, known[kind], document)
 
 
 def _restored(path: str | os.PathLike[str], kind: type[Mechanism], document: Mapping[str, Any]) -> Mechanism:
     content = document.get("content")
     if not isinstance(content, dict):
-        raise ModelFileError(f"{path}: has no content; build it anew")
+        raise ModelFileError(path, "has no content", "build it anew")
     try:
         mechanism = kind.from_content(content)
         if "data" in document:
@@ -350,22 +350,21 @@ def _restored(path: str | os.PathLike[str], kind: type[Mechanism], document: Map
         failed = [certificate for certificate in mechanism.certificates() if not certificate.holds]
         written = _written(mechanism)
     except CertificateError as error:
-        reason = str(error).removesuffix("; build it anew")
-        raise CertificateError(f"{path}: refused: {reason}; build it anew") from None
+        raise CertificateError(f"{path}: refused", error.located, "build it anew") from None
     except (LookupError, TypeError, AttributeError, ArithmeticError, RecursionError, AssertionError) as error:
-        raise ModelFileError(f"{path}: content is damaged ({error!r}); build it anew") from None
+        raise ModelFileError(path, f"content is damaged ({error!r})", "build it anew") from None
     except (ValueError, MemoryError) as error:
-        raise ModelFileError(f"{path}: content is damaged ({error}); build it anew") from None
+        raise ModelFileError(path, f"content is damaged ({error})", "build it anew") from None
     if failed:
-        raise CertificateError(f"{path}: refused: {failed[0]}; build it anew")
+        raise CertificateError(f"{path}: refused", failed[0], "build it anew")
     if document.get("certificates") != written:
-        raise CertificateError(f"{path}: refused: its certificates are not its content's; build it anew")
+        raise CertificateError(f"{path}: refused", "its certificates are not its content's", "build it anew")
     if mechanism.content() != content:
         raise CertificateError(
-            f"{path}: refused: the content holds more than the mechanism runs on; build it anew"
+            f"{path}: refused", "the content holds more than the mechanism runs on", "build it anew"
         )
     if document.get("sha256") != _sum_of(document):
         raise CertificateError(
-            f"{path}: refused: the content was changed after saving (sha256 differs); build it anew"
+            f"{path}: refused", "the content was changed after saving (sha256 differs)", "build it anew"
         )
     return mechanism

@@ -41,5 +41,5 @@ class CategoryMechanism(CollectingMechanism):
         """Raise ParameterError when missing answers are to be a category and no label is theirs."""
         if rule == "category" and MISSING_CATEGORY not in (self.labels.names or ()):
             raise ParameterError(
-                f"missing: no category '{MISSING_CATEGORY}'; build with that label, or drop such rows"
+                "missing", f"no category '{MISSING_CATEGORY}'", "build with that label, or drop such rows"
             )

@@ -94,18 +94,20 @@ def data_column(source: Source, settings: Settings, mechanism: Mechanism) -> str
     """Return the one column of people's data to randomize."""
     wanted = list(settings["column"] or mechanism.data_columns)
     if len(wanted) > 1:
-        raise ParameterError(f"--column: {len(wanted)} columns for a mechanism of one; name one")
+        raise ParameterError("--column", f"{len(wanted)} columns for a mechanism of one", "name one")
     if not wanted:
         if len(source.columns) > 1:
             raise DataError(
-                f"{source.name}: has {len(source.columns)} columns ({', '.join(source.columns[:8])}); "
-                "name one with --column"
+                source.name,
+                f"has {len(source.columns)} columns ({', '.join(source.columns[:8])})",
+                "name one with --column",
             )
         require_commas(source)
         if mechanism.is_value(source.columns[0]):
             raise DataError(
-                f"{source.name}: its first line is '{source.columns[0]}', which is an answer: add a header "
-                "line, or say with --column that this is the column's name"
+                source.name,
+                f"its first line is '{source.columns[0]}', which is an answer: add a header line, or say "
+                "with --column that this is the column's name",
             )
         wanted = [source.columns[0]]
     require_data(source, wanted)
@@ -118,11 +120,12 @@ def require_data(source: Source, wanted: Sequence[str]) -> None:
     for column in wanted:
         if mark_in(column):
             raise DataError(
-                f"{source.name}: column '{column}' holds reports, which would be randomized once more; "
-                "name people's data, or rename the column if it is that"
+                source.name,
+                f"column '{column}' holds reports, which would be randomized once more",
+                "name people's data, or rename the column if it is that",
             )
         if not column.isprintable():
-            raise DataError(f"{source.name}: the name of column '{column}' cannot be printed; rename it")
+            raise DataError(source.name, f"the name of column '{column}' cannot be printed", "rename it")
 
 
 def require_columns(source: Source, wanted: Sequence[str]) -> None:
@@ -130,11 +133,11 @@ def require_columns(source: Source, wanted: Sequence[str]) -> None:
     for column in wanted:
         if column not in source.columns:
             require_commas(source)
-            raise DataError(f"{source.name}: no column '{column}'; {suggestion(column, source.columns)}")
+            raise DataError(source.name, f"no column '{column}'", suggestion(column, source.columns))
         if source.columns.count(column) > 1:
-            raise DataError(f"{source.name}: several columns are named '{column}'; rename all but one")
+            raise DataError(source.name, f"several columns are named '{column}'", "rename all but one")
         if list(wanted).count(column) > 1:
-            raise DataError(f"{source.name}: column '{column}' is asked for twice; name it once")
+            raise DataError(source.name, f"column '{column}' is asked for twice", "name it once")
 
 
 def require_commas(source: Source) -> None:
@@ -142,8 +145,9 @@ def require_commas(source: Source) -> None:
     for separator, name in ((";", "semicolons"), ("\t", "tabs")):
         if len(source.columns) == 1 and separator in source.columns[0]:
             raise DataError(
-                f"{source.name}: its columns are separated by {name}; save it with commas, and with points "
-                "in numbers"
+                source.name,
+                f"its columns are separated by {name}",
+                "save it with commas, and with points in numbers",
             )
 
 
@@ -152,13 +156,13 @@ def report_column(source: Source, settings: Settings, mechanism: Mechanism) -> s
     own, names = mark_of(mechanism.fingerprint), list(source.columns)
     asked = settings["column"] or []
     if len(asked) > 1:
-        raise ParameterError(f"--column: {len(asked)} columns for a mechanism of one; name one")
+        raise ParameterError("--column", f"{len(asked)} columns for a mechanism of one", "name one")
     if asked:
         known = [
             name for name in names if asked[0].casefold() in (name.casefold(), unmarked(name).casefold())
         ]
         if not known:
-            raise DataError(f"{source.name}: no column '{asked[0]}'; {suggestion(asked[0], names)}")
+            raise DataError(source.name, f"no column '{asked[0]}'", suggestion(asked[0], names))
         names = known
     marks = {name: mark for name in names if (mark := mark_in(name))}
     mine = [name for name, mark in marks.items() if mark == own]
@@ -167,23 +171,26 @@ def report_column(source: Source, settings: Settings, mechanism: Mechanism) -> s
         return mine[0]
     if mine:
         raise DataError(
-            f"{source.name}: {len(mine)} columns hold this mechanism's reports ({', '.join(mine[:8])}); "
-            "name one with --column"
+            source.name,
+            f"{len(mine)} columns hold this mechanism's reports ({', '.join(mine[:8])})",
+            "name one with --column",
         )
     if marks:
         other = next(iter(marks.values()))
         raise DataError(
-            f"{source.name}: holds reports of another mechanism ({other}, this one is {own}); "
-            "use the mechanism file they were made with"
+            source.name,
+            f"holds reports of another mechanism ({other}, this one is {own})",
+            "use the mechanism file they were made with",
         )
     if not settings["unmarked"]:
         raise DataError(
-            f"{source.name}: no column name ends in a mechanism's fingerprint ({own} is this one's); "
-            "use a file written by randomize, or --unmarked if you are sure that these are its reports"
+            source.name,
+            f"no column name ends in a mechanism's fingerprint ({own} is this one's)",
+            "use a file written by randomize, or --unmarked if you are sure that these are its reports",
         )
     if len(names) > 1:
         raise DataError(
-            f"{source.name}: has {len(names)} columns ({', '.join(names[:8])}); name one with --column"
+            source.name, f"has {len(names)} columns ({', '.join(names[:8])})", "name one with --column"
         )
     return names[0]
 

@@ -24,21 +24,23 @@ def whole_rows(rows: Any, width: int, count: int, signed: bool = False) -> list[
     """
     damaged = "aggregator: the counts are damaged"
     if not isinstance(rows, list) or len(rows) != count:
-        raise DataError(f"{damaged}: not {count} lists; count the reports again")
+        raise DataError(damaged, f"not {count} lists", "count the reports again")
     if not all(isinstance(row, list) and len(row) == width for row in rows):
-        raise DataError(f"{damaged}: not {width} numbers in each list; count the reports again")
+        raise DataError(damaged, f"not {width} numbers in each list", "count the reports again")
     numbers = [[plain(value) for value in row] for row in rows]
     for row, read in zip(rows, numbers, strict=True):
         for given, number in zip(row, read, strict=True):
             if not isinstance(number, int) or abs(number) >> 180 or (number < 0 and not signed):
-                raise DataError(f"{damaged}: {shown(given)} is no count; count the reports again")
+                raise DataError(damaged, f"{shown(given)} is no count", "count the reports again")
     return numbers  # type: ignore[return-value]
 
 
 def require_users(count: int) -> None:
     """Raise DataError when there are more reports than counters hold without rounding."""
     if count > MOST_USERS:
-        raise DataError(f"aggregator: {count} reports are more than {MOST_USERS}; count the reports again")
+        raise DataError(
+            "aggregator", f"{count} reports are more than {MOST_USERS}", "count the reports again"
+        )
 
 
 def require_own(document: object, fingerprint: str, what: str = "counts") -> None:
@@ -52,8 +54,8 @@ def require_own(document: object, fingerprint: str, what: str = "counts") -> Non
     mechdesign.core.errors.DataError: aggregator: the counts are damaged: not a JSON object; count ...
     """
     if not isinstance(document, Mapping):
-        raise DataError(f"aggregator: the {what} are damaged: not a JSON object; count the reports again")
+        raise DataError("aggregator", f"the {what} are damaged: not a JSON object", "count the reports again")
     if document.get("mechanism") != fingerprint:
         raise DataError(
-            f"aggregator: the {what} belong to a different mechanism; load the one they were made with"
+            "aggregator", f"the {what} belong to a different mechanism", "load the one they were made with"
         )

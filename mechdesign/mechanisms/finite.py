@@ -94,7 +94,7 @@ class FiniteChannel(FrequencyMechanism):
         self.labels, self.report_labels = Labels(answers, labels), Labels(reports, report_labels)
         audit = self.audit()
         if not audit.holds:
-            raise CertificateError(f"channel: not private as promised: {audit}")
+            raise CertificateError("channel", f"not private as promised: {audit}")
 
     @classmethod
     def from_floats(
@@ -350,4 +350,4 @@ def require_total(content: Mapping[str, Any]) -> None:
     """Raise CertificateError unless a file's weights are counted out of 2**62."""
     total = whole("total", content["total"])
     if total != TOTAL:
-        raise CertificateError(f"total: is {total}, not 2**62")
+        raise CertificateError("total", f"is {total}, not 2**62")

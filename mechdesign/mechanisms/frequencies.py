@@ -311,7 +311,9 @@ class Aggregator(Server[FrequencyMechanism]):
         require_users(sum(counts))
         read = np.array(counts, dtype=np.int64)
         if (read > 0)[~self.mechanism.possible_reports()].any():
-            raise DataError("aggregator: counts of reports that no answer can cause; count the reports again")
+            raise DataError(
+                "aggregator", "counts of reports that no answer can cause", "count the reports again"
+            )
         self.counts = read
 
 

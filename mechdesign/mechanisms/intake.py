@@ -38,11 +38,13 @@ class Intake:
     def __post_init__(self) -> None:
         names: object = self.columns
         if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) and name for name in names):
-            raise ParameterError(f"columns: expected a list of names that are not empty, got {names!r}")
+            raise ParameterError("columns", f"expected a list of names that are not empty, got {names!r}")
         if not all(name.isprintable() for name in names):
-            raise ParameterError(f"columns: {names!r} has a name that cannot be printed; rename the column")
+            raise ParameterError(
+                "columns", f"{names!r} has a name that cannot be printed", "rename the column"
+            )
         if len(set(names)) != len(names):
-            raise ParameterError("columns: a name stands twice; names must differ")
+            raise ParameterError("columns", "a name stands twice", "names must differ")
         object.__setattr__(self, "columns", tuple(names))
         choice("missing", self.missing, MISSING)
 
@@ -54,5 +56,5 @@ class Intake:
     def from_json(cls, document: Mapping[str, Any]) -> Intake:
         """Return the settings that :meth:`as_json` gave; anything else is refused."""
         if set(document) != {"columns", "missing"} or not isinstance(document["columns"], list):
-            raise ParameterError("data: expected columns and a rule for missing values; build it anew")
+            raise ParameterError("data", "expected columns and a rule for missing values", "build it anew")
         return cls(tuple(document["columns"]), document["missing"])

@@ -97,7 +97,7 @@ class KaryChannel:
         """Return the (n, n) matrix; refuse sizes that would not fit in memory."""
         if self.size > MAX_DENSE:
             raise ParameterError(
-                f"channel: a dense matrix of {self.size} x {self.size} is too large; use the structure"
+                "channel", f"a dense matrix of {self.size} x {self.size} is too large", "use the structure"
             )
         matrix = np.zeros((self.size, self.size))
         matrix[:, self.kept] = (1.0 - self.delta) * self.low
@@ -158,18 +158,20 @@ class KaryResponse(FrequencyMechanism, Oracle):
         weights = KaryWeights.of(weights)
         kept = wholes("kept", kept, 1)
         if weights.size > MAX_SIZE:
-            raise ParameterError(f"channel: {weights.size} answers are too many; give at most {MAX_SIZE}")
+            raise ParameterError(
+                "channel", f"{weights.size} answers are too many", f"give at most {MAX_SIZE}"
+            )
         if len(kept) != weights.kept or len(np.unique(kept)) != len(kept):
             raise CertificateError(
-                "channel: the kept answers are not distinct or not as many as the weights say"
+                "channel", "the kept answers are not distinct or not as many as the weights say"
             )
         if kept.min() < 0 or kept.max() >= weights.size:
-            raise CertificateError(f"channel: a kept answer is outside 0 .. {weights.size - 1}")
+            raise CertificateError("channel", f"a kept answer is outside 0 .. {weights.size - 1}")
         self.weights, self.kept = weights, kept
         self.epsilon, self.delta = privacy_epsilon(epsilon), privacy_delta(delta)
         self.labels = self.report_labels = Labels(weights.size, labels)
         if not self.audit().holds:
-            raise CertificateError(f"channel: not private as promised: {self.audit()}")
+            raise CertificateError("channel", f"not private as promised: {self.audit()}")
 
     @classmethod
     def from_channel(cls, channel: KaryChannel, labels: Sequence[str] | None = None) -> Self:
@@ -228,7 +230,7 @@ class KaryResponse(FrequencyMechanism, Oracle):
             weight / TOTAL for weight in (self.weights.own, self.weights.high, self.weights.low)
         )
         if self.weights.size > MAX_DENSE:
-            raise ParameterError(f"channel: {self.weights.size} x {self.weights.size} entries are too many")
+            raise ParameterError("channel", f"{self.weights.size} x {self.weights.size} entries are too many")
         matrix = np.zeros((self.weights.size, self.weights.size))
         matrix[:, self.kept] = low
         rows = np.arange(self.weights.size)
@@ -253,8 +255,10 @@ class KaryResponse(FrequencyMechanism, Oracle):
         """
         if not self.keeps_all:
             raise EstimationError(
-                f"channel: {self.weights.kept} of {self.weights.size} answers are kept, so that no two "
-                "chances hold for all; ask for the forecast, or build with the problem 'frequency-oracle'"
+                "channel",
+                f"{self.weights.kept} of {self.weights.size} answers are kept, so that no two chances hold "
+                "for all",
+                "ask for the forecast, or build with the problem 'frequency-oracle'",
             )
         return Fraction(self.weights.own + self.weights.high, TOTAL), Fraction(self.weights.low, TOTAL)
 

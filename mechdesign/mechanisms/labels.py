@@ -45,23 +45,24 @@ class Labels:
         if names is None:
             return
         if isinstance(names, (str, bytes, Mapping)) or not isinstance(names, Iterable):
-            raise ParameterError(f"{field}: expected a list of names, got {shown(names)}")
+            raise ParameterError(field, f"expected a list of names, got {shown(names)}")
         # A subclass of str counts as the text that it is, whatever it says it equals.
         read = tuple(str.__str__(name) if issubclass(type(name), str) else "" for name in list(names))
         if len(read) != size:
-            raise ParameterError(f"{field}: {len(read)} names for {size} categories; give one name each")
+            raise ParameterError(field, f"{len(read)} names for {size} categories", "give one name each")
         if "" in read:
-            raise ParameterError(f"{field}: every name must be a non-empty text; put quotes around numbers")
+            raise ParameterError(field, "every name must be a non-empty text", "put quotes around numbers")
         for name in read:
             if _breaks_a_line(name):
                 raise ParameterError(
-                    f"{field}: {shown(name)} has a line break or a control character, which a table cannot "
-                    "hold; replace it by a space"
+                    field,
+                    f"{shown(name)} has a line break or a control character, which a table cannot hold",
+                    "replace it by a space",
                 )
         self.names = read
         if len(set(self.names)) != size:
             double = next(name for name in self.names if self.names.count(name) > 1)
-            raise ParameterError(f"{field}: '{double}' stands twice; names must differ")
+            raise ParameterError(field, f"'{double}' stands twice", "names must differ")
 
     def encode(self, values: Any, what: str = "answers") -> Codes:
         """Return the numbers of the given categories.
@@ -77,7 +78,7 @@ class Labels:
                 return distinct.take(values.codes)
         array = np.asarray(values)
         if array.ndim != 1:
-            raise DataError(f"{what}: expected one column of values, got an array of {array.ndim} dimensions")
+            raise DataError(what, f"expected one column of values, got an array of {array.ndim} dimensions")
         return (
             self._encode_names(array, what) if self.names is not None else self._encode_numbers(array, what)
         )
@@ -91,10 +92,10 @@ class Labels:
             self._refuse(array, ~((array >= 0) & (array < self.size)) | (array != np.floor(array)), what)
         elif array.dtype.kind == "b":
             raise DataError(
-                f"{what}: are booleans; give whole numbers from 0 to {self.size - 1}, or set labels"
+                what, "are booleans", f"give whole numbers from 0 to {self.size - 1}, or set labels"
             )
         elif array.dtype.kind not in "iu":
-            raise DataError(f"{what}: expected whole numbers from 0 to {self.size - 1}")
+            raise DataError(what, f"expected whole numbers from 0 to {self.size - 1}")
         codes = array.astype(np.int64, copy=False)
         if int(codes.min()) < 0 or int(codes.max()) >= self.size:
             self._refuse(array, (codes < 0) | (codes >= self.size), what)

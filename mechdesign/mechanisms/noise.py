@@ -88,13 +88,13 @@ class Noise:
         """Return unbiased epsilon-private reports of values in [-1, 1]."""
         if self.client is None:
             raise MethodError(
-                f"noise '{self.name}': is a table of variances without a client; randomize with your own"
+                f"noise '{self.name}'", "is a table of variances without a client", "randomize with your own"
             )
         numbers = finite_array("values", values, 1)
         if (abs(numbers) > 1.0).any():
             where = int(np.argmax(abs(numbers) > 1.0))
             raise ParameterError(
-                f"values: entry {where} ({numbers[where]:g}) is outside [-1, 1]; clip or rescale"
+                "values", f"entry {where} ({numbers[where]:g}) is outside [-1, 1]", "clip or rescale"
             )
         levels = _levels(epsilon, len(numbers))
         if rng is not None and not isinstance(rng, np.random.Generator):
@@ -108,10 +108,10 @@ def _levels(epsilon: Any, count: int) -> Array:
     levels = finite_array("epsilon", [epsilon] if single else epsilon, 1)
     if len(levels) != count and not single:
         raise ParameterError(
-            f"epsilon: {len(levels)} entries for {count} values; give one each, or one for all"
+            "epsilon", f"{len(levels)} entries for {count} values", "give one each, or one for all"
         )
     if (levels <= 0).any():
-        raise ParameterError(f"epsilon: entry {int(np.argmax(levels <= 0))} is not above 0")
+        raise ParameterError("epsilon", f"entry {int(np.argmax(levels <= 0))} is not above 0")
     return np.broadcast_to(levels, count)
 
 
@@ -274,28 +274,33 @@ def tabulated(epsilon: Any, variance: Any) -> Noise:
     nodes, values = finite_array("noise.epsilon", epsilon, 1), finite_array("noise.variance", variance, 1)
     if len(nodes) != len(values) or len(nodes) < 2:
         raise ParameterError(
-            f"noise.variance: has {len(values)} entries for {len(nodes)} epsilons; give one "
-            f"each, at least two"
+            "noise.variance",
+            f"has {len(values)} entries for {len(nodes)} epsilons",
+            "give one each, at least two",
         )
     if nodes[0] <= 0 or (np.diff(nodes) <= 0).any():
         where = int(np.argmax(np.diff(nodes, prepend=0.0) <= 0))
         raise ParameterError(
-            f"noise.epsilon: entry {where} ({nodes[where]:g}) does not increase; sort the table, above 0"
+            "noise.epsilon", f"entry {where} ({nodes[where]:g}) does not increase", "sort the table, above 0"
         )
     if values.min() < LEAST or values.max() > MOST or nodes[0] < LEAST or nodes[-1] > MOST:
-        raise ParameterError(f"noise: a number of the table is outside [{LEAST:g}, {MOST:g}]; leave it out")
+        raise ParameterError(
+            "noise", f"a number of the table is outside [{LEAST:g}, {MOST:g}]", "leave it out"
+        )
     slopes = -np.diff(values) / np.diff(nodes)
     if (slopes <= 0).any():
         where = int(np.argmax(slopes <= 0)) + 1
         raise ParameterError(
-            f"noise.variance: entry {where} ({values[where]:g}) does not decrease; a larger "
-            f"epsilon must buy less noise"
+            "noise.variance",
+            f"entry {where} ({values[where]:g}) does not decrease",
+            "a larger epsilon must buy less noise",
         )
     if (np.diff(slopes) > 0).any():
         where = int(np.argmax(np.diff(slopes) > 0)) + 1
         raise ParameterError(
-            f"noise.variance: is not convex at entry {where} (epsilon {nodes[where]:g}); drop "
-            f"that entry or give its convex hull"
+            "noise.variance",
+            f"is not convex at entry {where} (epsilon {nodes[where]:g})",
+            "drop that entry or give its convex hull",
         )
     lines = _Lines(nodes, values, slopes)
     return Noise(
@@ -326,7 +331,7 @@ def randomizer(name: str, epsilon: float, low: float, high: float) -> MeanMechan
     }
     if name not in known:
         raise MethodError(
-            f"noise '{name}': is a table of variances without a client; randomize with your own"
+            f"noise '{name}'", "is a table of variances without a client", "randomize with your own"
         )
     return known[name](epsilon, low, high)
 
@@ -344,12 +349,13 @@ def noise_of(value: Any) -> Noise:
     if isinstance(value, Mapping):
         if set(value) != {"epsilon", "variance"}:
             raise ParameterError(
-                f"noise: a table has the keys epsilon and variance, got {', '.join(map(str, value))}"
+                "noise", f"a table has the keys epsilon and variance, got {', '.join(map(str, value))}"
             )
         return tabulated(value["epsilon"], value["variance"])
     if not isinstance(value, str) or value not in NOISES:
         raise ParameterError(
-            f"noise: {shown(value)} is not a choice; {suggestion(str(value), NOISES)} (or give a table of "
-            "epsilon and variance)"
+            "noise",
+            f"{shown(value)} is not a choice",
+            f"{suggestion(str(value), NOISES)} (or give a table of epsilon and variance)",
         )
     return NOISES[value]

@@ -143,7 +143,7 @@ def operation_of(operations: Iterable[Operation], name: str, owner: str) -> Oper
     """
     known = {operation.name: operation for operation in operations}
     if not known:
-        raise UnknownNameError(f"{owner}: has no operations on tables; load it in Python instead")
+        raise UnknownNameError(owner, "has no operations on tables", "load it in Python instead")
     if name not in known:
-        raise UnknownNameError(f"{owner}: no operation '{name}'; {suggestion(name, known)}")
+        raise UnknownNameError(owner, f"no operation '{name}'", suggestion(name, known))
     return known[name]

@@ -144,7 +144,7 @@ def make_private(channel: Array, target: PrivacyTarget) -> Repaired:
         if target.holds(weights):
             return Repaired(weights, amount, target.audit(weights))
         if amount >= 1.0:
-            raise CertificateError("channel: no amount of mixing makes it private; report this as a bug")
+            raise CertificateError("channel", "no amount of mixing makes it private", "report this as a bug")
         extra = growth * extra if extra else 2.0**-50
         growth *= 1.25  # a tiny epsilon needs much more than the rounding itself: get there in few steps
 
@@ -156,7 +156,8 @@ def cleaned(channel: Array) -> Array:
     if channel.min() < -1e-6 or np.abs(sums - 1.0).max() > 1e-6:
         worst = int(np.argmax(np.abs(sums - 1.0)))
         raise ParameterError(
-            f"channel: not a channel: least entry {channel.min():.3g}, row {worst} sums to {sums[worst]:.10g}"
+            "channel: not a channel",
+            f"least entry {channel.min():.3g}, row {worst} sums to {sums[worst]:.10g}",
         )
     clean = np.maximum(channel, 0.0)
     clean[:, clean.max(axis=0) < NEGLIGIBLE] = 0.0

@@ -44,13 +44,14 @@ def attribute_columns(
     if names is not None:
         if set(names) != set(columns):
             raise DataError(
-                f"{source.name}: the columns are {', '.join(columns)}, the mechanism's attributes "
-                f"{', '.join(names)}; name these with --column"
+                source.name,
+                f"the columns are {', '.join(columns)}, the mechanism's attributes {', '.join(names)}",
+                "name these with --column",
             )
         return list(names)
     if len(columns) != count:
         raise DataError(
-            f"{source.name}: {len(columns)} columns for {count} attributes; name one each with --column"
+            source.name, f"{len(columns)} columns for {count} attributes", "name one each with --column"
         )
     return columns
 

@@ -54,17 +54,18 @@ def randomizer_of(local: CollectingMechanism) -> Randomizer:
     """
     if not isinstance(local, LOCAL):
         raise ParameterError(
-            f"shuffled: a {local.type} is none of which every user makes the reports alike; take one for "
-            "categories or means"
+            "shuffled",
+            f"a {local.type} is none of which every user makes the reports alike",
+            "take one for categories or means",
         )
     audit = local.audit()
     delta = getattr(local, "delta", 0.0) or getattr(audit, "delta", 0.0)
     if delta > 0.0:
         raise ParameterError(
-            f"shuffled: the local mechanism has delta = {delta:g}, and the proofs are for 0; leave it out"
+            "shuffled", f"the local mechanism has delta = {delta:g}, and the proofs are for 0", "leave it out"
         )
     if getattr(audit, "metric", False):
-        raise ParameterError("shuffled: its epsilon is per unit of distance; build it without a distance")
+        raise ParameterError("shuffled", "its epsilon is per unit of distance", "build it without a distance")
     epsilon = audit.true_epsilon
     if isinstance(local, KaryResponse):
         return Randomizer(epsilon, local.weights.kept if local.weights.own == 0 else 0)
@@ -111,7 +112,7 @@ class Shuffled(CollectingMechanism):
         self.randomizer = randomizer_of(local)
         self.intake = local.intake
         if not self.central.holds:
-            raise CertificateError(f"shuffled: not private as promised: {self.central}")
+            raise CertificateError("shuffled", f"not private as promised: {self.central}")
 
     @cached_property
     def central(self) -> Certificate:
@@ -204,18 +205,20 @@ class Shuffled(CollectingMechanism):
         for source in sources:
             read = self._reports(source)
             if columns and list(columns) != list(read):
-                raise DataError(f"{source.name}: has other columns of reports than {sources[0].name}")
+                raise DataError(source.name, f"has other columns of reports than {sources[0].name}")
             columns = {
                 name: np.concatenate([columns[name], values]) if columns else values
                 for name, values in read.items()
             }
         rows, each = len(next(iter(columns.values()))), self.per_user
         if rows % each:
-            raise DataError(f"{sources[0].name}: {rows} rows, and {each} are a user's; leave out whole users")
+            raise DataError(sources[0].name, f"{rows} rows, and {each} are a user's", "leave out whole users")
         if rows < self.promise.users * each and not settings["anyway"]:
             raise DataError(
-                f"{sources[0].name}: reports of {rows // each} users, and the central guarantee is for "
-                f"{self.promise.users} or more; add the others' files, or say --anyway and keep the local one"
+                sources[0].name,
+                f"reports of {rows // each} users, and the central guarantee is for {self.promise.users} or "
+                "more",
+                "add the others' files, or say --anyway and keep the local one",
             )
         parts = [values[place::each] for place in range(each) for values in columns.values()]
         order = np.lexsort(parts[::-1])
@@ -229,7 +232,7 @@ class Shuffled(CollectingMechanism):
         plain = [column.name for column in self.local.operations()[0].gives if not mark_in(column.name)]
         names = [name for name in source.columns if mark_in(name) == mark]
         if not names:
-            raise DataError(f"{source.name}: has no reports of this mechanism: columns that end in {mark}")
+            raise DataError(source.name, f"has no reports of this mechanism: columns that end in {mark}")
         require_columns(source, [*plain, *names])
         blocks = list(source.blocks([*plain, *names]))
         return {name: np.concatenate([np.asarray(block[name]) for block in blocks]) for name in blocks[0]}
@@ -246,7 +249,7 @@ class Shuffled(CollectingMechanism):
         """Build the mechanism from plain values; both guarantees are proven again."""
         kind = mechanism_types().get(content["local"]["type"])
         if kind is None or not issubclass(kind, CollectingMechanism):
-            raise CertificateError("local: is no mechanism that users run")
+            raise CertificateError("local", "is no mechanism that users run")
         local: Mechanism = kind.from_content(content["local"]["content"])
         assert isinstance(local, CollectingMechanism)  # its class is one
         promise = Promise(*(content[name] for name in ("users", "epsilon", "delta", "honest")))

@@ -43,8 +43,9 @@ def families() -> tuple[ModuleType, ...]:
             others.append(importlib.import_module(point.value))
         except ImportError as error:
             raise ModelFileError(
-                f"entry point '{point.name}' of {GROUP}: {point.value} cannot be imported ({error}); "
-                "repair or uninstall the package that brings it"
+                f"entry point '{point.name}' of {GROUP}",
+                f"{point.value} cannot be imported ({error})",
+                "repair or uninstall the package that brings it",
             ) from None
     return (*own, *others)
 
@@ -65,7 +66,7 @@ def problem_classes() -> dict[str, type[Problem]]:
         for problem_class in family.PROBLEMS:
             if problem_class.name in classes:
                 places = f"{classes[problem_class.name].__module__} and {problem_class.__module__}"
-                raise ModelFileError(f"problem '{problem_class.name}': brought by {places}; rename one")
+                raise ModelFileError(f"problem '{problem_class.name}'", f"brought by {places}", "rename one")
             classes[problem_class.name] = problem_class
     return classes
 
@@ -95,5 +96,5 @@ def problem_class(name: str) -> type[Problem]:
     """
     known = problem_classes()
     if name not in known:
-        raise UnknownNameError(f"problem: no '{name}'; {suggestion(name, known)}")
+        raise UnknownNameError("problem", f"no '{name}'", suggestion(name, known))
     return known[name]

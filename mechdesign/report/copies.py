@@ -29,7 +29,7 @@ def require_different(paths: Sequence[str], identical: bool) -> None:
     for number, path in enumerate(paths):
         for other in paths[:number]:
             if same_file(path, other):
-                raise ParameterError(f"{path}: is the same file as {other}; name it once")
+                raise ParameterError(path, f"is the same file as {other}", "name it once")
             if not identical and _same_bytes(path, other):
                 raise ParameterError(_said(path, other))
 

@@ -65,7 +65,7 @@ def matplotlib_module(name: str) -> Any:
     try:
         return importlib.import_module(f"matplotlib.{name}" if name else "matplotlib")
     except ImportError:
-        raise MissingPackageError("figure: needs matplotlib; install mechdesign[plot]") from None
+        raise MissingPackageError("figure", "needs matplotlib", "install mechdesign[plot]") from None
 
 
 def picture(figure: Figure) -> Picture:
@@ -287,7 +287,7 @@ def require_suffix(path: str | os.PathLike[str]) -> None:
     mechdesign.core.errors.ParameterError: --figure utility.pdf: is neither .png nor .svg; name it so
     """
     if Path(path).suffix.lower() not in SUFFIXES:
-        raise ParameterError(f"--figure {os.fspath(path)}: is neither .png nor .svg; name it so")
+        raise ParameterError(f"--figure {os.fspath(path)}", "is neither .png nor .svg", "name it so")
 
 
 def numbered(path: str | os.PathLike[str], count: int) -> list[str]:

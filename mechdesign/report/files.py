@@ -58,8 +58,8 @@ def read_column(path: str | os.PathLike[str], column: str | None = None) -> tupl
     """
     table = open_table(path)
     if column is None and len(table.columns) > 1:
-        raise DataError(f"{path}: has {len(table.columns)} columns; name one")
+        raise DataError(path, f"has {len(table.columns)} columns", "name one")
     name = table.columns[0] if column is None else column
     if name not in table.columns:
-        raise DataError(f"{path}: no column '{name}'; known: {', '.join(table.columns)}")
+        raise DataError(path, f"no column '{name}'", f"known: {', '.join(table.columns)}")
     return name, np.concatenate([np.asarray(block[name]) for block in table.blocks([name])])

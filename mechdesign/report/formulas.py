@@ -127,8 +127,10 @@ class Unmarking:
             self._without = self._without or text
         if self._with and self._without:
             raise DataError(
-                f"{self.name}: {_cut(self._with)} and {_cut(self._without)} begin like formulas, one with an "
-                "apostrophe before it and one without; write both in one way"
+                self.name,
+                f"{_cut(self._with)} and {_cut(self._without)} begin like formulas, one with an apostrophe "
+                "before it and one without",
+                "write both in one way",
             )
         return restored
 

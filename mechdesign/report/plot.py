@@ -69,7 +69,7 @@ def figures_of(thing: Any) -> list[Figure]:
     """
     found = _figures_of(thing)
     if not found:
-        raise ParameterError(f"figure: nothing to draw of {thing!r}; a model with a [sweep] has a figure")
+        raise ParameterError("figure", f"nothing to draw of {thing!r}", "a model with a [sweep] has a figure")
     return found
 
 
@@ -83,13 +83,13 @@ def _figures_of(thing: Any) -> list[Figure]:
     if isinstance(thing, Solution):
         if not thing.found:
             raise ParameterError(
-                f"figure: nothing to draw of a solution that is {thing.status}: {thing.message}"
+                "figure", f"nothing to draw of a solution that is {thing.status}: {thing.message}"
             )
         return design_figures(thing.problem, thing)
     if not hasattr(thing, "figures"):
         kind = type(thing).__name__
         raise ParameterError(
-            f"figure: a {kind} is not drawn; give a model, a problem, a mechanism or an estimate"
+            "figure", f"a {kind} is not drawn", "give a model, a problem, a mechanism or an estimate"
         )
     found: list[Figure] = thing.figures()
     return found

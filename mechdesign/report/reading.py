@@ -39,7 +39,7 @@ class FileTable(ABC):
         self.name = os.fspath(path)
         require_name(path, DataError)
         if self.path.exists() and not self.path.is_file():
-            raise DataError(f"{self.name}: cannot be read: it is no regular file; save it to one first")
+            raise DataError(f"{self.name}: cannot be read", "it is no regular file", "save it to one first")
         self.copies: Copies | None = None  # set where the same rows under another name would count twice
         self._first, self._kept = 0, None  # type: int, NDArray[np.int64] | None
         self.columns = self._columns()
@@ -80,9 +80,9 @@ class FileTable(ABC):
                     yield block
                 bar.show(part, first)
         if not any_rows:
-            raise DataError(f"{self.name}: has a header and no rows; give one row a user")
+            raise DataError(self.name, "has a header and no rows", "give one row a user")
         if not any_left:
-            raise DataError(f"{self.name}: every row lacks a value; there is nothing left")
+            raise DataError(self.name, "every row lacks a value", "there is nothing left")
 
     def row(self, number: int) -> int:
         """Return the row of the file, counted from 1, of a row of the latest block, counted from 0."""
@@ -148,7 +148,7 @@ def pyarrow_module(name: str, path: str | os.PathLike[str]) -> Any:
         return importlib.import_module(f"pyarrow.{name}")
     except ImportError:
         raise MissingPackageError(
-            f"{path}: Parquet needs pyarrow; install mechdesign[parquet], or use CSV"
+            path, "Parquet needs pyarrow", "install mechdesign[parquet], or use CSV"
         ) from None
 
 
@@ -164,7 +164,7 @@ def require_short(where: str, column: Any) -> None:
 
     longest = pyarrow.compute.max(pyarrow.compute.binary_length(column)).as_py() or 0
     if longest > MOST_BYTES:
-        raise DataError(f"{where}: holds a text of {longest} bytes; shorten it to {MOST_BYTES} at most")
+        raise DataError(where, f"holds a text of {longest} bytes", f"shorten it to {MOST_BYTES} at most")
 
 
 def texts(values: list[str]) -> NDArray[Any]:

@@ -38,10 +38,10 @@ class CsvTable(FileTable):
         with self._errors(), self.path.open(newline="", encoding="utf-8-sig") as stream:
             start = stream.read(HEADER)
             if len(start) == HEADER and not set("\r\n") & set(start):
-                raise DataError(f"{self.name}: its first line is longer than {HEADER} characters; is it CSV?")
+                raise DataError(self.name, f"its first line is longer than {HEADER} characters", "is it CSV?")
             header = next(csv.reader(io.StringIO(start, newline=""), strict=True), None)
         if not header:
-            raise DataError(f"{self.name}: is empty; give a header line and one line a user")
+            raise DataError(self.name, "is empty", "give a header line and one line a user")
         return tuple(map(Unmarking(f"{self.name}: header"), header))
 
     @contextmanager
@@ -49,11 +49,11 @@ class CsvTable(FileTable):
         try:
             yield
         except OSError as error:
-            raise DataError(f"{self.name}: cannot be read ({error.strerror}); check the path") from None
+            raise DataError(self.name, f"cannot be read ({error.strerror})", "check the path") from None
         except UnicodeDecodeError as error:
-            raise DataError(f"{self.name}: is not a CSV file in UTF-8 ({error}); convert it") from None
+            raise DataError(self.name, f"is not a CSV file in UTF-8 ({error})", "convert it") from None
         except csv.Error as error:
-            raise DataError(f"{self.name}: is not a CSV file ({error}); correct its quotes") from None
+            raise DataError(self.name, f"is not a CSV file ({error})", "correct its quotes") from None
 
     def _raw(self, columns: Sequence[str]) -> Iterator[Raw]:
         self._unmarking = {name: Unmarking(f"{self.name}: column '{name}'") for name in columns}
@@ -119,12 +119,12 @@ class CsvTable(FileTable):
                 return
             except csv.Error as error:  # an open quote swallows all lines after it: its own is named
                 remedy = "look for a quote that is not closed"
-                raise DataError(f"{self.name}: line {first}: is not CSV ({error}); {remedy}") from None
+                raise DataError(f"{self.name}: line {first}", f"is not CSV ({error})", remedy) from None
             if not line and width > 1:
                 continue
             if line and len(line) != width:
                 count = f"{len(line)} fields, the header has {width}"
-                raise DataError(f"{self.name}: line {first}: {count}; correct the line")
+                raise DataError(f"{self.name}: line {first}", count, "correct the line")
             yield line or [""]
 
     def _by_arrow(self, columns: Sequence[str]) -> Iterator[Raw]:
@@ -169,7 +169,7 @@ class CsvTable(FileTable):
         except arrow.ArrowException as error:
             # Read again with Python's module, whose errors name the line.
             if sum(len(next(iter(piece[1].values()))) for piece in self._by_python(columns)):
-                raise DataError(f"{self.name}: is not a CSV file in UTF-8 ({error}); convert it") from None
+                raise DataError(self.name, f"is not a CSV file in UTF-8 ({error})", "convert it") from None
 
     def _arrow_values(self, name: str, column: Any) -> tuple[Coded, Mask]:
         coded = column.dictionary_encode()

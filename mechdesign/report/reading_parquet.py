@@ -32,16 +32,17 @@ class ParquetTable(FileTable):
             with parquet.ParquetFile(self.path) as file:
                 if file.metadata.num_columns > MOST_COLUMNS:
                     raise DataError(
-                        f"{self.name}: has {file.metadata.num_columns} columns, more than {MOST_COLUMNS}; "
-                        "keep those needed"
+                        self.name,
+                        f"has {file.metadata.num_columns} columns, more than {MOST_COLUMNS}",
+                        "keep those needed",
                     )
                 return tuple(file.schema_arrow.names)
         except DataError:
             raise
         except OSError as error:
-            raise DataError(f"{self.name}: cannot be read ({error}); check the path") from None
+            raise DataError(self.name, f"cannot be read ({error})", "check the path") from None
         except ValueError as error:
-            raise DataError(f"{self.name}: is not a Parquet file ({error})") from None
+            raise DataError(self.name, f"is not a Parquet file ({error})") from None
 
     def _raw(self, columns: Sequence[str]) -> Iterator[Raw]:
         parquet = pyarrow_module("parquet", self.name)
@@ -63,9 +64,9 @@ class ParquetTable(FileTable):
         except DataError:
             raise
         except OSError as error:
-            raise DataError(f"{self.name}: cannot be read ({error}); check the path") from None
+            raise DataError(self.name, f"cannot be read ({error})", "check the path") from None
         except ValueError as error:
-            raise DataError(f"{self.name}: is not a Parquet file ({error})") from None
+            raise DataError(self.name, f"is not a Parquet file ({error})") from None
 
     def _require_plain(self, file: Any, columns: Sequence[str]) -> list[str]:
         """Return those of these columns that hold texts; refuse what is no column of values, or too much."""
@@ -79,14 +80,14 @@ class ParquetTable(FileTable):
             if kind is None or _is_text(kind):
                 found.append(name)
             elif types.is_nested(kind):
-                raise DataError(f"{self.name}: column '{name}' holds lists; give one value a row")
+                raise DataError(self.name, f"column '{name}' holds lists", "give one value a row")
             elif (
                 types.is_binary(kind)
                 or types.is_large_binary(kind)
                 or types.is_fixed_size_binary(kind)
                 or (str(kind) == "binary_view")
             ):
-                raise DataError(f"{self.name}: column '{name}' holds bytes and no text; convert it to text")
+                raise DataError(self.name, f"column '{name}' holds bytes and no text", "convert it to text")
         self._require_bounded(file, set(found))
         return found
 
@@ -100,8 +101,10 @@ class ParquetTable(FileTable):
                 size, most = chunk.total_uncompressed_size, min(MOST_BYTES, FREE + EACH * group.num_rows)
                 if size > most:
                     raise DataError(
-                        f"{self.name}: column '{chunk.path_in_schema}' holds {size >> 20} MiB of text in "
-                        f"{group.num_rows} rows; give shorter texts, or smaller row groups"
+                        self.name,
+                        f"column '{chunk.path_in_schema}' holds {size >> 20} MiB of text in "
+                        f"{group.num_rows} rows",
+                        "give shorter texts, or smaller row groups",
                     )
 
     def _values(self, name: str, column: Any) -> tuple[Values, Mask]:

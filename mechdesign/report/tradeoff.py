@@ -150,9 +150,9 @@ def tradeoff(
     [(39177,), (9207,)]
     """
     if "epsilon" not in {field.name for field in fields_of(problem)}:
-        raise ParameterError(f"{problem.name}: has no epsilon to trade for an error; see its sweep")
+        raise ParameterError(problem.name, "has no epsilon to trade for an error", "see its sweep")
     if any(not error > 0 for error in errors):
-        raise ParameterError(f"error: {min(errors):g} is not > 0; give a wanted standard error")
+        raise ParameterError("error", f"{min(errors):g} is not > 0", "give a wanted standard error")
     count = next(number for number in (users, problem.planned_users, USERS) if number is not None)
     rows, quantity, measure = [], "", STANDARD
     is_planned = type(problem).planned_error is not Problem.planned_error
@@ -170,7 +170,7 @@ def tradeoff(
     if not quantity:
         error = "error" if is_planned else STANDARD
         raise ParameterError(
-            f"{problem.name}: has no {error} for {count} users at any of these epsilons; see its sweep"
+            problem.name, f"has no {error} for {count} users at any of these epsilons", "see its sweep"
         )
     return Tradeoff(problem, count, tuple(errors), quantity, measure, tuple(rows))
 

@@ -48,7 +48,7 @@ def write_blocks(path: str | os.PathLike[str], blocks: Iterable[Block], private:
         except UnicodeEncodeError as error:
             half = error.object[error.start : error.end]
             raise DataError(
-                f"{path}: not written: {half!r} in a text is half a character; correct it"
+                f"{path}: not written", f"{half!r} in a text is half a character", "correct it"
             ) from None
         return rows
 

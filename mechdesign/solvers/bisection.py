@@ -33,7 +33,7 @@ def sign_change(function: Callable[[float], float], low: float, high: float) -> 
     if last == 0.0:
         return high
     if not (first < 0.0) != (last < 0.0):
-        raise ParameterError(f"bracket: the function has the same sign at {low:g} and {high:g}; widen it")
+        raise ParameterError("bracket", f"the function has the same sign at {low:g} and {high:g}", "widen it")
     while True:
         middle = low + (high - low) / 2.0
         if not low < middle < high:

@@ -56,7 +56,7 @@ def least(cost: Array, rows: Array, limits: Array, box: float) -> Array:
         weights, shares = cost @ inverse, every[enters] @ inverse
         useful = np.flatnonzero(shares > 1e-12)
         if not len(useful):
-            raise MethodError("few variables: no point keeps all rows")
+            raise MethodError("few variables", "no point keeps all rows")
         ratio = np.maximum(weights[useful], 0.0) / shares[useful]
         basis[useful[int(np.argmin(ratio))]] = enters
-    raise MethodError(f"few variables: not solved in {STEPS} steps")
+    raise MethodError("few variables", f"not solved in {STEPS} steps")

@@ -201,5 +201,5 @@ def solve_equality_form(values: Array, columns: Array, limits: Array) -> tuple[A
         -values / scale, A_eq=columns, b_eq=limits, bounds=(0, None), method="highs-ds", options=accurate
     )
     if answer.status != 0:
-        raise MethodError(f"linear program: HiGHS ended with: {answer.message}")
+        raise MethodError("linear program: HiGHS ended with", answer.message)
     return np.asarray(answer.x), -scale * np.asarray(answer.eqlin.marginals)

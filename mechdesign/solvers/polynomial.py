@@ -68,7 +68,7 @@ def maximum(polynomial: Polynomial, pole: Fraction, low: Fraction, high: Fractio
     (2.0, 4.0, True)
     """
     if pole < 0 or low < 0 or low > high or (pole > 0 and high == 0):
-        raise ParameterError(f"interval: [{low}, {high}] with pole {pole}; give 0 <= low <= high")
+        raise ParameterError("interval", f"[{low}, {high}] with pole {pole}", "give 0 <= low <= high")
     best: Maximum | None = None
     for left, right in [(low, low), (high, high), *_stationary(polynomial, pole, low, high)]:
         if pole > 0 and left == 0:
@@ -87,7 +87,7 @@ def maximum(polynomial: Polynomial, pole: Fraction, low: Fraction, high: Fractio
         ahead = (value, point) > (best.value, best.place)
         best = Maximum(point, value, bound) if ahead else Maximum(best.place, best.value, bound)
     if best is None:
-        raise ParameterError(f"interval: [{low}, {high}] has only the pole; give high > 0")
+        raise ParameterError("interval", f"[{low}, {high}] has only the pole", "give high > 0")
     return best
 
 
@@ -120,7 +120,7 @@ def roots(polynomial: Polynomial, low: Fraction, high: Fraction) -> list[tuple[F
     scale = max(low.denominator, high.denominator, 1)
     bits = scale.bit_length() - 1
     if low.denominator & (low.denominator - 1) or high.denominator & (high.denominator - 1):
-        raise ParameterError("interval: its ends have to be doubles or other multiples of a power of 1/2")
+        raise ParameterError("interval", "its ends have to be doubles or other multiples of a power of 1/2")
     chain = _sturm(whole)
     found: list[tuple[Fraction, Fraction]] = []
     waiting = [(int(low * scale), int(high * scale), bits)]

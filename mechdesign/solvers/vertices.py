@@ -66,7 +66,7 @@ def polytope_vertices(rows: Array, limits: Array, interior: Array) -> Array:
     try:
         return unique_rows(HalfspaceIntersection(halfspaces, interior).intersections)
     except QhullError as error:
-        raise MethodError(f"vertices: Qhull gave up: {str(error).splitlines()[0]}") from None
+        raise MethodError("vertices: Qhull gave up", str(error).splitlines()[0]) from None
 
 
 def unique_rows(points: Array, digits: int = 9) -> Array:

@@ -16,12 +16,14 @@ def task_names_of(tasks: Sequence[str]) -> tuple[str, ...]:
     """Return the names of the tasks, checked."""
     given: object = tasks
     if not isinstance(given, (list, tuple)) or not given:
-        raise ParameterError("tasks: expected a list of names, one at least")
+        raise ParameterError("tasks", "expected a list of names, one at least")
     for name in given:
         if not isinstance(name, str) or not name or not name.isprintable() or set(name) & set(" ;,"):
-            raise ParameterError(f"tasks: {shown(name)} is no name; give a text without spaces, ';' and ','")
+            raise ParameterError(
+                "tasks", f"{shown(name)} is no name", "give a text without spaces, ';' and ','"
+            )
     if len(set(given)) != len(given):
-        raise ParameterError("tasks: a name stands twice; names must differ")
+        raise ParameterError("tasks", "a name stands twice", "names must differ")
     return tuple(given)
 
 
@@ -29,9 +31,9 @@ def users_of(bids: Mapping[str, Bid]) -> list[str]:
     """Return the names of the users in order."""
     for name in bids:
         if not is_name(name):
-            raise DataError(f"bids: {shown(name)} is no name of a user; give a text")
+            raise DataError("bids", f"{shown(name)} is no name of a user", "give a text")
     if not bids:
-        raise DataError("bids: there are none; a slot needs users")
+        raise DataError("bids", "there are none", "a slot needs users")
     return sorted(bids)
 
 

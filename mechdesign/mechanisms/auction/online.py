@@ -110,7 +110,7 @@ class OnlineAuction(Mechanism):
         self.requirements = checked_requirements(requirements)
         if len(self.requirements) != len(self.tasks):
             raise ParameterError(
-                f"requirements: {len(self.requirements)} for {len(self.tasks)} tasks; give one each"
+                "requirements", f"{len(self.requirements)} for {len(self.tasks)} tasks", "give one each"
             )
         self.epsilon = checked_positive("epsilon", epsilon)
         self.participation = in_range("participation", participation, 0.0, 1.0, high_open=True)
@@ -118,17 +118,19 @@ class OnlineAuction(Mechanism):
         self.reserve = checked_reserve(reserve)
         given = [1] * len(self.tasks) if periods is None else list(periods)
         if len(given) != len(self.tasks):
-            raise ParameterError(f"periods: {len(given)} for {len(self.tasks)} tasks; give one each")
+            raise ParameterError("periods", f"{len(given)} for {len(self.tasks)} tasks", "give one each")
         self.periods = [integer("periods", period, 1) for period in given]
         self.rule = all_rules()[choice("rule", rule, tuple(all_rules()))]
         self.policy = choice("policy", policy, POLICIES)
         self.owed = choice("owed", owed, OWED)
         if self.owed != "reserve" and self.policy != "online":
-            raise ParameterError(f"owed: policy '{self.policy}' looks at no backlogs; leave it at 'reserve'")
+            raise ParameterError(
+                "owed", f"policy '{self.policy}' looks at no backlogs", "leave it at 'reserve'"
+            )
         if self.policy == "forced" and (self.reserve is None or self.participation == 0):
-            raise ParameterError("policy: 'forced' needs a participation and a reserve price; give both")
+            raise ParameterError("policy", "'forced' needs a participation and a reserve price", "give both")
         if self.rule.name == "published" and self.policy == "online" and self.participation > 0:
-            raise ParameterError("rule: 'published' is not truthful with queues; take 'greedy'")
+            raise ParameterError("rule", "'published' is not truthful with queues", "take 'greedy'")
         self._place = {name: number for number, name in enumerate(self.tasks)}
         self._exact_epsilon = rational("epsilon", self.epsilon)
         self._most = None if self.reserve is None else units_below(rational("reserve", self.reserve))
@@ -147,7 +149,7 @@ class OnlineAuction(Mechanism):
         if name is None:
             return Season(self.fingerprint, share)
         if not is_name(name):
-            raise ParameterError(f"season: {shown(name)} is no name; give a text")
+            raise ParameterError("season", f"{shown(name)} is no name", "give a text")
         return Season(self.fingerprint, share, identity=name)
 
     def step(
@@ -242,7 +244,9 @@ class OnlineAuction(Mechanism):
     ) -> list[int]:
         amounts = self.requirements if requirements is None else checked_requirements(requirements)
         if len(amounts) != len(self.tasks):
-            raise ParameterError(f"requirements: {len(amounts)} for {len(self.tasks)} tasks; give one each")
+            raise ParameterError(
+                "requirements", f"{len(amounts)} for {len(self.tasks)} tasks", "give one each"
+            )
         if requested is None:
             asks = {place for place, period in enumerate(self.periods) if (number - 1) % period == 0}
         else:
@@ -252,14 +256,14 @@ class OnlineAuction(Mechanism):
     def _numbers(self, who: str, tasks: Sequence[str]) -> list[int]:
         """Return the numbers of the named tasks."""
         if not tasks:
-            raise DataError(f"tasks: {who} has none; name one at least, or leave the user out")
+            raise DataError("tasks", f"{who} has none", "name one at least, or leave the user out")
         for name in tasks:
             if name not in self._place:
                 raise DataError(
-                    f"tasks: {who} names {shown(name)}, which is unknown; {suggestion(str(name), self.tasks)}"
+                    "tasks", f"{who} names {shown(name)}, which is unknown", suggestion(str(name), self.tasks)
                 )
         if len(set(tasks)) != len(tasks):
-            raise DataError(f"tasks: {who} names a task twice; name it once")
+            raise DataError("tasks", f"{who} names a task twice", "name it once")
         return [self._place[name] for name in tasks]
 
     def randomizer(self, low: float, high: float, noise: str = "laplace") -> MeanMechanism:

@@ -91,10 +91,10 @@ class Rule:
         """
         refused = self.limit(slot)
         if refused:
-            raise MethodError(f"rule '{self.name}': {refused}")
+            raise MethodError(f"rule '{self.name}'", refused)
         award = self.award(slot)
         if award is None:
-            raise MethodError(f"rule '{self.name}': has no answer for this slot; use rule 'greedy'")
+            raise MethodError(f"rule '{self.name}'", "has no answer for this slot", "use rule 'greedy'")
         return award
 
     def asked(self, slot: Slot) -> Asked:

@@ -109,11 +109,13 @@ class Season:
             found = self.decisions[slot - 1]
             if found.bids != bids:
                 raise DataError(
-                    f"slot {slot}: was decided already, with other bids; the next slot is {self.slot + 1}"
+                    f"slot {slot}",
+                    "was decided already, with other bids",
+                    f"the next slot is {self.slot + 1}",
                 )
             return found
         if slot != self.slot + 1:
-            raise DataError(f"slot {slot}: is not the next one; {self.slot + 1} is")
+            raise DataError(f"slot {slot}", "is not the next one", f"{self.slot + 1} is")
         return None
 
     def participation(self) -> Certificate:
@@ -179,29 +181,30 @@ class Season:
             document = parse_json(read_text(path, LARGEST, ModelFileError))
             content, version = document["content"], document["version"]
             if document["format"] != FORMAT or type(version) is not int or not 1 <= version <= VERSION:
-                raise ModelFileError(f"{path}: is not a season of this release; name another file")
+                raise ModelFileError(path, "is not a season of this release", "name another file")
             if document["sha256"] != _digest(content):
                 raise ModelFileError(
-                    f"{path}: was changed after it was written (sha256 differs); restore it from a copy"
+                    path, "was changed after it was written (sha256 differs)", "restore it from a copy"
                 )
             if content["auction"] != auction or content["share"] != [share.numerator, share.denominator]:
-                raise ModelFileError(f"{path}: is a season of another auction; name its own state file")
+                raise ModelFileError(path, "is a season of another auction", "name its own state file")
             members, decisions, own = parts_of(content, share, version)
         except ModelFileError:
             raise
         except OSError as error:
-            raise ModelFileError(f"{path}: cannot be read ({error.strerror}); name the state file") from None
+            raise ModelFileError(path, f"cannot be read ({error.strerror})", "name the state file") from None
         except StateError as error:
             raise ModelFileError(
-                f"{path}: is no state that a season can be in ({error}); restore it from a copy"
+                path, f"is no state that a season can be in ({error})", "restore it from a copy"
             ) from None
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            raise ModelFileError(f"{path}: is no state file of a season; name another file") from None
+            raise ModelFileError(path, "is no state file of a season", "name another file") from None
         if identity is not None and own != identity:
             called = f"is that of {shown(own)}" if own else "has no identity"
             raise ModelFileError(
-                f"{path}: is the state of another season ({called}, not of {shown(identity)}); name the "
-                "state file of this season"
+                path,
+                f"is the state of another season ({called}, not of {shown(identity)})",
+                "name the state file of this season",
             )
         return cls(auction, share, members, decisions, own)
 

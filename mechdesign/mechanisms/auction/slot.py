@@ -194,8 +194,9 @@ def prices_of(
     if found and max(found) > MOST_UNITS:
         user = found.index(max(found))
         raise ParameterError(
-            f"bids: {called(user, names)} costs more than {MOST_MONEY} at this epsilon; use a larger unit "
-            "of money"
+            "bids",
+            f"{called(user, names)} costs more than {MOST_MONEY} at this epsilon",
+            "use a larger unit of money",
         )
     return tuple(found)
 
@@ -209,19 +210,20 @@ def checked_bids(value: Any, names: Sequence[str] | None = None) -> NDArray[np.f
     """Return bids as rows (sensing, privacy), both >= 0 and not too large."""
     bids = doubles("bids", value, 2)
     if bids.shape[1] != 2 or not len(bids):
-        raise ParameterError("bids: expected a row [sensing, privacy] for each user")
+        raise ParameterError("bids", "expected a row [sensing, privacy] for each user")
     if len(bids) > MOST_USERS:
-        raise ParameterError(f"bids: {len(bids)} users are more than {MOST_USERS}; take fewer")
+        raise ParameterError("bids", f"{len(bids)} users are more than {MOST_USERS}", "take fewer")
     if (bids < 0).any():
         user = int(np.argmax((bids < 0).any(axis=1)))
         raise ParameterError(
-            f"bids: that of {called(user, names)} is negative ({bids[user].tolist()}); costs are >= 0"
+            "bids", f"that of {called(user, names)} is negative ({bids[user].tolist()})", "costs are >= 0"
         )
     if (bids > MOST_MONEY).any():
         user = int(np.argmax((bids > MOST_MONEY).any(axis=1)))
         raise ParameterError(
-            f"bids: that of {called(user, names)} is above {MOST_MONEY} ({bids[user].tolist()}); use a "
-            "larger unit of money"
+            "bids",
+            f"that of {called(user, names)} is above {MOST_MONEY} ({bids[user].tolist()})",
+            "use a larger unit of money",
         )
     return bids
 
@@ -230,19 +232,23 @@ def checked_tasks(value: Any, users: int, tasks: int) -> tuple[tuple[int, ...], 
     """Return the task numbers of each user, sorted; everybody has one, and all of them exist."""
     if not isinstance(value, (list, tuple)) or len(value) != users:
         size = len(value) if isinstance(value, (list, tuple)) else "no list"
-        raise ParameterError(f"tasks: expected a list of task numbers for each of {users} users, got {size}")
+        raise ParameterError(
+            "tasks", f"expected a list of task numbers for each of {users} users, got {size}"
+        )
     found = []
     for user, given in enumerate(value):
         numbers = wholes(f"tasks: user {user}", given, 1).tolist()
         if not numbers:
-            raise ParameterError(f"tasks: user {user} has none; name one at least, or leave the user out")
+            raise ParameterError("tasks", f"user {user} has none", "name one at least, or leave the user out")
         for number in numbers:
             if not 0 <= number < tasks:
                 raise ParameterError(
-                    f"tasks: user {user} names task {number}, which is unknown; there are 0 to {tasks - 1}"
+                    "tasks",
+                    f"user {user} names task {number}, which is unknown",
+                    f"there are 0 to {tasks - 1}",
                 )
         if len(set(numbers)) != len(numbers):
-            raise ParameterError(f"tasks: user {user} names a task twice; name it once")
+            raise ParameterError("tasks", f"user {user} names a task twice", "name it once")
         found.append(tuple(sorted(numbers)))
     return tuple(found)
 
@@ -251,13 +257,13 @@ def checked_requirements(value: Any) -> Wholes:
     """Return how many users each task needs, whole numbers >= 0."""
     numbers = wholes("requirements", value, 1)
     if not len(numbers):
-        raise ParameterError("requirements: is empty; give a number for each task")
+        raise ParameterError("requirements", "is empty", "give a number for each task")
     if len(numbers) > MOST_TASKS:
-        raise ParameterError(f"requirements: {len(numbers)} tasks are more than {MOST_TASKS}; take fewer")
+        raise ParameterError("requirements", f"{len(numbers)} tasks are more than {MOST_TASKS}", "take fewer")
     if (numbers < 0).any():
         task = int(np.argmax(numbers < 0))
         raise ParameterError(
-            f"requirements: that of task {task} is negative ({numbers[task]}); give a number >= 0"
+            "requirements", f"that of task {task} is negative ({numbers[task]})", "give a number >= 0"
         )
     return numbers
 

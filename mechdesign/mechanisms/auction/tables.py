@@ -77,9 +77,11 @@ def _stepped(auction: OnlineAuction, sources: Sequence[Source], settings: Settin
     (source,) = sources
     path, slot = settings["state"], settings["slot"]
     if not path:
-        raise ParameterError("--state: is missing; name the file that keeps the season")
+        raise ParameterError("--state", "is missing", "name the file that keeps the season")
     if slot is None:
-        raise ParameterError("--slot: is missing; give the slot's number, from 1, so that none is paid twice")
+        raise ParameterError(
+            "--slot", "is missing", "give the slot's number, from 1, so that none is paid twice"
+        )
     integer("--slot", slot, 1)
     bids = _bids(source)
     with one_at_a_time(path, DataError):
@@ -88,9 +90,9 @@ def _stepped(auction: OnlineAuction, sources: Sequence[Source], settings: Settin
         try:
             decision = auction.step(season, bids, slot, settings["request"])
         except (DataError, MethodError, ParameterError) as error:
-            raise DataError(f"{source.name}: {error}") from None
+            raise error.within(source.name).as_a(DataError) from None
         if decision.status != "decided":
-            raise DataError(f"{source.name}: slot {slot}: {decision.message}")
+            raise DataError(f"{source.name}: slot {slot}", decision.message)
         if season.slot > before:
             season.save(path)
         else:
@@ -103,7 +105,7 @@ def _status(auction: OnlineAuction, settings: Settings) -> Iterator[Block]:
     """Yield a row for each user; payments are added exactly, and rounded once."""
     path = settings["state"]
     if not path:
-        raise ParameterError("--state: is missing; name the file that keeps the season")
+        raise ParameterError("--state", "is missing", "name the file that keeps the season")
     season = Season.load(path, auction.fingerprint, _share(auction), settings["season"])
     paid: dict[str, Fraction] = {}
     for decision in season.decisions:
@@ -127,7 +129,7 @@ def _season(auction: OnlineAuction, path: str, slot: int, name: str | None) -> S
     if Path(path).exists():
         return Season.load(path, auction.fingerprint, _share(auction), name)
     if slot != 1:
-        raise ParameterError(f"--state {path}: does not exist; a season begins with slot 1")
+        raise ParameterError(f"--state {path}", "does not exist", "a season begins with slot 1")
     return auction.season(name)
 
 

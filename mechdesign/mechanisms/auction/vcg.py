@@ -77,8 +77,10 @@ class Proven:
             found = least_cover(weights, able, wanted.tolist(), known, self.left)
         except TooManyStepsError:
             raise MethodError(
-                f"rule 'milp': the best winners are not proven within {MOST_PROVEN} steps, and payments "
-                f"would not be critical; {REMEDY}"
+                "rule 'milp'",
+                f"the best winners are not proven within {MOST_PROVEN} steps, and payments would not be "
+                "critical",
+                REMEDY,
             ) from None
         self.left -= found.steps
         return Best(tuple(useful[place] for place in found.users), found.weight)
@@ -173,7 +175,7 @@ class Auctioneer:
         self._without: dict[int, Best | None] = {}
         found = cover(slot, self.needs, self.candidates)
         if found is None:
-            raise MethodError("best winners: nobody is left for an open task; find more users first")
+            raise MethodError("best winners", "nobody is left for an open task", "find more users first")
         self.best = found
 
     def without(self, user: int) -> Best | None:

@@ -77,7 +77,7 @@ class ContractMenu(Mechanism):
         _require(terms, self.epsilon, self.payment)
         for certificate in self._incentives:
             if not certificate.holds and certificate.property != "monotonicity":
-                raise CertificateError(f"contract menu: {certificate}")
+                raise CertificateError("contract menu", certificate)
 
     def explained(self) -> tuple[str, ...]:
         """Return its items in sentences."""
@@ -121,8 +121,9 @@ class ContractMenu(Mechanism):
         people = np.atleast_1d(finite_array("theta", np.atleast_1d(theta), 1))
         if (people <= 0).any():
             raise DataError(
-                f"theta: entry {int(np.argmax(people <= 0))} is not positive; a privacy "
-                f"preference is a price above 0"
+                "theta",
+                f"entry {int(np.argmax(people <= 0))} is not positive",
+                "a privacy preference is a price above 0",
             )
         places = np.minimum(np.searchsorted(self.terms.types, people), len(self.terms.types) - 1)
         if self.terms.information == "complete":
@@ -130,8 +131,9 @@ class ContractMenu(Mechanism):
             if not known.all():
                 stranger = people[int(np.argmin(known))]
                 raise DataError(
-                    f"theta: {stranger:g} is no type of this menu, which assigns items to known "
-                    f"types; design it anew"
+                    "theta",
+                    f"{stranger:g} is no type of this menu, which assigns items to known types",
+                    "design it anew",
                 )
             return self.item_of_type[places]
         chosen = np.searchsorted(self._switches, people).astype(np.int64)
@@ -167,10 +169,10 @@ class ContractMenu(Mechanism):
     def _checked_items(self, chosen: Any) -> Items:
         numbers = np.asarray(chosen)
         if numbers.dtype.kind not in "iu" or numbers.ndim != 1:
-            raise DataError("items: expected a list of item numbers, as choose returns them")
+            raise DataError("items", "expected a list of item numbers, as choose returns them")
         if ((numbers < NOT_BUYING) | (numbers >= len(self.items))).any():
             raise DataError(
-                f"items: a number is outside -1 ... {len(self.items) - 1}; use what choose returns"
+                "items", f"a number is outside -1 ... {len(self.items) - 1}", "use what choose returns"
             )
         return numbers.astype(np.int64)
 
@@ -202,10 +204,12 @@ class ContractMenu(Mechanism):
         numbers = self._checked_items(chosen)
         data = finite_array("values", values, 1)
         if len(data) != len(numbers):
-            raise DataError(f"values: has {len(data)} entries for {len(numbers)} items; give one each")
+            raise DataError("values", f"has {len(data)} entries for {len(numbers)} items", "give one each")
         half = self.terms.data_range / 2.0
         if ((data < low) | (data > low + 2.0 * half)).any():
-            raise DataError(f"values: reach outside [{low:g}, {low + 2.0 * half:g}]; clip them, or give low")
+            raise DataError(
+                "values", f"reach outside [{low:g}, {low + 2.0 * half:g}]", "clip them, or give low"
+            )
         buys = numbers != NOT_BUYING
         centred = np.clip((data[buys] - low - half) / half, -1.0, 1.0)
         levels = self.items[numbers[buys], 0]
@@ -222,7 +226,7 @@ class ContractMenu(Mechanism):
         numbers = numbers[numbers != NOT_BUYING]
         received = finite_array("reports", reports, 1)
         if len(received) != len(numbers):
-            raise DataError(f"reports: {len(received)} for {len(numbers)} buyers; give one each")
+            raise DataError("reports", f"{len(received)} for {len(numbers)} buyers", "give one each")
         loss = self.noise.loss(self.items[:, 0])[numbers]
         error = math.sqrt(2.0 * math.fsum(loss)) * self.terms.data_range / len(received)
         alpha = error / math.sqrt(1.0 - self.terms.confidence)
@@ -357,18 +361,18 @@ def _require(terms: Terms, epsilon: Array, payment: Array) -> None:
     ):
         if len(array) != len(terms.types):
             raise ParameterError(
-                f"{field}: has {len(array)} entries for {len(terms.types)} types; give one a type"
+                field, f"has {len(array)} entries for {len(terms.types)} types", "give one a type"
             )
         if (array < 0).any():
-            raise ParameterError(f"{field}: entry {int(np.argmax(array < 0))} is negative")
+            raise ParameterError(field, f"entry {int(np.argmax(array < 0))} is negative")
     if terms.types[0] <= 0 or (np.diff(terms.types) <= 0).any():
-        raise ParameterError("types: are not positive and strictly increasing; sort and merge them")
+        raise ParameterError("types", "are not positive and strictly increasing", "sort and merge them")
     if (terms.counts <= 0).any() or not (epsilon > 0).any():
-        raise ParameterError("counts: every type needs users, and at least one type has to buy")
+        raise ParameterError("counts", "every type needs users, and at least one type has to buy")
     bought = epsilon[epsilon > 0]
     if bought.min() < terms.epsilon_min or bought.max() > terms.highest:
         raise ParameterError(
-            f"epsilon: reaches outside [{terms.epsilon_min:g}, {terms.highest:g}], the limits of the menu"
+            "epsilon", f"reaches outside [{terms.epsilon_min:g}, {terms.highest:g}], the limits of the menu"
         )
     if ((epsilon == 0) & (payment != 0)).any():
-        raise ParameterError("payment: is not zero for a type that does not buy")
+        raise ParameterError("payment", "is not zero for a type that does not buy")

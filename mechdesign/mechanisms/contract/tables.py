@@ -68,7 +68,7 @@ def _chosen(menu: ContractMenu, sources: Sequence[Source], settings: Settings) -
     require_columns(source, [column, *kept])
     for name in (column, *kept):
         if name in (ITEM, EPSILON, PAYMENT):
-            raise DataError(f"{source.name}: column '{name}' has the name of a result; rename it")
+            raise DataError(source.name, f"column '{name}' has the name of a result", "rename it")
     with_nothing = np.vstack([menu.items, [0.0, 0.0]])  # so that item -1 is nothing for nothing
     for block in source.blocks([*kept, column]):
         with located(source, column):

@@ -71,7 +71,7 @@ def read_penalty(given: Any) -> float | None:
     number = number_of_text(given) if isinstance(given, str) else given
     if number is None:
         raise ParameterError(
-            f"penalty: {shown(given)} is neither a number nor '{CROSS_VALIDATED}'; give one of them"
+            "penalty", f"{shown(given)} is neither a number nor '{CROSS_VALIDATED}'", "give one of them"
         )
     return in_range("penalty", number, LEAST_PENALTY, MOST_PENALTY)
 

@@ -62,7 +62,9 @@ class PermanentResponse:
         return f"PermanentResponse({len(self.bits)} clients, {self.made} reports made, of {self.mechanism!r})"
 
     def __copy__(self) -> Self:
-        raise MethodError("permanent response: a copy would count its reports by itself; save and load it")
+        raise MethodError(
+            "permanent response", "a copy would count its reports by itself", "save and load it"
+        )
 
     def __deepcopy__(self, memo: Any) -> Self:
         return self.__copy__()
@@ -126,7 +128,7 @@ class PermanentResponse:
             if new.exists():
                 there = self._document(self.mechanism, new)
                 if there["bits"] != as_texts(self.bits).tolist():
-                    raise DataError(f"{new}: holds another permanent response; name another place")
+                    raise DataError(new, "holds another permanent response", "name another place")
                 if not there.get(MOVED) and not there.get(COMING):  # a copy by hand: both were reported from
                     self.made += there["made"]
             self._write(new, self.made, {COMING: str(old)})
@@ -147,7 +149,7 @@ class PermanentResponse:
         """Return the count in the file, which has to hold this very permanent response."""
         there = type(self).load(self.mechanism, path)
         if not np.array_equal(there.bits, self.bits):
-            raise DataError(f"{path}: holds another permanent response; load that, or name another place")
+            raise DataError(path, "holds another permanent response", "load that, or name another place")
         return there.made
 
     @classmethod
@@ -162,10 +164,10 @@ class PermanentResponse:
         """
         document = cls._document(mechanism, path)
         if document.get(MOVED):
-            raise DataError(f"{path}: was moved to {document[MOVED]}; load that")
+            raise DataError(path, f"was moved to {document[MOVED]}", "load that")
         if document.get(COMING) and cls._is_open(mechanism, document[COMING]):
             origin = document[COMING]
-            raise DataError(f"{path}: its move was interrupted; load {origin} and save it here again")
+            raise DataError(path, "its move was interrupted", f"load {origin} and save it here again")
         made = cls(mechanism, mechanism.read(np.array(document["bits"], dtype=object)), document["made"])
         made.path = Path(path)
         return made
@@ -175,7 +177,7 @@ class PermanentResponse:
         document = read_kept(path, FORMAT, WHAT, mechanism.fingerprint)
         texts = document.get("bits")
         if not isinstance(texts, list) or not texts:
-            raise ModelFileError(f"{path}: {DAMAGED}")
+            raise ModelFileError(path, DAMAGED)
         return document
 
     @classmethod

@@ -27,7 +27,7 @@ def require_left(mechanism: JointResponse, made: int, where: str = "reports") ->
     """Raise MethodError when no further report keeps the promise."""
     if mechanism.limited and made >= mechanism.reports:
         raise MethodError(
-            f"{where}: {made} made, and the promise is for {promised(mechanism)}; build a mechanism for more"
+            where, f"{made} made, and the promise is for {promised(mechanism)}", "build a mechanism for more"
         )
 
 
@@ -48,7 +48,7 @@ def require_fresh(path: str | os.PathLike[str]) -> None:
     """Raise DataError when something stands there already: who was asked before keeps the first response."""
     if Path(path).exists():
         raise DataError(
-            f"{path}: exists; report from what was remembered with it, or name another place for other people"
+            path, "exists", "report from what was remembered with it, or name another place for other people"
         )
 
 
@@ -65,7 +65,7 @@ def count_report(mechanism: JointResponse, path: str | os.PathLike[str], bits: P
     with one_at_a_time(path, ModelFileError):
         document = read_kept(path, FORMAT, WHAT, mechanism.fingerprint)
         if document.get("kept") != digest_of(bits):
-            raise DataError(f"{path}: counts the reports of other permanent responses; name that of these")
+            raise DataError(path, "counts the reports of other permanent responses", "name that of these")
         require_left(mechanism, document["made"], f"{path}: reports")
         document["made"] += 1
         write_kept(path, document)

@@ -105,7 +105,7 @@ class JointEstimate:
         self.reference = None if reference is None else choice("reference", reference, REFERENCES)
         if not self.is_penalized and (self.penalty is not None or self.reference is not None):
             what = "penalty" if self.penalty is not None else "reference"
-            raise ParameterError(f"{what}: the most likely distribution has none; leave it out")
+            raise ParameterError(what, "the most likely distribution has none", "leave it out")
         self.mechanism, self.population, self.linked = mechanism, population, linked
         self.patterns, self.counts = patterns, counts
         self.view = tuple(range(mechanism.attributes.count)) if view is None else tuple(view)
@@ -263,7 +263,7 @@ class JointEstimate:
         inner, outer = self._places(attributes), self._places(given)
         if set(inner) & set(outer):
             name = self.mechanism.attributes.shown()[min(set(inner) & set(outer))]
-            raise ParameterError(f"given: attribute '{name}' is asked for and given; name it once")
+            raise ParameterError("given", f"attribute '{name}' is asked for and given", "name it once")
         value = self._divided(self._summed(self.value[None], (*inner, *outer)), len(inner))[0]
         resampled = None
         if bootstrap:
@@ -281,8 +281,9 @@ class JointEstimate:
             if place not in self.view:
                 name = self.mechanism.attributes.shown()[place]
                 raise EstimationError(
-                    f"marginal: attribute '{name}' is not among {', '.join(self.attributes)}; estimate it "
-                    "with them"
+                    "marginal",
+                    f"attribute '{name}' is not among {', '.join(self.attributes)}",
+                    "estimate it with them",
                 )
 
     def _summed(self, tables: Array, places: tuple[int, ...]) -> Array:

@@ -45,7 +45,7 @@ def write_kept(path: str | os.PathLike[str], document: Mapping[str, Any]) -> Non
     document = {**document, "home": os.path.realpath(path)}
     text = json.dumps({**document, "sha256": _sum_of(document)})
     if len(text) >= LARGEST_FILE:
-        raise ModelFileError(f"{path}: would take more than {LARGEST_FILE >> 20} MiB; keep fewer in a file")
+        raise ModelFileError(path, f"would take more than {LARGEST_FILE >> 20} MiB", "keep fewer in a file")
     with whole_file(path, ModelFileError, durable=True, private=True) as temporary:
         temporary.write_text(text + "\n", encoding="utf-8")
 
@@ -62,10 +62,10 @@ def read_kept(path: str | os.PathLike[str], kind: str, what: str, fingerprint: s
     """
     document = _read(path, kind, what)
     if document.get("mechanism") != fingerprint:
-        raise DataError(f"{path}: belongs to a different mechanism; load the one it was made with")
+        raise DataError(path, "belongs to a different mechanism", "load the one it was made with")
     made = plain(document.get("made"))
     if not isinstance(made, int) or isinstance(made, bool) or not 0 <= made < MOST_MADE:
-        raise ModelFileError(f"{path}: {DAMAGED}")
+        raise ModelFileError(path, DAMAGED)
     _require_home(path, document, kind, what)
     return document
 
@@ -74,7 +74,7 @@ def _require_home(path: str | os.PathLike[str], document: Mapping[str, Any], kin
     """Refuse a copy, and a file with two names: each of them would count from here on by itself."""
     if os.stat(path).st_nlink > 1:
         raise DataError(
-            f"{path}: has a second name (a hard link); remove one, reports are counted in one file"
+            path, "has a second name (a hard link)", "remove one, reports are counted in one file"
         )
     home = document.get("home")
     if not isinstance(home, str) or home == os.path.realpath(path) or not os.path.isfile(home):
@@ -84,7 +84,7 @@ def _require_home(path: str | os.PathLike[str], document: Mapping[str, Any], kin
     except ModelFileError:  # something else by now
         return
     if all(there.get(key) == document.get(key) for key in IDENTITY):
-        raise DataError(f"{path}: is a copy of {home}, which is still there; use that, it counts the reports")
+        raise DataError(path, f"is a copy of {home}, which is still there", "use that, it counts the reports")
 
 
 def _read(path: str | os.PathLike[str], kind: str, what: str) -> dict[str, Any]:
@@ -92,13 +92,13 @@ def _read(path: str | os.PathLike[str], kind: str, what: str) -> dict[str, Any]:
     try:
         document = parse_json(read_text(path, LARGEST_FILE, ModelFileError))
     except OSError as error:
-        raise ModelFileError(f"{path}: cannot be read ({error.strerror}); check the path") from None
+        raise ModelFileError(path, f"cannot be read ({error.strerror})", "check the path") from None
     except (ValueError, RecursionError) as error:
-        raise ModelFileError(f"{path}: is no {what} ({error}); name a file that was written as one") from None
+        raise ModelFileError(path, f"is no {what} ({error})", "name a file that was written as one") from None
     if not isinstance(document, dict) or document.get("format") != kind:
-        raise ModelFileError(f"{path}: is no {what}; name a file that was written as one")
+        raise ModelFileError(path, f"is no {what}", "name a file that was written as one")
     if document.pop("sha256", None) != _sum_of(document):
-        raise ModelFileError(f"{path}: {DAMAGED}")
+        raise ModelFileError(path, DAMAGED)
     return document
 
 

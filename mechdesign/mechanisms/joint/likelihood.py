@@ -85,7 +85,7 @@ class Likelihood:
         self.chances = np.where(given[1] > 0.0, given, 1.0)  # what cannot be seen does not matter
         self.users = int(counts.sum())
         if self.users == 0:
-            raise DataError("reports: there are none; give at least one report")
+            raise DataError("reports", "there are none", "give at least one report")
         split = parts(sizes)
         self.require_room(sizes, len(reports))
         self.groups: list[Bits] = []
@@ -115,8 +115,10 @@ class Likelihood:
         if needed > MOST_NUMBERS:
             cells = math.prod(sizes)
             raise ParameterError(
-                f"attributes: {cells} joint cells of {reports} different reports need an array of "
-                f"{8 * needed / 2**30:.1f} GiB, 1 GiB is the limit; take fewer attributes together"
+                "attributes",
+                f"{cells} joint cells of {reports} different reports need an array of "
+                f"{8 * needed / 2**30:.1f} GiB, 1 GiB is the limit",
+                "take fewer attributes together",
             )
 
     def _rows(self, reports: Bits, start: int, stop: int) -> tuple[Array, NDArray[np.int64]]:

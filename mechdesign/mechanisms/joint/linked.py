@@ -48,14 +48,15 @@ def linked_counts(tables: Sequence[Packed], bits: int, weights: RepeatedBits) ->
         For tables of unequal length, none, or reports that contradict each other.
     """
     if not tables or not len(tables[0]):
-        raise DataError("reports: there are none; give at least one report")
+        raise DataError("reports", "there are none", "give at least one report")
     if len(tables) > MOST_REPORTS:
-        raise DataError(f"reports: {len(tables)} of each user; {MOST_REPORTS} at most")
+        raise DataError("reports", f"{len(tables)} of each user", f"{MOST_REPORTS} at most")
     for number, table in enumerate(tables):
         if len(table) != len(tables[0]):
             raise DataError(
-                f"reports: table {number + 1} has {len(table)} users, the first {len(tables[0])}; "
-                "give the same users in the same order"
+                "reports",
+                f"table {number + 1} has {len(table)} users, the first {len(tables[0])}",
+                "give the same users in the same order",
             )
     ones = np.zeros((len(tables[0]), bits), dtype=np.uint8)
     for table in tables:
@@ -63,7 +64,8 @@ def linked_counts(tables: Sequence[Packed], bits: int, weights: RepeatedBits) ->
     impossible = (sequence_chances(weights, len(tables)).max(axis=0) == 0.0)[ones].any(axis=1)
     if impossible.any():
         raise DataError(
-            f"reports: those of user {int(np.argmax(impossible)) + 1} contradict each other; give the same "
-            "users in the same order"
+            "reports",
+            f"those of user {int(np.argmax(impossible)) + 1} contradict each other",
+            "give the same users in the same order",
         )
     return grouped(ones, np.ones(len(ones), dtype=np.int64))

@@ -84,11 +84,11 @@ class PatternCounts(Server["JointResponse"]):
     def _read(self, document: Mapping[str, Any]) -> None:
         texts, given = document.get("patterns"), document.get("counts")
         if not isinstance(texts, list) or not isinstance(given, list) or len(texts) != len(given):
-            raise DataError("aggregator: the counts are damaged: not one for each pattern; count again")
+            raise DataError("aggregator", "the counts are damaged: not one for each pattern", "count again")
         counts = [plain(count) for count in given]
         whole = [count for count in counts if isinstance(count, int) and 0 < count < 1 << 62]
         if len(whole) < len(counts):
-            raise DataError("aggregator: the counts are damaged: not whole numbers above 0; count again")
+            raise DataError("aggregator", "the counts are damaged: not whole numbers above 0", "count again")
         require_users(sum(whole))
         packed = read_sets(np.array(texts, dtype=object), self.mechanism.bits)
         self._add(*grouped(packed, np.array(whole, dtype=np.int64)))

@@ -87,10 +87,10 @@ class JointResponse(CollectingMechanism):
         report_epsilon: float | None = None,
     ) -> None:
         if not isinstance(attributes, Attributes):
-            raise ParameterError(f"attributes: expected Attributes, got a {type(attributes).__name__}")
+            raise ParameterError("attributes", f"expected Attributes, got a {type(attributes).__name__}")
         self.attributes = attributes
         if self.bits > MOST_BITS:
-            raise ParameterError(f"attributes: {self.bits} bits a report; {MOST_BITS} at most")
+            raise ParameterError("attributes", f"{self.bits} bits a report", f"{MOST_BITS} at most")
         self.epsilon = privacy_epsilon(epsilon)
         self.report_epsilon = (
             None if report_epsilon is None else privacy_epsilon(report_epsilon, "report_epsilon")
@@ -100,7 +100,7 @@ class JointResponse(CollectingMechanism):
             TOTAL, weight("flip", flip, 0), weight("keep", keep, 1, TOTAL), weight("add", add, 0)
         )
         if not self.audit().holds:
-            raise CertificateError(f"channel: not private as promised: {self.audit()}")
+            raise CertificateError("channel", f"not private as promised: {self.audit()}")
 
     @classmethod
     def of(
@@ -307,13 +307,13 @@ class JointResponse(CollectingMechanism):
     def for_data(self, intake: Intake, ranges: Sequence[tuple[float, float]] = ()) -> Self:
         """Return the mechanism for columns of a file, which become the attributes' names."""
         if ranges:
-            raise ParameterError("range: one-hot reports take no numbers; leave it out")
+            raise ParameterError("range", "one-hot reports take no numbers", "leave it out")
         self.require_missing(intake.missing)
         made = self
         if intake.columns:
             if len(intake.columns) != self.attributes.count:
                 given, wanted = len(intake.columns), self.attributes.count
-                raise ParameterError(f"columns: {given} names for {wanted} attributes; name one each")
+                raise ParameterError("columns", f"{given} names for {wanted} attributes", "name one each")
             content = self.content()
             content["attributes"]["names"] = list(intake.columns)
             made = type(self).from_content(content)
@@ -324,8 +324,9 @@ class JointResponse(CollectingMechanism):
         known = any(MISSING_CATEGORY in (labels.names or ()) for labels in self.attributes.labels)
         if rule == "category" and not known:
             raise ParameterError(
-                f"missing: no attribute has a category '{MISSING_CATEGORY}'; build with that label, or drop "
-                "such rows"
+                "missing",
+                f"no attribute has a category '{MISSING_CATEGORY}'",
+                "build with that label, or drop such rows",
             )
 
     # Certificates and file
@@ -380,12 +381,13 @@ def channel(f: Any, q: Any, p: Any) -> tuple[Fraction, Fraction, Fraction]:
     read = {name: rational(name, value) for name, value in given.items()}
     for name, value in read.items():
         if not 0 <= value <= 1:
-            raise ParameterError(f"{name}: {shown(given[name])} is outside [0, 1]; give a probability")
+            raise ParameterError(name, f"{shown(given[name])} is outside [0, 1]", "give a probability")
     if read["f"] == 1:
-        raise ParameterError("f: with 1 the permanent response is pure noise; give a number below 1")
+        raise ParameterError("f", "with 1 the permanent response is pure noise", "give a number below 1")
     if read["p"] >= read["q"]:
         raise ParameterError(
-            f"p, q: p = {float(read['p']):g} is not below q = {float(read['q']):g}; a reported 1 has to be "
-            "more likely for a true one"
+            "p, q",
+            f"p = {float(read['p']):g} is not below q = {float(read['q']):g}",
+            "a reported 1 has to be more likely for a true one",
         )
     return read["f"], read["q"], read["p"]

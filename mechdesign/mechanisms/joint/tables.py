@@ -164,11 +164,13 @@ def _state(mechanism: JointResponse, settings: Settings) -> Any:
     state = settings["state"]
     if mechanism.limited and not state:
         raise ParameterError(
-            f"--state: is missing; the promise is for {promised(mechanism)} and more would break it: name "
-            "the file that counts them"
+            "--state",
+            "is missing",
+            f"the promise is for {promised(mechanism)} and more would break it: name the file that counts "
+            "them",
         )
     if state and str(state).lower().endswith(TABLES):
-        raise ParameterError(f"--state: {state} is named like a table; give it another name")
+        raise ParameterError("--state", f"{state} is named like a table", "give it another name")
     return state
 
 
@@ -180,7 +182,7 @@ def _reported(mechanism: JointResponse, sources: Sequence[Source], settings: Set
     found = [name for name in source.columns if name.casefold().strip() == kept]
     if len(found) != 1:
         raise DataError(
-            f"{source.name}: has no column {kept}; name a file that 'remember' of this mechanism wrote"
+            source.name, f"has no column {kept}", "name a file that 'remember' of this mechanism wrote"
         )
     require_columns(source, found)
     blocks = _permanent(mechanism, source, found[0])
@@ -221,7 +223,7 @@ def _estimated(mechanism: JointResponse, sources: Sequence[Source], settings: Se
     except ParameterError as error:
         if settings["joint"] or not error.is_about("attributes"):
             raise
-        raise ParameterError(f"{error}, those that --joint names") from None
+        raise error.changed(remedy=f"{error.remedy}, those that --joint names") from None
 
 
 def _tables(found: JointEstimate, attributes: Attributes, settings: Settings) -> JointTables:
@@ -229,7 +231,7 @@ def _tables(found: JointEstimate, attributes: Attributes, settings: Settings) ->
     bootstrap = settings["bootstrap"] or 0
     if settings["given"]:
         if not asked:
-            raise ParameterError("--given: name the attributes it is for with --marginal")
+            raise ParameterError("--given", "name the attributes it is for with --marginal")
         given = _names(settings["given"], attributes)
         return JointTables(tuple(found.conditional(places, given, bootstrap) for places in asked))
     return JointTables(tuple(found.marginal(places, bootstrap) for places in asked or [list(found.view)]))
@@ -255,7 +257,9 @@ def _names(text: str, attributes: Attributes) -> list[Any]:
     unknown = [name for name in names if name not in known]
     if attributes.names is None and unknown:
         raise ParameterError(
-            f"marginal: no attribute {shown(unknown[0])}; they have no names here: give numbers from 0 to "
-            f"{attributes.count - 1}, or build with 'columns' under [data]"
+            "marginal",
+            f"no attribute {shown(unknown[0])}",
+            f"they have no names here: give numbers from 0 to {attributes.count - 1}, or build with "
+            "'columns' under [data]",
         )
     return list(attributes.positions(names))

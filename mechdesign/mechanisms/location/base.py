@@ -103,9 +103,9 @@ class LocationMechanism(Mechanism):
         except ValueError as error:
             if isinstance(error, DataError):
                 raise
-            raise DataError("points: rows have different lengths; give x and y for each") from None
+            raise DataError("points", "rows have different lengths", "give x and y for each") from None
         if places.shape[1] != 2:
-            raise DataError(f"points: have {places.shape[1]} coordinates; give two, x and y")
+            raise DataError("points", f"have {places.shape[1]} coordinates", "give two, x and y")
         if not np.isfinite(places).all():
             row, column = np.argwhere(~np.isfinite(places))[0]
             what = f"{'xy'[column]} is {places[row, column]:g}"
@@ -139,9 +139,11 @@ class LocationMechanism(Mechanism):
     def for_data(self, intake: Intake, ranges: Sequence[tuple[float, float]] = ()) -> Self:
         """Return the mechanism for these two columns."""
         if ranges:
-            raise ParameterError("range: the area of a location mechanism stands in its model; leave it out")
+            raise ParameterError(
+                "range", "the area of a location mechanism stands in its model", "leave it out"
+            )
         if len(intake.columns) not in (0, 2):
-            raise ParameterError(f"columns: {len(intake.columns)} for a place; name two, x and y")
+            raise ParameterError("columns", f"{len(intake.columns)} for a place", "name two, x and y")
         self.require_missing(intake.missing)
         return self.replaced(intake=intake)
 
@@ -174,10 +176,10 @@ def positive_epsilon(value: Any) -> float:
     """Return an epsilon > 0: with 0 a report in the plane would be uniform over all of it."""
     epsilon = privacy_epsilon(value)
     if epsilon == 0.0:
-        raise ParameterError("epsilon: is 0, and noise in the plane would have no end; give a number > 0")
+        raise ParameterError("epsilon", "is 0, and noise in the plane would have no end", "give a number > 0")
     if not 1.0 / EXTREME <= epsilon <= EXTREME:
         limits = f"{1.0 / EXTREME:g} to {EXTREME:g}"
-        raise ParameterError(f"epsilon: {epsilon:g} is not from {limits}; use another unit of length")
+        raise ParameterError("epsilon", f"{epsilon:g} is not from {limits}", "use another unit of length")
     return epsilon
 
 
@@ -190,6 +192,8 @@ def checked_area(area: Any) -> Area:
     """Return (x_low, y_low, x_high, y_high) with low < high, or say what is wrong."""
     numbers = finite_array("area", area, 1)
     if len(numbers) != 4 or not (numbers[0] < numbers[2] and numbers[1] < numbers[3]):
-        raise ParameterError(f"area: {numbers.tolist()} is no [x_low, y_low, x_high, y_high] with low < high")
+        raise ParameterError(
+            "area", f"{numbers.tolist()} is no [x_low, y_low, x_high, y_high] with low < high"
+        )
     x_low, y_low, x_high, y_high = numbers.tolist()
     return x_low, y_low, x_high, y_high

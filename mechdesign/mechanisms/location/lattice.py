@@ -74,12 +74,14 @@ class PlanarLattice(LocationMechanism):
     ) -> None:
         super().__init__(epsilon, beta, area)
         if self.area is None:
-            raise ParameterError("area: is missing; give [x_low, y_low, x_high, y_high]")
+            raise ParameterError("area", "is missing", "give [x_low, y_low, x_high, y_high]")
         spans = (self.area[2] - self.area[0], self.area[3] - self.area[1])
         if min(spans) * self.epsilon < FINEST:
             raise ParameterError(
-                f"area: a side of {min(spans):g} is below {FINEST / self.epsilon:.4g}, where noise hides "
-                "every place of it; give a larger area or epsilon"
+                "area",
+                f"a side of {min(spans):g} is below {FINEST / self.epsilon:.4g}, where noise hides every "
+                "place of it",
+                "give a larger area or epsilon",
             )
         default = min(1.0 / (STEPS * self.epsilon), *spans)
         self.step = in_range(
@@ -87,13 +89,14 @@ class PlanarLattice(LocationMechanism):
         )
         if min(spans) < self.step:
             raise ParameterError(
-                f"step: {self.step:g} is larger than a side of the area; give at most {min(spans):g}"
+                "step", f"{self.step:g} is larger than a side of the area", f"give at most {min(spans):g}"
             )
         most = max(span / self.step for span in spans)
         if most > MOST_STEPS:
             raise ParameterError(
-                f"step: {self.step:g} goes {most:.3g} times into a side of the area, {MOST_STEPS} at most; "
-                "give a larger one"
+                "step",
+                f"{self.step:g} goes {most:.3g} times into a side of the area, {MOST_STEPS} at most",
+                "give a larger one",
             )
         corners = [Fraction(number) for number in self.area]
         sides = [(corners[axis + 2] - corners[axis]) / Fraction(self.step) for axis in (0, 1)]
@@ -103,21 +106,21 @@ class PlanarLattice(LocationMechanism):
         )
         self.weights.require()
         if self.weights.cells != (self.rows + 2 * self.reach) * (self.columns + 2 * self.reach):
-            raise CertificateError("lattice: the even part is not over the area and its surroundings")
+            raise CertificateError("lattice", "the even part is not over the area and its surroundings")
         if not self.audit().holds:
-            raise CertificateError(f"lattice: not private as promised: {self.audit()}")
+            raise CertificateError("lattice", f"not private as promised: {self.audit()}")
 
     @cached_property
     def reach(self) -> int:
         """How many steps the rectangle of the even part extends beyond the area: all vectors end in it."""
         cells, total = self.weights.cells, self.rows + self.columns
         if cells <= self.rows * self.columns:
-            raise CertificateError("lattice: the even part is not over the area and its surroundings")
+            raise CertificateError("lattice", "the even part is not over the area and its surroundings")
         # (rows + 2 r)(columns + 2 r) = cells
         found = (math.isqrt(total * total - 4 * (self.rows * self.columns - cells)) - total) // 4
         if found < math.isqrt(self.weights.squares[-1]) + MARGIN:
             raise CertificateError(
-                "lattice: vectors and rounding reach beyond the rectangle of the even part; rebuild it"
+                "lattice", "vectors and rounding reach beyond the rectangle of the even part", "rebuild it"
             )
         return found
 
@@ -208,7 +211,7 @@ class PlanarLattice(LocationMechanism):
         """Build the mechanism from plain values, auditing it again."""
         weights = tuple(whole("weights", weight) for weight in content["weights"])
         if not weights:
-            raise CertificateError("lattice: has no weights")
+            raise CertificateError("lattice", "has no weights")
         squares, counts = _first_lengths(len(weights))
         table = RadialWeights(squares, counts, weights, whole("cells", content["cells"]))
         return cls(content["epsilon"], content["area"], content["step"], content["beta"], table)

@@ -193,4 +193,4 @@ class TruncatedPlanarLaplace:
 
     def refusal(self) -> CertificateError:
         """Return the error that says why it is not built, with the witness."""
-        return CertificateError(f"truncated planar Laplace: not built: {self.audit()}")
+        return CertificateError("truncated planar Laplace: not built", self.audit())

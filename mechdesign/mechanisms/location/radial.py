@@ -97,9 +97,9 @@ class RadialWeights:
         known_squares, known_counts = lengths(reach)
         size = len(self.squares)
         if self.squares != known_squares[:size] or self.counts != known_counts[:size]:
-            raise CertificateError("lattice: lengths and their counts are not those of a square lattice")
+            raise CertificateError("lattice", "lengths and their counts are not those of a square lattice")
         if self.floor < 1 or not 0 < self.total <= TOTAL:
-            raise CertificateError(f"lattice: weights sum to {self.total}, not to 1 ... 2**62")
+            raise CertificateError("lattice", f"weights sum to {self.total}, not to 1 ... 2**62")
 
     # Drawing
 
@@ -166,14 +166,14 @@ def radial_weights(epsilon: float, step: float, rows: int, columns: int) -> Radi
     rate = Fraction(epsilon) * Fraction(step)
     if rate < FINEST:
         raise ParameterError(
-            f"step: {step:g} is too fine for epsilon = {epsilon:g}; give at least {FINEST / epsilon:.4g}"
+            "step", f"{step:g} is too fine for epsilon = {epsilon:g}", f"give at least {FINEST / epsilon:.4g}"
         )
     allowed = float(min(rate, Fraction(COARSEST)))
     reach, slope = max(1, math.ceil(45.0 / _slope(allowed))), _slope(allowed)
     while True:
         cells = (rows + 2 * (reach + MARGIN)) * (columns + 2 * (reach + MARGIN))
         if cells > MOST_CELLS:
-            raise ParameterError(f"step: the area has {cells} cells of it; give a larger step")
+            raise ParameterError("step", f"the area has {cells} cells of it", "give a larger step")
         floor = max(1, int(EVEN * TOTAL) // cells)
         # Whole numbers may differ by 1 and 1/2 from the shape, and their differences by 3/2.
         slope = _slope(allowed * (1.0 - 1e-11) - (2.0 + min(allowed, 4.0)) / floor)
@@ -215,5 +215,5 @@ def _slope(allowed: float) -> float:
         middle = (low + high) / 2.0
         low, high = (middle, high) if fits(middle) else (low, middle)
     if low <= 0.0:
-        raise ParameterError("step: is too fine for its area; give a larger one")
+        raise ParameterError("step", "is too fine for its area", "give a larger one")
     return low

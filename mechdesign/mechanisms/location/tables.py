@@ -65,15 +65,17 @@ def _columns(mechanism: LocationMechanism, source: Source, settings: Settings) -
         given = [X, Y] if {X, Y} <= set(source.columns) else list(source.columns)
         if len(given) != 2:
             raise DataError(
-                f"{source.name}: has {len(given)} columns ({', '.join(given[:8])}); "
-                "name two with --column, x before y"
+                source.name,
+                f"has {len(given)} columns ({', '.join(given[:8])})",
+                "name two with --column, x before y",
             )
         if given != [X, Y] and any(mechanism.is_value(name) for name in given):
             raise DataError(
-                f"{source.name}: its first line is numbers: add a header line, or say with --column "
-                "that these are the columns' names"
+                source.name,
+                "its first line is numbers: add a header line, or say with --column that these are the "
+                "columns' names",
             )
     if len(given) != 2:
-        raise ParameterError(f"--column: {len(given)} columns for a place; name two, x before y")
+        raise ParameterError("--column", f"{len(given)} columns for a place", "name two, x before y")
     require_data(source, given)
     return given

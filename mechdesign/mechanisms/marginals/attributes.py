@@ -54,14 +54,14 @@ class Attributes:
     ) -> None:
         self.sizes = _sizes(sizes, field)
         if len(self.sizes) > MOST_ATTRIBUTES:
-            raise ParameterError(f"{field}: {len(self.sizes)} attributes; {MOST_ATTRIBUTES} at most")
+            raise ParameterError(field, f"{len(self.sizes)} attributes", f"{MOST_ATTRIBUTES} at most")
         self._names = Labels(len(self.sizes), names, "names")
         if labels is not None and not isinstance(labels, (list, tuple)):
-            raise ParameterError(f"labels: expected a list of lists, or None for each, got {shown(labels)}")
+            raise ParameterError("labels", f"expected a list of lists, or None for each, got {shown(labels)}")
         given = [None] * len(self.sizes) if labels is None else list(labels)
         if len(given) != len(self.sizes):
             raise ParameterError(
-                f"labels: {len(given)} lists for {len(self.sizes)} attributes; give one each, or None"
+                "labels", f"{len(given)} lists for {len(self.sizes)} attributes", "give one each, or None"
             )
         self.labels = tuple(
             Labels(size, texts, f"labels: attribute '{name}'")
@@ -93,14 +93,14 @@ class Attributes:
             For an attribute that stands twice, or none at all.
         """
         if isinstance(wanted, str) or not isinstance(wanted, Iterable):
-            raise ParameterError(f"marginal: expected a list of attributes, got {shown(wanted)}")
+            raise ParameterError("marginal", f"expected a list of attributes, got {shown(wanted)}")
         found = tuple(self._position(item) for item in wanted)
         if not found:
-            raise ParameterError("marginal: names no attribute; give at least one")
+            raise ParameterError("marginal", "names no attribute", "give at least one")
         for place in found:
             if found.count(place) > 1:
                 raise ParameterError(
-                    f"marginal: attribute '{self.shown()[place]}' stands twice; name it once"
+                    "marginal", f"attribute '{self.shown()[place]}' stands twice", "name it once"
                 )
         return found
 
@@ -108,12 +108,14 @@ class Attributes:
         known = self.shown()
         if isinstance(item, str):
             if item not in known:
-                raise UnknownNameError(f"marginal: no attribute '{item}'; {suggestion(item, known)}")
+                raise UnknownNameError("marginal", f"no attribute '{item}'", suggestion(item, known))
             return known.index(item)
         number = plain(item)
         if not isinstance(number, int) or not 0 <= number < self.count:
             raise UnknownNameError(
-                f"marginal: no attribute {shown(item)}; give names, or numbers from 0 to {self.count - 1}"
+                "marginal",
+                f"no attribute {shown(item)}",
+                f"give names, or numbers from 0 to {self.count - 1}",
             )
         return number
 
@@ -160,7 +162,7 @@ class Attributes:
         array = columns if isinstance(columns, np.ndarray) else _rows(columns, self.count)
         if array.ndim != 2 or array.shape[1] != self.count:
             shape = " x ".join(map(str, array.shape))
-            raise DataError(f"data: expected one row of {self.count} values a user, got an array {shape}")
+            raise DataError("data", f"expected one row of {self.count} values a user, got an array {shape}")
         if array.dtype.kind in "iu":
             self._require_inside(array)
             if all(labels.names is None for labels in self.labels):
@@ -177,7 +179,7 @@ class Attributes:
         known = list(columns.columns) if hasattr(columns, "columns") else list(columns)
         for name in self.shown():
             if name not in known:
-                raise DataError(f"data: no column '{name}'; {suggestion(name, map(str, known))}")
+                raise DataError("data", f"no column '{name}'", suggestion(name, map(str, known)))
         return [columns[name] for name in self.shown()]
 
     def _encode_columns(self, columns: Sequence[Any]) -> Codes:
@@ -187,7 +189,7 @@ class Attributes:
         ]
         lengths = {len(part) for part in parts}
         if len(lengths) > 1:
-            raise DataError("data: columns of unequal length; give one value a user and attribute")
+            raise DataError("data", "columns of unequal length", "give one value a user and attribute")
         return np.stack(parts, axis=1)
 
     def decode(self, codes: Codes) -> dict[str, NDArray[Any]]:
@@ -214,23 +216,23 @@ class Attributes:
 
 def _sizes(sizes: Any, field: str) -> tuple[int, ...]:
     if isinstance(sizes, (str, bytes, Mapping)) or not isinstance(sizes, Iterable):
-        raise ParameterError(f"{field}: expected a list of whole numbers, got {shown(sizes)}")
+        raise ParameterError(field, f"expected a list of whole numbers, got {shown(sizes)}")
     read = tuple(
         integer(f"{field}: attribute {place}", size, 2, MOST_VALUES) for place, size in enumerate(sizes)
     )
     if not read:
-        raise ParameterError(f"{field}: is empty; give the number of values of at least one attribute")
+        raise ParameterError(field, "is empty", "give the number of values of at least one attribute")
     return read
 
 
 def _rows(rows: Any, width: int) -> NDArray[Any]:
     """Return rows as an array of objects; refuse rows of unequal length, naming the first."""
     if isinstance(rows, (str, bytes)) or not isinstance(rows, Iterable):
-        raise DataError(f"data: expected one row of {width} values a user, got {shown(rows)}")
+        raise DataError("data", f"expected one row of {width} values a user, got {shown(rows)}")
     listed = [list(row) if isinstance(row, Iterable) and not isinstance(row, str) else [row] for row in rows]
     for number, row in enumerate(listed):
         if len(row) != width:
-            raise DataError(f"data: row {number + 1} has {len(row)} values for {width} attributes")
+            raise DataError("data", f"row {number + 1} has {len(row)} values for {width} attributes")
     array = np.empty((len(listed), width), dtype=object)
     for number, row in enumerate(listed):
         array[number] = row

@@ -33,14 +33,14 @@ def require_oracle(number: int, oracle: object, cells: int) -> Oracle:
     """Return an oracle that fits a view of so many cells, or raise ParameterError."""
     where = f"oracles: view {number}"
     if not isinstance(oracle, Oracle):
-        raise ParameterError(f"{where}: {type(oracle).__name__} is no frequency oracle of this package")
+        raise ParameterError(where, f"{type(oracle).__name__} is no frequency oracle of this package")
     if isinstance(oracle, KaryResponse) and (oracle.delta or not oracle.keeps_all):
-        raise ParameterError(f"{where}: the k-ary response has delta > 0 or keeps some answers only")
+        raise ParameterError(where, "the k-ary response has delta > 0 or keeps some answers only")
     own, other = oracle.support_shares()
     if own <= other:
-        raise ParameterError(f"{where}: its reports say nothing about the answers; raise epsilon")
+        raise ParameterError(where, "its reports say nothing about the answers", "raise epsilon")
     if oracle.labels.size != cells:
-        raise ParameterError(f"{where}: is for {oracle.labels.size} cells, the view has {cells}")
+        raise ParameterError(where, f"is for {oracle.labels.size} cells, the view has {cells}")
     if oracle.labels.names is not None:
-        raise ParameterError(f"{where}: has labels of its own; leave them out, cells are numbers")
+        raise ParameterError(where, "has labels of its own", "leave them out, cells are numbers")
     return oracle

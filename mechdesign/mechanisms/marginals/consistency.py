@@ -152,16 +152,17 @@ def _marginal(table: NDArray[np.floating], view: Sequence[int], kept: set[int]) 
 def check_views(views: Any, attributes: int) -> list[View]:
     """Return views as tuples of increasing numbers of attributes, or raise ParameterError."""
     if isinstance(views, (str, bytes)) or not isinstance(views, Sequence) or not views:
-        raise ParameterError("views: expected a list of lists of attributes, at least one")
+        raise ParameterError("views", "expected a list of lists of attributes, at least one")
     read = []
     for number, view in enumerate(views):
         members = tuple(whole(f"views: view {number}", item) for item in view)
         if not members or list(members) != sorted(set(members)):
-            raise ParameterError(f"views: view {number} is not a list of increasing attributes: {members}")
+            raise ParameterError("views", f"view {number} is not a list of increasing attributes: {members}")
         if members[0] < 0 or members[-1] >= attributes:
             raise ParameterError(
-                f"views: view {number} names attribute {members[-1] if members[0] >= 0 else members[0]}; "
-                f"there are 0 to {attributes - 1}"
+                "views",
+                f"view {number} names attribute {members[-1] if members[0] >= 0 else members[0]}",
+                f"there are 0 to {attributes - 1}",
             )
         read.append(members)
     return read
@@ -170,19 +171,20 @@ def check_views(views: Any, attributes: int) -> list[View]:
 def check_tables(views: Sequence[View], tables: Sequence[object], sizes: Sequence[int]) -> list[Array]:
     """Return copies of the tables in the shapes of their views, or raise ParameterError."""
     if len(tables) != len(views):
-        raise ParameterError(f"tables: {len(tables)} for {len(views)} views; give one each")
+        raise ParameterError("tables", f"{len(tables)} for {len(views)} views", "give one each")
     made = []
     for number, (view, table) in enumerate(zip(views, tables, strict=True)):
         shape = tuple(sizes[attribute] for attribute in view)
         raw = np.asarray(table)
         if raw.size != int(np.prod(shape)) or raw.shape not in (shape, (raw.size,)):
             raise ParameterError(
-                f"tables: table {number} has the shape {raw.shape}; its view needs "
-                f"{' x '.join(map(str, shape))}"
+                "tables",
+                f"table {number} has the shape {raw.shape}",
+                f"its view needs {' x '.join(map(str, shape))}",
             )
         flat = doubles(f"tables: table {number}", raw.ravel(), 1, rounded=True)
         if not np.isfinite(flat).all():
-            raise ParameterError(f"tables: table {number} holds an infinite number; give finite ones")
+            raise ParameterError("tables", f"table {number} holds an infinite number", "give finite ones")
         made.append(np.array(flat).reshape(shape))
     return made
 
@@ -193,8 +195,8 @@ def check_weights(views: Sequence[View], weights: Sequence[float] | None) -> Arr
         return np.ones(len(views))
     read = doubles("weights", list(weights), 1, rounded=True)
     if len(read) != len(views):
-        raise ParameterError(f"weights: {len(read)} for {len(views)} views; give one each")
+        raise ParameterError("weights", f"{len(read)} for {len(views)} views", "give one each")
     if not (np.isfinite(read) & (read > 0.0)).all():
-        raise ParameterError("weights: must be positive and finite")
+        raise ParameterError("weights", "must be positive and finite")
     scaled: Array = read / read.max()
     return scaled

@@ -108,7 +108,9 @@ class ReleasedMarginals:
         users = sum(reports)
         if users < len(mechanism.views):
             raise DataError(
-                f"reports: {users} users are fewer than the {len(mechanism.views)} views; collect from more"
+                "reports",
+                f"{users} users are fewer than the {len(mechanism.views)} views",
+                "collect from more",
             )
         pairs = []
         for own, size in parts:

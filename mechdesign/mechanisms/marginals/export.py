@@ -27,7 +27,7 @@ def mbi_measurements(
     try:
         import mbi
     except ImportError:
-        raise MissingPackageError("mbi: is not installed; install it with 'pip install mbi'") from None
+        raise MissingPackageError("mbi", "is not installed", "install it with 'pip install mbi'") from None
     names = attributes.shown()
     domain = mbi.Domain(names, list(attributes.sizes))
     measurements = [

@@ -70,14 +70,15 @@ class Layout:
         array = np.asarray(reports)
         if array.dtype.names is None or set(array.dtype.names) != {VIEW, REPORT} or array.ndim != 1:
             raise DataError(
-                f"reports: expected records with the fields '{VIEW}' and '{REPORT}', as randomize returns "
-                "them"
+                "reports",
+                f"expected records with the fields '{VIEW}' and '{REPORT}', as randomize returns them",
             )
         form = array.dtype[REPORT]
         if form.base != np.uint8 or form.shape != (self.width,):
             raise DataError(
-                f"reports: reports of {form.itemsize} bytes, not {self.width}; use the mechanism they were "
-                "made with"
+                "reports",
+                f"reports of {form.itemsize} bytes, not {self.width}",
+                "use the mechanism they were made with",
             )
         return self.views.encode(array[VIEW], "reports: view"), array[REPORT]
 

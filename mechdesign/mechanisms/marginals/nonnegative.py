@@ -86,7 +86,9 @@ def non_negative(
     start = space.join(made)
     whole = float(space.split(space.project(start))[0].sum()) if total is None else float(total)
     if not 0.0 < whole < math.inf:
-        raise DataError(f"tables: sum to {whole:g}, so they have no shares; give tables with a positive sum")
+        raise DataError(
+            "tables", f"sum to {whole:g}, so they have no shares", "give tables with a positive sum"
+        )
     vector, used, gap = _nearest(space, start / whole, rounds)
     low, even = vector.min(), space.join([np.full(table.shape, 1.0 / table.size) for table in made])
     mixed = 0.0

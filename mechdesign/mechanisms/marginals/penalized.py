@@ -237,7 +237,7 @@ def read_penalty(given: Any) -> float | None:
         number = number_of_text(given)
         if number is None:
             raise ParameterError(
-                f"penalty: {shown(given)} is neither a number nor '{CROSS_VALIDATED}'; give one of them"
+                "penalty", f"{shown(given)} is neither a number nor '{CROSS_VALIDATED}'", "give one of them"
             )
         given = number
     return in_range("penalty", given, 0.0, MOST_PENALTY, low_open=True)

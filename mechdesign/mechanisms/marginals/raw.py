@@ -176,8 +176,9 @@ def containing(wanted: View, views: Sequence[View]) -> tuple[int, ...]:
     members = tuple(place for place, view in enumerate(views) if set(wanted) <= set(view))
     if not members:
         raise EstimationError(
-            "marginal: no view with reports contains it, so there is no unbiased estimate; leave out raw for "
-            "that of the penalized distribution"
+            "marginal",
+            "no view with reports contains it, so there is no unbiased estimate",
+            "leave out raw for that of the penalized distribution",
         )
     return members
 

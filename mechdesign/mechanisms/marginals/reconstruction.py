@@ -110,7 +110,7 @@ def reconstruct(
     made = check_tables(named, tables, sizes)
     for number, table in enumerate(made):
         if (table < 0.0).any() or table.sum() <= 0.0:
-            raise ParameterError(f"tables: table {number} is negative somewhere, or 0 everywhere")
+            raise ParameterError("tables", f"table {number} is negative somewhere, or 0 everywhere")
     return reconstruct_checked(wanted, named, made, sizes, most_cells, method)
 
 
@@ -158,12 +158,14 @@ def require_cells(wanted: Sequence[int], sizes: Sequence[int], most_cells: int =
     """Return the wanted attributes, or raise ParameterError when their table would need too much memory."""
     read = tuple(integer("wanted", item, 0, len(sizes) - 1) for item in wanted)
     if not read or len(set(read)) != len(read):
-        raise ParameterError(f"wanted: expected different attributes, at least one, got {read}")
+        raise ParameterError("wanted", f"expected different attributes, at least one, got {read}")
     cells = math.prod(sizes[attribute] for attribute in read)
     if cells > most_cells:
         raise ParameterError(
-            f"marginal: {len(read)} attributes have {cells} cells ({memory(cells)}), {most_cells} "
-            f"({memory(most_cells)}) are allowed; ask for fewer attributes, or allow more"
+            "marginal",
+            f"{len(read)} attributes have {cells} cells ({memory(cells)}), {most_cells} "
+            f"({memory(most_cells)}) are allowed",
+            "ask for fewer attributes, or allow more",
         )
     return read
 

@@ -88,11 +88,11 @@ class MarginalRelease(CollectingMechanism):
         users: int | None = None,
     ) -> None:
         if not isinstance(attributes, Attributes):
-            raise ParameterError(f"attributes: expected Attributes, got a {type(attributes).__name__}")
+            raise ParameterError("attributes", f"expected Attributes, got a {type(attributes).__name__}")
         self.attributes = attributes
         self.views = _covering(check_views(views, attributes.count), attributes)
         if len(oracles) != len(self.views):
-            raise ParameterError(f"oracles: {len(oracles)} for {len(self.views)} views; give one each")
+            raise ParameterError("oracles", f"{len(oracles)} for {len(self.views)} views", "give one each")
         self.oracles = tuple(
             require_oracle(number, oracle, attributes.cells(view))
             for number, (view, oracle) in enumerate(zip(self.views, oracles, strict=True))
@@ -164,11 +164,11 @@ class MarginalRelease(CollectingMechanism):
     def for_data(self, intake: Intake, ranges: Sequence[tuple[float, float]] = ()) -> Self:
         """Return the release for columns of a file, which become the attributes' names."""
         if ranges:
-            raise ParameterError("range: a marginal release takes no numbers; leave it out")
+            raise ParameterError("range", "a marginal release takes no numbers", "leave it out")
         self.require_missing(intake.missing)
         if intake.columns and len(intake.columns) != self.attributes.count:
             given, wanted = len(intake.columns), self.attributes.count
-            raise ParameterError(f"columns: {given} names for {wanted} attributes")
+            raise ParameterError("columns", f"{given} names for {wanted} attributes")
         made = self
         if intake.columns:
             content = self.content()
@@ -181,8 +181,9 @@ class MarginalRelease(CollectingMechanism):
         known = any(MISSING_CATEGORY in (labels.names or ()) for labels in self.attributes.labels)
         if rule == "category" and not known:
             raise ParameterError(
-                f"missing: no attribute has a category '{MISSING_CATEGORY}'; build with that label, or drop "
-                "such rows"
+                "missing",
+                f"no attribute has a category '{MISSING_CATEGORY}'",
+                "build with that label, or drop such rows",
             )
 
     # Assignment
@@ -311,7 +312,7 @@ class MarginalRelease(CollectingMechanism):
         which = [integer("oracle_of_view", item, 0, len(oracles) - 1) for item in content["oracle_of_view"]]
         shares = [integer("shares", share, 1, TOTAL) for share in content["shares"]]
         if sum(shares) != TOTAL:
-            raise CertificateError("shares: do not sum to 2**62")
+            raise CertificateError("shares", "do not sum to 2**62")
         named = {key: content["attributes"][key] for key in ("sizes", "names", "labels")}
         used = [oracles[place] for place in which]
         return cls(Attributes(**named), content["views"], used, shares, content["users"])
@@ -347,16 +348,16 @@ def view_weights(count: int, shares: Sequence[Any] | None) -> tuple[int, ...]:
     """Return shares as positive whole numbers that sum to 2**62: the largest remainders are rounded up."""
     exact = [Fraction(1)] * count if shares is None else [rational("shares", share) for share in shares]
     if len(exact) != count:
-        raise ParameterError(f"shares: {len(exact)} for {count} views; give one each")
+        raise ParameterError("shares", f"{len(exact)} for {count} views", "give one each")
     if min(exact) <= 0:
-        raise ParameterError("shares: must be positive; leave out views that nobody reports")
+        raise ParameterError("shares", "must be positive", "leave out views that nobody reports")
     parts = [share * TOTAL / sum(exact) for share in exact]
     rounded = [math.floor(part) for part in parts]
     order = sorted(range(count), key=lambda place: rounded[place] - parts[place])
     for place in order[: TOTAL - sum(rounded)]:
         rounded[place] += 1
     if min(rounded) < 1:
-        raise ParameterError("shares: one is below 2**-62 of all; leave that view out")
+        raise ParameterError("shares", "one is below 2**-62 of all", "leave that view out")
     return tuple(rounded)
 
 
@@ -364,11 +365,13 @@ def _covering(views: list[View], attributes: Attributes) -> tuple[View, ...]:
     """Return the views, or raise unless they differ and every attribute is in one of them."""
     if len(set(views)) < len(views):
         double = next(view for view in views if views.count(view) > 1)
-        raise ParameterError(f"views: {double} stands twice; name it once, with the share of both")
+        raise ParameterError("views", f"{double} stands twice", "name it once, with the share of both")
     missing = set(range(attributes.count)) - {place for view in views for place in view}
     if missing:
         name = attributes.shown()[min(missing)]
-        raise ParameterError(f"views: no view has attribute '{name}'; add one, or leave the attribute out")
+        raise ParameterError(
+            "views", f"no view has attribute '{name}'", "add one, or leave the attribute out"
+        )
     return tuple(views)
 
 
@@ -378,8 +381,9 @@ def _reportable(attributes: Attributes, view: View) -> int:
     if cells > most:
         names = ", ".join(attributes.shown()[place] for place in view[:8]) + ("..." if len(view) > 8 else "")
         raise ParameterError(
-            f"views: that of {names} has {cells} cells, whose counts would take {memory(cells)}; {most} "
-            "cells are the limit: take smaller views, or merge values"
+            "views",
+            f"that of {names} has {cells} cells, whose counts would take {memory(cells)}",
+            f"{most} cells are the limit: take smaller views, or merge values",
         )
     return cells
 
@@ -387,5 +391,5 @@ def _reportable(attributes: Attributes, view: View) -> int:
 def _oracle(document: Mapping[str, Any]) -> Oracle:
     kind: type[Mechanism] | None = mechanism_types().get(document["type"])
     if kind is None or not issubclass(kind, Oracle):
-        raise CertificateError(f"oracles: '{document['type']}' is no frequency oracle")
+        raise CertificateError("oracles", f"'{document['type']}' is no frequency oracle")
     return kind.from_content(document["content"])

@@ -98,11 +98,14 @@ class MarginalAggregator(Server["MarginalRelease"]):
         read = read_penalty(penalty)
         if read is None and len(parts) < 2:
             raise DataError(
-                "penalty: cross-validation needs the counts of parts of the users; give their aggregators as "
-                "parts, or a number"
+                "penalty",
+                "cross-validation needs the counts of parts of the users",
+                "give their aggregators as parts, or a number",
             )
         if parts and sum(part.users for part in parts) != self.users:
-            raise DataError("parts: do not make up the users that were counted; give the counts of all parts")
+            raise DataError(
+                "parts", "do not make up the users that were counted", "give the counts of all parts"
+            )
         counted = [(part._counted(), part.reports) for part in parts]
         return ReleasedMarginals.from_counts(
             self.mechanism, self._counted(), self.reports, population, read, counted
@@ -120,10 +123,14 @@ class MarginalAggregator(Server["MarginalRelease"]):
         parts = document.get("views")
         if not isinstance(parts, list) or len(parts) != len(self.counters):
             raise DataError(
-                f"aggregator: the counts are damaged: not {len(self.counters)} views; count the reports again"
+                "aggregator",
+                f"the counts are damaged: not {len(self.counters)} views",
+                "count the reports again",
             )
         if not all(isinstance(part, Mapping) for part in parts):
-            raise DataError("aggregator: the counts are damaged: a view has none; count the reports again")
+            raise DataError(
+                "aggregator", "the counts are damaged: a view has none", "count the reports again"
+            )
         self.counters = [
             type(counter).from_json(counter.mechanism, part)  # type: ignore[arg-type]
             for counter, part in zip(self.counters, parts, strict=True)

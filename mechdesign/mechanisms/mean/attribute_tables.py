@@ -101,8 +101,9 @@ def _complete(source: Source, columns: Sequence[str]) -> Iterator[Block]:
         rows = length(block)
         if (source.row(0), source.row(rows - 1)) != (done + 1, done + rows):
             raise DataError(
-                f"{source.name}: rows without a value were dropped, and with them parts of users, who have "
-                "several rows each; leave out whole users"
+                source.name,
+                "rows without a value were dropped, and with them parts of users, who have several rows each",
+                "leave out whole users",
             )
         done += rows
         yield block

@@ -93,7 +93,7 @@ class AttributeSampling(CollectingMechanism):
     ) -> None:
         if not isinstance(inner, MeanMechanism):
             raise ParameterError(
-                f"inner: {type(inner).__name__} is no mechanism for the mean of one attribute"
+                "inner", f"{type(inner).__name__} is no mechanism for the mean of one attribute"
             )
         names = None if isinstance(attributes, (int, np.integer)) else list(attributes)
         size = integer("attributes", attributes if names is None else len(names), 1, MAX_ATTRIBUTES)
@@ -186,9 +186,11 @@ class AttributeSampling(CollectingMechanism):
         """Return the mechanism for columns of a file and their ranges; see :meth:`Mechanism.for_data`."""
         self.require_missing(intake.missing)
         if intake.columns and len(intake.columns) != self.size:
-            raise ParameterError(f"columns: {len(intake.columns)} names for {self.size} attributes")
+            raise ParameterError("columns", f"{len(intake.columns)} names for {self.size} attributes")
         if len(ranges) not in (0, 1, self.size):
-            raise ParameterError(f"range: {len(ranges)} ranges for {self.size} attributes; give one or each")
+            raise ParameterError(
+                "range", f"{len(ranges)} ranges for {self.size} attributes", "give one or each"
+            )
         content = self.content()
         if intake.columns:
             content["attributes"] = list(intake.columns)
@@ -345,7 +347,7 @@ class Harmony(AttributeSampling):
     def _restore(cls, inner: Mechanism, options: dict[str, Any]) -> Self:
         mechanism = cls(options["epsilon"], options["attributes"], options["low"], options["high"])
         if inner.fingerprint != mechanism.inner.fingerprint or options["per_user"] != 1:
-            raise CertificateError("inner: is not Duchi's mechanism at this epsilon with one report a user")
+            raise CertificateError("inner", "is not Duchi's mechanism at this epsilon with one report a user")
         return mechanism
 
 

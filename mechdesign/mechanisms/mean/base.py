@@ -153,7 +153,9 @@ class MeanMechanism(CollectingMechanism):
         """Return the mechanism for a column of a file and its range; see :meth:`Mechanism.for_data`."""
         if len(intake.columns) > 1 or len(ranges) > 1:
             raise ParameterError(
-                f"columns: {max(len(intake.columns), len(ranges))} for a mechanism of one attribute; name one"
+                "columns",
+                f"{max(len(intake.columns), len(ranges))} for a mechanism of one attribute",
+                "name one",
             )
         self.require_missing(intake.missing)
         made = self
@@ -247,9 +249,9 @@ class MeanMechanism(CollectingMechanism):
                 worst = math.inf
         if not math.isfinite(worst):
             raise ParameterError(
-                f"epsilon: {self.epsilon:g} is so small that the variance of a report is beyond "
-                "double precision; "
-                "give a larger epsilon"
+                "epsilon",
+                f"{self.epsilon:g} is so small that the variance of a report is beyond double precision",
+                "give a larger epsilon",
             )
 
     def _figures(self) -> str:
@@ -274,15 +276,16 @@ class FormulaMechanism(MeanMechanism):
         self.epsilon = privacy_epsilon(epsilon)
         if self.epsilon > LARGEST:
             raise ParameterError(
-                f"epsilon: {self.epsilon:g} is above {LARGEST:g}, where no noise is left in doubles; "
-                "give a smaller epsilon"
+                "epsilon",
+                f"{self.epsilon:g} is above {LARGEST:g}, where no noise is left in doubles",
+                "give a smaller epsilon",
             )
         self.domain = Domain(low, high)
         self._prepare()
         self.require_finite()
         for certificate in self.certificates():
             if not certificate.holds:
-                raise CertificateError(f"{self.type}: {certificate}; give a smaller epsilon or a wider range")
+                raise CertificateError(self.type, certificate, "give a smaller epsilon or a wider range")
 
     def _prepare(self) -> None:
         """Compute what drawing needs (nothing by default)."""

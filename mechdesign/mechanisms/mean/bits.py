@@ -97,12 +97,13 @@ class CensoringInterval(MeanMechanism):
         self.mixing = in_range("mixing", mixing, 0.0, 1.0)
         if self.lo >= self.hi:
             raise ParameterError(
-                f"epsilon: {self.epsilon:g} leaves no room between the ends of the scale interval "
-                "at 62 bits, "
-                "so that the variance is infinite; give a larger epsilon"
+                "epsilon",
+                f"{self.epsilon:g} leaves no room between the ends of the scale interval at 62 bits, so "
+                "that the variance is infinite",
+                "give a larger epsilon",
             )
         if not self.audit().holds:
-            raise CertificateError(f"interval: not private as promised: {self.audit()}")
+            raise CertificateError("interval", f"not private as promised: {self.audit()}")
         self.require_finite()
 
     @classmethod
@@ -147,7 +148,7 @@ class CensoringInterval(MeanMechanism):
         first, last = number("start", start), number("end", end)
         if not 0.0 <= first < last <= 1.0:
             raise ParameterError(
-                f"interval: [{first:g}, {last:g}] is not inside [0, 1]; give 0 <= c < c + d <= 1"
+                "interval", f"[{first:g}, {last:g}] is not inside [0, 1]", "give 0 <= c < c + d <= 1"
             )
         if not repair:
             lo, hi = math.floor(Fraction(first) * TOTAL), math.floor(Fraction(last) * TOTAL)
@@ -359,7 +360,7 @@ class Duchi(CensoringInterval):
         mechanism = cls(content["epsilon"], content["low"], content["high"])
         if (content["lo"], content["hi"], content["total"]) != (mechanism.lo, mechanism.hi, TOTAL):
             raise CertificateError(
-                "interval: the integers are not those of Duchi's mechanism at this epsilon"
+                "interval", "the integers are not those of Duchi's mechanism at this epsilon"
             )
         return mechanism
 

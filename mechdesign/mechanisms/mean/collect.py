@@ -55,13 +55,14 @@ class AttributeAggregator(Server["AttributeSampling"]):
         array = np.asarray(reports)
         if array.dtype.names is None or not {"attribute", "report"} <= set(array.dtype.names):
             raise DataError(
-                "reports: expected records with the fields 'attribute' and 'report', as randomize "
-                "returns them"
+                "reports",
+                "expected records with the fields 'attribute' and 'report', as randomize returns them",
             )
         if array.ndim != 1 or len(array) % self.mechanism.per_user:
             raise DataError(
-                f"reports: {array.size} records are not {self.mechanism.per_user} for each user; "
-                "add whole users"
+                "reports",
+                f"{array.size} records are not {self.mechanism.per_user} for each user",
+                "add whole users",
             )
         groups = Labels(self.mechanism.size).encode(array["attribute"], "reports: attribute")
         self.tally.add(self.tally.check(np.ascontiguousarray(array["report"])), groups)
@@ -118,6 +119,7 @@ class AttributeAggregator(Server["AttributeSampling"]):
         self.tally.restore(document.get("sums"))
         if int(self.tally.counts().sum()) % self.mechanism.per_user:
             raise DataError(
-                f"aggregator: the sums are damaged: not {self.mechanism.per_user} reports for each user; "
-                "add the reports again"
+                "aggregator",
+                f"the sums are damaged: not {self.mechanism.per_user} reports for each user",
+                "add the reports again",
             )

@@ -91,7 +91,7 @@ class DiscretePiecewise(GridMean):
 def _shape(epsilon: float, cells: int | None, window: int | None) -> tuple[int, int]:
     if cells is None:
         if window is not None:
-            raise ParameterError("cells: is missing; give both cells and window, or neither")
+            raise ParameterError("cells", "is missing", "give both cells and window, or neither")
         found = best_shape(epsilon)
         return found[1], found[2]
     size = integer("cells", cells, 2, 1024)
@@ -115,8 +115,9 @@ def piecewise_weights(epsilon: float, cells: int, window: int) -> NDArray[np.int
     high, rest = divmod(TOTAL - (cells - window) * low, window)
     if high <= low:
         raise ParameterError(
-            f"epsilon: {epsilon:g} leaves no room between 62-bit weights, so that the variance is infinite; "
-            "give a larger epsilon"
+            "epsilon",
+            f"{epsilon:g} leaves no room between 62-bit weights, so that the variance is infinite",
+            "give a larger epsilon",
         )
     weights = np.full((cells - window + 1, cells), low, dtype=np.int64)
     for start in range(cells - window + 1):

@@ -104,10 +104,10 @@ class GridMean(MeanMechanism):
         self.outputs = finite_array("outputs", outputs, 1)
         rows, columns = channel.weights.shape
         if rows < 2:
-            raise ParameterError("channel: has one input; give at least the two ends of the range")
+            raise ParameterError("channel", "has one input", "give at least the two ends of the range")
         if len(self.outputs) != columns:
             raise ParameterError(
-                f"outputs: {len(self.outputs)} values for {columns} reports; give one value a report"
+                "outputs", f"{len(self.outputs)} values for {columns} reports", "give one value a report"
             )
         self.means = tuple(_mean(row, self.outputs) for row in channel.weights.tolist())
         self.knots = _knots(self.means)
@@ -115,7 +115,7 @@ class GridMean(MeanMechanism):
         bias = self.certificates()[1]
         if not bias.holds:
             raise CertificateError(
-                f"outputs: {bias}; build with GridMean.scaled, which maps them to the range"
+                "outputs", bias, "build with GridMean.scaled, which maps them to the range"
             )
 
     @classmethod
@@ -131,14 +131,15 @@ class GridMean(MeanMechanism):
         values = finite_array("outputs", outputs, 1)
         if len(values) != channel.weights.shape[1]:
             raise ParameterError(
-                f"outputs: {len(values)} values for {channel.weights.shape[1]} reports; give one a report"
+                "outputs", f"{len(values)} values for {channel.weights.shape[1]} reports", "give one a report"
             )
         first, last = (_mean(channel.weights[row].tolist(), values) for row in (0, -1))
         if not first < last:
             raise ParameterError(
-                f"channel: the mean report of the first input ({float(first):.6g}) is not below "
-                "that of the last one "
-                f"({float(last):.6g}); order the inputs, or give a larger epsilon"
+                "channel",
+                f"the mean report of the first input ({float(first):.6g}) is not below that of the last one "
+                f"({float(last):.6g})",
+                "order the inputs, or give a larger epsilon",
             )
         mapped = [float((Fraction(value) - first) / (last - first)) for value in values.tolist()]
         return GridMean(channel, mapped, low, high, displacement)
@@ -169,11 +170,11 @@ class GridMean(MeanMechanism):
         matrix = finite_array("channel", channel, 2)
         if matrix.shape != (len(grid), len(values)):
             raise ParameterError(
-                f"channel: has shape {matrix.shape}, not (inputs, outputs) = ({len(grid)}, {len(values)})"
+                "channel", f"has shape {matrix.shape}, not (inputs, outputs) = ({len(grid)}, {len(values)})"
             )
         if (np.diff(grid) <= 0).any():
             raise ParameterError(
-                f"inputs: do not increase at index {int(np.argmax(np.diff(grid) <= 0)) + 1}; sort them"
+                "inputs", f"do not increase at index {int(np.argmax(np.diff(grid) <= 0)) + 1}", "sort them"
             )
         finite = FiniteChannel.from_floats(matrix, PrivacyTarget(epsilon, delta))
         made = finite.possible_reports()
@@ -339,11 +340,14 @@ def _require_promise(target: PrivacyTarget) -> None:
     """Raise ParameterError unless the channel's promise is one for all numbers alike, and set-wise."""
     if target.distance is not None:
         raise ParameterError(
-            "channel: its epsilon is per unit of a distance between answers, not for numbers of a range; "
-            "build it without a distance"
+            "channel",
+            "its epsilon is per unit of a distance between answers, not for numbers of a range",
+            "build it without a distance",
         )
     if target.delta > 0 and target.notion != "set-wise":
-        raise ParameterError("channel: its delta holds entry by entry only; build it with notion set-wise")
+        raise ParameterError(
+            "channel", "its delta holds entry by entry only", "build it with notion set-wise"
+        )
 
 
 def _knots(means: tuple[Fraction, ...]) -> Array:
@@ -352,8 +356,9 @@ def _knots(means: tuple[Fraction, ...]) -> Array:
     if (np.diff(knots) <= 0).any():
         place = int(np.argmax(np.diff(knots) <= 0))
         raise ParameterError(
-            f"channel: the mean report does not increase from input {place} to input {place + 1}; "
-            "leave out one of the two inputs"
+            "channel",
+            f"the mean report does not increase from input {place} to input {place + 1}",
+            "leave out one of the two inputs",
         )
     knots.setflags(write=False)
     return knots

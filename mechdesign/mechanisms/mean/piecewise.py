@@ -68,8 +68,9 @@ class Piecewise(FormulaMechanism):
         self._least = self.domain.middle - self.reach * half
         if not self._window >= TINY:
             raise ParameterError(
-                f"epsilon: {eps:g} leaves no room for noise in the range [{self.domain.low:g}, "
-                f"{self.domain.high:g}]; give a smaller epsilon or a wider range"
+                "epsilon",
+                f"{eps:g} leaves no room for noise in the range [{self.domain.low:g}, {self.domain.high:g}]",
+                "give a smaller epsilon or a wider range",
             )
 
     def draw(self, unit: Array, source: BitSource) -> NDArray[Any]:
@@ -209,8 +210,10 @@ class Hybrid(Piecewise):
         if rest and rest - lo <= lo:
             if rest == TOTAL:
                 raise ParameterError(
-                    f"epsilon: {self.epsilon:g} leaves no room between 62-bit weights, so that the variance "
-                    "is infinite; give a larger epsilon"
+                    "epsilon",
+                    f"{self.epsilon:g} leaves no room between 62-bit weights, so that the variance is "
+                    "infinite",
+                    "give a larger epsilon",
                 )
             self._coin = (TOTAL, 0, 0)
         smooth, lo, hi = self._coin

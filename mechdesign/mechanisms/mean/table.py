@@ -52,7 +52,7 @@ class ColumnRanges:
         column = finite_array(name, bound, 1)
         if len(column) != size:
             raise ParameterError(
-                f"{name}: {len(column)} bounds for {size} attributes; give one for each, or one for all"
+                name, f"{len(column)} bounds for {size} attributes", "give one for each, or one for all"
             )
         return column
 
@@ -69,7 +69,9 @@ class ColumnRanges:
         table = as_floats(values, 2, "values")
         if table.shape[1] != self.labels.size:
             raise DataError(
-                f"values: {table.shape[1]} columns for {self.labels.size} attributes; give one column each"
+                "values",
+                f"{table.shape[1]} columns for {self.labels.size} attributes",
+                "give one column each",
             )
         for start in range(0, len(table), ROWS):
             part = table[start : start + ROWS]
@@ -84,8 +86,9 @@ class ColumnRanges:
         for place, (found, wanted) in enumerate(zip(given, self.labels.names, strict=False)):
             if found != wanted:
                 raise DataError(
-                    f"values: column {place + 1} is '{found}', not '{wanted}'; select the columns "
-                    "in the order of the mechanism's attributes"
+                    "values",
+                    f"column {place + 1} is '{found}', not '{wanted}'",
+                    "select the columns in the order of the mechanism's attributes",
                 )
 
     def _refuse(self, part: Array, start: int, clip: bool) -> None:

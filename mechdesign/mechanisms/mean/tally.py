@@ -177,7 +177,9 @@ class CodeTally(Tally):
         """Set the counts."""
         counts = whole_rows(rows, len(self.scores), self.groups)
         if any(count and not able for row in counts for count, able in zip(row, self.possible, strict=True)):
-            raise DataError("aggregator: counts of reports that no value can cause; count the reports again")
+            raise DataError(
+                "aggregator", "counts of reports that no value can cause", "count the reports again"
+            )
         require_users(sum(map(sum, counts)))
         self.table = np.array(counts, dtype=np.int64)
 
@@ -281,7 +283,7 @@ class FloatTally(Tally):
         sums = whole_rows(rows, 3, self.groups, signed=True)
         most = (1 << STEPS + 1) ** 2  # of the square of one report in steps
         if not all(n >= 0 and total**2 <= n * square and square <= n * most for n, total, square in sums):
-            raise DataError("aggregator: the sums are damaged; add the reports again")
+            raise DataError("aggregator", "the sums are damaged", "add the reports again")
         require_users(sum(row[0] for row in sums))
         self.sums = sums
 

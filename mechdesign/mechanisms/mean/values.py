@@ -45,14 +45,17 @@ class Domain:
         object.__setattr__(self, "high", high)
         if not (math.isfinite(low) and math.isfinite(high)):
             raise ParameterError(
-                f"low, high: [{low:g}, {high:g}] is not a finite range; give two finite numbers"
+                "low, high", f"[{low:g}, {high:g}] is not a finite range", "give two finite numbers"
             )
         if low >= high:
-            raise ParameterError(f"low, high: low = {low:g} is not below high = {high:g}; give low < high")
+            raise ParameterError(
+                "low, high", f"low = {low:g} is not below high = {high:g}", "give low < high"
+            )
         if not NARROWEST <= high - low <= WIDEST:  # its fourth power is a number of the errors
             raise ParameterError(
-                f"low, high: the width of [{low:g}, {high:g}] is not within {NARROWEST:g} and {WIDEST:g}; "
-                "rescale the values"
+                "low, high",
+                f"the width of [{low:g}, {high:g}] is not within {NARROWEST:g} and {WIDEST:g}",
+                "rescale the values",
             )
 
     @property
@@ -116,13 +119,13 @@ def as_floats(values: Any, dimensions: int, what: str) -> Array:
     raw = np.asarray(values)
     if raw.ndim != dimensions:
         wanted = "one column of numbers" if dimensions == 1 else "a table (users x attributes)"
-        raise DataError(f"{what}: expected {wanted}, got an array of {raw.ndim} dimensions")
+        raise DataError(what, f"expected {wanted}, got an array of {raw.ndim} dimensions")
     if raw.dtype.kind in "iuf":
         floats: Array = raw.astype(np.float64, copy=False)
         return floats
     if raw.dtype.kind in "bc":
         word = "booleans" if raw.dtype.kind == "b" else "complex"
-        raise DataError(f"{what}: are {word}; give real numbers")
+        raise DataError(what, f"are {word}", "give real numbers")
     numbers = np.empty(raw.size, dtype=np.float64)
     for place, value in enumerate(raw.ravel().tolist()):
         found = number_of_text(value) if isinstance(value, str) else _number(value)

@@ -117,7 +117,7 @@ class WaveTally(FloatTally):
         """Set the sums and the histogram."""
         read = whole_rows(rows, 3 + BUCKETS, self.groups, signed=True)
         if any(min(row[3:]) < 0 or sum(row[3:]) != row[0] for row in read):
-            raise DataError("aggregator: the histogram is damaged; add the reports again")
+            raise DataError("aggregator", "the histogram is damaged", "add the reports again")
         super().restore([row[:3] for row in read])
         self.histogram = np.array([row[3:] for row in read], dtype=np.int64)
 
@@ -251,7 +251,7 @@ class SquareWave(FormulaMechanism):
             tally = self.tally()
             tally.add(tally.check(reports))
         if not isinstance(tally, WaveTally) or not tally.counts()[0]:
-            raise DataError("reports: there are no square-wave reports; give at least one report")
+            raise DataError("reports", "there are no square-wave reports", "give at least one report")
         counts = tally.histogram[0].astype(np.float64)
         stop = PAPER_STOP * (1.0 if method == "ems" else float(np.exp(min(self.epsilon, 700.0))))
         found, steps, done = reconstruct(self.transition(size), counts, method == "ems", stop)

@@ -58,11 +58,11 @@ class SupportOracle(Oracle):
     def _require_private(self) -> None:
         """Raise unless the audit of the weights holds and reports say anything at all."""
         if not self.audit().holds:
-            raise CertificateError(f"channel: not private as promised: {self.audit()}")
+            raise CertificateError("channel", f"not private as promised: {self.audit()}")
         own, other = self.support_shares()
         if own <= other:
             raise ParameterError(
-                "epsilon: is so small that reports say nothing about the answers; give a larger one"
+                "epsilon", "is so small that reports say nothing about the answers", "give a larger one"
             )
 
     # What a subclass is
@@ -233,7 +233,7 @@ def weight(field: str, value: Any, low: int = 1, high: int = TOTAL - 1) -> int:
     try:
         read = whole(field, value)
     except ParameterError as error:
-        raise CertificateError(f"{error}") from None
+        raise error.as_a(CertificateError) from None
     if not low <= read <= high:
-        raise CertificateError(f"{field}: {read} is not from {low} to {high}")
+        raise CertificateError(field, f"{read} is not from {low} to {high}")
     return read

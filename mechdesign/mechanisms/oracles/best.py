@@ -136,7 +136,7 @@ def best_oracle(cells: int, epsilon: float, kinds: Sequence[str] = KINDS) -> Ora
     """
     count, promise = integer("cells", cells, 2), privacy_epsilon(epsilon)
     if not kinds:
-        raise ParameterError("kinds: is empty; name at least one oracle")
+        raise ParameterError("kinds", "is empty", "name at least one oracle")
     made = [_best_of(choice("kinds", kind, KINDS), count, promise) for kind in kinds]
     return min(made, key=cell_variance)
 

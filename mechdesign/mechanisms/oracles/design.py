@@ -134,5 +134,7 @@ class NumberedBlocks(BlockOracle):
         """Raise DataError unless there are as many reports as users."""
         if sum(counts) != users:
             raise DataError(
-                "aggregator: the counts are damaged: not as many reports as users; count the reports again"
+                "aggregator",
+                "the counts are damaged: not as many reports as users",
+                "count the reports again",
             )

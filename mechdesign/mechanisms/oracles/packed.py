@@ -85,8 +85,9 @@ def read_sets(reports: Any, categories: int) -> Packed:
         packed = given
         if packed.shape[1] != width(categories):
             raise DataError(
-                f"reports: {packed.shape[1]} bytes each, {width(categories)} are expected for {categories} "
-                "categories; use the mechanism file the reports were made with"
+                "reports",
+                f"{packed.shape[1]} bytes each, {width(categories)} are expected for {categories} categories",
+                "use the mechanism file the reports were made with",
             )
     else:
         packed = _decoded(given, categories)
@@ -101,7 +102,7 @@ def read_sets(reports: Any, categories: int) -> Packed:
 def _decoded(texts: NDArray[Any] | Coded, categories: int) -> Packed:
     column = texts.values[texts.codes] if isinstance(texts, Coded) else texts
     if column.ndim != 1:
-        raise DataError(f"reports: expected one column, got an array of {column.ndim} dimensions")
+        raise DataError("reports", f"expected one column, got an array of {column.ndim} dimensions")
     length = 1 + 2 * width(categories)
     if not len(column):
         return np.zeros((0, width(categories)), dtype=np.uint8)

@@ -71,7 +71,9 @@ class ProjectiveGeometry(NumberedBlocks):
         super().__init__(categories, epsilon, labels)
         self.space = space_for(self.labels.size, field)
         if not server_can(self.space, self.labels.size):
-            raise ParameterError(f"field: {field} makes too many hyperplanes to count; give another prime")
+            raise ParameterError(
+                "field", f"{field} makes too many hyperplanes to count", "give another prime"
+            )
         self._set_design(projective_design(self.space), include)
 
     @classmethod
@@ -132,7 +134,7 @@ def space_for(categories: int, field: int) -> ProjectiveSpace:
     """
     order = integer("field", field, 2, LARGEST_FIELD)
     if prime_from(order) != order:
-        raise ParameterError(f"field: {order} is no prime; give {prime_from(order)}, for instance")
+        raise ParameterError("field", f"{order} is no prime", f"give {prime_from(order)}, for instance")
     digits = 2
     while ProjectiveSpace(order, digits).size < categories:
         digits += 1

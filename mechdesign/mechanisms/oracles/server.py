@@ -66,13 +66,15 @@ class SupportCounts(Server["SupportOracle"]):
         users = plain(document.get("users"))
         if not isinstance(users, int) or users < 0:
             raise DataError(
-                f"aggregator: {shown(document.get('users'))} is no number of users; count the reports again"
+                "aggregator",
+                f"{shown(document.get('users'))} is no number of users",
+                "count the reports again",
             )
         require_users(users)
         (counts,) = whole_rows([document.get("counts")], self.mechanism.counters, 1)
         if max(counts) > users:
             raise DataError(
-                "aggregator: the counts are damaged: more support than reports; count the reports again"
+                "aggregator", "the counts are damaged: more support than reports", "count the reports again"
             )
         self.mechanism.require_counts(counts, users)
         self.users, self.counts = users, np.array(counts, dtype=np.int64)

@@ -134,8 +134,9 @@ class SubsetSelection(BlockOracle):
         """Raise DataError unless the counts add up to k a report."""
         if sum(counts) != self.size * users:
             raise DataError(
-                f"aggregator: the counts are damaged: not {self.size} categories a report; "
-                "count the reports again"
+                "aggregator",
+                f"the counts are damaged: not {self.size} categories a report",
+                "count the reports again",
             )
 
     def written(self, reports: NDArray[Any]) -> Values:

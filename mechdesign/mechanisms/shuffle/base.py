@@ -139,7 +139,7 @@ class Protocol(Mechanism):
         """Raise DataError for more users than the protocol is for."""
         if count > self.promise.users:
             raise DataError(
-                f"values: {count} for a protocol of {self.promise.users} users; build it for all of them"
+                "values", f"{count} for a protocol of {self.promise.users} users", "build it for all of them"
             )
 
     def encode_piece(self, values: NDArray[Any], source: BitSource) -> Messages:
@@ -241,8 +241,9 @@ class Protocol(Mechanism):
             kind = kind.reshape(-1, 1)
         if kind.ndim != 2 or kind.shape[1] != len(self.columns):
             raise DataError(
-                f"messages: expected {len(self.columns)} column(s) ({', '.join(self.columns)}); "
-                "give what encode or shuffle returned"
+                "messages",
+                f"expected {len(self.columns)} column(s) ({', '.join(self.columns)})",
+                "give what encode or shuffle returned",
             )
         if kind.size == 0:
             return np.zeros((0, len(self.columns)), dtype=np.int64)
@@ -267,8 +268,9 @@ class Protocol(Mechanism):
             return
         expected = str(low) if low == high else f"{low} to {high}"
         raise DataError(
-            f"messages: {count}, and {self.promise.users} users send {expected}; give those of all users, "
-            "each once"
+            "messages",
+            f"{count}, and {self.promise.users} users send {expected}",
+            "give those of all users, each once",
         )
 
     @property
@@ -299,9 +301,11 @@ class Protocol(Mechanism):
         """Return the protocol itself; raise OutOfReachError when a user sends, or tells, more than that."""
         max_messages, local_cap = allowed.max_messages, allowed.local_cap
         if max_messages is not None and self.most_messages > max_messages:
-            raise OutOfReachError(f"it sends up to {self.most_messages} messages a user; allow as many")
+            raise OutOfReachError(
+                f"it sends up to {self.most_messages} messages a user", remedy="allow as many"
+            )
         if local_cap is not None and self.local_epsilon > local_cap:
-            raise OutOfReachError(f"its local epsilon is {self.local_epsilon:.4g}; allow as much")
+            raise OutOfReachError(f"its local epsilon is {self.local_epsilon:.4g}", remedy="allow as much")
         return self
 
     # What it promises
@@ -333,7 +337,7 @@ class Protocol(Mechanism):
     def require(self) -> Self:
         """Return the protocol itself, or raise CertificateError when it is not private as promised."""
         if not self._privacy.holds:
-            raise CertificateError(f"{self.type}: not private as promised: {self._privacy}")
+            raise CertificateError(self.type, f"not private as promised: {self._privacy}")
         return self
 
     def forecast(self, users: int | None = None) -> Forecast:

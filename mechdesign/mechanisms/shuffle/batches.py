@@ -85,9 +85,9 @@ class BatchShuffler(Mechanism):
         self.epsilon = self.delta = 0.0
         if self.hide == "nothing":
             if epsilon is not None or delta is not None:
-                raise ParameterError("epsilon: is for hide = 'release' or 'amount'; drop it, or hide one")
+                raise ParameterError("epsilon", "is for hide = 'release' or 'amount'", "drop it, or hide one")
         elif epsilon is None or delta is None:
-            raise ParameterError(f"epsilon: hide = '{self.hide}' needs epsilon and delta; give both")
+            raise ParameterError("epsilon", f"hide = '{self.hide}' needs epsilon and delta", "give both")
         else:
             self.epsilon = in_range("epsilon", epsilon, LEAST_EPSILON, 10.0)
             self.delta = in_range("delta", delta, LEAST_DELTA, 0.5)
@@ -116,7 +116,7 @@ class BatchShuffler(Mechanism):
         given = np.asarray(messages)
         if given.ndim not in (1, 2) or len(given) > MOST_MESSAGES:
             raise DataError(
-                f"messages: expected a row each, at most {MOST_MESSAGES} of them; split the batch"
+                "messages", f"expected a row each, at most {MOST_MESSAGES} of them", "split the batch"
             )
         kept = self.kept(len(given), self.source(rng, "release"))
         rows = given[kept]
@@ -193,15 +193,16 @@ class BatchShuffler(Mechanism):
             lacking = [name for name in self.columns if name not in source.columns]
             if lacking:
                 raise DataError(
-                    f"{source.name}: lacks the column '{lacking[0]}'; name the columns of a message when the "
-                    "shuffler is made"
+                    source.name,
+                    f"lacks the column '{lacking[0]}'",
+                    "name the columns of a message when the shuffler is made",
                 )
             for block in source.blocks(self.columns):
                 for part, name in zip(parts, self.columns, strict=True):
                     part.append(np.asarray(block[name]))
         columns = [np.concatenate(part) if part else np.zeros(0, dtype=np.int64) for part in parts]
         if len(columns[0]) > MOST_MESSAGES:
-            raise DataError(f"messages: more than {MOST_MESSAGES}; split the batch")
+            raise DataError("messages", f"more than {MOST_MESSAGES}", "split the batch")
         kept = self.kept(len(columns[0]), self.source(settings["seed"], "release"))
         settings.count("batch withheld", int(not len(kept)))
         order = np.lexsort([column[kept].astype(str) for column in columns[::-1]]) if len(kept) else kept
@@ -259,5 +260,5 @@ def _peak(epsilon: float, half: int) -> tuple[int, ...]:
 def _names(columns: Sequence[str]) -> tuple[str, ...]:
     names = tuple(columns) if isinstance(columns, (list, tuple)) else ()
     if not names or not all(isinstance(name, str) and name for name in names) or len(set(names)) < len(names):
-        raise ParameterError('columns: expected a list of different names; give for instance ["message"]')
+        raise ParameterError("columns", "expected a list of different names", 'give for instance ["message"]')
     return names

@@ -71,7 +71,7 @@ class Codewords(Dummies):
         )
         most = MOST_TRIALS if allowed.max_messages is None else min(MOST_TRIALS, allowed.max_messages - 1)
         if trials > most:
-            raise OutOfReachError(f"its theorem wants {trials + 1} messages a user; allow them")
+            raise OutOfReachError(f"its theorem wants {trials + 1} messages a user", remedy="allow them")
         return cls(promise, size, trials, TOTAL, min(MOST_ENTRIES, (promise.users - 1).bit_length()))
 
     def parameters(self) -> dict[str, Any]:
@@ -265,4 +265,6 @@ def spans_all(entries: Sequence[NDArray[np.int64]], digits: int) -> NDArray[np.b
 def require_codewords(categories: int) -> None:
     """Raise OutOfReachError for more categories than the table of codewords may have."""
     if categories > MOST_CODEWORDS:
-        raise OutOfReachError(f"it is for at most {MOST_CODEWORDS} categories; take another protocol")
+        raise OutOfReachError(
+            f"it is for at most {MOST_CODEWORDS} categories", remedy="take another protocol"
+        )

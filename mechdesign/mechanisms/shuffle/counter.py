@@ -78,7 +78,7 @@ class MessageCounter:
     def merge(self, other: MessageCounter) -> None:
         """Add what another machine has counted of the same protocol."""
         if other.protocol.fingerprint != self.protocol.fingerprint:
-            raise DataError("counter: counts messages of another protocol; merge those of one protocol")
+            raise DataError("counter", "counts messages of another protocol", "merge those of one protocol")
         self._require(self.messages + other.messages, most=True)
         self._add(other.sums.tolist(), other.messages)
 
@@ -105,7 +105,7 @@ class MessageCounter:
             messages than the users can have sent; nothing is added then.
         """
         if document.get("mechanism") != self.protocol.fingerprint:
-            raise DataError("counter: counts messages of another protocol; merge those of one protocol")
+            raise DataError("counter", "counts messages of another protocol", "merge those of one protocol")
         (sums,) = whole_rows([document.get("sums")], len(self.sums), 1, signed=True)
         ((messages,),) = whole_rows([[document.get("messages")]], 1, 1)
         self._require(self.messages + messages, most=True)
@@ -120,13 +120,15 @@ class MessageCounter:
             ring = len(added) // 2 if self.protocol.halves else len(added)
             added[:ring] = [number % modulus for number in added[:ring]]
         if max(added, default=0) >= 1 << 62:
-            raise DataError("counter: a sum is beyond 62 bits; split the survey")
+            raise DataError("counter", "a sum is beyond 62 bits", "split the survey")
         self.sums = np.array(added, dtype=np.int64)
         self.messages += messages
 
     def _require(self, messages: int, most: bool = False) -> None:
         if messages > MOST_MESSAGES:
-            raise DataError(f"counter: {messages} messages are more than {MOST_MESSAGES}; split the survey")
+            raise DataError(
+                "counter", f"{messages} messages are more than {MOST_MESSAGES}", "split the survey"
+            )
         if most and messages > self.protocol.message_range[1]:
             self.protocol.require_messages(messages)
 
@@ -145,11 +147,13 @@ def require_sums(protocol: Counted, sums: Sequence[int], messages: int) -> None:
     for place, (found, most) in enumerate(zip(sums, limits, strict=True)):
         if not 0 <= found <= most:
             raise DataError(
-                f"counter: sum {place} is {found}, and {messages} messages sum to 0 to {most}; "
-                "count the messages again"
+                "counter",
+                f"sum {place} is {found}, and {messages} messages sum to 0 to {most}",
+                "count the messages again",
             )
     if (protocol.one_each or protocol.halves) and sum(counted if protocol.halves else sums) != messages:
         raise DataError(
-            f"counter: the sums are those of another number of messages than {messages}; "
-            "count the messages again"
+            "counter",
+            f"the sums are those of another number of messages than {messages}",
+            "count the messages again",
         )

@@ -60,15 +60,17 @@ class DigitResponses(Noise):
         numbers = {len(self.levels), len(self.others), len(self.parts)}
         if not 2 <= len(self.levels) <= MOST_LEVELS or len(numbers) > 1:
             raise ParameterError(
-                f"levels: give from 2 to {MOST_LEVELS} of them, and as many others and parts"
+                "levels", f"give from 2 to {MOST_LEVELS} of them, and as many others and parts"
             )
         for size, other in zip(self.sizes, self.others, strict=True):
             integer("levels", size, 2, self.size)
             checked_weight("others", other, 1, most_other(size))
         if math.prod(self.levels) != self.size - 1:
-            raise ParameterError(f"levels: their product is not the precision {self.size - 1}; correct one")
+            raise ParameterError(
+                "levels", f"their product is not the precision {self.size - 1}", "correct one"
+            )
         if min(self.parts) < 1 or sum(self.parts) > PARTS:
-            raise CertificateError(f"parts: are more than {PARTS}, or one is none; build it anew")
+            raise CertificateError("parts", f"are more than {PARTS}, or one is none", "build it anew")
 
     @classmethod
     def fitting(cls, promise: Promise, size: int, allowed: Allowed, digits: int = 0) -> Self:
@@ -88,12 +90,12 @@ class DigitResponses(Noise):
             How many levels; by default the better number of those that are allowed.
         """
         if size:
-            raise OutOfReachError("it chooses the levels itself; leave out the precision")
+            raise OutOfReachError("it chooses the levels itself", remedy="leave out the precision")
         most = digits or min(
             MOST_LEVELS, USUAL_LEVELS if allowed.max_messages is None else allowed.max_messages
         )
         if most < 2:
-            raise OutOfReachError("it needs 2 messages a user; allow as many")
+            raise OutOfReachError("it needs 2 messages a user", remedy="allow as many")
         half = _least_other(promise, 2, PARTS // 2, 2) / TOTAL
         _, levels, parts = min(best_levels(half, most)[(digits or 2) - 2 :])
         sizes = [*levels[:-1], levels[-1] + 1]
@@ -112,15 +114,15 @@ class DigitResponses(Noise):
         """
         m = 3
         if size:
-            raise OutOfReachError("its levels follow from its constants; leave out the precision")
+            raise OutOfReachError("its levels follow from its constants", remedy="leave out the precision")
         if allowed.max_messages is not None and allowed.max_messages < m:
-            raise OutOfReachError(f"it needs {m} messages a user; allow as many")
+            raise OutOfReachError(f"it needs {m} messages a user", remedy="allow as many")
         n, each = promise.honest_users, promise.epsilon / m
         chance = max(14.0 * math.log(2.0 * m / promise.delta) / each, 27.0) / each / (n - 1)
         base = ((3.0**m - 1.0) * n * promise.epsilon**2 / m**3) ** (3.0 ** (-m - 1))
         most = math.floor(1.0 / chance) - 1
         if most < 2:
-            raise OutOfReachError(f"its theorem wants more than {n} honest users; give more users")
+            raise OutOfReachError(f"its theorem wants more than {n} honest users", remedy="give more users")
         levels = [min(most, max(2, math.ceil(base ** (3.0**level)))) for level in range(1, m + 1)]
         others = [math.ceil(chance * TOTAL)] * m
         parts = [PARTS - (m - 1) * (PARTS // m), *[PARTS // m] * (m - 1)]
@@ -280,8 +282,9 @@ class RSumRM(SumProtocol):
             digits = int(sums[count + level])
             if digits != users:
                 raise DataError(
-                    f"messages: level {level} has {digits} digits, and {users} users send one each; give "
-                    "those of all users"
+                    "messages",
+                    f"level {level} has {digits} digits, and {users} users send one each",
+                    "give those of all users",
                 )
             other = Fraction(weight, TOTAL)
             offset = users * other * size * (size - 1) / 2
@@ -309,7 +312,7 @@ def _least_other(promise: Promise, size: int, part: int, levels: int) -> int:
         end=TOTAL // size,
     )
     if found is None:
-        raise OutOfReachError("epsilon is too small for weights of 62 digits; give a larger one")
+        raise OutOfReachError("epsilon is too small for weights of 62 digits", remedy="give a larger one")
     return found
 
 

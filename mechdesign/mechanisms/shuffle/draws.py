@@ -38,7 +38,7 @@ def checked_weight(field: str, value: Any, low: int, high: int) -> int:
     """Return a weight out of 2**62 within limits; a file that says otherwise is refused."""
     result = whole(field, value)
     if not low <= result <= high:
-        raise CertificateError(f"{field}: a weight is not from {low} to {high}")
+        raise CertificateError(field, f"a weight is not from {low} to {high}")
     return result
 
 
@@ -60,7 +60,7 @@ class Table:
 
     def __init__(self, weights: list[int]) -> None:
         if sum(weights) != TOTAL * TOTAL or min(weights) < 0:
-            raise CertificateError("table: the weights are not 2**124 in all")
+            raise CertificateError("table", "the weights are not 2**124 in all")
         self.weights = tuple(weights)
         ends, total = [], 0
         for weight in weights[:-1]:

@@ -55,7 +55,7 @@ class Dummies(Noise):
     def printed(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
         """Return 14 d ln(2/delta) / epsilon^2 + 1 dummies in all, those of the paper."""
         if promise.epsilon > 1.0:
-            raise OutOfReachError("its theorem is for epsilon up to 1; give a smaller one")
+            raise OutOfReachError("its theorem is for epsilon up to 1", remedy="give a smaller one")
         total = 14.0 * size * math.log(2.0 / promise.delta) / promise.epsilon**2 + 1.0
         trials = math.ceil(total / promise.honest_users)
         require_trials(trials, allowed, cls.limit)
@@ -228,7 +228,7 @@ def require_trials(trials: int, allowed: Allowed, limit: int) -> None:
     most = limit if allowed.max_messages is None else min(limit, allowed.max_messages - 1)
     if trials > most:
         raise OutOfReachError(
-            f"its theorem wants {trials + 1} messages a user; allow them, or give more users"
+            f"its theorem wants {trials + 1} messages a user", remedy="allow them, or give more users"
         )
 
 

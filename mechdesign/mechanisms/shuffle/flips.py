@@ -188,7 +188,7 @@ class UnaryFlips(Flips):
                 bit = replace(promise, epsilon=min(epsilon, promise.epsilon), delta=promise.delta / part)
                 flips.append(BitFlips.printed(bit, 2, Allowed()).flip)
         if not flips:
-            raise OutOfReachError(f"epsilon is too small for {steps} bits; give a smaller precision")
+            raise OutOfReachError(f"epsilon is too small for {steps} bits", remedy="give a smaller precision")
         return cls(promise, steps + 1, min(flips))
 
     @cached_property
@@ -269,13 +269,13 @@ def least_flip(local_cap: float | None) -> int:
 def require_bits(steps: int) -> None:
     """Raise OutOfReachError for more bits of a user than are taken."""
     if steps > MOST_BITS:
-        raise OutOfReachError(f"it is for at most {MOST_BITS} steps; give a smaller precision")
+        raise OutOfReachError(f"it is for at most {MOST_BITS} steps", remedy="give a smaller precision")
 
 
 def require_sent(messages: float) -> None:
     """Raise OutOfReachError for more messages of all users than fit into memory."""
     if messages > MOST_MESSAGES:
         raise OutOfReachError(
-            f"it sends {messages:.10g} messages in all, at most {MOST_MESSAGES}; give fewer users or "
-            "categories"
+            f"it sends {messages:.10g} messages in all, at most {MOST_MESSAGES}",
+            remedy="give fewer users or categories",
         )

@@ -73,12 +73,12 @@ class HashedResponses(Noise):
     def printed(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
         """Return M = epsilon^2 (n - 1) / (14 ln(2/delta)) and (M + 2) / 3 buckets."""
         if promise.epsilon > 1.0:
-            raise OutOfReachError("its theorem is for epsilon up to 1; give a smaller one")
+            raise OutOfReachError("its theorem is for epsilon up to 1", remedy="give a smaller one")
         log, others = math.log(2.0 / promise.delta), promise.honest_users - 1
         mass = min(promise.epsilon**2 * others / (14.0 * log), promise.epsilon * others / 27.0)
         if mass <= 3.0:
             least = math.ceil((3.0 * others / max(mass, 1e-9) + 3.0) / promise.honest)
-            raise OutOfReachError(f"its theorem needs at least {least} users; give so many")
+            raise OutOfReachError(f"its theorem needs at least {least} users", remedy="give so many")
         buckets = min(most_buckets(size), max(2, round((mass + 2.0) / 3.0)))
         other = max(least_other(allowed.local_cap, buckets), math.ceil(TOTAL / mass))
         return cls(promise, size, buckets, other)
@@ -221,7 +221,7 @@ class FakeResponses(HashedResponses):
         s = e^local + d' - 1 for d' buckets, of least error for a rare category.
         """
         if promise.epsilon > 1.0:
-            raise OutOfReachError("its theorem is for epsilon up to 1; give a smaller one")
+            raise OutOfReachError("its theorem is for epsilon up to 1", remedy="give a smaller one")
         fakes, most = -(-promise.users // SHARE), most_buckets(size)
         wanted = 14.0 * math.log(2.0 / promise.delta) / promise.epsilon**2
         buckets = np.arange(2, most + 1, dtype=np.float64)
@@ -232,12 +232,12 @@ class FakeResponses(HashedResponses):
         best = int(error.argmin())
         if not math.isfinite(error[best]):
             raise OutOfReachError(
-                f"its theorem wants more than {promise.honest_users} honest users; give more users"
+                f"its theorem wants more than {promise.honest_users} honest users", remedy="give more users"
             )
         bucket_count = int(buckets[best])
         other = max(math.ceil(inverse[best] * TOTAL), least_other(allowed.local_cap, bucket_count))
         if other > most_other(bucket_count):
-            raise OutOfReachError("no response is as private as that; give a larger local_cap")
+            raise OutOfReachError("no response is as private as that", remedy="give a larger local_cap")
         return cls(promise, size, bucket_count, other, fakes)
 
     def parameters(self) -> dict[str, Any]:
@@ -326,8 +326,9 @@ class MURS(SOLH):
         """Return the messages with the fakes of all shufflers; those of all users are wanted, each once."""
         if len(messages) != self.promise.users:
             raise DataError(
-                f"messages: {len(messages)}, and {self.promise.users} users send one each; shuffle those "
-                "of all users together, once"
+                "messages",
+                f"{len(messages)}, and {self.promise.users} users send one each",
+                "shuffle those of all users together, once",
             )
         return self.noise.added(messages, self.noise.all_fakes, self.source(rng, "shuffle"))
 
@@ -345,8 +346,10 @@ class MURS(SOLH):
         checked, users = self.checked_messages(messages), self.promise.users
         if len(checked) not in range(users, users + self.noise.all_fakes, self.noise.fakes):
             raise DataError(
-                f"messages: {len(checked)}, and a shuffler in the row gets {users} and {self.noise.fakes} "
-                "for each one before it; give those"
+                "messages",
+                f"{len(checked)}, and a shuffler in the row gets {users} and {self.noise.fakes} for each "
+                "one before it",
+                "give those",
             )
         mixed = self.noise.added(checked, self.noise.fakes, self.source(rng, f"shuffle {len(checked)}"))
         return mixed[np.lexsort(mixed.T[::-1])]

@@ -41,7 +41,7 @@ class Allowed:
         """
         most = limit if self.max_messages is None else min(limit, self.max_messages // rows - 1)
         if most < 1:
-            raise OutOfReachError(f"it needs {2 * rows} messages a user; allow as many")
+            raise OutOfReachError(f"it needs {2 * rows} messages a user", remedy="allow as many")
         return most
 
 
@@ -76,7 +76,7 @@ class Noise(ABC):
     @classmethod
     def printed(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
         """Return the noise by the constants of its paper."""
-        raise OutOfReachError("its paper has no constants; take the exact noise")
+        raise OutOfReachError("its paper has no constants", remedy="take the exact noise")
 
     def parameters(self) -> dict[str, Any]:
         """Return what clients run on, as plain values."""
@@ -171,7 +171,7 @@ def least_weight(
     if least <= most:
         found = least_passing(lambda weight: made(weight).holds, least, most, digits, end=TOTAL // size)
     if found is None:
-        raise OutOfReachError(f"epsilon is too small for {name} of 62 digits; give a larger one")
+        raise OutOfReachError(f"epsilon is too small for {name} of 62 digits", remedy="give a larger one")
     return made(found)
 
 
@@ -207,6 +207,6 @@ def too_few(
 ) -> NoReturn:
     """Raise OutOfReachError for dummies that are too few, saying what would do; at ``limit`` no more help."""
     raise OutOfReachError(
-        f"dummies are too few, {most} of each of {promise.honest_users} users{where}; "
-        f"{remedy(promise, possible)}{', or more messages' if most < limit else ''}"
+        f"dummies are too few, {most} of each of {promise.honest_users} users{where}",
+        remedy=f"{remedy(promise, possible)}{', or more messages' if most < limit else ''}",
     )

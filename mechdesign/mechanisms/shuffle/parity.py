@@ -52,11 +52,12 @@ class Parities(Noise):
         self.check_weight("flip", 1, MOST_FLIP)
         self.check("shares", LEAST_SHARES, MOST_SHARES)
         if not hides_parity(self.promise, self.flip):
-            raise CertificateError("flip: the parities say more than epsilon allows; build it anew")
+            raise CertificateError("flip", "the parities say more than epsilon allows", "build it anew")
         if self.gain < LEAST_GAIN:
             raise OutOfReachError(
                 f"the bits of {self.promise.users} users, enough when {self.promise.honest_users} are "
-                "honest, leave nothing to count; give a larger honest fraction, or a larger epsilon"
+                "honest, leave nothing to count",
+                remedy="give a larger honest fraction, or a larger epsilon",
             )
         require_sent(self.promise.users * self.most_messages)
 
@@ -67,7 +68,9 @@ class Parities(Noise):
         flip = least_passing(partial(hides_parity, promise), 1, MOST_FLIP, 50)
         if flip is None:
             most = remedy(promise, lambda other: hides_parity(other, MOST_FLIP))
-            raise OutOfReachError(f"the bits of {promise.honest_users} honest users hide no parity; {most}")
+            raise OutOfReachError(
+                f"the bits of {promise.honest_users} honest users hide no parity", remedy=most
+            )
         most_apart = Fraction(promise.delta) / (2 * (1 + exp_upper(promise.epsilon)))
         counts = range(LEAST_SHARES, MOST_SHARES + 1)
 
@@ -79,11 +82,11 @@ class Parities(Noise):
         if shares is None:
             way = remedy(promise, lambda other: mixed(other, MOST_SHARES))
             raise OutOfReachError(
-                f"{MOST_SHARES} shares of a bit mix too little among {promise.honest_users} honest users; "
-                f"{way}"
+                f"{MOST_SHARES} shares of a bit mix too little among {promise.honest_users} honest users",
+                remedy=way,
             )
         if max_messages is not None and shares * size > max_messages:
-            raise OutOfReachError(f"it needs {shares * size} messages a user; allow as many")
+            raise OutOfReachError(f"it needs {shares * size} messages a user", remedy="allow as many")
         return cls(promise, size, flip, shares)
 
     @cached_property

@@ -46,7 +46,7 @@ class Presence(Noise):
         if silent is None:
             most = remedy(promise, lambda other: cls(other, size, TOTAL // 2).holds)
             raise OutOfReachError(
-                f"a coin of each of {promise.honest_users} users is too little noise; {most}"
+                f"a coin of each of {promise.honest_users} users is too little noise", remedy=most
             )
         return made(silent)
 
@@ -55,10 +55,12 @@ class Presence(Noise):
         """Return the paper's p = 1 - factor ln(part / delta) / (epsilon^2 n)."""
         noise = cls.factor * math.log(cls.part / promise.delta) / promise.epsilon**2
         if promise.epsilon > cls.largest:
-            raise OutOfReachError(f"its theorem is for epsilon up to {cls.largest:g}; give a smaller one")
+            raise OutOfReachError(
+                f"its theorem is for epsilon up to {cls.largest:g}", remedy="give a smaller one"
+            )
         if promise.honest_users < 2.0 * noise:
             least = math.ceil(2.0 * noise / promise.honest)
-            raise OutOfReachError(f"its theorem is for at least {least} users; give so many")
+            raise OutOfReachError(f"its theorem is for at least {least} users", remedy="give so many")
         return cls(promise, size, math.ceil(noise / promise.honest_users * TOTAL))
 
     @property

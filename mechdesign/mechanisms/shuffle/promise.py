@@ -81,8 +81,9 @@ def checked_delta(field: str, value: Any) -> float:
     delta = number(field, value)
     if delta == 0.0:
         raise ParameterError(
-            f"{field}: is 0; give a small one, such as 1e-6; a count, a histogram or a sum that keeps 0 is "
-            "asked for by pure = true"
+            field,
+            "is 0; give a small one, such as 1e-6",
+            "a count, a histogram or a sum that keeps 0 is asked for by pure = true",
         )
     return in_range(field, delta, LEAST_DELTA, 1.0, high_open=True)
 

@@ -68,7 +68,7 @@ class PureNoise(Noise):
         self.check("length", 3, MOST_LENGTH)
         if self.length % 2 == 0:
             raise ParameterError(
-                f"length: {self.length} is even, and the middle is to lie between two; add 1"
+                "length", f"{self.length} is even, and the middle is to lie between two", "add 1"
             )
         self.check_weight("noise", 1, MOST_NOISE)
         self.check_weight("ratio", 1, TOTAL)
@@ -78,7 +78,7 @@ class PureNoise(Noise):
         """Return about the least noise for which the largest ratio is below e^epsilon."""
         most = MOST_LENGTH if allowed.max_messages is None else min(MOST_LENGTH, allowed.max_messages)
         if most < 3:
-            raise OutOfReachError("it needs 3 messages a user; allow as many")
+            raise OutOfReachError("it needs 3 messages a user", remedy="allow as many")
         made = cls._made(promise, size, most)
         loudest = made(noise=MOST_NOISE)
         start = TOTAL // (64 * loudest.crowd)
@@ -86,8 +86,8 @@ class PureNoise(Noise):
         if noise is None:
             way = remedy(promise, lambda other: cls._made(other, size, most)(noise=MOST_NOISE).holds)
             raise OutOfReachError(
-                f"{loudest.length} messages of each of {promise.honest_users} users hide nobody "
-                f"with delta 0; {way}{', or more messages' if most < MOST_LENGTH else ''}"
+                f"{loudest.length} messages of each of {promise.honest_users} users hide nobody with delta 0",
+                remedy=f"{way}{', or more messages' if most < MOST_LENGTH else ''}",
             )
         return made(noise=noise)
 

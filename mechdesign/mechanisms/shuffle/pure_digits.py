@@ -55,9 +55,9 @@ class PureDigits(Noise):
             numbers = wholes(name, list(given), 1).tolist()
             object.__setattr__(self, name, numbers)
             if len(numbers) != count:
-                raise ParameterError(f"lengths: give {count} of them, and as many noises, ratios and parts")
+                raise ParameterError("lengths", f"give {count} of them, and as many noises, ratios and parts")
         if min(self.parts) < 1 or sum(self.parts) > PARTS:
-            raise CertificateError(f"parts: are more than {PARTS}, or one is none; build it anew")
+            raise CertificateError("parts", f"are more than {PARTS}, or one is none", "build it anew")
         _ = self.digits  # checked now
 
     @cached_property
@@ -73,12 +73,12 @@ class PureDigits(Noise):
         try:
             worth = [2.0 ** (place / 2.0) for place in range(digits_of(steps))]
         except ParameterError as error:
-            raise OutOfReachError(str(error)) from None
+            raise error.as_a(OutOfReachError) from None
         parts = [max(1, math.floor(PARTS * part / sum(worth))) for part in worth]
         digits = [PureNoise.fitting(share_of(promise, part), 2, Allowed()) for part in parts]
         sent = sum(digit.length for digit in digits)
         if allowed.max_messages is not None and sent > allowed.max_messages:
-            raise OutOfReachError(f"it needs {sent} messages a user; allow as many")
+            raise OutOfReachError(f"it needs {sent} messages a user", remedy="allow as many")
         lengths, noises, ratios = zip(*(digit.parameters().values() for digit in digits), strict=True)
         return cls(promise, steps + 1, list(lengths), list(noises), list(ratios), parts)
 
@@ -171,8 +171,9 @@ class RSumPURE(PureProtocol, SumProtocol):
             found = int(sums[count + place])
             if found != users * digit.length:
                 raise DataError(
-                    f"messages: digit {place} has {found} bits, and {users} users send {digit.length} each; "
-                    "give those of all users"
+                    "messages",
+                    f"digit {place} has {found} bits, and {users} users send {digit.length} each",
+                    "give those of all users",
                 )
             mean, _, gain = digit.moments
             value += (int(sums[place]) - users * mean) / gain * (1 << place)
@@ -191,7 +192,9 @@ def digits_of(precision: int) -> int:
     """
     digits = precision.bit_length()
     if precision != (1 << digits) - 1 or not 1 <= digits <= MOST_DIGITS:
-        raise ParameterError(f"precision: {precision} is not 2**J - 1 with J from 1 to {MOST_DIGITS}; give 7")
+        raise ParameterError(
+            "precision", f"{precision} is not 2**J - 1 with J from 1 to {MOST_DIGITS}", "give 7"
+        )
     return digits
 
 

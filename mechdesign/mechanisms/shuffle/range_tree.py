@@ -111,7 +111,7 @@ class RangeTree(RowsProtocol):
         def run(sources: Any, settings: Settings) -> TotalEstimate:
             first, last = (self._place(settings[name], name) for name in ("first", "last"))
             if first > last:
-                raise DataError("first: comes after the last category; swap them")
+                raise DataError("first", "comes after the last category", "swap them")
             found: Any = analyze.run(sources, settings)
             value, error = found.count(first, last)
             users, limits = self.promise.users, found.limits(first, last)
@@ -126,7 +126,7 @@ class RangeTree(RowsProtocol):
             return 0 if name == "first" else self.labels.size - 1
         shown = list(self.labels.shown())
         if text not in shown:
-            raise UnknownNameError(f"{name}: {text!r} is not a category; give one, such as {shown[0]!r}")
+            raise UnknownNameError(name, f"{text!r} is not a category", f"give one, such as {shown[0]!r}")
         return shown.index(text)
 
 

@@ -39,7 +39,9 @@ class Responses(Noise):
         """Return about the least noise whose divergence is proven to be small enough."""
         least, most = least_other(allowed.local_cap, size), most_other(size)
         if least > most:
-            raise OutOfReachError("local_cap is too small for weights of 62 digits; give a larger one")
+            raise OutOfReachError(
+                "local_cap is too small for weights of 62 digits", remedy="give a larger one"
+            )
         return least_weight(partial(cls, promise, size), least, most, size)
 
     @classmethod
@@ -48,7 +50,9 @@ class Responses(Noise):
         share = published_share(promise, size)
         other = max(least_other(allowed.local_cap, size), math.ceil(share * TOTAL / size))
         if other > most_other(size):
-            raise OutOfReachError("local_cap is too small for weights of 62 digits; give a larger one")
+            raise OutOfReachError(
+                "local_cap is too small for weights of 62 digits", remedy="give a larger one"
+            )
         return cls(promise, size, other)
 
     @property
@@ -224,12 +228,12 @@ def published_share(promise: Promise, size: int) -> float:
         Outside the theorem's conditions epsilon <= 1 and lambda <= 1, saying what would do.
     """
     if promise.epsilon > 1.0:
-        raise OutOfReachError("its theorem is for epsilon up to 1; give a smaller one")
+        raise OutOfReachError("its theorem is for epsilon up to 1", remedy="give a smaller one")
     log, others = math.log(2.0 / promise.delta), promise.honest_users - 1
     needed = size * max(14.0 * log / promise.epsilon**2, 27.0 / promise.epsilon)
     if needed >= others:
         least = math.ceil((needed + 2.0) / promise.honest)
-        raise OutOfReachError(f"its theorem is for at least {least} users; give so many")
+        raise OutOfReachError(f"its theorem is for at least {least} users", remedy="give so many")
     return needed / others
 
 

@@ -76,7 +76,7 @@ class Rows(Noise):
 
         def enough(other: Promise, count: int) -> bool:
             if other.users > promise.users and other.users * most > MOST_TRIED:
-                raise ParameterError("users: too many to be tried as a remedy")
+                raise ParameterError("users", "too many to be tried as a remedy")
             full = cls.shaped(other, size, 1, 1).full
             noise = cls.shaped(other, size, count, full)
             coin, number = Fraction(2 * full, TOTAL), other.honest_users * count
@@ -175,6 +175,7 @@ class RowsProtocol(HistogramProtocol):
         for row, count in enumerate(np.add.reduceat(sums, self.noise.starts).tolist()):
             if count < self.promise.users:
                 raise DataError(
-                    f"messages: row {row} has {count}, and {self.promise.users} users send more; "
-                    "give those of all users"
+                    "messages",
+                    f"row {row} has {count}, and {self.promise.users} users send more",
+                    "give those of all users",
                 )

@@ -74,9 +74,11 @@ class SecureNoise(Noise):
         self.check("shares", 1, MOST_SHARES)
         self.check("modulus", 2, MOST_MODULUS)
         if self.alpha < least_ratio(self.promise.epsilon, self.sensitivity):
-            raise CertificateError("ratio: the noise falls faster than epsilon allows; build it anew")
+            raise CertificateError("ratio", "the noise falls faster than epsilon allows", "build it anew")
         if self.modulus < self.largest + 1 + 2 * self.margin:
-            raise CertificateError("modulus: the ring is too small for the sum and its noise; build it anew")
+            raise CertificateError(
+                "modulus", "the ring is too small for the sum and its noise", "build it anew"
+            )
 
     @classmethod
     def fitting(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
@@ -88,30 +90,30 @@ class SecureNoise(Noise):
         sensitivity, largest, max_messages = size - 1, promise.users * (size - 1), allowed.max_messages
         if promise.honest_users < LEAST_USERS:
             raise OutOfReachError(
-                f"split-mix needs {LEAST_USERS} honest users; give at least "
-                f"{math.ceil(LEAST_USERS / Fraction(promise.honest))} users"
+                f"split-mix needs {LEAST_USERS} honest users",
+                remedy=f"give at least {math.ceil(LEAST_USERS / Fraction(promise.honest))} users",
             )
         ratio = math.ceil(least_ratio(promise.epsilon, sensitivity) * TOTAL)
         if ratio >= TOTAL:
-            raise OutOfReachError("epsilon is too small for ratios of 62 digits; give a larger one")
+            raise OutOfReachError("epsilon is too small for ratios of 62 digits", remedy="give a larger one")
         alpha, factor = Fraction(ratio, TOTAL), 1.0 + math.exp(promise.epsilon)
         part = promise.delta / (8.0 * factor * promise.honest_users) * 0.99
         depth = depth_for(promise.honest_users, alpha, part)
         modulus = largest + 1 + 2 * margin_of(promise, alpha)
         if modulus > MOST_MODULUS:
-            raise OutOfReachError("the noise needs a ring beyond 55 bits; give a larger epsilon")
+            raise OutOfReachError("the noise needs a ring beyond 55 bits", remedy="give a larger epsilon")
         shares = least_shares(promise.honest_users, modulus, promise.delta / (2.0 * factor) * 0.99)
         if shares is None or (max_messages is not None and shares > max_messages):
             most = MOST_SHARES if max_messages is None else max_messages
             raise OutOfReachError(
-                f"a user's shares are too few, {most} among {promise.honest_users} honest users; "
-                f"{'give more users' if shares is None else f'allow {shares} messages'}"
+                f"a user's shares are too few, {most} among {promise.honest_users} honest users",
+                remedy="give more users" if shares is None else f"allow {shares} messages",
             )
         found = cls(promise, size, ratio, depth, shares, modulus)
         if found.least_delta > promise.delta:
             raise OutOfReachError(
-                f"the noise does not fit into a table of {DEEPEST} numbers; give a larger epsilon, or a "
-                "smaller precision"
+                f"the noise does not fit into a table of {DEEPEST} numbers",
+                remedy="give a larger epsilon, or a smaller precision",
             )
         return found
 
@@ -293,8 +295,10 @@ class CntSGM(SecureProtocol, CountProtocol):
         if shares == 1:
             delta = visible_noise_delta(promise.honest_users, promise.epsilon)
             raise CertificateError(
-                f"shares: 1 leaves bit and noise visible in each message, which is not private: whether any "
-                f"message is 1 tells so much that delta is at least {delta:.3g}; use {LEAST_SHARES} or more"
+                "shares",
+                "1 leaves bit and noise visible in each message, which is not private: whether any message "
+                f"is 1 tells so much that delta is at least {delta:.3g}",
+                f"use {LEAST_SHARES} or more",
             )
         super().__init__(promise, calibration, ratio, depth, shares, modulus)
 

@@ -76,8 +76,9 @@ def _encoded(protocol: Protocol, sources: Sequence[Source], settings: Settings) 
         users += len(block[column])
         if users > protocol.most_users:
             raise DataError(
-                f"{source.name}: has more rows than the protocol has users ({protocol.most_users}); build it "
-                "for all of them"
+                source.name,
+                f"has more rows than the protocol has users ({protocol.most_users})",
+                "build it for all of them",
             )
         with located(source, column):
             messages = protocol.encode(block[column], rng=rng)
@@ -135,14 +136,17 @@ def _message_columns(protocol: Protocol, source: Source, unmarked: bool) -> list
     others = [mark for name in source.columns if (mark := mark_in(name)) and mark != own]
     if others:
         raise DataError(
-            f"{source.name}: holds messages of another protocol ({others[0]}, this one is {own}); "
-            "use the mechanism file they were made with"
+            source.name,
+            f"holds messages of another protocol ({others[0]}, this one is {own})",
+            "use the mechanism file they were made with",
         )
     if unmarked and all(name in mine for name in protocol.columns):
         names = [mine[name] for name in protocol.columns]
         require_columns(source, names)
         return names
     raise DataError(
-        f"{source.name}: lacks the column(s) {', '.join(wanted)}; use a file written by encode or shuffle, "
-        f"or --unmarked with the column(s) {', '.join(protocol.columns)}"
+        source.name,
+        f"lacks the column(s) {', '.join(wanted)}",
+        "use a file written by encode or shuffle, or --unmarked with the column(s) "
+        f"{', '.join(protocol.columns)}",
     )

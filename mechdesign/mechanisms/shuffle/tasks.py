@@ -357,6 +357,8 @@ class HistogramProtocol(Protocol):
         wrong = np.flatnonzero(found != users * each)
         if len(wrong):
             raise DataError(
-                f"messages: category {int(wrong[0])} has {int(found[wrong[0]])} {what}, and {users} users "
-                f"send {'one' if each == 1 else each} each; give those of all users"
+                "messages",
+                f"category {int(wrong[0])} has {int(found[wrong[0]])} {what}, and {users} users send "
+                f"{'one' if each == 1 else each} each",
+                "give those of all users",
             )

@@ -187,7 +187,7 @@ class SecureCounts(Noise):
         """Return the least noise and the fewest shares."""
         most = None if allowed.max_messages is None else allowed.max_messages // size
         if most is not None and most < 1:
-            raise OutOfReachError(f"it needs at least {size} messages a user; allow as many")
+            raise OutOfReachError(f"it needs at least {size} messages a user", remedy="allow as many")
         each = SecureNoise.fitting(_half(promise), 2, Allowed(most))
         return cls(promise, size, *each.parameters().values())
 
@@ -297,5 +297,7 @@ class PUT(UniformityBits):
 def _half(promise: Promise) -> Promise:
     """Return the promise for each of two counts."""
     if promise.epsilon < 2.0 * LEAST_EPSILON or promise.delta < 2.0 * LEAST_DELTA:
-        raise ParameterError("epsilon: half of it, or of delta, is too small for a count; give larger ones")
+        raise ParameterError(
+            "epsilon", "half of it, or of delta, is too small for a count", "give larger ones"
+        )
     return replace(promise, epsilon=promise.epsilon / 2.0, delta=promise.delta / 2.0)

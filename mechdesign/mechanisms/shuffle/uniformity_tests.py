@@ -102,7 +102,9 @@ class UniformityProtocol(HistogramProtocol):
         found = cls._of(noise, "exact", labels, error=error)
         if found.rmse > 1.0:
             way = remedy(promise, possible, ROUGHLY)
-            raise OutOfReachError(f"no distance from uniform is sure to be found; {way}, or a larger error")
+            raise OutOfReachError(
+                "no distance from uniform is sure to be found", remedy=f"{way}, or a larger error"
+            )
         return found.keeping(allowed)
 
     def setting(self) -> dict[str, Any]:

@@ -57,7 +57,9 @@ class VectorFlips(Flips):
         try:
             half = replace(promise, epsilon=promise.epsilon / 2.0, delta=promise.delta / 2.0)
         except ParameterError as error:
-            raise OutOfReachError(f"half of the promise is too small ({error}); give a larger one") from None
+            raise OutOfReachError(
+                f"half of the promise is too small ({error})", remedy="give a larger one"
+            ) from None
         return cls(promise, size, BitFlips.printed(half, 2, Allowed()).flip)
 
     @cached_property
@@ -177,8 +179,8 @@ class FakeVectors(Flips):
             fakes = min(2 * fakes, most) if fakes < most else most + 1
         way = remedy(promise, lambda other: cls(other, size, quarter, most).holds)
         raise OutOfReachError(
-            f"{most} fakes of each of {promise.honest_users} users are too few; {way}"
-            f"{', or more messages' if most < MOST_FAKES else ''}"
+            f"{most} fakes of each of {promise.honest_users} users are too few",
+            remedy=f"{way}{', or more messages' if most < MOST_FAKES else ''}",
         )
 
     @classmethod
@@ -308,7 +310,7 @@ def _is_private(made: Any, flip: int) -> bool:
 def require_cells(categories: int) -> None:
     """Raise OutOfReachError for more categories than vectors may have bits."""
     if categories > MOST_CELLS:
-        raise OutOfReachError(f"it is for at most {MOST_CELLS} categories; take another protocol")
+        raise OutOfReachError(f"it is for at most {MOST_CELLS} categories", remedy="take another protocol")
 
 
 def _with_bit(law: Mass, chance: Fraction) -> Mass:
@@ -317,4 +319,4 @@ def _with_bit(law: Mass, chance: Fraction) -> Mass:
 
 def _require_messages(size: int, allowed: Allowed) -> None:
     if allowed.max_messages is not None and allowed.max_messages < size:
-        raise OutOfReachError(f"it needs {size} messages a user; allow as many")
+        raise OutOfReachError(f"it needs {size} messages a user", remedy="allow as many")

@@ -247,7 +247,7 @@ def positive(field: str, value: Any) -> float:
     """
     result = in_range(field, value, -math.inf, math.inf)
     if result <= 0:
-        raise ParameterError(f"{field}: {result:g} is not positive; give a number above 0")
+        raise ParameterError(field, f"{result:g} is not positive", "give a number above 0")
     return in_range(field, result, 1.0 / FARTHEST, FARTHEST)
 
 
@@ -265,9 +265,7 @@ def users_of(where: str, given: Any, owner: Owner | None) -> tuple[dict[str, flo
     ({'x': 0.0, 'y': 5.0, 'radius': 1.0, 'privacy': 2.0},)
     """
     if not isinstance(given, (list, tuple)) or not given:
-        raise ParameterError(
-            f"{where}: expected a list of users {{x, y, radius, privacy}}; give at least one"
-        )
+        raise ParameterError(where, "expected a list of users {x, y, radius, privacy}", "give at least one")
     return tuple(_user(f"{where} {number}", user, owner) for number, user in enumerate(given, start=1))
 
 
@@ -278,24 +276,25 @@ def _user(where: str, given: Any, owner: Owner | None) -> dict[str, float]:
     if checked.get("distance") is not None:
         stated = positive(f"{where}: distance", checked["distance"])
         if owner is None:
-            raise ParameterError(f"{where}: distance: there is no primary user; leave it out")
+            raise ParameterError(f"{where}: distance", "there is no primary user", "leave it out")
         apart = math.hypot(user["x"] - owner.x, user["y"] - owner.y)
         if abs(stated - apart) > AGREEMENT * max(stated, apart):
             raise ParameterError(
-                f"{where}: distance: {stated:g} contradicts the positions, which are {apart:g} apart; "
-                "correct one of them or leave the distance out"
+                f"{where}: distance",
+                f"{stated:g} contradicts the positions, which are {apart:g} apart",
+                "correct one of them or leave the distance out",
             )
     return user
 
 
 def _entries(where: str, given: Any, needed: Iterable[str], more: Iterable[str] = ()) -> Mapping[str, Any]:
     if not isinstance(given, Mapping):
-        raise ParameterError(f"{where}: expected a table {{{', '.join(needed)}}}, got {given!r:.60}")
+        raise ParameterError(where, f"expected a table {{{', '.join(needed)}}}, got {given!r:.60}")
     known = [*needed, *more]
     for key in given:
         if key not in known:
-            raise UnknownNameError(f"{where}: no entry '{key}'; {suggestion(str(key), known)}")
+            raise UnknownNameError(where, f"no entry '{key}'", suggestion(str(key), known))
     for key in needed:
         if key not in given:
-            raise ParameterError(f"{where}: '{key}' is missing; give it a value")
+            raise ParameterError(where, f"'{key}' is missing", "give it a value")
     return given

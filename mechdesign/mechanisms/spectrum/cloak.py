@@ -87,7 +87,9 @@ class SpectrumCloak(Mechanism):
         self.least_area = None if least_area is None else positive("least_area", least_area)
         self.least_places = None if least_places is None else integer("least_places", least_places, 1)
         if self.least_places is not None and not self.places:
-            raise ParameterError("least_places: no places are given to count; give places, or leave it out")
+            raise ParameterError(
+                "least_places", "no places are given to count", "give places, or leave it out"
+            )
         self.slot = positive("slot", slot)
         if self.cut is not None:
             self.cut.groups  # noqa: B018  # too many tiles are refused here and not at the first owner
@@ -112,7 +114,9 @@ class SpectrumCloak(Mechanism):
             return (self.tiling.tile_of(east, north),)
         if not self.cut.holds_place(east, north):
             limits = "[{:g}, {:g}] x [{:g}, {:g}]".format(*(float(self.cut.area[k]) for k in (0, 2, 1, 3)))
-            raise DataError(f"({east:.10g}, {north:.10g}) is outside the area {limits}; correct the place")
+            raise DataError(
+                f"({east:.10g}, {north:.10g}) is outside the area {limits}", remedy="correct the place"
+            )
         return self.cut.group_of(east, north)
 
     def class_of(self, protection: float | None) -> float:
@@ -124,14 +128,16 @@ class SpectrumCloak(Mechanism):
             if needed <= radius:
                 return radius
         raise ParameterError(
-            f"protection: {needed:g} is above the largest class {self.classes[-1]:g}; build with a larger one"
+            "protection",
+            f"{needed:g} is above the largest class {self.classes[-1]:g}",
+            "build with a larger one",
         )
 
     def registration(self, x: float, y: float, protection: float | None = None) -> Registered:
         """Return what one owner registers; its place is compared with its tiles once more, exactly."""
         found = Registered(self.tiles_of(x, y), self.class_of(protection))
         if self.tiling.nearest(found.tiles, x, y) != 0:
-            raise CertificateError("cloak: a place outside its own tile; report this as a bug")
+            raise CertificateError("cloak", "a place outside its own tile", "report this as a bug")
         return found
 
     def register(self, owners: Iterable[Mapping[str, Any]]) -> dict[str, Registered]:
@@ -299,7 +305,7 @@ class SpectrumCloak(Mechanism):
 def _classes(given: Any) -> tuple[float, ...]:
     listed = list(given) if isinstance(given, (list, tuple)) else [given]
     if not listed:
-        raise ParameterError("protection: is an empty list; give at least one class")
+        raise ParameterError("protection", "is an empty list", "give at least one class")
     return tuple(sorted({positive("protection", radius) for radius in listed}))
 
 
@@ -307,7 +313,7 @@ def _rectangle(given: Any) -> Rectangle:
     numbers = finite_array("area", given, 1).tolist()
     if len(numbers) != 4 or not (numbers[0] < numbers[2] and numbers[1] < numbers[3]):
         raise ParameterError(
-            f"area: expected [x_low, y_low, x_high, y_high] with low < high, got {numbers}; correct it"
+            "area", f"expected [x_low, y_low, x_high, y_high] with low < high, got {numbers}", "correct it"
         )
     x_low, y_low, x_high, y_high = (Fraction(in_range("area", part, -FARTHEST, FARTHEST)) for part in numbers)
     return x_low, y_low, x_high, y_high
@@ -318,11 +324,13 @@ def _places(given: Any, area: Rectangle | None) -> tuple[Vertex, ...]:
         return ()
     numbers = finite_array("places", given, 2)
     if numbers.shape[1] != 2 or not len(numbers):
-        raise ParameterError("places: expected a list of [x, y]; give two numbers for each place")
+        raise ParameterError("places", "expected a list of [x, y]", "give two numbers for each place")
     found = [
         (Fraction(coordinate("places", x)), Fraction(coordinate("places", y))) for x, y in numbers.tolist()
     ]
     for x, y in found:
         if area is not None and not (area[0] <= x <= area[2] and area[1] <= y <= area[3]):
-            raise ParameterError(f"places: ({float(x):g}, {float(y):g}) is outside the area; leave it out")
+            raise ParameterError(
+                "places", f"({float(x):g}, {float(y):g}) is outside the area", "leave it out"
+            )
     return tuple(dict.fromkeys(found))

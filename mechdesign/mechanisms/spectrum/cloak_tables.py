@@ -81,13 +81,13 @@ def _rows(source: Source, numbers: tuple[str, ...]) -> Iterator[dict[str, Any]]:
         names = np.asarray(block["name"]).astype(str)
         count += len(names)
         if count > MOST_ROWS:
-            raise DataError(f"{source.name}: more than {MOST_ROWS} rows; split it")
+            raise DataError(source.name, f"more than {MOST_ROWS} rows", "split it")
         for row, name in enumerate(names.tolist()):
             if not name:
-                raise DataError(f"{source.name}: row {source.row(row)}: name: is empty; give a name")
+                raise DataError(f"{source.name}: row {source.row(row)}: name", "is empty", "give a name")
             yield {"name": name, **{key: float(column[row]) for key, column in columns.items()}}
     if not count:
-        raise DataError(f"{source.name}: has no owner; give at least one row")
+        raise DataError(source.name, "has no owner", "give at least one row")
 
 
 def _one_by_one(source: Source, rows: list[dict[str, Any]], register: Callable[[Rows], Any]) -> Any:
@@ -99,7 +99,7 @@ def _one_by_one(source: Source, rows: list[dict[str, Any]], register: Callable[[
             try:
                 register([row])
             except ValueError as error:
-                raise DataError(f"{source.name}: row {number}: {error}") from None
+                raise DataError(f"{source.name}: row {number}", error) from None
         raise
 
 

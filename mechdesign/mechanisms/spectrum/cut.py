@@ -48,8 +48,9 @@ class CutTiling:
         rows, columns = self._rows(), self._columns(0)
         if len(rows) * len(columns) > MOST_TILES:
             raise ParameterError(
-                f"cell: the area has about {len(rows) * len(columns)} tiles, the limit is {MOST_TILES}; "
-                "give a larger cell or a smaller area"
+                "cell",
+                f"the area has about {len(rows) * len(columns)} tiles, the limit is {MOST_TILES}",
+                "give a larger cell or a smaller area",
             )
 
     def _rows(self) -> range:

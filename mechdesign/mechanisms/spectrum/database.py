@@ -123,7 +123,7 @@ class SpectrumDatabase(Mechanism):
         """
         for name in owners:
             if name not in self.owners:
-                raise UnknownNameError(f"name: no channel '{name}'; {suggestion(name, self.owners)}")
+                raise UnknownNameError("name", f"no channel '{name}'", suggestion(name, self.owners))
         state = self.state.copy()
         state.registered |= owners
         state.last = {}  # the same queries may get other answers now
@@ -147,7 +147,7 @@ class SpectrumDatabase(Mechanism):
         7.0
         """
         if channel not in self.owners:
-            raise UnknownNameError(f"channel: no '{channel}'; {suggestion(channel, self.owners)}")
+            raise UnknownNameError("channel", f"no '{channel}'", suggestion(channel, self.owners))
         region = self.region(channel)
         return float("inf") if region is None else region.room(x, y)
 
@@ -208,7 +208,7 @@ class SpectrumDatabase(Mechanism):
         state = load_state(path, self.fingerprint)
         for name in state.registered:
             if name not in self.owners:
-                raise UnknownNameError(f"{path}: no channel '{name}'; {suggestion(name, self.owners)}")
+                raise UnknownNameError(path, f"no channel '{name}'", suggestion(name, self.owners))
         self.state, self.grants = state, {}
 
     def operations(self) -> tuple[Operation, ...]:
@@ -296,25 +296,26 @@ class SpectrumDatabase(Mechanism):
         """Build the database from plain values; refuse those of a release that held owners' places."""
         if any(key in content for key in FORMER):
             raise CertificateError(
-                "written by an earlier release, which held owners' places behind widenings that many queries "
-                "see through; register tiles with spectrum-cloak"
+                "written by an earlier release, which held owners' places behind widenings that many "
+                "queries see through",
+                remedy="register tiles with spectrum-cloak",
             )
         return cls(**content)
 
 
 def _owners(channels: Sequence[Mapping[str, Any]]) -> dict[str, Registered | None]:
     if not isinstance(channels, (list, tuple)) or not channels:
-        raise ParameterError("channels: expected a list of {name, tiles, protection}; give at least one")
+        raise ParameterError("channels", "expected a list of {name, tiles, protection}", "give at least one")
     if len(channels) > MOST_CHANNELS:
-        raise ParameterError(f"channels: {len(channels)} are too many; the limit is {MOST_CHANNELS}")
+        raise ParameterError("channels", f"{len(channels)} are too many", f"the limit is {MOST_CHANNELS}")
     found: dict[str, Registered | None] = {}
     for number, given in enumerate(channels, start=1):
         where = f"channels {number}"
         if not isinstance(given, Mapping) or not isinstance(given.get("name"), str) or not given["name"]:
-            raise ParameterError(f"{where}: has no name; give {{name, tiles, protection}}")
+            raise ParameterError(where, "has no name", "give {name, tiles, protection}")
         name = given["name"]
         if name in found:
-            raise ParameterError(f"{where}: there is another channel '{name}'; rename one")
+            raise ParameterError(where, f"there is another channel '{name}'", "rename one")
         owner = {key: value for key, value in given.items() if key != "name"}
         found[name] = Registered.of(where, owner) if owner else None
     return found

@@ -29,7 +29,7 @@ def session_slots(start: Any, end: Any, length: float) -> range:
     """
     low, high = Fraction(coordinate("start", start)), Fraction(coordinate("end", end))
     if high < low:
-        raise DataError(f"end: {float(high):g} is before the start {float(low):g}; correct one of them")
+        raise DataError("end", f"{float(high):g} is before the start {float(low):g}", "correct one of them")
     size = Fraction(length)
     first, last = math.floor(low / size), math.ceil(high / size)
     return _limited(first, max(last, first + 1))
@@ -47,7 +47,7 @@ def visited(tiling: Tiling, before: Fix, after: Fix, length: float) -> Iterator[
     (start, here), (end, there) = before, after
     if end <= start:
         raise DataError(
-            f"time: {float(end):g} does not follow {float(start):g}; sort each name's rows by time"
+            "time", f"{float(end):g} does not follow {float(start):g}", "sort each name's rows by time"
         )
     size = Fraction(length)
 
@@ -64,6 +64,6 @@ def visited(tiling: Tiling, before: Fix, after: Fix, length: float) -> Iterator[
 def _limited(first: int, end: int) -> range:
     if end - first > MOST_SLOTS:
         raise ParameterError(
-            f"slot: {end - first} slots in a row, the limit is {MOST_SLOTS}; use a longer slot"
+            "slot", f"{end - first} slots in a row, the limit is {MOST_SLOTS}", "use a longer slot"
         )
     return range(first, end)

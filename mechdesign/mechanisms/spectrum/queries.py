@@ -61,15 +61,15 @@ class Query:
         names = [item.name for item in fields(cls)]
         for key in given:
             if key not in names:
-                raise UnknownNameError(f"no entry '{key}'; {suggestion(str(key), names)}")
+                raise UnknownNameError(f"no entry '{key}'", remedy=suggestion(str(key), names))
         for key in names:
             if key not in given:
-                raise DataError(f"'{key}' is missing; give it a value")
+                raise DataError(f"'{key}' is missing", remedy="give it a value")
         user, channel = str(given["user"]), str(given["channel"])
         if not user:
-            raise DataError("user: is empty; give a name")
+            raise DataError("user", "is empty", "give a name")
         if channel not in channels:
-            raise UnknownNameError(f"channel: no '{channel}'; {suggestion(channel, channels)}")
+            raise UnknownNameError("channel", f"no '{channel}'", suggestion(channel, channels))
         return cls(
             user,
             channel,
@@ -91,7 +91,7 @@ def levels_of(given: Any) -> Levels:
         return None
     if isinstance(given, (list, tuple)):
         if not given:
-            raise ParameterError("levels: is an empty list; give at least one level, or leave it out")
+            raise ParameterError("levels", "is an empty list", "give at least one level, or leave it out")
         return tuple(sorted({positive("levels", level) for level in given}))
     return positive("levels", given)
 
@@ -101,7 +101,7 @@ def _accepted(query: Query, levels: Levels) -> None:
     if isinstance(levels, tuple):
         if query.epsilon not in levels:
             known = ", ".join(f"{level:.17g}" for level in levels)
-            raise DataError(f"epsilon: {query.epsilon:.17g} is not accepted; report with one of {known}")
+            raise DataError("epsilon", f"{query.epsilon:.17g} is not accepted", f"report with one of {known}")
     elif levels is not None and query.epsilon < levels:
         what = f"{query.epsilon:.17g} is below {levels:.17g}, the least that is accepted"
         raise DataError("epsilon", what, "report anew")

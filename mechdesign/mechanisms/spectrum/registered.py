@@ -65,16 +65,17 @@ class Registered:
         for key in given:
             if key in ("x", "y"):
                 raise ParameterError(
-                    f"{where}: '{key}' is a place, which a database must not hold; register the owner's tile "
-                    "(spectrum-cloak) and give {name, tiles, protection}"
+                    where,
+                    f"'{key}' is a place, which a database must not hold",
+                    "register the owner's tile (spectrum-cloak) and give {name, tiles, protection}",
                 )
             if key not in ("tiles", "protection"):
                 raise UnknownNameError(
-                    f"{where}: no entry '{key}'; {suggestion(str(key), ['tiles', 'protection'])}"
+                    where, f"no entry '{key}'", suggestion(str(key), ["tiles", "protection"])
                 )
         for key in ("tiles", "protection"):
             if key not in given:
-                raise ParameterError(f"{where}: '{key}' is missing; give {{name, tiles, protection}}")
+                raise ParameterError(where, f"'{key}' is missing", "give {name, tiles, protection}")
         return cls(
             tiles_of(f"{where}: tiles", given["tiles"]), positive(f"{where}: protection", given["protection"])
         )
@@ -92,13 +93,13 @@ class Registered:
 def tiles_of(field: str, given: Any) -> tuple[Tile, ...]:
     """Read a list of [column, row]."""
     if not isinstance(given, (list, tuple)) or not given:
-        raise ParameterError(f"{field}: expected a list of [column, row]; give at least one tile")
+        raise ParameterError(field, "expected a list of [column, row]", "give at least one tile")
     if len(given) > MOST_TILES:
-        raise ParameterError(f"{field}: {len(given)} tiles, the limit is {MOST_TILES}; give a larger cell")
+        raise ParameterError(field, f"{len(given)} tiles, the limit is {MOST_TILES}", "give a larger cell")
     found = set()
     for number, tile in enumerate(given, start=1):
         if not isinstance(tile, (list, tuple)) or len(tile) != 2:
-            raise ParameterError(f"{field}: entry {number} is {tile!r:.40}; give [column, row]")
+            raise ParameterError(field, f"entry {number} is {tile!r:.40}", "give [column, row]")
         found.add((tile_index(field, tile[0]), tile_index(field, tile[1])))
     return tuple(sorted(found))
 
@@ -137,9 +138,9 @@ def read_registered(
     """
     has_slots = "slot" in source.columns
     if has_slots and slot is None:
-        raise DataError(f"{source.name}: has rows of several slots; name one with --slot")
+        raise DataError(source.name, "has rows of several slots", "name one with --slot")
     if slot is not None and not has_slots:
-        raise DataError(f"{source.name}: has no column 'slot'; leave --slot out")
+        raise DataError(source.name, "has no column 'slot'", "leave --slot out")
     wanted = [*GIVEN, "slot"] if has_slots else list(GIVEN)
     require_columns(source, wanted)
     parts: list[tuple[str, Registered]] = []
@@ -154,8 +155,9 @@ def read_registered(
             names.add(name)
             if mark != tiling.mark:
                 raise DataError(
-                    f"{at}: tile of another tiling ({mark:.20}, this one is {tiling.mark}); "
-                    "register with the cell and the origin of this database"
+                    at,
+                    f"tile of another tiling ({mark:.20}, this one is {tiling.mark})",
+                    "register with the cell and the origin of this database",
                 )
             if has_slots and _integer(at, columns["slot"][row]) != slot:
                 continue
@@ -165,11 +167,11 @@ def read_registered(
                     (name, Registered.of(at, {"tiles": [tile], "protection": float(protection[row])}))
                 )
             except MechDesignError as error:
-                raise DataError(str(error)) from None
+                raise error.as_a(DataError) from None
     found = united(parts)
     for name, item in found.items():
         if len(item.tiles) > MOST_TILES:
-            raise DataError(f"{source.name}: '{name}' has more than {MOST_TILES} tiles; use a larger cell")
+            raise DataError(source.name, f"'{name}' has more than {MOST_TILES} tiles", "use a larger cell")
     return found, names
 
 
@@ -178,5 +180,5 @@ def _integer(where: str, text: Any) -> int:
         return int(str(text))
     except ValueError:
         raise DataError(
-            f"{where}: '{text:.30}' is not an integer; give the table that register wrote"
+            where, f"'{text:.30}' is not an integer", "give the table that register wrote"
         ) from None

@@ -148,23 +148,24 @@ def load_state(path: str | os.PathLike[str], fingerprint: str) -> State:
     try:
         document = parse_json(read_text(path, LARGEST_FILE, DataError))
     except OSError as error:
-        raise DataError(f"{path}: cannot be read ({error.strerror}); {advice}") from None
+        raise DataError(path, f"cannot be read ({error.strerror})", advice) from None
     except (ValueError, RecursionError):
-        raise DataError(f"{path}: is not JSON; {advice}") from None
+        raise DataError(path, "is not JSON", advice) from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise DataError(f"{path}: is no state of a spectrum database; {advice}")
+        raise DataError(path, "is no state of a spectrum database", advice)
     if document.get("version") != VERSION:
         raise DataError(
-            f"{path}: is a state of an earlier release, which held draws around owners' places; "
-            "delete it and name another path to begin a new state"
+            path,
+            "is a state of an earlier release, which held draws around owners' places",
+            "delete it and name another path to begin a new state",
         )
     if document.get("database") != fingerprint:
-        raise DataError(f"{path}: belongs to another database; {advice}")
+        raise DataError(path, "belongs to another database", advice)
     try:
         if document.get("sha256") != digest(fingerprint, document["state"]):
-            raise DataError(f"{path}: was changed after it was saved (sha256 differs); {advice}")
+            raise DataError(path, "was changed after it was saved (sha256 differs)", advice)
         return State.from_json(document["state"])
     except DataError:
         raise
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
-        raise DataError(f"{path}: is damaged ({error!r}); {advice}") from None
+        raise DataError(path, f"is damaged ({error!r})", advice) from None

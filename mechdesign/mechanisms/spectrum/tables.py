@@ -89,7 +89,7 @@ def _answered(database: SpectrumDatabase, sources: Sequence[Source], settings: S
     require_columns(source, ["user", "channel", *NUMBERS])
     queries = _queries(source)
     if not queries:
-        raise DataError(f"{source.name}: there is no query; give at least one row")
+        raise DataError(source.name, "there is no query", "give at least one row")
     with one_at_a_time(settings["state"], DataError):
         if not Path(settings["state"]).exists():
             settings.count("state begun: nothing spent before", 1)
@@ -109,9 +109,9 @@ def _answered(database: SpectrumDatabase, sources: Sequence[Source], settings: S
 
 def _require_state(settings: Settings) -> None:
     if not settings["state"]:
-        raise ParameterError("--state: is missing; name the file that remembers budgets between slots")
+        raise ParameterError("--state", "is missing", "name the file that remembers budgets between slots")
     if str(settings["state"]).lower().endswith(TABLES):
-        raise ParameterError(f"--state: {settings['state']} is named like a table; give it another name")
+        raise ParameterError("--state", f"{settings['state']} is named like a table", "give it another name")
 
 
 def _registered(database: SpectrumDatabase, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
@@ -119,7 +119,7 @@ def _registered(database: SpectrumDatabase, sources: Sequence[Source], settings:
     _require_state(settings)
     found, names = read_registered(source, database.tiling, settings["slot"])
     if not names:
-        raise DataError(f"{source.name}: there is no registration; give at least one row")
+        raise DataError(source.name, "there is no registration", "give at least one row")
     with one_at_a_time(settings["state"], DataError):
         if not Path(settings["state"]).exists():
             settings.count("state begun: nothing spent before", 1)
@@ -142,7 +142,7 @@ def _rooms(database: SpectrumDatabase, sources: Sequence[Source]) -> Iterator[Bl
                 database.register({name: found.get(name) for name in names})
     places = [source for source in sources if "tiling" not in source.columns]
     if not places:
-        raise DataError("room: no table of places; give one with the columns channel, x and y")
+        raise DataError("room", "no table of places", "give one with the columns channel, x and y")
     for source in places:
         require_columns(source, ROOMS[:3])
         for block in source.blocks(ROOMS[:3]):
@@ -172,7 +172,7 @@ def _queries(source: Source) -> list[dict[str, Any]]:
         columns = numbers_of(source, block, NUMBERS)
         users, channels = np.asarray(block["user"]).astype(str), np.asarray(block["channel"]).astype(str)
         if len(found) + len(users) > MOST_QUERIES:
-            raise DataError(f"{source.name}: more than {MOST_QUERIES} queries in a slot; split it")
+            raise DataError(source.name, f"more than {MOST_QUERIES} queries in a slot", "split it")
         found += [
             {
                 "user": str(users[row]),

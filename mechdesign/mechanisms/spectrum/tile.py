@@ -69,7 +69,7 @@ class Tiling:
             Naming what is wrong and the remedy.
         """
         if not isinstance(origin, (list, tuple)) or len(origin) != 2:
-            raise ParameterError(f"origin: expected [x, y], got {origin!r:.60}; give two numbers")
+            raise ParameterError("origin", f"expected [x, y], got {origin!r:.60}", "give two numbers")
         x, y = (Fraction(coordinate("origin", part)) for part in origin)
         return cls(Fraction(positive("cell", cell)), (x, y))
 
@@ -174,7 +174,7 @@ class Tiling:
             count += high - low + 1
             if count > MOST_CROSSED:
                 raise ParameterError(
-                    f"cell: one step of a path crosses more than {MOST_CROSSED} tiles; give a larger cell"
+                    "cell", f"one step of a path crosses more than {MOST_CROSSED} tiles", "give a larger cell"
                 )
             for column in range(low, high + 1):
                 tile = column, row
@@ -186,7 +186,7 @@ def tile_index(field: str, value: Any) -> int:
     """Return a column or a row, refusing what no place has."""
     number = whole(field, value)
     if abs(number) > MOST_INDEX:
-        raise ParameterError(f"{field}: {number} is beyond {MOST_INDEX}; give tiles that register wrote")
+        raise ParameterError(field, f"{number} is beyond {MOST_INDEX}", "give tiles that register wrote")
     return number
 
 

@@ -65,7 +65,7 @@ class SpectrumUser(Mechanism):
         self.privacy, self.radius = positive("privacy", privacy), positive("radius", radius)
         self.noise = noise
         if not self._reach().holds:
-            raise CertificateError(f"user: its noise reaches too far: {self._reach()}")
+            raise CertificateError("user", f"its noise reaches too far: {self._reach()}")
 
     @classmethod
     def of(cls, privacy: float, radius: float, area: Any = None, beta: float = 0.05) -> Self:
@@ -90,8 +90,10 @@ class SpectrumUser(Mechanism):
             except ParameterError as error:
                 if error.is_about("step"):
                     raise ParameterError(
-                        f"area: {list(map(float, where))} does not fit a privacy radius of {wanted:g} "
-                        "(too many steps of the noise, or too few); give another area"
+                        "area",
+                        f"{list(map(float, where))} does not fit a privacy radius of {wanted:g} (too many "
+                        "steps of the noise, or too few)",
+                        "give another area",
                     ) from None
                 raise
             used = noise.radius / wanted
@@ -102,7 +104,7 @@ class SpectrumUser(Mechanism):
             epsilon *= used * (1.0 + 2.0**-11)
         if best is None:
             raise MethodError(
-                "user: no level of the noise fits the privacy radius; give another area or beta"
+                "user", "no level of the noise fits the privacy radius", "give another area or beta"
             )
         return cls(wanted, radius, best)
 
@@ -171,11 +173,11 @@ class SpectrumUser(Mechanism):
             names = {key: np.asarray(block[key]).astype(str).tolist() for key in ("user", "channel")}
             count = len(names["user"])
             if len(rows) + count > MOST_QUERIES:
-                raise DataError(f"{source.name}: more than {MOST_QUERIES} queries; split the table")
+                raise DataError(source.name, f"more than {MOST_QUERIES} queries", "split the table")
             given = {**names, **{key: column.tolist() for key, column in columns.items()}}
             rows += [{key: given[key][row] for key in wanted} for row in range(count)]
         if not rows:
-            raise DataError(f"{source.name}: there is no user; give at least one row")
+            raise DataError(source.name, "there is no user", "give at least one row")
         with located(source):
             made = self.queries(rows, settings["seed"])
         yield {key: np.array([row[key] for row in made]) for key in ("user", "channel", *NUMBERS)}

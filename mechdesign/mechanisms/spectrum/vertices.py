@@ -326,5 +326,5 @@ def _one(
         return reach[user], number(-1)
     other = found[choice]
     if other is None:
-        raise MethodError("vertices: a tight neighbour without a radius; report this as a bug")
+        raise MethodError("vertices", "a tight neighbour without a radius", "report this as a bug")
     return margins(user, choice) - other[0], -other[1]  # type: ignore[operator]

@@ -74,5 +74,5 @@ class SpectrumWidening:
     def refusal(self) -> CertificateError:
         """Return the error that says why it is not built, with the attack's figure."""
         return CertificateError(
-            f"exponential widening: not built: {self.audit()}; register the owner's tile with spectrum-cloak"
+            "exponential widening: not built", self.audit(), "register the owner's tile with spectrum-cloak"
         )

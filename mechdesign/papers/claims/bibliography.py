@@ -65,13 +65,15 @@ def read_references(path: Path) -> dict[str, Reference]:
     entries: dict[str, Reference] = {}
     for key, entry in read_toml(path).items():
         if not isinstance(entry, dict):
-            raise ModelFileError(f"{path.name}: {key}: is no table; write [key] above its fields")
+            raise ModelFileError(f"{path.name}: {key}", "is no table", "write [key] above its fields")
         for name, value in entry.items():
             if not isinstance(value, str):
-                raise ModelFileError(f"{path.name}: {key}: the field '{name}' is no text; put it in quotes")
+                raise ModelFileError(
+                    f"{path.name}: {key}", f"the field '{name}' is no text", "put it in quotes"
+                )
         missing = [name for name in REQUIRED if not entry.get(name, "").strip()]
         if missing:
-            raise ModelFileError(f"{path.name}: {key}: has no {missing[0]}; give one")
+            raise ModelFileError(f"{path.name}: {key}", f"has no {missing[0]}", "give one")
         fields = {name: value for name, value in entry.items() if name != "kind"}
         entries[key] = Reference(key, entry["kind"], fields)
     return entries

@@ -216,7 +216,7 @@ def check_model(model: Model) -> ModelCheck:
         try:
             results.append(_check(claim, solver))
         except MechDesignError as error:
-            raise type(error)(f"{model.slug}: [claim {number + 1}] {error}") from None
+            raise error.inside(f"{model.slug}: [claim {number + 1}]") from None
     return ModelCheck(model, comparison, tuple(results))
 
 

@@ -140,11 +140,11 @@ class Claim:
         _check_choices(self)
         _check_tolerances(self)
         if not isinstance(self.at, Mapping):
-            raise ParameterError("at: is not a table; write it as { epsilon = 2.0 }")
+            raise ParameterError("at", "is not a table", "write it as { epsilon = 2.0 }")
         if not isinstance(self.options, Mapping):
-            raise ParameterError("options: is not a table; write it as { first = 0.25 }")
+            raise ParameterError("options", "is not a table", "write it as { first = 0.25 }")
         if self.options and self.method is None:
-            raise ParameterError("options: are those of a method; add method")
+            raise ParameterError("options", "are those of a method", "add method")
         _check_readings(self)
         _check_refutation(self)
         if self.is_trend:
@@ -198,7 +198,7 @@ def shape_of(value: Any) -> tuple[int, ...]:
         return ()
     shapes = {shape_of(entry) for entry in value}
     if len(shapes) > 1:
-        raise ParameterError("value: the rows are of different lengths; give a rectangular list")
+        raise ParameterError("value", "the rows are of different lengths", "give a rectangular list")
     return (len(value), *(shapes.pop() if shapes else ()))
 
 
@@ -229,7 +229,7 @@ def _is_double(entry: Any) -> bool:
 
 def _check_text(key: str, value: Any, optional: bool) -> None:
     if not isinstance(value, str) and not (optional and value is None):
-        raise ParameterError(f"{key}: {value!r} is not a text; put quotes around it")
+        raise ParameterError(key, f"{value!r} is not a text", "put quotes around it")
 
 
 def _check_choices(claim: Claim) -> None:
@@ -240,7 +240,7 @@ def _check_choices(claim: Claim) -> None:
     ):
         value = getattr(claim, key)
         if value not in known:
-            raise ParameterError(f"{key}: '{value}' is not a choice; {suggestion(str(value), known)}")
+            raise ParameterError(key, f"'{value}' is not a choice", suggestion(str(value), known))
 
 
 def _check_readings(claim: Claim) -> None:
@@ -249,39 +249,40 @@ def _check_readings(claim: Claim) -> None:
     if not isinstance(given, (list, tuple)) or not all(
         isinstance(each, str) and each.strip() for each in given
     ):
-        raise ParameterError('readings: is not a list of sentences; write it as ["as printed: 0.71"]')
+        raise ParameterError("readings", "is not a list of sentences", 'write it as ["as printed: 0.71"]')
 
 
 def _check_refutation(claim: Claim) -> None:
     """Check the keys that belong to one verdict: those it needs are there, those of others are not."""
     if not isinstance(claim.witness, Mapping):
-        raise ParameterError("witness: is not a table; write it as { found = 0.71 }")
+        raise ParameterError("witness", "is not a table", "write it as { found = 0.71 }")
     if claim.verdict == UNDECIDED:
         _check_undecided(claim)
         return
     for key in ("outcome", "decided_by"):
         if getattr(claim, key):
-            raise ParameterError(f"{key}: is for claims of verdict '{UNDECIDED}'; drop it")
+            raise ParameterError(key, f"is for claims of verdict '{UNDECIDED}'", "drop it")
     if claim.verdict == "refuted":
         if not claim.reason.strip():
-            raise ParameterError("reason: a refuted claim needs one; say why it is wrong")
+            raise ParameterError("reason", "a refuted claim needs one", "say why it is wrong")
         return
     for key in ("witness", "instead"):
         if getattr(claim, key):
-            raise ParameterError(f"{key}: is for refuted claims, and this one is said to hold; drop it")
+            raise ParameterError(key, "is for refuted claims, and this one is said to hold", "drop it")
 
 
 def _check_undecided(claim: Claim) -> None:
     for key, what in (("reason", "why it cannot be decided"), ("decided_by", "what would decide it")):
         if not getattr(claim, key).strip():
-            raise ParameterError(f"{key}: a claim that is not decidable needs one; say {what}")
+            raise ParameterError(key, "a claim that is not decidable needs one", f"say {what}")
     if claim.outcome not in OUTCOMES:
         raise ParameterError(
-            f"outcome: '{claim.outcome}' is not a choice; say what the reading that is checked gives, "
-            "holds or refuted"
+            "outcome",
+            f"'{claim.outcome}' is not a choice",
+            "say what the reading that is checked gives, holds or refuted",
         )
     if claim.instead:
-        raise ParameterError("instead: is for refuted claims, and this one is not decidable; drop it")
+        raise ParameterError("instead", "is for refuted claims, and this one is not decidable", "drop it")
 
 
 def _check_tolerances(claim: Claim) -> None:
@@ -289,44 +290,52 @@ def _check_tolerances(claim: Claim) -> None:
         value = getattr(claim, key)
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < most:
             limit = "number >= 0 and below 1" if most == 1.0 else "finite number >= 0"
-            raise ParameterError(f"{key}: {value!r} is not a {limit}")
+            raise ParameterError(key, f"{value!r} is not a {limit}")
     if claim.tolerance and claim.relative_tolerance:
-        raise ParameterError("tolerance: is given beside relative_tolerance; give one of them")
+        raise ParameterError("tolerance", "is given beside relative_tolerance", "give one of them")
 
 
 def _check_trend(claim: Claim) -> None:
     if claim.swept in claim.at:
         raise ParameterError(
-            f"at: fixes '{claim.swept}', which the trend runs over; drop it from one of them"
+            "at", f"fixes '{claim.swept}', which the trend runs over", "drop it from one of them"
         )
     if claim.relation in PLACES and claim.value is None:
-        raise ParameterError(f"value: is missing; '{claim.relation}' needs the value of the swept parameter")
+        raise ParameterError(
+            "value", "is missing", f"'{claim.relation}' needs the value of the swept parameter"
+        )
     if claim.relation not in PLACES and claim.value is not None:
-        raise ParameterError(f"value: '{claim.relation}' is about the whole sweep and states none; drop it")
+        raise ParameterError(
+            "value", f"'{claim.relation}' is about the whole sweep and states none", "drop it"
+        )
 
 
 def _check_value(claim: Claim) -> None:
     value = claim.value.tolist() if isinstance(claim.value, np.ndarray) else claim.value
     if claim.over is not None:
-        raise ParameterError(f"over: is for trends ({', '.join(TRENDS)}); '{claim.relation}' is none")
+        raise ParameterError("over", f"is for trends ({', '.join(TRENDS)})", f"'{claim.relation}' is none")
     if value is None:
-        raise ParameterError("value: is missing; give one")
+        raise ParameterError("value", "is missing", "give one")
     shape_of(value)
     kind = kind_of(value)
     if kind not in KINDS:
         raise ParameterError(
-            f"value: {value!r} is not a number, a text, a truth value, or a list of one kind of them"
+            "value", f"{value!r} is not a number, a text, a truth value, or a list of one kind of them"
         )
     if kind != "number":
         if claim.relation != "=":
-            raise ParameterError(f"relation: '{claim.relation}' compares numbers, and the value is a {kind}")
+            raise ParameterError(
+                "relation", f"'{claim.relation}' compares numbers, and the value is a {kind}"
+            )
         if claim.tolerance or claim.relative_tolerance:
-            raise ParameterError(f"tolerance: is for numbers, and the value is a {kind}; drop it")
+            raise ParameterError("tolerance", f"is for numbers, and the value is a {kind}", "drop it")
     for entry in entries(value):
         if kind == "number" and not _is_double(entry):
-            raise ParameterError("value: has NaN or a whole number beyond double precision; state another")
+            raise ParameterError(
+                "value", "has NaN or a whole number beyond double precision", "state another"
+            )
     trivial = {"<=": math.inf, ">=": -math.inf}.get(claim.relation)
     if any(kind == "number" and float(entry) == trivial for entry in entries(value)):
-        raise ParameterError(f"value: every number is {claim.relation} {trivial}; state a finite one")
+        raise ParameterError("value", f"every number is {claim.relation} {trivial}", "state a finite one")
     if claim.quantity == "status" and value not in get_args(Status):
-        raise ParameterError(f"value: no status '{value}'; {suggestion(str(value), get_args(Status))}")
+        raise ParameterError("value", f"no status '{value}'", suggestion(str(value), get_args(Status)))

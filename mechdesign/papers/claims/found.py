@@ -74,7 +74,7 @@ class Solver:
         )
         if wanted not in measured:
             raise UnknownNameError(
-                f"quantity: the simulation measures no '{wanted}'; {suggestion(wanted, measured)}"
+                "quantity", f"the simulation measures no '{wanted}'", suggestion(wanted, measured)
             )
         return measured[wanted]
 
@@ -82,7 +82,7 @@ class Solver:
         """Return what the model's simulation measures; the same numbers whenever it is asked again."""
         plan = self.model.simulation
         if plan is None:
-            raise ParameterError("quantity: nothing is simulated; add [simulation] to the model")
+            raise ParameterError("quantity", "nothing is simulated", "add [simulation] to the model")
         if key not in self.measured:
             rng = np.random.default_rng([plan.seed, crc32(key.encode())])
             self.measured[key] = simulate(solution, plan.users, plan.repetitions, rng)
@@ -109,7 +109,7 @@ def series(claim: Claim, solver: Solver) -> Series:
             raise NotFound(f"{swept} = {point}: {reason}") from None
         if kind_of(found) != "number" or np.ndim(found) != 0:
             raise ParameterError(
-                f"quantity: '{claim.quantity}' is no single number; a trend needs one at each point"
+                "quantity", f"'{claim.quantity}' is no single number", "a trend needs one at each point"
             )
         numbers.append(float(found))
     return Series(swept, tuple(points), tuple(numbers))
@@ -129,22 +129,24 @@ def trend_points(claim: Claim, sweep: Mapping[str, tuple[Any, ...]]) -> tuple[st
     ('epsilon', [0.5, 1.0, 2.0])
     """
     if not sweep:
-        raise ParameterError(f"relation: '{claim.relation}' is about a sweep; add [sweep] to the model")
+        raise ParameterError("relation", f"'{claim.relation}' is about a sweep", "add [sweep] to the model")
     if claim.over is None and len(sweep) > 1:
-        raise ParameterError(f"over: is missing; the sweep has several parameters ({', '.join(sweep)})")
+        raise ParameterError("over", "is missing", f"the sweep has several parameters ({', '.join(sweep)})")
     swept = claim.over or next(iter(sweep))
     if swept not in sweep:
-        raise ParameterError(f"over: no '{swept}' in [sweep]; {suggestion(swept, sweep)}")
+        raise ParameterError("over", f"no '{swept}' in [sweep]", suggestion(swept, sweep))
     if swept in claim.at:
-        raise ParameterError(f"at: fixes '{swept}', which the trend runs over; drop it")
+        raise ParameterError("at", f"fixes '{swept}', which the trend runs over", "drop it")
     points = list(sweep[swept])
     if all(kind_of(point) == "number" and np.ndim(point) == 0 for point in points):
         points.sort(key=float)
     least = 3 if claim.relation in ("unimodal", "u-shaped") else 2
     if len(points) < least:
-        raise ParameterError(f"over: '{swept}' has {len(points)} value(s) in [sweep]; this needs {least}")
+        raise ParameterError(
+            "over", f"'{swept}' has {len(points)} value(s) in [sweep]", f"this needs {least}"
+        )
     if claim.relation in PLACES and claim.value not in points:
         raise ParameterError(
-            f"value: {claim.value!r} is not among the values of '{swept}' in [sweep]; state one of them"
+            "value", f"{claim.value!r} is not among the values of '{swept}' in [sweep]", "state one of them"
         )
     return swept, points

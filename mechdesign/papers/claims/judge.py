@@ -91,13 +91,13 @@ def _check_fit(quantity: str, stated: Any, found: Any) -> None:
     kind, wanted = kind_of(stated), kind_of(found)
     if wanted not in KINDS:
         raise ParameterError(
-            f"quantity: {quantity} is a {wanted} here, which no value can state; claim another"
+            "quantity", f"{quantity} is a {wanted} here, which no value can state", "claim another"
         )
     if kind != wanted:
-        raise ParameterError(f"value: states a {kind}, but {quantity} is a {wanted}; state a {wanted}")
+        raise ParameterError("value", f"states a {kind}, but {quantity} is a {wanted}", f"state a {wanted}")
     shape, right = shape_of(stated), shape_of(found)
     if shape != right:
-        raise ParameterError(f"value: states {_shape_text(shape)}, but {quantity} is {_shape_text(right)}")
+        raise ParameterError("value", f"states {_shape_text(shape)}, but {quantity} is {_shape_text(right)}")
 
 
 def _shape_text(shape: tuple[int, ...]) -> str:

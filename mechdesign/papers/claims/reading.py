@@ -28,11 +28,11 @@ def read_claims(path: Path, entries: Sequence[Any]) -> list[Claim]:
 def _claim(path: Path, number: int, entry: Mapping[str, Any]) -> Claim:
     place = f"claim {number + 1}"
     if not isinstance(entry, dict):
-        raise ModelFileError(f"{path}: [{place}] is not a table; write it under [[claim]]")
+        raise ModelFileError(path, f"[{place}] is not a table", "write it under [[claim]]")
     check_keys(path, place, entry, CLAIM_KEYS)
     if "quantity" not in entry:
-        raise ModelFileError(f"{path}: [{place}] quantity: is missing; give one")
+        raise ModelFileError(f"{path}: [{place}] quantity", "is missing", "give one")
     try:
         return Claim(**entry)
     except MechDesignError as error:
-        raise ModelFileError(f"{path}: [{place}] {error}") from None
+        raise error.inside(f"{path}: [{place}]").as_a(ModelFileError) from None

@@ -190,7 +190,7 @@ def spanned(text: str) -> list[str]:
     head, dot, low = first.rpartition(".")
     tail, _, high = last.rpartition(".")
     if head != tail or not (low.isdigit() and high.isdigit()) or int(low) >= int(high):
-        raise ModelFileError(f"numbers: '{text}' is not a range; write '6.1-6.14'")
+        raise ModelFileError("numbers", f"'{text}' is not a range", "write '6.1-6.14'")
     return [f"{head}{dot}{number}" for number in range(int(low), int(high) + 1)]
 
 
@@ -218,7 +218,7 @@ def source(cite: str) -> Source:
     known = {found.cite: found for found in sources()}
     if cite not in known:
         raise UnknownNameError(
-            f"source: no '{cite}'; {suggestion(cite, known)}; mechdesign sources lists them"
+            "source", f"no '{cite}'; {suggestion(cite, known)}", "mechdesign sources lists them"
         )
     return known[cite]
 
@@ -251,23 +251,23 @@ def _item(where: str, entry: Mapping[str, Any]) -> Item:
     given["claims"] = {slug: tuple(words) for slug, words in entry.get("claims", {}).items()}
     for key in ("kind", "place", "title"):
         if not given.get(key):
-            raise ModelFileError(f"{where}: {key}: is missing; give one")
+            raise ModelFileError(f"{where}: {key}", "is missing", "give one")
     item = Item(**given)
     where = f"{where} ({item.place})"
     for value, choices in ((item.kind, KINDS), (item.verdict, ("", *UNCLAIMED))):
         if value not in choices:
-            raise UnknownNameError(f"{where}: '{value}' is no choice; {suggestion(value, choices)}")
+            raise UnknownNameError(where, f"'{value}' is no choice", suggestion(value, choices))
     claimed = bool(item.claims)
     if any(bool(text) == claimed for text in (item.verdict, item.why)):
         what = "its claims give the verdict; drop verdict and why" if claimed else "give verdict and why"
-        raise ModelFileError(f"{where}: {what}")
+        raise ModelFileError(where, what)
     return item
 
 
 def _check_keys(where: str, found: Mapping[str, Any], known: tuple[str, ...] | list[str]) -> None:
     for key in found:
         if key not in known:
-            raise UnknownNameError(f"{where}: unknown key '{key}'; {suggestion(key, known)}")
+            raise UnknownNameError(where, f"unknown key '{key}'", suggestion(key, known))
 
 
 def loose_claims(cites: Mapping[str, str]) -> list[tuple[str, int, str]]:

@@ -59,4 +59,6 @@ def measured(protocol: Protocol, data: list[tuple[NDArray[Any], Any]], rng: np.r
 def require_users(users: int, wanted: int) -> None:
     """Raise ParameterError where a simulation has other users than the protocol."""
     if users != wanted:
-        raise ParameterError(f"simulation.users: {users}, and the protocol is for {wanted} users; give these")
+        raise ParameterError(
+            "simulation.users", f"{users}, and the protocol is for {wanted} users", "give these"
+        )

@@ -63,7 +63,7 @@ def accuracies(
 def _ends(field: str, value: Sequence[float]) -> tuple[float, float]:
     ends = finite_array(field, value, 1).tolist()
     if len(ends) != 2 or ends[0] > ends[1]:
-        raise ParameterError(f"{field}: expected two numbers, the smaller one first")
+        raise ParameterError(field, "expected two numbers, the smaller one first")
     low, high = ends
     return in_range(field, low, 0.0, np.inf), high
 

@@ -85,8 +85,9 @@ def population(types: Array, counts: float | Array, cost: float | Array) -> Popu
         if (highest > lowest).any():
             shown = types[starts[int(np.argmax(highest > lowest))]]
             raise ParameterError(
-                f"participation_cost: differs between users of the same type {shown:g}; give "
-                f"equal types equal costs"
+                "participation_cost",
+                f"differs between users of the same type {shown:g}",
+                "give equal types equal costs",
             )
         types, users, costs = types[starts], np.add.reduceat(users, starts), costs[starts]
         notes.append(
@@ -102,7 +103,7 @@ def population(types: Array, counts: float | Array, cost: float | Array) -> Popu
         )
         types, users, costs = types[present], users[present], costs[present]
     if not len(types):
-        raise ParameterError("counts: are all zero; give at least one type some users")
+        raise ParameterError("counts", "are all zero", "give at least one type some users")
     return Population(types, users, costs, tuple(notes))
 
 
@@ -116,14 +117,15 @@ def checked_types(value: Any) -> Array:
     if (types <= 0).any():
         where = int(np.argmax(types <= 0))
         raise ParameterError(
-            f"types: entry {where} ({types[where]:g}) is not positive; a privacy preference is "
-            f"a price above 0"
+            "types",
+            f"entry {where} ({types[where]:g}) is not positive",
+            "a privacy preference is a price above 0",
         )
     with np.errstate(over="ignore"):
         spread = float(types.max() / types.min())
     if spread > MOST_SPREAD:
         raise ParameterError(
-            f"types: span a factor of {spread:.3g}, more than {MOST_SPREAD:g}; leave the extremes out"
+            "types", f"span a factor of {spread:.3g}, more than {MOST_SPREAD:g}", "leave the extremes out"
         )
     return of_sane_size("types", types)
 
@@ -134,7 +136,7 @@ def of_sane_size(field: str, array: Array) -> Array:
     if strange.any():
         where = int(np.argmax(strange))
         raise ParameterError(
-            f"{field}: entry {where} ({array[where]:g}) is outside [{LEAST:g}, {MOST:g}]; use other units"
+            field, f"entry {where} ({array[where]:g}) is outside [{LEAST:g}, {MOST:g}]", "use other units"
         )
     return array
 
@@ -143,7 +145,7 @@ def checked_amount(field: str, value: Any) -> float:
     """Return a number > 0 of a sane size."""
     amount = in_range(field, value, 0.0, np.inf, low_open=True, high_open=True)
     if not LEAST <= amount <= MOST:
-        raise ParameterError(f"{field}: {amount:g} is outside [{LEAST:g}, {MOST:g}]; use other units")
+        raise ParameterError(field, f"{amount:g} is outside [{LEAST:g}, {MOST:g}]", "use other units")
     return amount
 
 
@@ -174,10 +176,10 @@ def checked_cost(value: Any, size: int) -> float | Array:
 
 def _one_a_type(field: str, array: Array, size: int) -> Array:
     if len(array) != size:
-        raise ParameterError(f"{field}: has {len(array)} entries for {size} types; give one a type")
+        raise ParameterError(field, f"has {len(array)} entries for {size} types", "give one a type")
     if (array < 0).any():
         where = int(np.argmax(array < 0))
-        raise ParameterError(f"{field}: entry {where} ({array[where]:g}) is negative; give numbers >= 0")
+        raise ParameterError(field, f"entry {where} ({array[where]:g}) is negative", "give numbers >= 0")
     return of_sane_size(field, array)
 
 

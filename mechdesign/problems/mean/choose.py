@@ -218,10 +218,10 @@ def choose(
     eps = in_range("epsilon", epsilon, 0.0, math.inf, low_open=True, high_open=True)
     if shuffled is None:
         if delta is not None or honest != 1.0:
-            raise ParameterError("shuffled: is missing beside delta or honest; say of how many users")
+            raise ParameterError("shuffled", "is missing beside delta or honest", "say of how many users")
         return _ranking(eps, users, attributes, low, high, exact_only, channel)
     if delta is None:
-        raise ParameterError("delta: is missing beside shuffled; give that of the shuffled reports")
+        raise ParameterError("delta", "is missing beside shuffled", "give that of the shuffled reports")
     promise = Promise(shuffled, eps, delta, honest)
     local = largest_local(promise.honest_users, promise.epsilon, promise.delta)
     alone = _ranking(eps, users, attributes, low, high, exact_only, channel).best
@@ -242,7 +242,9 @@ def _ranking(
         )
     kept = [entry for entry in found if math.isfinite(entry.error) and (entry.exact or not exact_only)]
     if not kept:
-        raise ParameterError(f"epsilon: {eps:g} is so small that every variance overflows; give a larger one")
+        raise ParameterError(
+            "epsilon", f"{eps:g} is so small that every variance overflows", "give a larger one"
+        )
     return Ranking(eps, n, m, tuple(sorted(kept, key=lambda entry: entry.error)))
 
 

@@ -240,7 +240,7 @@ class Choosing:
         name = parameters.pop("protocol")
         known = {kind.protocol.type: kind.protocol for kind in self.kinds}
         if name not in known:
-            raise ParameterError(f"protocol: {shown(name)} is none of {', '.join(known)}")
+            raise ParameterError("protocol", f"{shown(name)} is none of {', '.join(known)}")
         parameters.update(self.setting)
         drawn = known[name].drawn
         parameters.update({public: value for public, value in self.drawn.items() if public in drawn})

@@ -16,7 +16,7 @@ from mechdesign.problems.shuffle.candidates import Case, Choosing
 
 def _labels(problem: Categorised, field: str, given: Any) -> tuple[str, ...] | None:
     if not isinstance(given, (list, tuple)):
-        raise ParameterError(f"{field}: expected a list of names, got {given!r}")
+        raise ParameterError(field, f"expected a list of names, got {given!r}")
     return Labels(problem.categories, tuple(given)).names
 
 

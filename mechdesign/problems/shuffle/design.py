@@ -185,7 +185,7 @@ def shuffled(
     any_epsilon = min(largest_local(promise.honest_users, promise.epsilon, promise.delta), LARGEST)
     found = _passing(problem, any_epsilon, promise, method)
     if found is None:
-        raise MethodError(f"{problem.name}: nothing passes at local epsilon {any_epsilon:g}")
+        raise MethodError(problem.name, f"nothing passes at local epsilon {any_epsilon:g}")
     if refine and _has_more(found[1].randomizer):
         found = _refined(problem, any_epsilon, promise, method, found)
     return ShuffledDesign(found[0], plain, promise, any_epsilon, found[1])
@@ -198,17 +198,18 @@ def _central(problem: Problem) -> float:
     """Return the epsilon of the problem."""
     if not isinstance(problem, Problem):
         raise ParameterError(
-            f"shuffled: expected a problem, got {type(problem).__name__}; of a model take its .problem"
+            "shuffled", f"expected a problem, got {type(problem).__name__}", "of a model take its .problem"
         )
     fields = {field.name for field in fields_of(problem)}
     if "epsilon" not in fields:
-        raise ParameterError(f"shuffled: {problem.name} has no epsilon of a user's report to choose")
+        raise ParameterError("shuffled", f"{problem.name} has no epsilon of a user's report to choose")
     if "protocol" in fields:
-        raise ParameterError(f"shuffled: {problem.name} is about shuffled messages already; solve it")
+        raise ParameterError("shuffled", f"{problem.name} is about shuffled messages already", "solve it")
     if getattr(problem, "delta", 0.0):
         raise ParameterError(
-            f"shuffled: {problem.name}: its delta is of each report, and the proofs are for 0; leave it out "
-            "and give that of the shuffled reports"
+            f"shuffled: {problem.name}",
+            "its delta is of each report, and the proofs are for 0",
+            "leave it out and give that of the shuffled reports",
         )
     return float(vars(problem)["epsilon"])
 
@@ -216,9 +217,9 @@ def _central(problem: Problem) -> float:
 def _solved(problem: Problem, method: str | None) -> Solution:
     solution = solve(problem, method)
     if not solution.found:
-        raise MethodError(f"{problem.name}: {solution.status}: {solution.message}")
+        raise MethodError(f"{problem.name}: {solution.status}", solution.message)
     if solution.broken:
-        raise MethodError(f"{problem.name}: not built: {solution.broken[0]}")
+        raise MethodError(f"{problem.name}: not built", solution.broken[0])
     return solution
 
 

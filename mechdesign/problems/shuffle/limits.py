@@ -39,7 +39,7 @@ class Limited(Choosing):
 def _cap(field: str, value: Any) -> float:
     cap = privacy_epsilon(value, field)
     if not LEAST_CAP <= cap <= LARGEST_CAP:
-        raise ParameterError(f"{field}: {cap:g} is not from 2**-20 to 40; give such a number")
+        raise ParameterError(field, f"{cap:g} is not from 2**-20 to 40", "give such a number")
     return cap
 
 

@@ -18,7 +18,7 @@ def delta_of(value: Any) -> float:
     """Return delta in (0, 1); 0 is refused, as shuffling amplifies nothing then."""
     if number("delta", value) == 0.0:
         raise ParameterError(
-            "delta: is 0; shuffled reports have no smaller epsilon than local ones then, give a delta > 0"
+            "delta", "is 0", "shuffled reports have no smaller epsilon than local ones then, give a delta > 0"
         )
     return in_range("delta", value, 0.0, 1.0, low_open=True, high_open=True)
 

@@ -70,18 +70,21 @@ def _channel(channel: Any) -> Randomizer:
     inputs, reports = matrix.shape
     if inputs < 2 or reports < 1 or max(inputs, reports) > MOST_REPORTS:
         raise ParameterError(
-            f"randomizer: channel: is {inputs} x {reports}; give 2 to {MOST_REPORTS} inputs and at most "
-            f"{MOST_REPORTS} reports"
+            "randomizer: channel",
+            f"is {inputs} x {reports}",
+            f"give 2 to {MOST_REPORTS} inputs and at most {MOST_REPORTS} reports",
         )
     rows = []
     lists: list[list[float]] = matrix.tolist()
     for place, row in enumerate(lists):
         if not all(0.0 <= entry < math.inf for entry in row):
-            raise ParameterError(f"randomizer: channel: row {place} is no list of probabilities; correct it")
+            raise ParameterError(
+                "randomizer: channel", f"row {place} is no list of probabilities", "correct it"
+            )
         total = sum(map(Fraction, row), Fraction(0))
         if abs(total - 1) > PRIOR_TOLERANCE:
             raise ParameterError(
-                f"randomizer: channel: row {place} sums to {float(total):.10g}, not 1; divide by the sum"
+                "randomizer: channel", f"row {place} sums to {float(total):.10g}, not 1", "divide by the sum"
             )
         rows.append(tuple(Fraction(entry) / total for entry in row))
     return Randomizer("channel", inputs, tuple(rows))
@@ -113,14 +116,15 @@ def randomizer_of(value: Any) -> Randomizer:
         return Randomizer("any")
     if not isinstance(value, Mapping):
         raise ParameterError(
-            f'randomizer: {shown(value)} is none; give "any", {{name = "k-ary", size = k}} or '
-            '{name = "channel", channel = [[...], ...]}'
+            "randomizer",
+            f"{shown(value)} is none",
+            'give "any", {name = "k-ary", size = k} or {name = "channel", channel = [[...], ...]}',
         )
     name = value.get("name")
     if name == "any" and len(value) == 1:
         return Randomizer("any")
     if not isinstance(name, str) or name not in NAMED:
-        raise ParameterError(f"randomizer: no {shown(name)}; {suggestion(str(name), [*NAMED, 'any'])}")
+        raise ParameterError("randomizer", f"no {shown(name)}", suggestion(str(name), [*NAMED, "any"]))
     arguments = {word: argument for word, argument in value.items() if word != "name"}
     found: Randomizer = call_named(f"randomizer: '{name}'", NAMED[name], arguments)
     return found

@@ -133,6 +133,6 @@ def _converter() -> Any:
         from latex2mathml import converter
     except ImportError:
         raise MissingPackageError(
-            "report: needs latex2mathml and jinja2; pip install 'mechdesign[report]'"
+            "report", "needs latex2mathml and jinja2", "pip install 'mechdesign[report]'"
         ) from None
     return converter

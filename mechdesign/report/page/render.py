@@ -17,7 +17,7 @@ def require_packages() -> None:
     """Raise MissingPackageError where no page could be written, before minutes are spent on one."""
     missing = [name for name in PACKAGES if find_spec(name) is None]
     if missing:
-        raise MissingPackageError(f"report: needs {', '.join(missing)}; install mechdesign[report]")
+        raise MissingPackageError("report", f"needs {', '.join(missing)}", "install mechdesign[report]")
 
 
 def rendered(template: str, **values: Any) -> str:
@@ -35,7 +35,7 @@ def rendered(template: str, **values: Any) -> str:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ImportError:
         raise MissingPackageError(
-            "report: needs latex2mathml and jinja2; pip install 'mechdesign[report]'"
+            "report", "needs latex2mathml and jinja2", "pip install 'mechdesign[report]'"
         ) from None
     environment = Environment(
         loader=PackageLoader("mechdesign.report.page"),

@@ -167,7 +167,9 @@ class RivalMarginals:
         if isinstance(self.answers, DecodedMarginals):
             if raw:
                 raise ParameterError(
-                    "raw: tables decoded from consistent tables of bits have no unbiased form; leave it out"
+                    "raw",
+                    "tables decoded from consistent tables of bits have no unbiased form",
+                    "leave it out",
                 )
             return self.answers.marginal(places), (DECODED,)
         if isinstance(self.answers, ProductReports):

@@ -114,11 +114,11 @@ class RivalSetting:
     def of(cls, sizes: Sequence[int], epsilon: float, order: int) -> RivalSetting:
         """Return a checked setting."""
         if len(sizes) == 0:
-            raise ParameterError("sizes: expected a list of whole numbers, one an attribute")
+            raise ParameterError("sizes", "expected a list of whole numbers, one an attribute")
         read = tuple(integer(f"sizes[{place}]", size, 2, 1 << 20) for place, size in enumerate(sizes))
         promised = privacy_epsilon(epsilon)
         if not 2.0**-30 <= promised <= LARGEST:
-            raise ParameterError(f"epsilon: {promised:g} is not from {2.0**-30:.3g} to {LARGEST:g}")
+            raise ParameterError("epsilon", f"{promised:g} is not from {2.0 ** (-30):.3g} to {LARGEST:g}")
         return cls(read, promised, integer("order", order, 1, len(read)))
 
     @property
@@ -135,11 +135,12 @@ class RivalSetting:
         limit = self.attributes - 1
         read = tuple(integer(f"attributes[{i}]", item, 0, limit) for i, item in enumerate(attributes))
         if not read or list(read) != sorted(set(read)):
-            raise ParameterError(f"attributes: {list(read)} are not increasing; name each once, in order")
+            raise ParameterError("attributes", f"{list(read)} are not increasing", "name each once, in order")
         if most is not None and len(read) > most:
             raise ParameterError(
-                f"attributes: {len(read)} attributes, but what was collected answers {most} at most; "
-                f"collect with order = {len(read)}"
+                "attributes",
+                f"{len(read)} attributes, but what was collected answers {most} at most",
+                f"collect with order = {len(read)}",
             )
         return read
 
@@ -147,15 +148,17 @@ class RivalSetting:
         """Return the values of all people, shape (n, d), or raise DataError naming row and attribute."""
         array = np.asarray(codes)
         if array.ndim != 2 or array.shape[1] != self.attributes or len(array) == 0:
-            raise DataError(f"codes: expected a table of {self.attributes} columns, got shape {array.shape}")
+            raise DataError(
+                "codes", f"expected a table of {self.attributes} columns, got shape {array.shape}"
+            )
         if array.dtype.kind not in "iu":
-            raise DataError("codes: expected whole numbers, the number of a value from 0")
+            raise DataError("codes", "expected whole numbers, the number of a value from 0")
         wrong = (array < 0) | (array >= np.array(self.sizes))
         if wrong.any():
             row, column = (int(place) for place in np.argwhere(wrong)[0])
             most = self.sizes[column] - 1
             raise DataError(
-                f"codes: row {row + 1}, attribute {column}: {array[row, column]} is not from 0 to {most}"
+                "codes", f"row {row + 1}, attribute {column}: {array[row, column]} is not from 0 to {most}"
             )
         return array.astype(np.int64, copy=False)
 
@@ -181,7 +184,7 @@ class Rival(ABC):
         self._oracles: dict[int, CellOracle] = {}
         reason = self.why_not()
         if reason is not None:
-            raise ParameterError(f"{self.name}: {reason}")
+            raise ParameterError(self.name, reason)
 
     def __repr__(self) -> str:
         sizes, epsilon, order = self.setting.sizes, self.setting.epsilon, self.setting.order
@@ -220,8 +223,9 @@ class Rival(ABC):
         for oracle in oracles:
             if oracle.mechanism.epsilon > self.report_epsilon:
                 raise CertificateError(
-                    f"oracles: one for {oracle.cells} cells promises epsilon {oracle.mechanism.epsilon:g}; "
-                    f"a report has {self.report_epsilon:g}"
+                    "oracles",
+                    f"one for {oracle.cells} cells promises epsilon {oracle.mechanism.epsilon:g}",
+                    f"a report has {self.report_epsilon:g}",
                 )
         self._oracles = {oracle.cells: oracle for oracle in oracles}
 

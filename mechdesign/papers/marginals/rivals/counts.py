@@ -67,8 +67,8 @@ class RivalCounts(Server["MarginalRival"]):
         array = np.asarray(reports)
         if array.dtype.names is None or set(array.dtype.names) != {GROUP, REPORT} or array.ndim != 1:
             raise DataError(
-                f"reports: expected records with the fields '{GROUP}' and '{REPORT}', as randomize returns "
-                "them"
+                "reports",
+                f"expected records with the fields '{GROUP}' and '{REPORT}', as randomize returns them",
             )
         self.add(array[GROUP], array[REPORT])
 
@@ -137,9 +137,9 @@ class RivalCounts(Server["MarginalRival"]):
         groups, rows = document.get("groups"), document.get("rows")
         damaged = "aggregator: the counts are damaged"
         if not isinstance(groups, list) or not isinstance(rows, list):
-            raise DataError(f"{damaged}: not groups and rows; count the reports again")
+            raise DataError(damaged, "not groups and rows", "count the reports again")
         if not all(isinstance(item, list) and len(item) == 2 for item in (*groups, *rows)):
-            raise DataError(f"{damaged}: not pairs; count the reports again")
+            raise DataError(damaged, "not pairs", "count the reports again")
         if isinstance(collection, ProductCollection):
             for row, count in rows:
                 (codes,) = whole_rows([row], len(collection.rival.oracles), 1)
@@ -151,7 +151,7 @@ class RivalCounts(Server["MarginalRival"]):
                 place = plain(group)
                 if not isinstance(place, int) or not 0 <= place < collection.group_count:
                     raise DataError(
-                        "aggregator: the counts are damaged: no such group; count the reports again"
+                        "aggregator", "the counts are damaged: no such group", "count the reports again"
                     )
                 oracle: Any = collection.rival.group_oracle(place).mechanism
                 self.groups[place] = type(oracle.aggregator()).from_json(oracle, part)

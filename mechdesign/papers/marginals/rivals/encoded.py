@@ -40,8 +40,10 @@ class DecodedMarginals:
         cells = 1 << sum(self.encoding.bits[attribute] for attribute in wanted)
         if cells > MOST_CELLS:
             raise ParameterError(
-                f"attributes: their bits have a table of {spaced(cells)} cells, {gibibytes(cells)}; at most "
-                f"{spaced(MOST_CELLS)} are reconstructed: name fewer attributes, or release them unencoded"
+                "attributes",
+                f"their bits have a table of {spaced(cells)} cells, {gibibytes(cells)}",
+                f"at most {spaced(MOST_CELLS)} are reconstructed: name fewer attributes, or release them "
+                "unencoded",
             )
         table = self.released.marginal(self.encoding.places_of(wanted)).value
         return nearest_table(self.encoding.decode(table, wanted))
@@ -157,5 +159,5 @@ class BinaryEncoded(Rival):
     def predicted_error(self, attributes: Sequence[int], users: int, table: Array | None = None) -> float:
         """Refuse: what consistency saves and reconstruction costs has no formula."""
         raise ParameterError(
-            "BE: the error of a reconstructed marginal has no formula; simulate it with release"
+            "BE", "the error of a reconstructed marginal has no formula", "simulate it with release"
         )

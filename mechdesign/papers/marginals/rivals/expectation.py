@@ -116,8 +116,9 @@ class ProductReports:
         cells = self.setting.cells(wanted)
         if cells > MOST_CELLS:
             raise ParameterError(
-                f"attributes: a table of {spaced(cells)} cells, {gibibytes(cells)}; at most "
-                f"{spaced(MOST_CELLS)} are held: name fewer attributes"
+                "attributes",
+                f"a table of {spaced(cells)} cells, {gibibytes(cells)}",
+                f"at most {spaced(MOST_CELLS)} are held: name fewer attributes",
             )
         return true_marginal(self.reports, self.setting.sizes, wanted)
 

@@ -60,7 +60,7 @@ class Coefficients:
         found[len(needed) - len(asked) :] = self.values[np.searchsorted(self.masks, asked)]
         if np.isnan(found).any():
             raise DataError(
-                f"FT: nobody reported a coefficient of attributes {list(wanted)}; collect from more"
+                "FT", f"nobody reported a coefficient of attributes {list(wanted)}", "collect from more"
             )
         return self.encoding.decode(transform(found) / len(needed), wanted)
 
@@ -169,8 +169,9 @@ class FourierCoefficients(Rival):
         """Return how many users each coefficient has: as equal as possible."""
         if users < self.count:
             raise DataError(
-                f"{self.name}: {spaced(users)} users for {spaced(self.count)} coefficients; at least "
-                f"{spaced(self.count)} are needed"
+                self.name,
+                f"{spaced(users)} users for {spaced(self.count)} coefficients",
+                f"at least {spaced(self.count)} are needed",
             )
         return users // self.count + (np.arange(self.count) < users % self.count)
 
@@ -209,7 +210,7 @@ class FourierCoefficients(Rival):
         odd = np.bincount(reports.coefficients, weights=reports.odd, minlength=self.count)
         if (users == 0).any():
             raise DataError(
-                f"{self.name}: nobody reported coefficient {int(np.argmin(users))}; give all reports"
+                self.name, f"nobody reported coefficient {int(np.argmin(users))}", "give all reports"
             )
         values = (1.0 - 2.0 * odd / users) / self.oracle.gain
         return Coefficients(self.setting, self.encoding, self.masks, values)

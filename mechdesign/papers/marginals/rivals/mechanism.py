@@ -70,9 +70,9 @@ class MarginalRival(CollectingMechanism):
 
     def __init__(self, attributes: Attributes, rival: Rival, users: int | None = None) -> None:
         if not isinstance(attributes, Attributes):
-            raise ParameterError(f"attributes: expected Attributes, got a {type(attributes).__name__}")
+            raise ParameterError("attributes", f"expected Attributes, got a {type(attributes).__name__}")
         if rival.setting.sizes != attributes.sizes:
-            raise ParameterError("rival: is for attributes of other sizes")
+            raise ParameterError("rival", "is for attributes of other sizes")
         self.attributes, self.rival = attributes, rival
         self.users = None if users is None else user_count(users)
         self.epsilon = rival.setting.epsilon
@@ -142,11 +142,11 @@ class MarginalRival(CollectingMechanism):
     def for_data(self, intake: Intake, ranges: Sequence[tuple[float, float]] = ()) -> Self:
         """Return the mechanism for columns of a file, which become the attributes' names."""
         if ranges:
-            raise ParameterError("range: tables of attributes take no numbers; leave it out")
+            raise ParameterError("range", "tables of attributes take no numbers", "leave it out")
         self.require_missing(intake.missing)
         if intake.columns and len(intake.columns) != self.attributes.count:
             given, wanted = len(intake.columns), self.attributes.count
-            raise ParameterError(f"columns: {given} names for {wanted} attributes")
+            raise ParameterError("columns", f"{given} names for {wanted} attributes")
         found = self
         if intake.columns:
             content = self.content()
@@ -159,8 +159,9 @@ class MarginalRival(CollectingMechanism):
         known = any(MISSING_CATEGORY in (labels.names or ()) for labels in self.attributes.labels)
         if rule == "category" and not known:
             raise ParameterError(
-                f"missing: no attribute has a category '{MISSING_CATEGORY}'; build with that label, or drop "
-                "such rows"
+                "missing",
+                f"no attribute has a category '{MISSING_CATEGORY}'",
+                "build with that label, or drop such rows",
             )
 
     # Server
@@ -249,7 +250,7 @@ class MarginalRival(CollectingMechanism):
         needed = [oracle.labels.size for oracle in cls(attributes, rival)._oracles()]
         oracles = [_oracle(item) for item in content["oracles"]]
         if [oracle.cells for oracle in oracles] != needed:
-            raise CertificateError(f"oracles: not those for {needed} cells, in this order")
+            raise CertificateError("oracles", f"not those for {needed} cells, in this order")
         rival = made(content["rival"], attributes.sizes, epsilon, order, content["views"])
         rival.adopt(oracles)
         return cls(attributes, rival, content["users"])
@@ -291,10 +292,10 @@ def made(
     chosen = choice("rival", name, NAMES)
     if chosen == BinaryEncoded.name:
         if views is None:
-            raise ParameterError("views: BE needs sets of bits; give them")
+            raise ParameterError("views", "BE needs sets of bits", "give them")
         return BinaryEncoded(sizes, epsilon, order, views, KINDS[:2])
     if views is not None:
-        raise ParameterError(f"views: {chosen} has none; leave them out")
+        raise ParameterError("views", f"{chosen} has none", "leave them out")
     kinds: tuple[type[Rival], ...] = (
         FullContingency,
         AllMarginals,
@@ -310,14 +311,16 @@ def collection_of(rival: Rival) -> SplitCollection | ProductCollection:
         return ProductCollection(rival)
     if isinstance(rival, (FullContingency, AllMarginals, FourierCoefficients, BinaryEncoded)):
         return SplitCollection(rival)
-    raise ParameterError(f"rival: {rival.name} collects nothing on devices; give one of {', '.join(NAMES)}")
+    raise ParameterError(
+        "rival", f"{rival.name} collects nothing on devices", f"give one of {', '.join(NAMES)}"
+    )
 
 
 def _oracle(document: Mapping[str, Any]) -> CellOracle:
     kind: type[Mechanism] | None = mechanism_types().get(document["type"])
     if kind is None or not issubclass(kind, (KaryResponse, UnaryEncoding)):
-        raise CertificateError(f"oracles: '{document['type']}' is no oracle of a rival")
+        raise CertificateError("oracles", f"'{document['type']}' is no oracle of a rival")
     oracle = kind.from_content(document["content"])
     if isinstance(oracle, KaryResponse) and (oracle.delta or not oracle.keeps_all):
-        raise CertificateError("oracles: a response that keeps some answers only, or has delta > 0")
+        raise CertificateError("oracles", "a response that keeps some answers only, or has delta > 0")
     return CellOracle(oracle).useful()

@@ -42,7 +42,9 @@ class AllTables:
         total, people = np.zeros([self.setting.sizes[item] for item in wanted]), 0
         holders = self._holders(wanted)
         if not holders:
-            raise DataError(f"AM: nobody reported a table with attributes {list(wanted)}; collect from more")
+            raise DataError(
+                "AM", f"nobody reported a table with attributes {list(wanted)}", "collect from more"
+            )
         for holder in holders:
             others = tuple(axis for axis, item in enumerate(holder) if item not in wanted)
             total += self.users[holder] * self.tables[holder].sum(axis=others)
@@ -137,8 +139,9 @@ class AllMarginals(Rival):
         count = len(self.groups)
         if users < count:
             raise DataError(
-                f"{self.name}: {spaced(users)} users for {spaced(count)} tables; "
-                f"at least {spaced(count)} are needed"
+                self.name,
+                f"{spaced(users)} users for {spaced(count)} tables",
+                f"at least {spaced(count)} are needed",
             )
         return users // count + (np.arange(count) < users % count)
 

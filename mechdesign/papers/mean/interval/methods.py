@@ -59,8 +59,9 @@ def algorithm_8(problem: MeanInterval, first: float = 0.5, second: float | None 
     second = least if second is None else in_range("second", second, 0.0, 1.0)
     if not least <= second <= first:
         raise ParameterError(
-            f"second: {second:g} is outside [first/e^epsilon, first] = [{least:g}, {first:g}]; "
-            "choose a number inside"
+            "second",
+            f"{second:g} is outside [first/e^epsilon, first] = [{least:g}, {first:g}]",
+            "choose a number inside",
         )
     part = math.exp(-problem.epsilon)  # numerator and denominator divided by E: no overflow
     interval = [(1.0 + second) * part / (1.0 + part), min(1.0, (1.0 + first * part) / (1.0 + part))]

@@ -82,7 +82,7 @@ def entrants(problem: MeanInterval, interval: tuple[float, float]) -> dict[str, 
     """Return the five methods by name, ``"no_dp"`` without privacy, and ``"interval"``, the solution's."""
     epsilon, m = problem.epsilon, problem.attributes
     if epsilon == 0.0:
-        raise ParameterError("epsilon: the compared methods need epsilon > 0; give a larger one")
+        raise ParameterError("epsilon", "the compared methods need epsilon > 0", "give a larger one")
     low = math.exp(-epsilon) / (1.0 + math.exp(-epsilon))
     return {
         "opt": interval_bits(math.exp(-epsilon), 1.0, m, False),

@@ -44,12 +44,14 @@ def checked_backlog(value: Any, users: int) -> NDArray[np.float64]:
     """Return virtual queues >= 0, one for each user."""
     backlog = finite_array("backlog", value, 1)
     if len(backlog) != users:
-        raise ParameterError(f"backlog: has {len(backlog)} entries for {users} users; give one each")
+        raise ParameterError("backlog", f"has {len(backlog)} entries for {users} users", "give one each")
     if (backlog < 0).any():
         user = int(np.argmax(backlog < 0))
-        raise ParameterError(f"backlog: that of user {user} is negative ({backlog[user]:g}); queues are >= 0")
+        raise ParameterError(
+            "backlog", f"that of user {user} is negative ({backlog[user]:g})", "queues are >= 0"
+        )
     if (backlog > 1e9).any():
-        raise ParameterError("backlog: an entry is above 1e9; no queue becomes that long")
+        raise ParameterError("backlog", "an entry is above 1e9", "no queue becomes that long")
     return backlog
 
 
@@ -59,9 +61,9 @@ def _tasks(problem: AuctionSlot, field: str, given: Any) -> tuple[tuple[int, ...
 
 def _task_names(problem: AuctionSlot, field: str, names: Any) -> tuple[str, ...]:
     if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
-        raise ParameterError(f"{field}: expected a list of names, got {shown(names)}")
+        raise ParameterError(field, f"expected a list of names, got {shown(names)}")
     if len(names) != len(problem.requirements):
-        raise ParameterError(f"{field}: {len(names)} for {len(problem.requirements)} tasks; give one each")
+        raise ParameterError(field, f"{len(names)} for {len(problem.requirements)} tasks", "give one each")
     return tuple(names)
 
 
@@ -243,7 +245,7 @@ class AuctionSlot(Problem[OnlineAuction]):
         )
         for certificate in auction.certificates():
             if not certificate.holds:
-                raise CertificateError(f"online auction: {certificate}")
+                raise CertificateError("online auction", certificate)
         return auction
 
 

@@ -155,22 +155,26 @@ class PrivacyContract(Problem[ContractMenu]):
 
     def __attrs_post_init__(self) -> None:
         if (self.budget is None) == (self.target_error is None):
-            raise ParameterError("budget: give either a budget or a target_error, not both and not neither")
+            raise ParameterError("budget", "give either a budget or a target_error, not both and not neither")
         _ = self.population  # settles now that types, counts and costs go together
         if self.limits.low > self.limits.high:
             raise ParameterError(
-                f"epsilon_max: {self.limits.high:g} is below the floor {self.limits.low:g}; "
-                f"raise it or lower epsilon_min"
+                "epsilon_max",
+                f"{self.limits.high:g} is below the floor {self.limits.low:g}",
+                "raise it or lower epsilon_min",
             )
         if self.minimum_buyers is None:
             return
         if self.minimum_buyers > self.population.users:
             raise ParameterError(
-                f"minimum_buyers: {self.minimum_buyers} is more than the "
-                f"{self.population.users:g} users; lower it"
+                "minimum_buyers",
+                f"{self.minimum_buyers} is more than the {self.population.users:g} users",
+                "lower it",
             )
         if np.ptp(self.population.cost) > 0:
-            raise ParameterError("minimum_buyers: needs one participation_cost for all types; give a number")
+            raise ParameterError(
+                "minimum_buyers", "needs one participation_cost for all types", "give a number"
+            )
 
     # Data
 

@@ -252,18 +252,21 @@ def truncated_normal(low: float, high: float, mean: float, deviation: float) -> 
     spread = in_range("density.deviation", deviation, 0.0, math.inf, low_open=True, high_open=True)
     if max(interval[0] - middle, middle - interval[1]) > 5.0 * spread:
         raise ParameterError(
-            "density.mean: is more than 5 deviations outside [low, high], where nearly nothing "
-            "is left; move it"
+            "density.mean",
+            "is more than 5 deviations outside [low, high], where nearly nothing is left",
+            "move it",
         )
     if interval[1] > middle + 8.0 * spread:
         raise ParameterError(
-            "density.high: is more than 8 deviations above the mean, where less than one user "
-            f"in 1e15 is; lower it to {middle + 8.0 * spread:.6g} or less"
+            "density.high",
+            "is more than 8 deviations above the mean, where less than one user in 1e15 is",
+            f"lower it to {middle + 8.0 * spread:.6g} or less",
         )
     if interval[1] - interval[0] < NARROWEST * spread:
         raise ParameterError(
-            f"density.deviation: is more than {1 / NARROWEST:g} times the width of [low, high], where "
-            f"the density is flat; use uniform"
+            "density.deviation",
+            f"is more than {1 / NARROWEST:g} times the width of [low, high], where the density is flat",
+            "use uniform",
         )
     return TruncatedNormal(*interval, middle, spread)
 
@@ -279,15 +282,18 @@ def histogram(edges: Any, shares: Any) -> Density:
     places, heights = finite_array("density.edges", edges, 1), finite_array("density.shares", shares, 1)
     if len(places) != len(heights) + 1:
         raise ParameterError(
-            f"density.edges: {len(places)} edges for {len(heights)} shares; give one more edge than shares"
+            "density.edges",
+            f"{len(places)} edges for {len(heights)} shares",
+            "give one more edge than shares",
         )
     if places[0] < 0 or (np.diff(places) <= 0).any():
-        raise ParameterError("density.edges: are not >= 0 and strictly increasing; sort them")
+        raise ParameterError("density.edges", "are not >= 0 and strictly increasing", "sort them")
     of_sane_size("density.edges", places)
     if (heights <= 0).any():
         raise ParameterError(
-            f"density.shares: entry {int(np.argmax(heights <= 0))} is not positive; merge empty "
-            f"bins with a neighbour"
+            "density.shares",
+            f"entry {int(np.argmax(heights <= 0))} is not positive",
+            "merge empty bins with a neighbour",
         )
     of_sane_size("density.shares", heights)
     return Histogram(float(places[0]), float(places[-1]), places, heights)
@@ -311,7 +317,7 @@ def empirical(
     """
     data = np.sort(finite_array("density.sample", sample, 1))
     if data[0] < 0 or data[0] == data[-1]:
-        raise ParameterError("density.sample: needs at least two different values >= 0")
+        raise ParameterError("density.sample", "needs at least two different values >= 0")
     of_sane_size("density.sample", data)
     cells = integer("density.bins", bins, 1, 100_000)
     if choice("density.method", method, ("histogram", "kernel")) == "histogram":
@@ -336,7 +342,9 @@ def _kernel(data: Array, bandwidth: float | None, cells: int) -> Density:
     cumulative = np.array([float(ndtr((edge - data) / width).mean()) for edge in edges])
     masses = np.diff(cumulative)
     if (masses <= 0).any():
-        raise ParameterError("density.bandwidth: is so small that parts of the range have no mass; raise it")
+        raise ParameterError(
+            "density.bandwidth", "is so small that parts of the range have no mass", "raise it"
+        )
     return histogram(edges, masses)
 
 
@@ -359,11 +367,11 @@ def density_of(value: Any) -> Density:
     """
     if not isinstance(value, Mapping):
         raise ParameterError(
-            "density: expected a table with a name, such as {name = 'uniform', low = 5, high = 15}"
+            "density", "expected a table with a name, such as {name = 'uniform', low = 5, high = 15}"
         )
     name = value.get("name")
     if not isinstance(name, str) or name not in DENSITIES:
-        raise ParameterError(f"density: {shown(name)} is not a choice; {suggestion(str(name), DENSITIES)}")
+        raise ParameterError("density", f"{shown(name)} is not a choice", suggestion(str(name), DENSITIES))
     arguments = {key: item for key, item in value.items() if key != "name"}
     density: Density = call_named(f"density: '{name}'", DENSITIES[name], arguments)
     return density

@@ -115,8 +115,9 @@ class PrivacyContractContinuous(Problem[ContractMenu]):
     def __attrs_post_init__(self) -> None:
         if self.limits.low > self.limits.high:
             raise ParameterError(
-                f"epsilon_max: {self.limits.high:g} is below the floor {self.limits.low:g}; "
-                f"raise it or lower epsilon_min"
+                "epsilon_max",
+                f"{self.limits.high:g} is below the floor {self.limits.low:g}",
+                "raise it or lower epsilon_min",
             )
         _ = self.types
 

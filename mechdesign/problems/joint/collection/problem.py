@@ -38,7 +38,7 @@ def _budget(problem: JointCollection, field: str, value: Any) -> float:
     each = epsilon / len(problem.attributes)
     if epsilon and not LEAST <= each <= LARGEST:
         raise ParameterError(
-            f"{field}: {epsilon:g} is {each:.3g} for each attribute; give {LEAST:g} to {LARGEST:g} each"
+            field, f"{epsilon:g} is {each:.3g} for each attribute", f"give {LEAST:g} to {LARGEST:g} each"
         )
     return epsilon
 
@@ -110,7 +110,7 @@ class JointCollection(Problem[JointResponse]):
         count = len(self.attributes)
         if self.reports * count > MOST_REPORTS:
             raise ParameterError(
-                f"reports: {self.reports} of {count} attributes; their product is {MOST_REPORTS} at most"
+                "reports", f"{self.reports} of {count} attributes", f"their product is {MOST_REPORTS} at most"
             )
 
     # What the promises mean for one attribute
@@ -175,7 +175,7 @@ class JointCollection(Problem[JointResponse]):
         """Return the mechanism with integer weights: rounded to the private side, and audited exactly."""
         f, q, p = (float(solution.variables[name]) for name in ("f", "q", "p"))
         attributes = Attributes(self.attributes, None, self.labels)
-        refused = CertificateError("channel: no weights near the solution keep the promises")
+        refused = CertificateError("channel", "no weights near the solution keep the promises")
         for step in (2.0**-58, 2.0**-52, 2.0**-46, 2.0**-40):  # the formulas are rounded: a little more noise
             flip = math.ceil((f / 2 + step) * TOTAL) if f > 0.0 else 0
             keep, add = q * (1.0 - step) if q < 1.0 else q, p * (1.0 + step)

@@ -49,7 +49,7 @@ def _attributes(field: str, value: Any) -> tuple[int, ...]:
     cells = math.prod(sizes)
     if cells > MOST_CELLS:
         raise ParameterError(
-            f"{field}: {cells} joint cells; {MOST_CELLS} at most, take fewer attributes together"
+            field, f"{cells} joint cells", f"{MOST_CELLS} at most, take fewer attributes together"
         )
     return sizes
 
@@ -57,7 +57,7 @@ def _attributes(field: str, value: Any) -> tuple[int, ...]:
 def _chance(field: str, value: Any) -> float:
     number = rational(field, value)
     if not 0 <= number <= 1:
-        raise ParameterError(f"{field}: {shown(value)} is outside [0, 1]; give a probability")
+        raise ParameterError(field, f"{shown(value)} is outside [0, 1]", "give a probability")
     return float(number)
 
 
@@ -65,14 +65,14 @@ def _patterns(problem: JointDistribution, field: str, value: Any) -> Codes:
     rows = wholes(field, value, 2)
     width = sum(problem.attributes)
     if not len(rows):
-        raise DataError(f"{field}: there are none; give at least one report")
+        raise DataError(field, "there are none", "give at least one report")
     if rows.shape[1] != width:
         raise ParameterError(
-            f"{field}: rows of {rows.shape[1]} bits; these attributes have {width}, one a value"
+            field, f"rows of {rows.shape[1]} bits", f"these attributes have {width}, one a value"
         )
     if ((rows < 0) | (rows > 1)).any():
         place = int(np.argmax(((rows < 0) | (rows > 1)).any(axis=1)))
-        raise ParameterError(f"{field}: row {place} has a number that is neither 0 nor 1; correct it")
+        raise ParameterError(field, f"row {place} has a number that is neither 0 nor 1", "correct it")
     return rows
 
 
@@ -81,9 +81,9 @@ def _counts(problem: JointDistribution, field: str, value: Any) -> Any:
         return value  # refused once it is known whether there are reports
     counts = wholes(field, value, 1)
     if len(counts) != len(problem.patterns):
-        raise ParameterError(f"{field}: {len(counts)} for {len(problem.patterns)} patterns; give one each")
+        raise ParameterError(field, f"{len(counts)} for {len(problem.patterns)} patterns", "give one each")
     if (counts < 0).any() or not counts.any():
-        raise ParameterError(f"{field}: must be >= 0 and not all 0; give how many users sent each pattern")
+        raise ParameterError(field, "must be >= 0 and not all 0", "give how many users sent each pattern")
     return counts
 
 
@@ -93,16 +93,16 @@ def _reports(problem: JointDistribution, field: str, given: Any) -> FileReports 
     if isinstance(given, Mapping):
         name = str(given.get("name"))
         if name not in GENERATORS:
-            raise UnknownNameError(f"{field}: no generator '{name}'; {suggestion(name, GENERATORS)}")
+            raise UnknownNameError(field, f"no generator '{name}'", suggestion(name, GENERATORS))
         arguments = {word: value for word, value in given.items() if word != "name"}
         given = call_named(f"{field}: generator '{name}'", GENERATORS[name], arguments)
     if not isinstance(given, (FileReports, SimulatedReports)):
-        raise ParameterError(f"{field}: expected a table with a name, 'file' or 'simulated'")
+        raise ParameterError(field, "expected a table with a name, 'file' or 'simulated'")
     cells = math.prod(problem.attributes)
     shares = given.distribution if isinstance(given, SimulatedReports) else "no shares"
     if not isinstance(shares, str) and len(shares) != cells:
         raise ParameterError(
-            f"{field}: distribution has {len(shares)} numbers for {cells} joint cells; give one each"
+            field, f"distribution has {len(shares)} numbers for {cells} joint cells", "give one each"
         )
     return given
 
@@ -110,7 +110,7 @@ def _reports(problem: JointDistribution, field: str, given: Any) -> FileReports 
 def _penalty(field: str, value: Any) -> float:
     penalty = in_range(field, value, 0.0, MOST_PENALTY)
     if 0.0 < penalty < LEAST_PENALTY:
-        raise ParameterError(f"{field}: {penalty:g} is below {LEAST_PENALTY:g}; give more, or 0 for none")
+        raise ParameterError(field, f"{penalty:g} is below {LEAST_PENALTY:g}", "give more, or 0 for none")
     return penalty
 
 
@@ -212,19 +212,21 @@ class JointDistribution(Problem[Mechanism]):
         noise, own, other = self._exact
         if noise == 0 and (own == 1 or other == 0):
             raise ParameterError(
-                "f: with 0, and q = 1 or p = 0, some bits are certain and a report can exclude cells; give q "
-                "below 1 and p above 0"
+                "f",
+                "with 0, and q = 1 or p = 0, some bits are certain and a report can exclude cells",
+                "give q below 1 and p above 0",
             )
         chances = self.shares
         if min(chances[1], 1.0 - chances[0]) < LEAST_CHANCE:
             raise ParameterError(
-                f"f, q, p: a bit is wrong with a chance below {LEAST_CHANCE:g}; likelihood ratios are beyond "
-                "double precision then: give more noise"
+                "f, q, p",
+                f"a bit is wrong with a chance below {LEAST_CHANCE:g}",
+                "likelihood ratios are beyond double precision then: give more noise",
             )
         if self.patterns is None and self.reports is None:
             raise ParameterError(EITHER)
         if self.patterns is None and self.counts is not None:
-            raise ParameterError("counts: belong to patterns; leave them out beside reports")
+            raise ParameterError("counts", "belong to patterns", "leave them out beside reports")
         self._require_room()
         self._require_plausible()
 
@@ -301,8 +303,10 @@ class JointDistribution(Problem[Mechanism]):
             errors = abs(total - 1.0) / math.sqrt(spread / self.users)
             if errors > FAR:
                 raise DataError(
-                    f"reports: by f, q and p attribute {place} has {total:.4g} values a user, {errors:.0f} "
-                    "standard errors from 1; give the f, q and p that the reports were made with"
+                    "reports",
+                    f"by f, q and p attribute {place} has {total:.4g} values a user, {errors:.0f} standard "
+                    "errors from 1",
+                    "give the f, q and p that the reports were made with",
                 )
             start += size
 

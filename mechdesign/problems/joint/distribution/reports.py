@@ -44,23 +44,23 @@ class FileReports:
         try:
             text = read_text(Path(self.path), LARGEST_FILE, DataError)
         except OSError as error:
-            raise DataError(f"{self.path}: cannot be read ({error.strerror}); check the path") from None
+            raise DataError(self.path, f"cannot be read ({error.strerror})", "check the path") from None
         rows = list(csv.reader(io.StringIO(text)))
         rows = [row for row in rows if row]
         if len(rows) < 2:
-            raise DataError(f"{self.path}: is empty; give a header line and one report a line")
+            raise DataError(self.path, "is empty", "give a header line and one report a line")
         if len(rows[0]) != 1:
             raise DataError(
-                f"{self.path}: has {len(rows[0])} columns; give a file with the column of reports alone"
+                self.path, f"has {len(rows[0])} columns", "give a file with the column of reports alone"
             )
         if any(len(row) != 1 for row in rows):
-            raise DataError(f"{self.path}: a line has more than one field; give one report a line")
+            raise DataError(self.path, "a line has more than one field", "give one report a line")
         if rows[0][0].startswith("permanent__m"):
-            raise DataError(f"{self.path}: holds permanent responses; name the file that 'report' wrote")
+            raise DataError(self.path, "holds permanent responses", "name the file that 'report' wrote")
         try:
             packed = read_sets(np.array([row[0] for row in rows[1:]], dtype=object), sum(sizes))
         except DataError as error:
-            raise DataError(f"{self.path}: {error}") from None
+            raise error.within(str(self.path)) from None
         return grouped(packed, np.ones(len(packed), dtype=np.int64))
 
 
@@ -128,7 +128,7 @@ def from_file(path: str) -> FileReports:
     """Return the reports of a CSV file with one column."""
     given: Any = path
     if not isinstance(given, str) or not given:
-        raise ParameterError("reports: 'path' is no text; give the path of a CSV file")
+        raise ParameterError("reports", "'path' is no text", "give the path of a CSV file")
     return FileReports(path)
 
 
@@ -137,7 +137,7 @@ def simulated(distribution: Any, users: int, seed: int) -> SimulatedReports:
     if isinstance(distribution, str):
         if distribution != "mixture":
             raise ParameterError(
-                f"reports: distribution '{distribution}' is not known; give 'mixture', or a number a cell"
+                "reports", f"distribution '{distribution}' is not known", "give 'mixture', or a number a cell"
             )
         shares: Any = distribution
     else:

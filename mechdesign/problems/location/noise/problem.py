@@ -100,7 +100,7 @@ class LocationNoise(Problem[LocationMechanism]):
         made: dict[Any, str] = {"lattice": "lattice", "laplace": "laplace", "truncated": "truncated"}
         named = variables["noise"]
         if named not in made:
-            raise UnknownNameError(f"noise: no '{named}'; use lattice, laplace or truncated")
+            raise UnknownNameError("noise", f"no '{named}'", "use lattice, laplace or truncated")
         found: PlanarLattice | PlanarLaplace | TruncatedPlanarLaplace = getattr(self, made[named])
         return found
 

@@ -71,8 +71,10 @@ class CoveringDesign(Problem[Mechanism]):
         needed = schoenheim(self.points, self.order, self.block)
         if needed > MOST_BLOCKS:
             raise ParameterError(
-                f"block: {needed} blocks of {self.block} are needed at least, more than {MOST_BLOCKS} that "
-                "can be written down; take larger blocks or fewer points"
+                "block",
+                f"{needed} blocks of {self.block} are needed at least, more than {MOST_BLOCKS} that can be "
+                "written down",
+                "take larger blocks or fewer points",
             )
 
     def audit(self, variables: Variables) -> CoveringAudit:

@@ -219,4 +219,4 @@ def kind_of(name: Any) -> OracleKind:
     for kind in KINDS:
         if kind.name == name:
             return kind
-    raise ParameterError(f"oracle: no '{name}'; {suggestion(str(name), NAMES)}")
+    raise ParameterError("oracle", f"no '{name}'", suggestion(str(name), NAMES))

@@ -33,17 +33,20 @@ def _epsilon(field: str, value: Any) -> float:
     epsilon = privacy_epsilon(value, field)
     if 0.0 < epsilon < LEAST:
         raise ParameterError(
-            f"{field}: {epsilon:g} is so small that weights of 62 bits cannot tell the reports "
-            f"apart; give at least {LEAST:.3g}"
+            field,
+            f"{epsilon:g} is so small that weights of 62 bits cannot tell the reports apart",
+            f"give at least {LEAST:.3g}",
         )
     if epsilon > LARGEST:
-        raise ParameterError(f"{field}: {epsilon:g} leaves no variance to speak of; give at most {LARGEST:g}")
+        raise ParameterError(
+            field, f"{epsilon:g} leaves no variance to speak of", f"give at most {LARGEST:g}"
+        )
     return epsilon
 
 
 def _labels(problem: FrequencyOracle, field: str, given: Any) -> tuple[str, ...] | None:
     if not isinstance(given, (list, tuple)):
-        raise ParameterError(f"{field}: expected a list of names, got {given!r}")
+        raise ParameterError(field, f"expected a list of names, got {given!r}")
     return Labels(problem.categories, tuple(given)).names
 
 

@@ -49,7 +49,7 @@ def otherwise(problem: Any, variables: Variables) -> Otherwise | None:
     owner: type[Problem] = type(problem)
     judge = companion(owner, "otherwise")
     if judge is None:
-        raise UnknownNameError(f"rival: no '{variables['rival']}'; give views and shares")
+        raise UnknownNameError("rival", f"no '{variables['rival']}'", "give views and shares")
     found: Otherwise = judge(problem, variables)
     return found
 

@@ -52,7 +52,7 @@ def _epsilon(field: str, value: Any) -> float:
     epsilon = privacy_epsilon(value, field)
     if epsilon and not LEAST_EPSILON <= epsilon <= LARGEST_EPSILON:
         raise ParameterError(
-            f"{field}: {epsilon:g} is beyond what frequency oracles run with; give 0.000001 to 700"
+            field, f"{epsilon:g} is beyond what frequency oracles run with", "give 0.000001 to 700"
         )
     return epsilon
 
@@ -60,24 +60,24 @@ def _epsilon(field: str, value: Any) -> float:
 def _order(problem: MarginalViews, field: str, value: Any) -> int:
     order, count = integer(field, value, 1), len(problem.sizes)
     if order > count:
-        raise ParameterError(f"{field}: {order} is above the number of attributes, {count}; lower it")
+        raise ParameterError(field, f"{order} is above the number of attributes, {count}", "lower it")
     return order
 
 
 def _workload(problem: MarginalViews, field: str, value: Any) -> tuple[Mapping[str, Any], ...]:
     if problem.order is not None:
-        raise ParameterError("order: both of order and workload is given; give one of them")
+        raise ParameterError("order", "both of order and workload is given", "give one of them")
     weights = checked_workload(value, len(problem.sizes), problem.names)
     return tuple({"attributes": list(view), "weight": weight} for view, weight in weights.items())
 
 
 def _labels(problem: MarginalViews, field: str, given: Any) -> tuple[tuple[str, ...], ...]:
     if not isinstance(given, (list, tuple)) or len(given) != len(problem.sizes):
-        raise ParameterError(f"{field}: expected {len(problem.sizes)} lists of names, got {shown(given)}")
+        raise ParameterError(field, f"expected {len(problem.sizes)} lists of names, got {shown(given)}")
     for number, (names, size) in enumerate(zip(given, problem.sizes, strict=True)):
         proper = isinstance(names, (list, tuple)) and all(isinstance(name, str) for name in names)
         if not proper or len(set(names)) != size or len(names) != size:
-            raise ParameterError(f"{field}: entry {number} has to be {size} different names")
+            raise ParameterError(field, f"entry {number} has to be {size} different names")
     return tuple(tuple(names) for names in given)
 
 
@@ -195,7 +195,7 @@ class MarginalViews(Problem[MarginalRelease]):
 
     def __attrs_post_init__(self) -> None:
         if self.order is None and self.workload is None:
-            raise ParameterError("order: neither of order and workload is given; give one of them")
+            raise ParameterError("order", "neither of order and workload is given", "give one of them")
         self._check_criterion()
         self._check_sizes()
 
@@ -213,14 +213,15 @@ class MarginalViews(Problem[MarginalRelease]):
             return
         if not self.by_rule:
             raise ParameterError(
-                "criterion: 'rule' is for all marginals of an order and views of one size; take 'mean'"
+                "criterion", "'rule' is for all marginals of an order and views of one size", "take 'mean'"
             )
         if self.most_views < 1:
             needed = 1.0 / self.threshold  # infinite for the smallest of all numbers
             have = f"have {math.ceil(needed)} users, " if needed < 1e15 else ""
             raise ParameterError(
-                f"users: {self.users} users are too few for a single view at threshold {self.threshold:g}; "
-                f"{have}raise threshold, or take criterion 'mean'"
+                "users",
+                f"{self.users} users are too few for a single view at threshold {self.threshold:g}",
+                f"{have}raise threshold, or take criterion 'mean'",
             )
 
     def _check_sizes(self) -> None:
@@ -234,7 +235,7 @@ class MarginalViews(Problem[MarginalRelease]):
             self._check_cells("views", view)
         if self.views is not None and len(self.views) > self.users:
             raise ParameterError(
-                f"users: {self.users} users are fewer than the {len(self.views)} views; give fewer views"
+                "users", f"{self.users} users are fewer than the {len(self.views)} views", "give fewer views"
             )
 
     def _check_cells(self, field: str, attributes: Sequence[int]) -> None:
@@ -243,9 +244,10 @@ class MarginalViews(Problem[MarginalRelease]):
             mebibytes = shown_count(max(1, cells * 8 >> 20))
             names = ", ".join(self.shown_view(attributes))
             raise ParameterError(
-                f"{field}: a table of {names} has {shown_count(cells)} cells, "
-                f"which would take {mebibytes} MiB of memory; {MOST_CELLS} cells are the limit: leave out an "
-                "attribute, or merge values"
+                field,
+                f"a table of {names} has {shown_count(cells)} cells, which would take {mebibytes} MiB of "
+                "memory",
+                f"{MOST_CELLS} cells are the limit: leave out an attribute, or merge values",
             )
 
     # What is asked

@@ -56,8 +56,9 @@ def outcome(
     split = kept[kept > 0.0] / math.fsum(kept)
     if len(chosen) > problem.users:
         raise ParameterError(
-            f"users: {problem.users} users are fewer than the {len(chosen)} views of the split; have more "
-            "users, want fewer marginals, or give a few large views"
+            "users",
+            f"{problem.users} users are fewer than the {len(chosen)} views of the split",
+            "have more users, want fewer marginals, or give a few large views",
         )
     variables: dict[str, Any] = {
         "size": max(len(view) for view in chosen),

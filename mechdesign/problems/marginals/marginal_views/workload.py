@@ -36,14 +36,14 @@ def checked_sizes(value: Any) -> tuple[int, ...]:
     if isinstance(value, (str, bytes, Mapping)) or not hasattr(value, "__len__"):
         return (2,) * integer("attributes", value, 1, MOST_ATTRIBUTES)
     if not len(value):
-        raise ParameterError("attributes: is empty; give the number of values of each attribute")
+        raise ParameterError("attributes", "is empty", "give the number of values of each attribute")
     if len(value) > MOST_ATTRIBUTES:
-        raise ParameterError(f"attributes: {len(value)} are more than {MOST_ATTRIBUTES}; leave some out")
+        raise ParameterError("attributes", f"{len(value)} are more than {MOST_ATTRIBUTES}", "leave some out")
     sizes = []
     for number, size in enumerate(value):
         field = f"attributes: entry {number}"
         if integer(field, size, 0, MOST_VALUES) < 2:
-            raise ParameterError(f"{field}: has {shown(size)} value(s), so there is nothing to ask; drop it")
+            raise ParameterError(field, f"has {shown(size)} value(s), so there is nothing to ask", "drop it")
         sizes.append(int(size))
     return tuple(sizes)
 
@@ -53,12 +53,12 @@ def checked_names(value: Any, count: int) -> tuple[str, ...] | None:
     if value is None:
         return None
     if not isinstance(value, (list, tuple)) or not all(isinstance(name, str) and name for name in value):
-        raise ParameterError(f"names: expected a list of names, got {shown(value)}")
+        raise ParameterError("names", f"expected a list of names, got {shown(value)}")
     if len(value) != count:
-        raise ParameterError(f"names: {len(value)} names for {count} attributes; give one for each")
+        raise ParameterError("names", f"{len(value)} names for {count} attributes", "give one for each")
     for name in value:
         if list(value).count(name) > 1:
-            raise ParameterError(f"names: '{name}' is there twice; give each attribute a name of its own")
+            raise ParameterError("names", f"'{name}' is there twice", "give each attribute a name of its own")
     return tuple(value)
 
 
@@ -71,35 +71,35 @@ def attribute_set(field: str, value: Any, count: int, names: Sequence[str] | Non
     (0, 1)
     """
     if isinstance(value, str) or not hasattr(value, "__len__") or isinstance(value, Mapping):
-        raise ParameterError(f"{field}: expected a list of attributes, got {shown(value)}")
+        raise ParameterError(field, f"expected a list of attributes, got {shown(value)}")
     found = []
     for given in value:
         if isinstance(given, str):
             if names is None:
-                raise ParameterError(f"{field}: names attribute '{given}', but there are no names; add names")
+                raise ParameterError(field, f"names attribute '{given}', but there are no names", "add names")
             if given not in names:
-                raise UnknownNameError(f"{field}: no attribute '{given}'; {suggestion(given, names)}")
+                raise UnknownNameError(field, f"no attribute '{given}'", suggestion(given, names))
             found.append(names.index(given))
         else:
             found.append(integer(f"{field}: attribute", given, 0, count - 1))
     if not found:
-        raise ParameterError(f"{field}: is empty; name at least one attribute")
+        raise ParameterError(field, "is empty", "name at least one attribute")
     if len(set(found)) < len(found):
-        raise ParameterError(f"{field}: has an attribute twice; name each once")
+        raise ParameterError(field, "has an attribute twice", "name each once")
     return tuple(sorted(found))
 
 
 def checked_sets(field: str, value: Any, count: int, names: Sequence[str] | None) -> tuple[View, ...]:
     """Return a list of attribute sets, each once."""
     if isinstance(value, (str, Mapping)) or not hasattr(value, "__len__") or not len(value):
-        raise ParameterError(f"{field}: expected a list of lists of attributes, got {shown(value)}")
+        raise ParameterError(field, f"expected a list of lists of attributes, got {shown(value)}")
     if len(value) > MOST_MARGINALS:
-        raise ParameterError(f"{field}: {len(value)} are more than {MOST_MARGINALS}; leave some out")
+        raise ParameterError(field, f"{len(value)} are more than {MOST_MARGINALS}", "leave some out")
     found: dict[View, None] = {}
     for number, entry in enumerate(value):
         one = attribute_set(f"{field}: entry {number}", entry, count, names)
         if one in found:
-            raise ParameterError(f"{field}: entry {number} is there twice; drop one")
+            raise ParameterError(field, f"entry {number} is there twice", "drop one")
         found[one] = None
     return tuple(found)
 
@@ -116,7 +116,7 @@ def checked_workload(value: Any, count: int, names: Sequence[str] | None) -> dic
     {(0, 1): 1.0, (1,): 3.0}
     """
     if isinstance(value, (str, Mapping)) or not hasattr(value, "__len__") or not len(value):
-        raise ParameterError(f"workload: expected a list of marginals, got {shown(value)}")
+        raise ParameterError("workload", f"expected a list of marginals, got {shown(value)}")
     weights = []
     for number, entry in enumerate(value):
         if not isinstance(entry, Mapping):
@@ -125,9 +125,9 @@ def checked_workload(value: Any, count: int, names: Sequence[str] | None) -> dic
         field = f"workload: entry {number}"
         for key in entry:
             if key not in ENTRY_KEYS:
-                raise UnknownNameError(f"{field}: no key '{key}'; {suggestion(str(key), ENTRY_KEYS)}")
+                raise UnknownNameError(field, f"no key '{key}'", suggestion(str(key), ENTRY_KEYS))
         if "attributes" not in entry:
-            raise ParameterError(f"{field}: attributes is missing; name the attributes of the marginal")
+            raise ParameterError(field, "attributes is missing", "name the attributes of the marginal")
         weights.append(in_range(f"{field}: weight", entry.get("weight", 1.0), 0.0, 1e9, low_open=True))
     sets = [entry["attributes"] if isinstance(entry, Mapping) else entry for entry in value]
     return dict(zip(checked_sets("workload", sets, count, names), weights, strict=True))
@@ -145,8 +145,9 @@ def all_marginals(count: int, order: int) -> dict[View, float]:
     if number > MOST_MARGINALS:
         gibibytes = max(1, number * 256 >> 30)
         raise ParameterError(
-            f"order: {count} attributes have {shown_count(number)} marginals of {order}, whose errors would "
-            f"take {shown_count(gibibytes)} GiB of memory; {MOST_MARGINALS} are the limit: give a workload, "
-            "or a smaller order"
+            "order",
+            f"{count} attributes have {shown_count(number)} marginals of {order}, whose errors would take "
+            f"{shown_count(gibibytes)} GiB of memory",
+            f"{MOST_MARGINALS} are the limit: give a workload, or a smaller order",
         )
     return dict.fromkeys(combinations(range(count), order), 1.0)

@@ -111,8 +111,9 @@ def _solved(program: LinearProgram) -> LinearResult:
         result = solve_linear(program, "interior-point")
     if result.status != "optimal":
         raise MethodError(
-            f"mean-channel: the linear program failed ({result.message}); "
-            "give fewer inputs, or an epsilon below 10"
+            "mean-channel",
+            f"the linear program failed ({result.message})",
+            "give fewer inputs, or an epsilon below 10",
         )
     return result
 

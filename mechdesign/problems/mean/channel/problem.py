@@ -29,8 +29,9 @@ def _epsilon(field: str, value: Any) -> float:
     epsilon = privacy_epsilon(value, field)
     if 0.0 < epsilon < 1e-100:
         raise ParameterError(
-            f"{field}: {epsilon:g} is so small that the variance is beyond double precision; "
-            "give a larger one"
+            field,
+            f"{epsilon:g} is so small that the variance is beyond double precision",
+            "give a larger one",
         )
     return epsilon
 

@@ -35,10 +35,10 @@ MAX_ATTRIBUTES = 1_000_000
 def _mean(field: str, value: Any) -> float | tuple[float, float]:
     if isinstance(value, (list, tuple, np.ndarray)):
         if len(value) != 2:
-            raise ParameterError(f"{field}: expected a number or [low, high], got {len(value)} numbers")
+            raise ParameterError(field, f"expected a number or [low, high], got {len(value)} numbers")
         low, high = (in_range(field, end, 0.0, 1.0) for end in value)
         if low > high:
-            raise ParameterError(f"{field}: the range [{low:g}, {high:g}] is empty; give the lower end first")
+            raise ParameterError(field, f"the range [{low:g}, {high:g}] is empty", "give the lower end first")
         return (low, high)
     return in_range(field, value, 0.0, 1.0)
 
@@ -108,8 +108,9 @@ class MeanInterval(Problem[CensoringInterval | AttributeSampling]):
     def __attrs_post_init__(self) -> None:
         if self.delta == 0.0 and 0.0 < self.epsilon < LEAST:
             raise ParameterError(
-                f"epsilon: {self.epsilon:g} is so small that the interval has no width in double precision; "
-                f"give at least {LEAST:.3g}"
+                "epsilon",
+                f"{self.epsilon:g} is so small that the interval has no width in double precision",
+                f"give at least {LEAST:.3g}",
             )
 
     @property
@@ -196,7 +197,8 @@ class MeanInterval(Problem[CensoringInterval | AttributeSampling]):
             return single
         if self.scaled:
             raise MethodError(
-                "mean-interval: the published estimator is kept for comparison only; "
-                "set estimator = 'self-normalized' to build a mechanism"
+                "mean-interval",
+                "the published estimator is kept for comparison only",
+                "set estimator = 'self-normalized' to build a mechanism",
             )
         return AttributeSampling(single, self.attributes)

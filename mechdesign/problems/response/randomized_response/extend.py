@@ -95,12 +95,12 @@ class ExtendedResponse(RandomizedResponse):
         for number, constraint in enumerate(constraints):
             if not isinstance(constraint, cvxpy.Constraint):
                 raise ParameterError(
-                    f"own_constraints: number {number} is no cvxpy constraint: {constraint!r}"
+                    "own_constraints", f"number {number} is no cvxpy constraint: {constraint!r}"
                 )
             if not constraint.is_dcp():
                 shown = " ".join(str(constraint).split())
                 raise ParameterError(
-                    f"own_constraints: number {number} is not convex: {shown}; see cvxpy's DCP rules"
+                    "own_constraints", f"number {number} is not convex: {shown}", "see cvxpy's DCP rules"
                 )
         for number, constraint in enumerate(constraints):
             self._only_the_channel(f"own_constraints: number {number}", constraint, channel)
@@ -110,8 +110,9 @@ class ExtendedResponse(RandomizedResponse):
         self._only_the_channel("own_utility:", utility, channel)
         if not utility.is_concave():
             raise ParameterError(
-                "own_utility: is not concave, so its maximum is no convex program; "
-                "mutual information is convex in the channel: maximise it with utility='mutual-information'"
+                "own_utility",
+                "is not concave, so its maximum is no convex program",
+                "mutual information is convex in the channel: maximise it with utility='mutual-information'",
             )
         return utility, constraints
 
@@ -130,14 +131,16 @@ class ExtendedResponse(RandomizedResponse):
         constraints = self.own_constraints(channel)
         if not isinstance(constraints, (list, tuple)):
             raise ParameterError(
-                "own_constraints: must return a list of constraints; put brackets around one"
+                "own_constraints", "must return a list of constraints", "put brackets around one"
             )
         return list(constraints)
 
     @staticmethod
     def _only_the_channel(what: str, item: Any, channel: cvxpy.Variable) -> None:
         if {variable.id for variable in item.variables()} - {channel.id}:
-            raise ParameterError(f"{what} uses variables of its own; state it in terms of the channel alone")
+            raise ParameterError(
+                f"{what} uses variables of its own", remedy="state it in terms of the channel alone"
+            )
 
     def _constant(self, variables: Variables) -> Any:
         import cvxpy

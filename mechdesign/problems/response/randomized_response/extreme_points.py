@@ -54,7 +54,7 @@ def extreme_points(problem: RandomizedResponse) -> Array:
     """
     reason = why_not(problem)
     if reason is not None:
-        raise MethodError(f"extreme points: {reason}")
+        raise MethodError("extreme points", reason)
     if 1 in (problem.size, problem.reports) or (problem.epsilon == 0.0 and problem.delta == 0.0):
         return np.repeat(np.eye(problem.reports)[:, None, :], problem.size, axis=1)
     if problem.delta > 0 or problem.distance is not None:

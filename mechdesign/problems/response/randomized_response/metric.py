@@ -36,7 +36,7 @@ def distance_matrix(distance: str | Array, size: int) -> Array:
     """
     if isinstance(distance, str):
         if distance != "line":
-            raise ParameterError(f"distance: '{distance}' is not a choice; {suggestion(distance, ['line'])}")
+            raise ParameterError("distance", f"'{distance}' is not a choice", suggestion(distance, ["line"]))
         places = np.arange(size, dtype=np.float64)
         line: Array = np.abs(places[:, None] - places)
         return line
@@ -45,8 +45,9 @@ def distance_matrix(distance: str | Array, size: int) -> Array:
     if distance.shape == (size, 2):
         return _between_points(distance)
     raise ParameterError(
-        f"distance: has shape {distance.shape[0]} x {distance.shape[1]} for {size} answers; "
-        f"give {size} x {size}, {size} points (x, y), or 'line'"
+        "distance",
+        f"has shape {distance.shape[0]} x {distance.shape[1]} for {size} answers",
+        f"give {size} x {size}, {size} points (x, y), or 'line'",
     )
 
 
@@ -68,7 +69,7 @@ def grid(rows: int, columns: int, step: float = 1.0) -> Array:
     high, wide = (integer(f"distance.{name}", n, 1) for name, n in (("rows", rows), ("columns", columns)))
     if high * wide > MOST_PLACES:
         raise ParameterError(
-            f"distance: {high} x {wide} places are more than {MOST_PLACES}; give a coarser grid"
+            "distance", f"{high} x {wide} places are more than {MOST_PLACES}", "give a coarser grid"
         )
     apart = in_range("distance.step", step, 0.0, LONGEST_STEP, low_open=True)
     up, across = np.divmod(np.arange(high * wide), wide)
@@ -86,15 +87,15 @@ def _looks_like_matrix(distance: Array, size: int) -> bool:
 def _checked(matrix: Array) -> Array:
     if (matrix < 0).any():
         row, column = np.argwhere(matrix < 0)[0]
-        raise ParameterError(f"distance: entry ({row}, {column}) is negative; give distances >= 0")
+        raise ParameterError("distance", f"entry ({row}, {column}) is negative", "give distances >= 0")
     if matrix.diagonal().any():
         raise ParameterError(
-            f"distance: entry {int(np.argmax(matrix.diagonal() != 0))} of the diagonal is not 0"
+            "distance", f"entry {int(np.argmax(matrix.diagonal() != 0))} of the diagonal is not 0"
         )
     if (matrix != matrix.T).any():
         row, column = np.argwhere(matrix != matrix.T)[0]
         raise ParameterError(
-            f"distance: entries ({row}, {column}) and ({column}, {row}) differ; give a symmetric matrix"
+            "distance", f"entries ({row}, {column}) and ({column}, {row}) differ", "give a symmetric matrix"
         )
     return matrix
 

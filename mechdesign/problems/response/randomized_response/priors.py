@@ -79,12 +79,14 @@ def counts(counts: Any, extra: float = 0.0) -> Array:
     more = in_range("prior.extra", extra, 0.0, 1e300)
     if (numbers < 0).any():
         raise ParameterError(
-            f"prior.counts: entry {int(np.argmax(numbers < 0))} is negative; give counts >= 0"
+            "prior.counts", f"entry {int(np.argmax(numbers < 0))} is negative", "give counts >= 0"
         )
     if max(float(numbers.max()), more) > LARGEST_COUNT:
-        raise ParameterError(f"prior.counts: a count or extra is above {LARGEST_COUNT:g}; divide all by it")
+        raise ParameterError(
+            "prior.counts", f"a count or extra is above {LARGEST_COUNT:g}", "divide all by it"
+        )
     if not (numbers + more).any():
-        raise ParameterError("prior.counts: are all 0; give at least one count, or extra > 0")
+        raise ParameterError("prior.counts", "are all 0", "give at least one count, or extra > 0")
     return _normalised(numbers + more)
 
 

@@ -45,8 +45,9 @@ def _utility(problem: RandomizedResponse, field: str, value: Any) -> str | Array
     matrix = finite_array(field, value, 2)
     if matrix.shape[0] != problem.size:
         raise ParameterError(
-            f"{field}: has {matrix.shape[0]} rows for {problem.size} answers; give a row an answer, "
-            "a column a report"
+            field,
+            f"has {matrix.shape[0]} rows for {problem.size} answers",
+            "give a row an answer, a column a report",
         )
     return matrix
 
@@ -54,7 +55,7 @@ def _utility(problem: RandomizedResponse, field: str, value: Any) -> str | Array
 def _distance(problem: RandomizedResponse, field: str, value: Any) -> str | Array:
     if problem.delta > 0:
         raise ParameterError(
-            "delta: metric privacy is defined here for delta = 0 only; drop delta or distance"
+            "delta", "metric privacy is defined here for delta = 0 only", "drop delta or distance"
         )
     return value if isinstance(value, str) else finite_array(field, value, 2)
 
@@ -69,7 +70,7 @@ def _report_labels(problem: RandomizedResponse, field: str, names: Any) -> tuple
 
 def _names(field: str, names: Any, size: int) -> tuple[str, ...]:
     if not isinstance(names, (list, tuple, np.ndarray)):
-        raise ParameterError(f"{field}: expected a list of names, got {names!r}")
+        raise ParameterError(field, f"expected a list of names, got {names!r}")
     Labels(size, tuple(names), field)
     return tuple(names)
 
@@ -144,7 +145,7 @@ class RandomizedResponse(Problem[FiniteChannel | KaryResponse]):
     def __attrs_post_init__(self) -> None:
         _ = self._distances  # what is no distance is refused here
         if self.distance is None and isinstance(self.utility, str) and self.utility == "distance-loss":
-            raise ParameterError("utility: 'distance-loss' needs a distance; give one")
+            raise ParameterError("utility", "'distance-loss' needs a distance", "give one")
 
     # Shape and data
 

@@ -81,8 +81,10 @@ class ShuffleAmplification(Problem[Mechanism]):
         described = self.setting.randomizer
         if described.kind == "channel" and described.epsilon > self.local_epsilon * (1.0 + 1e-9):
             raise ParameterError(
-                f"randomizer: channel: its local epsilon is {described.epsilon:.10g}, above local_epsilon = "
-                f"{self.local_epsilon:g}; state at least that"
+                "randomizer: channel",
+                f"its local epsilon is {described.epsilon:.10g}, above local_epsilon = "
+                f"{self.local_epsilon:g}",
+                "state at least that",
             )
 
     @cached_property

@@ -24,7 +24,7 @@ from mechdesign.problems.shuffle.verdicts import central_privacy, optimality
 def _central(field: str, value: Any) -> float:
     epsilon = epsilon_of(field, value)
     if epsilon == 0.0:
-        raise ParameterError(f"{field}: is 0, which only reports without information keep; give more")
+        raise ParameterError(field, "is 0, which only reports without information keep", "give more")
     return epsilon
 
 
@@ -139,6 +139,6 @@ class ShuffleLocalBudget(Problem[Shuffled]):
         self.require_mechanism()
         proven, _ = self.certificates(solution)
         if not proven.holds:
-            raise CertificateError(f"{self.name}: not private as promised: {proven}")
+            raise CertificateError(self.name, f"not private as promised: {proven}")
         promise = Promise(self.users, self.central_epsilon, self.delta, self.honest)
         return building.shuffled(self.setting.randomizer, self.objective(solution.variables), promise)

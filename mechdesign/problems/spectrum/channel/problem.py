@@ -174,7 +174,7 @@ class SpectrumChannel(Problem[SpectrumDatabase]):
         own = {"name": "channel", **(self.primary or {})}
         more = [] if channels is None else channels
         if not isinstance(more, (list, tuple)):
-            raise ParameterError("channels: expected a list of {name, tiles, protection}")
+            raise ParameterError("channels", "expected a list of {name, tiles, protection}")
         tiling = Tiling.of(self.cell, self.origin)
         tiles = [_with_tile(f"channels {number}", one, tiling) for number, one in enumerate([own, *more])]
         return SpectrumDatabase(

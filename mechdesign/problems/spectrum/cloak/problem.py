@@ -29,7 +29,7 @@ def _corners(field: str, region: Any) -> tuple[float, ...]:
     numbers = finite_array(field, region, 1).tolist()
     if len(numbers) != 4 or not (numbers[0] < numbers[2] and numbers[1] < numbers[3]):
         raise ParameterError(
-            f"{field}: expected [x_low, y_low, x_high, y_high] with low < high, got {numbers}; correct it"
+            field, f"expected [x_low, y_low, x_high, y_high] with low < high, got {numbers}", "correct it"
         )
     return tuple(coordinate(field, number) for number in numbers)
 
@@ -117,7 +117,7 @@ class SpectrumCloakDesign(Problem[SpectrumCloak]):
 
     def __attrs_post_init__(self) -> None:
         if self.region is not None and self.shape != "hexagon":
-            raise ParameterError(f"region: is for hexagons; leave it out for the shape '{self.shape}'")
+            raise ParameterError("region", "is for hexagons", f"leave it out for the shape '{self.shape}'")
 
     @cached_property
     def figure(self) -> Shape:
@@ -176,7 +176,7 @@ class SpectrumCloakDesign(Problem[SpectrumCloak]):
         """Return the tiling whose tiles owners register; its audit looks at every tile of the region."""
         if self.shape != "hexagon":
             raise MethodError(
-                f"{self.name}: tiles to register are hexagons; set shape to 'hexagon' to build one"
+                self.name, "tiles to register are hexagons", "set shape to 'hexagon' to build one"
             )
         cell, least = float(solution.variables["cell"]), self.least_area or None
         return SpectrumCloak(cell, self.protection, area=self.region, least_area=least)

@@ -56,9 +56,9 @@ def counts(counts: Any, extra: float = 0.0, columns: int | None = None) -> Array
     more = in_range("prior.extra", extra, 0.0, 1e100)
     if (numbers < 0).any():
         place = int(np.argmax(numbers < 0))
-        raise ParameterError(f"prior.counts: entry {place} is negative; give counts >= 0")
+        raise ParameterError("prior.counts", f"entry {place} is negative", "give counts >= 0")
     if float(numbers.max()) > 1e100 or not (numbers + more).any():
-        raise ParameterError("prior.counts: are all 0 or above 1e100; give counts of places")
+        raise ParameterError("prior.counts", "are all 0 or above 1e100", "give counts of places")
     return _laid_out(numbers + more, columns)
 
 
@@ -69,7 +69,7 @@ def _laid_out(raw: Array, columns: int | None) -> Array:
     width = integer("prior.columns", columns, 1, MOST_PLACES)
     if len(prior) % width:
         raise ParameterError(
-            f"prior.columns: {width} columns do not divide {len(prior)} places; give a divisor"
+            "prior.columns", f"{width} columns do not divide {len(prior)} places", "give a divisor"
         )
     return prior.reshape(-1, width)
 

@@ -53,7 +53,9 @@ def _prior(value: Any) -> Array:
     vector = probability_vector("prior", value if matrix is None else matrix.ravel())
     most = MOST_PLACES if matrix is None or 1 in matrix.shape else LARGEST_GRID
     if len(vector) > most:
-        raise ParameterError(f"prior: {len(vector)} places are more than {most}; merge neighboring places")
+        raise ParameterError(
+            "prior", f"{len(vector)} places are more than {most}", "merge neighboring places"
+        )
     return vector if matrix is None else vector.reshape(matrix.shape)
 
 
@@ -74,7 +76,7 @@ def _delta(problem: SpectrumPartition, field: str, value: Any) -> float:
 
 def _require_slack(problem: SpectrumPartition, field: str) -> None:
     if problem.notion != "slack":
-        raise ParameterError(f"{field}: is for notion 'slack'; leave it out for '{problem.notion}'")
+        raise ParameterError(field, "is for notion 'slack'", f"leave it out for '{problem.notion}'")
 
 
 @frozen_problem(eq=False)
@@ -167,7 +169,7 @@ class SpectrumPartition(Problem[Mechanism]):
     def __attrs_post_init__(self) -> None:
         if self.notion == "slack" and (self.epsilon is None or self.delta is None):
             field = "epsilon" if self.epsilon is None else "delta"
-            raise ParameterError(f"{field}: is missing; notion 'slack' needs epsilon and delta")
+            raise ParameterError(field, "is missing", "notion 'slack' needs epsilon and delta")
 
     @property
     def shape(self) -> tuple[int, int]:
