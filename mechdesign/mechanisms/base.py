@@ -46,6 +46,7 @@ VERSION = 1
 MARKUP = re.compile(r"(?::\w+:)?`+~?([^`]+)`+")
 """Code and references in a docstring, which people read as plain words."""
 
+ANEW = "build it anew"
 LARGEST_FILE = 1 << 27
 """A mechanism file with more bytes is neither written nor read."""
 
@@ -330,7 +331,7 @@ def load_mechanism(path: str | os.PathLike[str]) -> Mechanism:
         raise ModelFileError(path, "is not a mechanism file", "name a file written by build")
     if document.get("version") != VERSION or isinstance(document.get("version"), bool):
         raise ModelFileError(
-            path, f"has version {document.get('version')}, this release reads {VERSION}", "build it anew"
+            path, f"has version {document.get('version')}, this release reads {VERSION}", ANEW
         )
     known = mechanism_types()
     kind = document.get("type")
@@ -342,7 +343,7 @@ def load_mechanism(path: str | os.PathLike[str]) -> Mechanism:
 def _restored(path: str | os.PathLike[str], kind: type[Mechanism], document: Mapping[str, Any]) -> Mechanism:
     content = document.get("content")
     if not isinstance(content, dict):
-        raise ModelFileError(path, "has no content", "build it anew")
+        raise ModelFileError(path, "has no content", ANEW)
     try:
         mechanism = kind.from_content(content)
         if "data" in document:
@@ -350,21 +351,20 @@ def _restored(path: str | os.PathLike[str], kind: type[Mechanism], document: Map
         failed = [certificate for certificate in mechanism.certificates() if not certificate.holds]
         written = _written(mechanism)
     except CertificateError as error:
-        raise CertificateError(f"{path}: refused", error.located, "build it anew") from None
+        remedy = "; ".join(dict.fromkeys([error.remedy or ANEW, ANEW]))
+        raise CertificateError(f"{path}: refused", error.located, remedy) from None
     except (LookupError, TypeError, AttributeError, ArithmeticError, RecursionError, AssertionError) as error:
-        raise ModelFileError(path, f"content is damaged ({error!r})", "build it anew") from None
+        raise ModelFileError(path, f"content is damaged ({error!r})", ANEW) from None
     except (ValueError, MemoryError) as error:
-        raise ModelFileError(path, f"content is damaged ({error})", "build it anew") from None
+        raise ModelFileError(path, f"content is damaged ({error})", ANEW) from None
     if failed:
-        raise CertificateError(f"{path}: refused", failed[0], "build it anew")
+        raise CertificateError(f"{path}: refused", failed[0], ANEW)
     if document.get("certificates") != written:
-        raise CertificateError(f"{path}: refused", "its certificates are not its content's", "build it anew")
+        raise CertificateError(f"{path}: refused", "its certificates are not its content's", ANEW)
     if mechanism.content() != content:
-        raise CertificateError(
-            f"{path}: refused", "the content holds more than the mechanism runs on", "build it anew"
-        )
+        raise CertificateError(f"{path}: refused", "the content holds more than the mechanism runs on", ANEW)
     if document.get("sha256") != _sum_of(document):
         raise CertificateError(
-            f"{path}: refused", "the content was changed after saving (sha256 differs)", "build it anew"
+            f"{path}: refused", "the content was changed after saving (sha256 differs)", ANEW
         )
     return mechanism

@@ -203,7 +203,7 @@ def test_sweep_prints_writes_and_encodes(tmp_path, capsys):
         place = str(tmp_path / name)
         text = output(capsys, "sweep", "response/survey_skewed", "-o", place)
         assert text == f"{place}: 7 points of response/survey_skewed\n"
-    assert len(parsed(capsys, "sweep", "response/survey_skewed", "-o", place, "--json")) == 7
+    assert len(parsed(capsys, "sweep", "response/survey_skewed", "-o", place, "--force", "--json")) == 7
     lines = (tmp_path / "s.csv").read_text().splitlines()
     assert lines[0].startswith("epsilon,status,value,gap")
     assert len(lines) == 8
