@@ -166,12 +166,12 @@ class JointResponse(CollectingMechanism):
         """Return uniform integers for reports; a seed gives others than for permanent responses."""
         return self.source(rng, "reports")
 
-    def remember(self, values: Any, rng: Rng = None) -> PermanentResponse:
+    def remember(self, answers: Any, rng: Rng = None) -> PermanentResponse:
         """Return the permanent response of people's values, which each client keeps for all its reports."""
-        codes = self.attributes.encode(values)
+        codes = self.attributes.encode(answers)
         return PermanentResponse(self, self.draw_permanent(codes, self.source(rng, "remember")))
 
-    def randomize(self, values: Any, rng: Rng = None, anyway: bool = False) -> NDArray[Any]:
+    def randomize(self, answers: Any, rng: Rng = None, anyway: bool = False) -> NDArray[Any]:
         """Return one report a user as packed bits, shape (n, bytes); the permanent response is forgotten.
 
         For one report only: a second call draws other permanent bits, and the promise is for those of
@@ -180,7 +180,7 @@ class JointResponse(CollectingMechanism):
         if not anyway:
             self.require_estimable()
         source = self.source(rng)
-        return self.draw_reports(self.draw_permanent(self.attributes.encode(values), source), source)
+        return self.draw_reports(self.draw_permanent(self.attributes.encode(answers), source), source)
 
     def draw_permanent(self, codes: Codes, source: BitSource) -> Packed:
         """Return the permanent bits of values (n, d), packed."""
