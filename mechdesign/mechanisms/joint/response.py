@@ -46,7 +46,8 @@ class JointResponse(CollectingMechanism):
     """Report one bit a value of every attribute: kept bits are flipped once, reported bits drawn anew.
 
     A kept bit differs from the true one with chance flip / 2**62. A report has a 1 for a kept 1 with chance
-    keep / 2**62, for a kept 0 with add / 2**62. In the paper's letters f = 2 flip, q = keep, p = add.
+    keep / 2**62, for a kept 0 with add / 2**62. As chances, redraw = 2 flip
+    (a bit that is drawn anew becomes 1 half of the time): the paper's f; keep and add are its q and p.
 
     Parameters
     ----------
@@ -66,7 +67,7 @@ class JointResponse(CollectingMechanism):
 
     Examples
     --------
-    >>> mechanism = JointResponse.of([2, 3], epsilon=9.0, f=0.2, q=0.75, p=0.5, reports=10)
+    >>> mechanism = JointResponse.of([2, 3], epsilon=9.0, redraw=0.2, keep=0.75, add=0.5, reports=10)
     >>> print(mechanism.audit())
     privacy: holds (exact); epsilon = 9, true_epsilon = 8.485404785, reports = 10, one_report = 1.7386...
     >>> mine = mechanism.remember([[1, 2]], rng=1)
@@ -107,28 +108,31 @@ class JointResponse(CollectingMechanism):
         cls,
         sizes: Sequence[int] | Attributes,
         epsilon: float,
-        f: Any,
-        q: Any,
-        p: Any,
+        redraw: Any,
+        keep: Any,
+        add: Any,
         reports: int = 1,
         report_epsilon: float | None = None,
         names: Sequence[str] | None = None,
         labels: Sequence[Sequence[str] | None] | None = None,
     ) -> Self:
-        """Return the mechanism with the paper's parameters, rounded to the private side by 2**-62.
+        """Return the mechanism with probabilities, rounded to the private side by 2**-62.
 
         Parameters
         ----------
         sizes : sequence of int, or Attributes
         epsilon, reports, report_epsilon
             The promises.
-        f : number
-            The permanent response sets a bit to 1 with f/2 and to 0 with f/2; in [0, 1).
-        q, p : number
-            The chances of reporting 1 for a kept 1 and a kept 0; 0 <= p < q <= 1.
+        redraw : number
+            Probability with which a permanent bit is drawn anew, half of the time 1; in [0, 1).
+            The paper's f.
+        keep : number
+            Probability that a kept 1 is reported as 1; at most 1. The paper's q.
+        add : number
+            Probability that a kept 0 is reported as 1; at least 0, below ``keep``. The paper's p.
         """
         attributes = sizes if isinstance(sizes, Attributes) else Attributes(sizes, names, labels)
-        noise, own, other = channel(f, q, p)
+        noise, own, other = channel(redraw, keep, add)
         flip = math.ceil(noise * TOTAL / 2)
         return cls(
             attributes,
@@ -159,7 +163,7 @@ class JointResponse(CollectingMechanism):
 
     @property
     def keeps_truth(self) -> bool:
-        """Whether permanent responses are the true answers, since all noise is drawn anew (f = 0)."""
+        """Whether permanent responses are the true answers, since reports have all the noise (redraw = 0)."""
         return self.weights.flip == 0
 
     def report_source(self, rng: Rng) -> BitSource:
@@ -252,7 +256,7 @@ class JointResponse(CollectingMechanism):
 
         Examples
         --------
-        >>> mechanism = JointResponse.of([2, 2], 9.0, f=0.2, q=0.75, p=0.25, reports=3)
+        >>> mechanism = JointResponse.of([2, 2], 9.0, redraw=0.2, keep=0.75, add=0.25, reports=3)
         >>> clients = mechanism.remember([[0, 1]] * 500 + [[1, 0]] * 500, rng=1)
         >>> estimate = mechanism.estimate_linked([clients.report(rng=seed) for seed in (1, 2, 3)])
         >>> estimate.users, estimate.linked
@@ -343,8 +347,8 @@ class JointResponse(CollectingMechanism):
 
     def _figures(self) -> str:
         count = "" if self.reports == 1 else f", {self.reports} reports"
-        f, q, p = (share / TOTAL for share in (2 * self.weights.flip, self.weights.keep, self.weights.add))
-        chances = f"f={f:g}, q={q:g}, p={p:g}"
+        weights = {"redraw": 2 * self.weights.flip, "keep": self.weights.keep, "add": self.weights.add}
+        chances = ", ".join(f"{name}={number / TOTAL:g}" for name, number in weights.items())
         return f"{self.attributes.count} attributes, {chances}, epsilon={self.epsilon:g}{count}"
 
     def content(self) -> dict[str, Any]:
@@ -369,25 +373,25 @@ class JointResponse(CollectingMechanism):
         return cls(Attributes(**named), **given)
 
 
-def channel(f: Any, q: Any, p: Any) -> tuple[Fraction, Fraction, Fraction]:
-    """Return the paper's parameters exactly, or raise ParameterError where they say nothing.
+def channel(redraw: Any, keep: Any, add: Any) -> tuple[Fraction, Fraction, Fraction]:
+    """Return the three probabilities exactly, or raise ParameterError where they say nothing.
 
     Examples
     --------
     >>> channel(0.5, 0.75, 0.5)
     (Fraction(1, 2), Fraction(3, 4), Fraction(1, 2))
     """
-    given = {"f": f, "q": q, "p": p}
+    given = {"redraw": redraw, "keep": keep, "add": add}
     read = {name: rational(name, value) for name, value in given.items()}
     for name, value in read.items():
         if not 0 <= value <= 1:
             raise ParameterError(name, f"{shown(given[name])} is outside [0, 1]", "give a probability")
-    if read["f"] == 1:
-        raise ParameterError("f", "with 1 the permanent response is pure noise", "give a number below 1")
-    if read["p"] >= read["q"]:
+    if read["redraw"] == 1:
+        raise ParameterError("redraw", "with 1 the permanent response is pure noise", "give a number below 1")
+    if read["add"] >= read["keep"]:
         raise ParameterError(
-            "p, q",
-            f"p = {float(read['p']):g} is not below q = {float(read['q']):g}",
+            "add, keep",
+            f"add = {float(read['add']):g} is not below keep = {float(read['keep']):g}",
             "a reported 1 has to be more likely for a true one",
         )
-    return read["f"], read["q"], read["p"]
+    return read["redraw"], read["keep"], read["add"]

@@ -37,7 +37,7 @@ def test_the_formula_of_the_variance_is_the_definition(seed):
     found = variance(np.asarray(float(h)), np.asarray(x), np.asarray(y), reports)
     assert float(found) == pytest.approx(float(exact), rel=1e-12)
     problem = md.JointCollection(attributes=[2, 3], epsilon=1.0, reports=reports)
-    assert problem.objective({"f": 2 * float(h), "q": float(q), "p": float(p)}) == pytest.approx(
+    assert problem.objective({"redraw": 2 * float(h), "keep": float(q), "add": float(p)}) == pytest.approx(
         5 * float(exact), rel=1e-12
     )
 
@@ -89,7 +89,7 @@ def test_enough_for_single_reports_is_enough_for_all():
     """R reports of report_epsilon each compose to at most epsilon: then nothing needs to be kept."""
     problem = md.JointCollection(attributes=[2, 3], epsilon=3.0, report_epsilon=1.0, reports=3)
     formula, boxes = md.solve(problem, "closed-form"), md.solve(problem, "branch-and-bound")
-    assert formula.variables["f"] == 0.0
+    assert formula.variables["redraw"] == 0.0
     assert formula.value == pytest.approx(boxes.value, rel=2 * JointCollection.optimal_within)
     assert formula.mechanism().audit().holds
     tighter = md.compare(md.JointCollection(attributes=[2, 3], epsilon=2.9, report_epsilon=1.0, reports=3))
@@ -120,7 +120,7 @@ def test_what_runs_is_exactly_private_and_hardly_worse(sizes):
 
 def test_the_papers_parameters_cost_what_is_shown():
     found = md.solve(md.JointCollection(attributes=[2, 3], epsilon=2.0), "paper")
-    assert (found.variables["q"], found.variables["p"]) == (0.75, 0.5)
+    assert (found.variables["keep"], found.variables["add"]) == (0.75, 0.5)
     assert found.kind == "published"
     assert found.quantities["excess"] == pytest.approx(
         found.value / md.solve(found.problem).value - 1, rel=1e-9

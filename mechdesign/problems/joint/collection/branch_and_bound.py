@@ -58,7 +58,7 @@ def run(problem: JointCollection) -> Outcome:
     flip = float(problem.least_flip(np.float64(x), np.float64(y)))
     return Outcome(
         status="optimal" if best * (1.0 - problem.optimal_within) <= proven else "feasible",
-        variables={"f": 2.0 * flip, "q": q, "p": p},
+        variables={"redraw": 2.0 * flip, "keep": q, "add": p},
         bound=problem.bits * proven,
         bound_source="branch and bound",
         solver="branch and bound",

@@ -15,11 +15,11 @@ SAFETY = 1e-12
 
 
 def run(problem: JointCollection) -> Outcome:
-    """Return f = 0, q = 1/2 and p = 1/(E + 1) with E that of one report on one attribute."""
+    """Return redraw = 0, keep = 1/2 and add = 1/(E + 1) with E that of one report on one attribute."""
     reason = impossible(problem)
     if reason is not None:
         return Outcome(status="infeasible", solver="formula", message=reason)
-    variables = {"f": 0.0, "q": 0.5, "p": 1.0 / (problem.report_ratio + 1.0)}
+    variables = {"redraw": 0.0, "keep": 0.5, "add": 1.0 / (problem.report_ratio + 1.0)}
     return Outcome(
         status="optimal",
         variables=variables,
