@@ -153,6 +153,7 @@ class JointDistribution(Problem[Mechanism]):
     summary: ClassVar[str] = "the most likely joint distribution of several attributes, from one-hot reports"
     compared_with: ClassVar[str] = "all distributions of the attributes"
     generators: ClassVar[Mapping[str, Mapping[str, Callable[..., Any]]]] = {"reports": GENERATORS}
+    renamed: ClassVar[Mapping[str, str]] = {"f": "redraw", "q": "keep", "p": "add"}
 
     attributes: Sequence[int] = checked(
         "How many values each attribute has, at least 2.", _attributes, form="sequence of int"
