@@ -46,7 +46,8 @@ def problem_from(problem_class: type[ProblemT], parameters: Mapping[str, Any]) -
     fields = {field.name: field for field in fields_of(problem_class)}
     for key in parameters:
         if key not in fields:
-            raise UnknownNameError(problem_class.name, f"no parameter '{key}'", _hint(problem_class, key, fields))
+            hint = _hint(problem_class, key, fields)
+            raise UnknownNameError(problem_class.name, f"no parameter '{key}'", hint)
     missing = [name for name, field in fields.items() if field.is_required and name not in parameters]
     if missing:
         raise ParameterError(problem_class.name, f"parameter '{missing[0]}' is missing", "give it a value")

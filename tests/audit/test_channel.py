@@ -67,7 +67,7 @@ def test_true_epsilon_is_the_logarithm_of_the_largest_ratio(weights):
 @given(integer_channels(), EPSILONS, st.sampled_from([0.0, 0.25, 0.5, 0.9]))
 def test_the_verdict_is_the_comparison_of_the_exact_delta(weights, epsilon, delta):
     lower = exp_lower(epsilon)
-    for notion, brute in (("set-wise", brute_set_wise), ("entry-wise", brute_entry_wise)):
+    for notion, brute in (("ldp", brute_set_wise), ("entry-wise", brute_entry_wise)):
         audit = audit_channel(weights, epsilon, delta, notion=notion)
         assert audit.holds == (brute(weights.tolist(), lower, TOTAL) <= Fraction(delta))
 
