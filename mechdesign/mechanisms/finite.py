@@ -346,7 +346,7 @@ class FiniteChannel(FrequencyMechanism):
         require_total(content)
         weights, labels, report_labels = (content[name] for name in ("weights", "labels", "report_labels"))
         notion = FILED_NOTIONS[choice("notion", content["notion"], tuple(FILED_NOTIONS))]
-        target = PrivacyTarget(*(content[name] for name in ("epsilon", "delta", "distance")), notion)
+        target = PrivacyTarget(content["epsilon"], content["delta"], content["distance"], notion)
         return cls(weights, target, labels, report_labels, content["mixing"])
 
 
