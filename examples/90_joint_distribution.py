@@ -13,7 +13,7 @@ problem = md.JointCollection(
     attributes=[2, 3],
     epsilon=6.0,
     report_epsilon=4.0,
-    reports=2,
+    reports_per_user=2,
     labels=[["no", "yes"], ["low", "mid", "high"]],
 )
 print(md.compare(problem))  # the paper's keep = 0.75, add = 0.5 beside the best

@@ -17,7 +17,7 @@ SIZES = [2, 3]
 
 
 def small(**options) -> JointResponse:
-    given = {"epsilon": 8.0, "redraw": 0.25, "keep": 0.75, "add": 0.25, "reports": 3, **options}
+    given = {"epsilon": 8.0, "redraw": 0.25, "keep": 0.75, "add": 0.25, "reports_per_user": 3, **options}
     return JointResponse.of(given.pop("sizes", SIZES), given.pop("epsilon"), **given)
 
 
@@ -98,7 +98,7 @@ def test_marginals_and_conditionals_are_those_of_the_joint_table():
 
 def test_linked_reports_have_the_likelihood_of_the_definition():
     """Every sequence of two reports of three bits, in every cell."""
-    mechanism = JointResponse.of([3], 8.0, redraw=0.25, keep=0.75, add=0.125, reports=2)
+    mechanism = JointResponse.of([3], 8.0, redraw=0.25, keep=0.75, add=0.125, reports_per_user=2)
     rng = np.random.default_rng(1)
     tables = [np.packbits(rng.integers(0, 2, (40, 3)).astype(np.uint8), axis=1) for _ in range(2)]
     estimate = mechanism.estimate_linked(tables)
@@ -150,7 +150,7 @@ def test_linked_tables_that_do_not_belong_together_are_refused():
     with pytest.raises(DataError, match="there are none"):
         mechanism.estimate_linked([])
     kept = JointResponse.of(
-        [2, 3], 8.0, redraw=0.5, keep=1.0, add=0.0, reports=5
+        [2, 3], 8.0, redraw=0.5, keep=1.0, add=0.0, reports_per_user=5
     )  # every report is what is kept
     with pytest.raises(DataError, match="contradict each other"):
         kept.estimate_linked([["x88"] * 3, ["x88", "x90", "x88"]])
@@ -162,7 +162,10 @@ def test_linked_tables_that_do_not_belong_together_are_refused():
 @pytest.mark.parametrize("population", [False, True])
 def test_errors_are_those_of_the_users_at_hand_or_of_the_population(population):
     """With little noise the draw of the users is most of the variance; 300 repetitions."""
-    mechanism, rng = small(epsilon=16.0, redraw=0.0, keep=0.98, add=0.02, reports=1), np.random.default_rng(8)
+    mechanism, rng = (
+        small(epsilon=16.0, redraw=0.0, keep=0.98, add=0.02, reports_per_user=1),
+        np.random.default_rng(8),
+    )
     values, repetitions = people(500), 300
     joint, given, errors = [], [], []
     for _ in range(repetitions):

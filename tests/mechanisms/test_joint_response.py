@@ -27,7 +27,7 @@ SIZES = [2, 3]
 
 
 def small(**options) -> JointResponse:
-    given = {"epsilon": 8.0, "redraw": 0.25, "keep": 0.75, "add": 0.25, "reports": 3, **options}
+    given = {"epsilon": 8.0, "redraw": 0.25, "keep": 0.75, "add": 0.25, "reports_per_user": 3, **options}
     return JointResponse.of(given.pop("sizes", SIZES), given.pop("epsilon"), **given)
 
 
@@ -150,7 +150,7 @@ def test_patterns_merge_in_any_order_and_come_back():
     assert again.users == 1000
     assert (again.estimate().value == whole.estimate().value).all()
     with pytest.raises(DataError, match="different mechanism"):
-        whole.merge(small(reports=2).aggregator())
+        whole.merge(small(reports_per_user=2).aggregator())
     with pytest.raises(DataError, match="counts are damaged"):
         PatternCounts.from_json(mechanism, {**whole.as_json(), "counts": [-1]})
     with pytest.raises(DataError, match="there are none"):
@@ -176,7 +176,7 @@ problem = "joint-collection"
 [parameters]
 attributes = [2, 3]
 epsilon = 8.0
-reports = 2
+reports_per_user = 2
 labels = [["no", "yes"], ["low", "mid", "high"]]
 [data]
 columns = ["smokes", "income"]

@@ -69,7 +69,7 @@ def test_the_sum_to_one_leaves_one_less_of_k_parts_of_the_variance(size):
 
 def test_linked_means_sum_to_one_and_stay_unbiased():
     """Two reports of every user: the products of means, over all pairs of reports of one binary attribute."""
-    mechanism = JointResponse.of([2], 20.0, redraw=0.25, keep=0.75, add=0.25, reports=2)
+    mechanism = JointResponse.of([2], 20.0, redraw=0.25, keep=0.75, add=0.25, reports_per_user=2)
     flip, keep, add = (w / TOTAL for w in (
         mechanism.weights.flip, mechanism.weights.keep, mechanism.weights.add
     ))  # fmt: skip

@@ -99,7 +99,7 @@ MECHANISMS = {
         "PlanarLattice(161 x 161 places, step 0.0625, epsilon=2, mean distance 1.006, within 2.429",
     ),
     "joint-response": (
-        lambda: JointResponse.of([2, 3], 4.0, redraw=0.5, keep=0.75, add=0.5, reports=5),
+        lambda: JointResponse.of([2, 3], 4.0, redraw=0.5, keep=0.75, add=0.5, reports_per_user=5),
         "JointResponse(2 attributes, redraw=0.5, keep=0.75, add=0.5, epsilon=4, 5 reports)",
     ),
     "grid-mean": (lambda: md.solve(CHANNEL).mechanism(), "GridMean([0, 1], epsilon=1, 5 inputs, "),

@@ -56,7 +56,7 @@ class JointResponse(CollectingMechanism):
         The promise for all reports of a user together, audited here.
     flip, keep, add : int
         Weights out of 2**62.
-    reports : int
+    reports_per_user : int
         How many reports of a user the promise is for.
     report_epsilon : float, optional
         A promise for every single report.
@@ -67,7 +67,7 @@ class JointResponse(CollectingMechanism):
 
     Examples
     --------
-    >>> mechanism = JointResponse.of([2, 3], epsilon=9.0, redraw=0.2, keep=0.75, add=0.5, reports=10)
+    >>> mechanism = JointResponse.of([2, 3], epsilon=9.0, redraw=0.2, keep=0.75, add=0.5, reports_per_user=10)
     >>> print(mechanism.audit())
     privacy: holds (exact); epsilon = 9, true_epsilon = 8.485404785, reports = 10, one_report = 1.7386...
     >>> mine = mechanism.remember([[1, 2]], rng=1)
@@ -84,7 +84,7 @@ class JointResponse(CollectingMechanism):
         flip: int,
         keep: int,
         add: int,
-        reports: int = 1,
+        reports_per_user: int = 1,
         report_epsilon: float | None = None,
     ) -> None:
         if not isinstance(attributes, Attributes):
@@ -96,7 +96,7 @@ class JointResponse(CollectingMechanism):
         self.report_epsilon = (
             None if report_epsilon is None else privacy_epsilon(report_epsilon, "report_epsilon")
         )
-        self.reports = integer("reports", reports, 1)
+        self.reports_per_user = integer("reports_per_user", reports_per_user, 1)
         self.weights = RepeatedBits(
             TOTAL, weight("flip", flip, 0), weight("keep", keep, 1, TOTAL), weight("add", add, 0)
         )
@@ -111,7 +111,7 @@ class JointResponse(CollectingMechanism):
         redraw: Any,
         keep: Any,
         add: Any,
-        reports: int = 1,
+        reports_per_user: int = 1,
         report_epsilon: float | None = None,
         names: Sequence[str] | None = None,
         labels: Sequence[Sequence[str] | None] | None = None,
@@ -121,7 +121,7 @@ class JointResponse(CollectingMechanism):
         Parameters
         ----------
         sizes : sequence of int, or Attributes
-        epsilon, reports, report_epsilon
+        epsilon, reports_per_user, report_epsilon
             The promises.
         redraw : number
             Probability with which a permanent bit is drawn anew, half of the time 1; in [0, 1).
@@ -140,7 +140,7 @@ class JointResponse(CollectingMechanism):
             flip,
             math.floor(own * TOTAL),
             math.ceil(other * TOTAL),
-            reports,
+            reports_per_user,
             report_epsilon,
         )
 
@@ -256,7 +256,7 @@ class JointResponse(CollectingMechanism):
 
         Examples
         --------
-        >>> mechanism = JointResponse.of([2, 2], 9.0, redraw=0.2, keep=0.75, add=0.25, reports=3)
+        >>> mechanism = JointResponse.of([2, 2], 9.0, redraw=0.2, keep=0.75, add=0.25, reports_per_user=3)
         >>> clients = mechanism.remember([[0, 1]] * 500 + [[1, 0]] * 500, rng=1)
         >>> estimate = mechanism.estimate_linked([clients.report(rng=seed) for seed in (1, 2, 3)])
         >>> estimate.users, estimate.linked
@@ -338,7 +338,7 @@ class JointResponse(CollectingMechanism):
     def audit(self) -> RepeatedAudit:
         """Return the exact audit of the weights: one report, all reports, any number of them."""
         return audit_repeated(
-            self.weights, self.attributes.count, self.reports, self.epsilon, self.report_epsilon
+            self.weights, self.attributes.count, self.reports_per_user, self.epsilon, self.report_epsilon
         )
 
     def certificates(self) -> tuple[Certificate, ...]:
@@ -346,7 +346,7 @@ class JointResponse(CollectingMechanism):
         return self.audit().certificate(), Certificate("normalization", True, True, {"total": f"2**{BITS}"})
 
     def _figures(self) -> str:
-        count = "" if self.reports == 1 else f", {self.reports} reports"
+        count = "" if self.reports_per_user == 1 else f", {self.reports_per_user} reports"
         weights = {"redraw": 2 * self.weights.flip, "keep": self.weights.keep, "add": self.weights.add}
         chances = ", ".join(f"{name}={number / TOTAL:g}" for name, number in weights.items())
         return f"{self.attributes.count} attributes, {chances}, epsilon={self.epsilon:g}{count}"
@@ -357,7 +357,7 @@ class JointResponse(CollectingMechanism):
             "attributes": self.attributes.as_json(),
             "epsilon": self.epsilon,
             "report_epsilon": self.report_epsilon,
-            "reports": self.reports,
+            "reports": self.reports_per_user,
             "total": TOTAL,
             "flip": self.weights.flip,
             "keep": self.weights.keep,
@@ -368,9 +368,10 @@ class JointResponse(CollectingMechanism):
     def from_content(cls, content: Mapping[str, Any]) -> Self:
         """Build the mechanism from plain values, auditing it again."""
         require_total(content)
-        given = {name: value for name, value in content.items() if name not in ("total", "attributes")}
+        own = ("total", "attributes", "reports")
+        given = {name: value for name, value in content.items() if name not in own}
         named = {key: content["attributes"][key] for key in ("sizes", "names", "labels")}
-        return cls(Attributes(**named), **given)
+        return cls(Attributes(**named), reports_per_user=content["reports"], **given)
 
 
 def channel(redraw: Any, keep: Any, add: Any) -> tuple[Fraction, Fraction, Fraction]:

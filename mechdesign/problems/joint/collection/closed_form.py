@@ -37,7 +37,7 @@ def lower_bound(problem: JointCollection) -> float:
     >>> round(lower_bound(JointCollection(attributes=[2, 2], epsilon=2.0)), 6)
     14.730778
     """
-    each = max(least(problem.ratio), least(problem.report_ratio) / problem.reports)
+    each = max(least(problem.ratio), least(problem.report_ratio) / problem.reports_per_user)
     return problem.bits * each * (1.0 - SAFETY)
 
 
@@ -54,9 +54,10 @@ def least(ratio: float) -> float:
 
 def why_not(problem: JointCollection) -> str | None:
     """Say why it does not apply, if so."""
-    single = problem.reports == 1
+    single = problem.reports_per_user == 1
     enough = (
-        problem.report_epsilon is not None and problem.reports * problem.report_epsilon <= problem.epsilon
+        problem.report_epsilon is not None
+        and problem.reports_per_user * problem.report_epsilon <= problem.epsilon
     )
     if single or enough or impossible(problem) is not None:
         return None

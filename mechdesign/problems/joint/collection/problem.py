@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -84,6 +84,7 @@ class JointCollection(Problem[JointResponse]):
         "noise that is kept and noise drawn anew, for one-hot reports on several attributes"
     )
     compared_with: ClassVar[str] = "all redraw, keep, add of this response that are private as required"
+    renamed: ClassVar[Mapping[str, str]] = {"reports": "reports_per_user"}
     optimal_within: ClassVar[float] = 1e-4
     """What runs is certified optimal when its variance is above the bound by less than this part of it."""
 
@@ -103,7 +104,7 @@ class JointCollection(Problem[JointResponse]):
         form="float",
         default=None,
     )
-    reports: int = whole("How often a user reports, R.", low=1, high=MOST_REPORTS, default=1)
+    reports_per_user: int = whole("How often a user reports, R.", low=1, high=MOST_REPORTS, default=1)
     labels: Sequence[Sequence[str] | None] | None = related(
         "For each attribute the names of its values, or None where they are the numbers from 0.",
         _labels,
@@ -113,9 +114,11 @@ class JointCollection(Problem[JointResponse]):
 
     def __attrs_post_init__(self) -> None:
         count = len(self.attributes)
-        if self.reports * count > MOST_REPORTS:
+        if self.reports_per_user * count > MOST_REPORTS:
             raise ParameterError(
-                "reports", f"{self.reports} of {count} attributes", f"their product is {MOST_REPORTS} at most"
+                "reports_per_user",
+                f"{self.reports_per_user} of {count} attributes",
+                f"their product is {MOST_REPORTS} at most",
             )
 
     # What the promises mean for one attribute
@@ -138,7 +141,7 @@ class JointCollection(Problem[JointResponse]):
 
     def least_flip(self, x: Any, y: Any) -> Any:
         """Return the least redraw/2 that keeps both promises, for arrays of add/keep and (1-keep)/(1-add)."""
-        every = least_flip(x, y, self.ratio, self.reports)
+        every = least_flip(x, y, self.ratio, self.reports_per_user)
         return np.maximum(every, least_flip(x, y, self.report_ratio, 1))
 
     # Judging candidates
@@ -150,7 +153,7 @@ class JointCollection(Problem[JointResponse]):
             return math.inf
         x, y = coordinates(q, p)
         point = [np.asarray(value) for value in (f / 2, x, y)]
-        return self.bits * float(variance(point[0], point[1], point[2], self.reports))
+        return self.bits * float(variance(point[0], point[1], point[2], self.reports_per_user))
 
     def residuals(self, variables: Variables) -> dict[str, float]:
         """Return by how much redraw/2 is below what the promises need."""
@@ -191,7 +194,7 @@ class JointCollection(Problem[JointResponse]):
                     flip,
                     math.floor(keep * TOTAL),
                     math.ceil(add * TOTAL),
-                    self.reports,
+                    self.reports_per_user,
                     self.report_epsilon,
                 )
             except CertificateError as error:
