@@ -42,7 +42,7 @@ def run(quick: bool = False) -> None:
     rows = []
     for sizes, users, f in SIZES[:3] if quick else SIZES:
         given = {"name": "simulated", "distribution": "mixture", "users": users, "seed": 1}
-        problem = md.JointDistribution(attributes=sizes, f=f, q=0.75, p=0.5, reports=given)
+        problem = md.JointDistribution(attributes=sizes, redraw=f, keep=0.75, add=0.5, reports=given)
         start = clocks()
         model = problem.model
         built = clocks()

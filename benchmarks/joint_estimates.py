@@ -62,7 +62,7 @@ def populations(sizes: list[int], rng: np.random.Generator, path: str | None) ->
 def distances(sizes: list[int], law: Array, users: int, f: float, rng: np.random.Generator) -> list[float]:
     """Return the distances of most likely, EM, independent and penalized, and seconds of first and last."""
     people = np.column_stack(np.unravel_index(rng.choice(len(law), users, p=law), sizes))
-    mechanism = JointResponse.of(sizes, 100.0, f=f, q=0.75, p=0.5)
+    mechanism = JointResponse.of(sizes, 100.0, redraw=f, keep=0.75, add=0.5)
     estimate = mechanism.estimate(mechanism.randomize(people, rng=rng))
     model, moments = estimate.model, estimate.moments
     start = time.process_time()

@@ -58,7 +58,7 @@ def main() -> None:
     number = math.prod(sizes)
     rows = []
     for f in (0.1, 0.3, 0.5, 0.7, 0.9):
-        mechanism = JointResponse.of(sizes, NO_LIMIT, f=f, q=0.75, p=0.5)
+        mechanism = JointResponse.of(sizes, NO_LIMIT, redraw=f, keep=0.75, add=0.5)
         epsilon, found = mechanism.audit().one_report, []
         for _ in range(options.repetitions):
             users = min(options.users or len(codes), len(codes))
@@ -69,7 +69,9 @@ def main() -> None:
             counter.update(mechanism.randomize(values, rng=rng, anyway=True))
             packed, counts = counter.patterns()
             bits = bits_of(packed, sizes, range(len(sizes))).astype(np.int64)
-            problem = md.JointDistribution(attributes=sizes, f=f, q=0.75, p=0.5, patterns=bits, counts=counts)
+            problem = md.JointDistribution(
+                attributes=sizes, redraw=f, keep=0.75, add=0.5, patterns=bits, counts=counts
+            )
             numbers: list[float] = []
             for name in METHODS:
                 solution = md.solve(problem, name)

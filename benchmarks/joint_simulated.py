@@ -25,7 +25,7 @@ def row(k: int, f: float, populations: int) -> list[str]:
     distances, seconds, steps = [], [], []
     for seed in range(1, populations + 1):
         given = {"name": "simulated", "distribution": "mixture", "users": USERS, "seed": seed}
-        problem = md.JointDistribution(attributes=[2] * k, f=f, q=0.75, p=0.5, reports=given)
+        problem = md.JointDistribution(attributes=[2] * k, redraw=f, keep=0.75, add=0.5, reports=given)
         _ = problem.model, problem.debiased
         found = [md.solve(problem, name) for name in METHODS]
         distances.append([solution.quantities["variation_distance"] for solution in found])

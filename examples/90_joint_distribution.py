@@ -13,10 +13,10 @@ problem = md.JointCollection(
     attributes=[2, 3],
     epsilon=6.0,
     report_epsilon=4.0,
-    reports=2,
+    reports_per_user=2,
     labels=[["no", "yes"], ["low", "mid", "high"]],
 )
-print(md.compare(problem))  # the paper's q = 0.75, p = 0.5 beside the best
+print(md.compare(problem))  # the paper's keep = 0.75, add = 0.5 beside the best
 mechanism = md.solve(problem).mechanism()
 print(mechanism.audit())
 
@@ -42,14 +42,20 @@ print(estimate.conditional([1], given=[0]))
 # The most likely distribution is certified by its likelihood ratios, and far from the truth; see the page.
 names = ("active-set", "printed-em", "lremh", "lasso")
 reports = {"name": "simulated", "distribution": "mixture", "users": 20_000, "seed": 1}
-likeliest = md.JointDistribution(attributes=[4, 4, 4], f=0.3, q=0.75, p=0.5, reports=reports)
+likeliest = md.JointDistribution(attributes=[4, 4, 4], redraw=0.3, keep=0.75, add=0.5, reports=reports)
 found = {name: md.solve(likeliest, name) for name in names}
 for name, solution in found.items():
     print(f"{name:10} {solution.value:.6f}, largest ratio {solution.quantities['largest_ratio']:.6f}")
 
 penalized = md.solve(
     md.JointDistribution(
-        attributes=[4, 4, 4], f=0.3, q=0.75, p=0.5, reports=reports, penalty=100, reference="product"
+        attributes=[4, 4, 4],
+        redraw=0.3,
+        keep=0.75,
+        add=0.5,
+        reports=reports,
+        penalty=100,
+        reference="product",
     )
 )
 apart = {name: solution.quantities["variation_distance"] for name, solution in found.items()}

@@ -27,10 +27,20 @@ from mechdesign.core.numbers import rational, shown
 from mechdesign.core.randomness import TOTAL
 from mechdesign.core.validation import choice, privacy_delta, privacy_epsilon
 
-__all__ = ["NOTIONS", "PrivacyAudit", "Weights", "audit_channel", "channel_holds", "require_channel"]
+__all__ = [
+    "FORMER_NOTIONS",
+    "NOTIONS",
+    "PrivacyAudit",
+    "Weights",
+    "audit_channel",
+    "channel_holds",
+    "require_channel",
+]
 
-NOTIONS = ("set-wise", "entry-wise")
-"""The two readings of delta."""
+NOTIONS = ("ldp", "entry-wise")
+"""The two readings of delta: over sets of reports, which is (epsilon, delta)-LDP, and entry by entry."""
+
+FORMER_NOTIONS = {"set-wise": "ldp"}
 
 SHOWN_SET = 12
 """A witness set of reports is listed up to this many members."""
@@ -41,7 +51,7 @@ def audit_channel(
     epsilon: float,
     delta: float = 0.0,
     distance: NDArray[np.float64] | None = None,
-    notion: str = "set-wise",
+    notion: str = "ldp",
 ) -> PrivacyAudit:
     """Audit a finite channel exactly.
 
@@ -54,8 +64,9 @@ def audit_channel(
     distance : (n, n) array, optional
         For metric privacy: p_xy <= e^(epsilon d(x, x')) p_x'y for every pair (delta must be 0). Of any real
         dtype; finite and >= 0.
-    notion : {"set-wise", "entry-wise"}
-        Which reading of delta decides.
+    notion : {"ldp", "entry-wise"}
+        Which reading of delta decides: over sets of reports, (epsilon, delta)-local differential privacy, or
+        entry by entry.
 
     Returns
     -------
@@ -78,7 +89,7 @@ def audit_channel(
     """
     weights = require_channel(weights)
     epsilon, delta = privacy_epsilon(epsilon), privacy_delta(delta)
-    notion = choice("notion", notion, NOTIONS)
+    notion = choice("notion", notion, NOTIONS, FORMER_NOTIONS)
     if distance is not None:
         if delta > 0:
             raise ParameterError(
@@ -105,10 +116,10 @@ def audit_channel(
     )
 
 
-def channel_holds(weights: Weights, epsilon: float, delta: float = 0.0, notion: str = "set-wise") -> bool:
+def channel_holds(weights: Weights, epsilon: float, delta: float = 0.0, notion: str = "ldp") -> bool:
     """Return the verdict of :func:`audit_channel` without distances, and nothing else."""
     weights = require_channel(weights)
-    delta, notion = privacy_delta(delta), choice("notion", notion, NOTIONS)
+    delta, notion = privacy_delta(delta), choice("notion", notion, NOTIONS, FORMER_NOTIONS)
     bound = exp_lower(privacy_epsilon(epsilon))
     # every summand of the set-wise delta is 0 exactly when the largest one is
     if delta == 0.0 or notion == "entry-wise":

@@ -45,7 +45,7 @@ class PrivacyAudit:
     metric : bool
         Whether epsilon is per unit of distance.
     notion : str
-        ``"set-wise"`` (the standard definition) or ``"entry-wise"``.
+        ``"ldp"`` (the standard definition, over sets of reports) or ``"entry-wise"``.
     """
 
     epsilon: float
@@ -59,7 +59,7 @@ class PrivacyAudit:
     entry_delta: float
     holds: bool
     metric: bool = False
-    notion: str = "set-wise"
+    notion: str = "ldp"
     figures: Mapping[str, Any] = field(default_factory=dict)
 
     def certificate(self) -> Certificate:

@@ -194,12 +194,22 @@ def delta_field(meaning: str, *, default: Any = REQUIRED, form: str = "float") -
     return checked(meaning, check, form=form, default=default, limits=limits)
 
 
-def choice(meaning: str, known: Any, *, default: Any = REQUIRED, form: str = "") -> Any:
-    """Return a field of one of the known words, a sequence of them or the field's own ``Literal`` type."""
+def choice(
+    meaning: str,
+    known: Any,
+    *,
+    default: Any = REQUIRED,
+    form: str = "",
+    renamed: Mapping[str, str] | None = None,
+) -> Any:
+    """Return a field of one of the known words, a sequence of them or the field's own ``Literal`` type.
+
+    ``renamed`` has former words and what they are called now.
+    """
     words = tuple(get_args(known) or known)
 
     def check(name: str, value: Any) -> str:
-        return one_of(name, value, words)
+        return one_of(name, value, words, renamed)
 
     listed = ", ".join(f'"{word}"' for word in words)
     return checked(meaning, check, form=form or f"{{{listed}}}", default=default, limits={"enum": [*words]})

@@ -31,7 +31,7 @@ def problem_from(problem_class: type[ProblemT], parameters: Mapping[str, Any]) -
     Raises
     ------
     UnknownNameError
-        For a key that is no parameter, with a suggestion.
+        For a key that is no parameter, with its new name if it was renamed, else with a suggestion.
     ParameterError
         For a missing parameter or an impossible value, naming it.
 
@@ -46,12 +46,19 @@ def problem_from(problem_class: type[ProblemT], parameters: Mapping[str, Any]) -
     fields = {field.name: field for field in fields_of(problem_class)}
     for key in parameters:
         if key not in fields:
-            raise UnknownNameError(problem_class.name, f"no parameter '{key}'", suggestion(key, fields))
+            hint = _hint(problem_class, key, fields)
+            raise UnknownNameError(problem_class.name, f"no parameter '{key}'", hint)
     missing = [name for name, field in fields.items() if field.is_required and name not in parameters]
     if missing:
         raise ParameterError(problem_class.name, f"parameter '{missing[0]}' is missing", "give it a value")
     values = {key: _generated(problem_class, key, value) for key, value in parameters.items()}
     return problem_class(**values)
+
+
+def _hint(problem_class: type[Problem], key: str, fields: Mapping[str, Parameter]) -> str:
+    """Return what to write in place of a key that is no parameter."""
+    new = problem_class.renamed.get(key)
+    return suggestion(key, fields) if new is None else f"it is called '{new}' now"
 
 
 def parameters_of(problem: Problem) -> dict[str, Any]:

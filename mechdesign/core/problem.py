@@ -87,6 +87,8 @@ class Problem(ABC, Generic[MechanismT_co]):
         :meth:`among`.
     optimal_within : float
         A value is certified optimal when a proven bound leaves at most this part of what is at stake.
+    renamed : mapping
+        Former names of parameters and what they are called now: a model file that has one is told so.
     """
 
     name: ClassVar[str]
@@ -95,6 +97,7 @@ class Problem(ABC, Generic[MechanismT_co]):
     summary: ClassVar[str] = ""
     compared_with: ClassVar[str] = ""
     optimal_within: ClassVar[float] = WITHIN
+    renamed: ClassVar[Mapping[str, str]] = {}
 
     @abstractmethod
     def objective(self, variables: Variables) -> float:

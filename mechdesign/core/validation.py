@@ -6,7 +6,7 @@ They stand behind the gate of :mod:`mechdesign.core.numbers`: what they look at 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -76,11 +76,13 @@ def user_count(value: Any) -> int:
     return integer("users", value, 1, MOST_USERS)
 
 
-def choice(field: str, value: Any, known: Sequence[str]) -> str:
-    """Return one of the known words, with a suggestion when it is none of them."""
+def choice(field: str, value: Any, known: Sequence[str], renamed: Mapping[str, str] | None = None) -> str:
+    """Return one of the known words, or say what a former one is called now, or suggest one."""
     word = str.__str__(value) if issubclass(type(value), str) else None
     if word is None or word not in known:
-        raise ParameterError(field, f"{shown(value)} is not a choice", suggestion(str(word or ""), known))
+        new = (renamed or {}).get(str(word or ""))
+        hint = suggestion(str(word or ""), known) if new is None else f"it is called '{new}' now"
+        raise ParameterError(field, f"{shown(value)} is not a choice", hint)
     return word
 
 

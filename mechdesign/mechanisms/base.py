@@ -235,7 +235,7 @@ class CollectingMechanism(Mechanism):
         """Return what an audit of the very numbers it runs on says about its privacy."""
 
     @abstractmethod
-    def randomize(self, values: Any, /, *args: Any, **options: Any) -> NDArray[Any]:
+    def randomize(self, answers: Any, *args: Any, **options: Any) -> NDArray[Any]:
         """Return the reports for people's values; without ``rng`` from the operating system's generator."""
 
     @abstractmethod

@@ -18,7 +18,7 @@ from mechdesign.core.figure import Figure
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.numbers import whole
 from mechdesign.core.randomness import BITS, TOTAL, BitSource
-from mechdesign.core.validation import in_range, user_count
+from mechdesign.core.validation import choice, in_range, user_count
 from mechdesign.mechanisms.figures import channel_figures
 from mechdesign.mechanisms.frequencies import (
     REMEDY,
@@ -43,6 +43,9 @@ CHUNK = 1 << 16
 
 MAX_TABLE = 1 << 20
 """Entries of the search table; more would leave the cache."""
+
+FILED_NOTIONS = {"set-wise": "ldp", "entry-wise": "entry-wise"}
+"""What files call the readings of delta: another word would change the fingerprint of every channel."""
 
 SINGULAR = 1e-10
 """A channel whose smallest singular value is below this part of the largest counts as singular."""
@@ -328,7 +331,7 @@ class FiniteChannel(FrequencyMechanism):
         return {
             "epsilon": target.epsilon,
             "delta": target.delta,
-            "notion": target.notion,
+            "notion": next(word for word, notion in FILED_NOTIONS.items() if notion == target.notion),
             "distance": None if target.distance is None else target.distance.tolist(),
             "labels": None if self.labels.names is None else list(self.labels.names),
             "report_labels": None if self.report_labels.names is None else list(self.report_labels.names),
@@ -342,7 +345,8 @@ class FiniteChannel(FrequencyMechanism):
         """Build the mechanism from plain values, auditing it again."""
         require_total(content)
         weights, labels, report_labels = (content[name] for name in ("weights", "labels", "report_labels"))
-        target = PrivacyTarget(*(content[name] for name in ("epsilon", "delta", "distance", "notion")))
+        notion = FILED_NOTIONS[choice("notion", content["notion"], tuple(FILED_NOTIONS))]
+        target = PrivacyTarget(content["epsilon"], content["delta"], content["distance"], notion)
         return cls(weights, target, labels, report_labels, content["mixing"])
 
 

@@ -21,7 +21,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.channel import NOTIONS, PrivacyAudit, audit_channel, channel_holds
+from mechdesign.audit.channel import FORMER_NOTIONS, NOTIONS, PrivacyAudit, audit_channel, channel_holds
 from mechdesign.audit.metric import MetricChannel, require_distance
 from mechdesign.audit.pairs import distances, needed_pairs, require_pairs
 from mechdesign.audit.triples import batches
@@ -45,7 +45,7 @@ class PrivacyTarget:
         Finite, epsilon >= 0 and 0 <= delta < 1.
     distance : (n, n) array, optional
         Finite distances >= 0 of any real dtype; a copy is kept that nobody can write to.
-    notion : {"set-wise", "entry-wise"}
+    notion : {"ldp", "entry-wise"}
 
     Raises
     ------
@@ -56,12 +56,12 @@ class PrivacyTarget:
     epsilon: float
     delta: float = 0.0
     distance: Array | None = None
-    notion: str = "set-wise"
+    notion: str = "ldp"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", privacy_epsilon(self.epsilon))
         object.__setattr__(self, "delta", privacy_delta(self.delta))
-        object.__setattr__(self, "notion", choice("notion", self.notion, NOTIONS))
+        object.__setattr__(self, "notion", choice("notion", self.notion, NOTIONS, FORMER_NOTIONS))
         if self.distance is not None:
             distance = distances(self.distance)
             object.__setattr__(self, "distance", require_distance(distance, len(distance)))

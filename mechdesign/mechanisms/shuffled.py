@@ -147,9 +147,9 @@ class Shuffled(CollectingMechanism):
 
     # Client and server are those of the local mechanism
 
-    def randomize(self, values: Any, /, *args: Any, **options: Any) -> NDArray[Any]:
+    def randomize(self, answers: Any, *args: Any, **options: Any) -> NDArray[Any]:
         """Return the reports of the local mechanism, in the users' order: to be shuffled before use."""
-        return self.local.randomize(values, *args, **options)
+        return self.local.randomize(answers, *args, **options)
 
     def aggregator(self) -> Counter:
         """Return an empty counter of reports."""

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from mechdesign.audit import audit_channel, exp_lower, exp_upper
+from mechdesign.audit.channel import channel_holds
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.randomness import TOTAL
 from tests.support.channels import integer_channels
@@ -67,7 +68,7 @@ def test_true_epsilon_is_the_logarithm_of_the_largest_ratio(weights):
 @given(integer_channels(), EPSILONS, st.sampled_from([0.0, 0.25, 0.5, 0.9]))
 def test_the_verdict_is_the_comparison_of_the_exact_delta(weights, epsilon, delta):
     lower = exp_lower(epsilon)
-    for notion, brute in (("set-wise", brute_set_wise), ("entry-wise", brute_entry_wise)):
+    for notion, brute in (("ldp", brute_set_wise), ("entry-wise", brute_entry_wise)):
         audit = audit_channel(weights, epsilon, delta, notion=notion)
         assert audit.holds == (brute(weights.tolist(), lower, TOTAL) <= Fraction(delta))
 
@@ -103,6 +104,16 @@ def test_set_wise_and_entry_wise_delta_differ_for_three_reports():
     assert (audit.entry_delta, audit.least_delta, audit.holds) == (0.25, 0.5, True)
     assert not audit_channel(rows, 0.0, 0.25).holds
     assert "set by set it needs least_delta" in str(audit)
+    assert audit.details()["notion"] == "entry-wise"
+    assert audit_channel(rows, 0.0, 0.25, notion="ldp") == audit_channel(rows, 0.0, 0.25)
+
+
+def test_the_former_name_of_a_notion_is_told_the_new_one():
+    weights = np.array([[TOTAL // 2, TOTAL // 2]] * 2, dtype=np.int64)
+    for audit in (audit_channel, channel_holds):
+        with pytest.raises(ParameterError) as caught:
+            audit(weights, 1.0, 0.1, notion="set-wise")
+        assert str(caught.value) == "notion: 'set-wise' is not a choice; it is called 'ldp' now"
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import pytest
 import mechdesign as md
 from mechdesign.core.encoding import encode
 from mechdesign.core.errors import ParameterError, UnknownNameError
+from mechdesign.core.fields import fields_of
 from mechdesign.core.parameters import json_schema, parameters_of, problem_from, replace_parameters
 from mechdesign.problems import problem_class, problem_classes
 from mechdesign.problems.response import RandomizedResponse
@@ -69,6 +70,23 @@ def test_generators_give_priors_and_refuse_impossible_arguments():
             prior(**table)
     with pytest.raises(UnknownNameError, match="no generator 'zopf'; did you mean 'zipf'"):
         prior(name="zopf", size=3)
+
+
+def test_a_renamed_parameter_is_told_its_new_name():
+    given = {"attributes": [2], "keep": 0.75, "add": 0.25, "patterns": [[1, 0]]}
+    with pytest.raises(UnknownNameError) as caught:
+        problem_from(md.JointDistribution, {**given, "f": 0.2})
+    assert str(caught.value) == "joint-distribution: no parameter 'f'; it is called 'redraw' now"
+    with pytest.raises(UnknownNameError, match=r"no parameter 'q'; it is called 'keep' now$"):
+        md.load_model("joint/by_hand", {"q": 0.8})
+    assert problem_from(md.JointDistribution, {**given, "redraw": 0.2}).redraw == 0.2
+
+
+@pytest.mark.parametrize("kind", problem_classes().values(), ids=problem_classes())
+def test_former_names_are_no_parameters_and_lead_to_parameters(kind):
+    known = {field.name for field in fields_of(kind)}
+    assert not known & set(kind.renamed)
+    assert set(kind.renamed.values()) <= known
 
 
 def test_unknown_and_missing_parameters():

@@ -14,6 +14,7 @@ from mechdesign.core.errors import CertificateError, ModelFileError, UnknownName
 from mechdesign.core.randomness import TOTAL
 from mechdesign.mechanisms import FiniteChannel, KaryResponse, load_mechanism
 from mechdesign.mechanisms.base import digest
+from mechdesign.mechanisms.repair import PrivacyTarget
 
 
 @pytest.fixture
@@ -64,6 +65,15 @@ def test_round_trip(finite, kary):
         assert mechanism.labels.names == ("a", "b", "c")
     with pytest.raises(ModelFileError, match="holds a KaryResponse, not a FiniteChannel"):
         FiniteChannel.load(kary)
+
+
+@pytest.mark.parametrize(("notion", "filed"), [("ldp", "set-wise"), ("entry-wise", "entry-wise")])
+def test_the_words_of_files_stay_where_a_notion_was_renamed(notion, filed):
+    channel = np.array([[0.6, 0.4], [0.4, 0.6]])
+    mechanism = FiniteChannel.from_floats(channel, PrivacyTarget(1.0, 0.1, notion=notion))
+    content = mechanism.content()
+    assert content["notion"] == filed
+    assert FiniteChannel.from_content(content).target.notion == notion
 
 
 def test_one_changed_weight_is_refused_naming_the_row(finite):

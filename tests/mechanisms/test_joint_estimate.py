@@ -17,7 +17,7 @@ SIZES = [2, 3]
 
 
 def small(**options) -> JointResponse:
-    given = {"epsilon": 8.0, "f": 0.25, "q": 0.75, "p": 0.25, "reports": 3, **options}
+    given = {"epsilon": 8.0, "redraw": 0.25, "keep": 0.75, "add": 0.25, "reports_per_user": 3, **options}
     return JointResponse.of(given.pop("sizes", SIZES), given.pop("epsilon"), **given)
 
 
@@ -36,7 +36,7 @@ def outside(table: JointTable, truth: np.ndarray, level: float) -> np.ndarray:
 
 def test_intervals_of_joint_cells_and_conditionals_cover():
     """Of unbiased estimates: 400 simulations, so the share of misses is known to 4 standard errors."""
-    mechanism, values, rng = small(epsilon=12.0, f=0.1), people(1500), np.random.default_rng(3)
+    mechanism, values, rng = small(epsilon=12.0, redraw=0.1), people(1500), np.random.default_rng(3)
     repetitions = 400
     misses, given_misses, values_found = np.zeros((2, 3)), np.zeros((2, 3)), []
     for _ in range(repetitions):
@@ -56,7 +56,7 @@ def test_intervals_of_joint_cells_and_conditionals_cover():
 
 def test_the_bootstrap_covers_inside_and_is_rough_at_the_border():
     """Normal intervals from bootstrap errors of likeliest shares that are well above 0."""
-    mechanism, values, rng = small(epsilon=12.0, f=0.1), people(1500), np.random.default_rng(4)
+    mechanism, values, rng = small(epsilon=12.0, redraw=0.1), people(1500), np.random.default_rng(4)
     repetitions, hits = 60, np.zeros((2, 3))
     for _ in range(repetitions):
         table = mechanism.estimate(mechanism.randomize(values, rng=rng)).marginal([0, 1], bootstrap=30)
@@ -66,7 +66,7 @@ def test_the_bootstrap_covers_inside_and_is_rough_at_the_border():
 
 
 def test_likeliest_is_closer_than_unbiased_and_both_near():
-    mechanism, values, rng = small(epsilon=12.0, f=0.1), people(2000), np.random.default_rng(5)
+    mechanism, values, rng = small(epsilon=12.0, redraw=0.1), people(2000), np.random.default_rng(5)
     distances = []
     for _ in range(20):
         table = mechanism.estimate(mechanism.randomize(values, rng=rng)).marginal([0, 1])
@@ -76,7 +76,7 @@ def test_likeliest_is_closer_than_unbiased_and_both_near():
 
 
 def test_marginals_and_conditionals_are_those_of_the_joint_table():
-    mechanism = JointResponse.of([2, 3, 2], 15.0, f=0.1, q=0.75, p=0.25, names=["a", "b", "c"])
+    mechanism = JointResponse.of([2, 3, 2], 15.0, redraw=0.1, keep=0.75, add=0.25, names=["a", "b", "c"])
     rng = np.random.default_rng(1)
     estimate = mechanism.estimate(mechanism.randomize(rng.integers(0, 2, (3000, 3)), rng=1))
     joint = estimate.value
@@ -98,7 +98,7 @@ def test_marginals_and_conditionals_are_those_of_the_joint_table():
 
 def test_linked_reports_have_the_likelihood_of_the_definition():
     """Every sequence of two reports of three bits, in every cell."""
-    mechanism = JointResponse.of([3], 8.0, f=0.25, q=0.75, p=0.125, reports=2)
+    mechanism = JointResponse.of([3], 8.0, redraw=0.25, keep=0.75, add=0.125, reports_per_user=2)
     rng = np.random.default_rng(1)
     tables = [np.packbits(rng.integers(0, 2, (40, 3)).astype(np.uint8), axis=1) for _ in range(2)]
     estimate = mechanism.estimate_linked(tables)
@@ -126,7 +126,7 @@ def test_linked_reports_have_the_likelihood_of_the_definition():
 
 
 def test_linked_reports_are_unbiased_with_honest_errors_and_better_than_one():
-    mechanism, values, rng = small(epsilon=12.0, f=0.1), people(1000), np.random.default_rng(6)
+    mechanism, values, rng = small(epsilon=12.0, redraw=0.1), people(1000), np.random.default_rng(6)
     repetitions, misses, found, single = 200, np.zeros((2, 3)), [], []
     for _ in range(repetitions):
         clients = mechanism.remember(values, rng=rng)
@@ -149,7 +149,9 @@ def test_linked_tables_that_do_not_belong_together_are_refused():
         mechanism.estimate_linked([one, two])
     with pytest.raises(DataError, match="there are none"):
         mechanism.estimate_linked([])
-    kept = JointResponse.of([2, 3], 8.0, f=0.5, q=1.0, p=0.0, reports=5)  # every report is what is kept
+    kept = JointResponse.of(
+        [2, 3], 8.0, redraw=0.5, keep=1.0, add=0.0, reports_per_user=5
+    )  # every report is what is kept
     with pytest.raises(DataError, match="contradict each other"):
         kept.estimate_linked([["x88"] * 3, ["x88", "x90", "x88"]])
     reports, likeliest = ["x88"] * 300 + ["x48"] * 100, {"estimator": "maximum-likelihood"}
@@ -160,7 +162,10 @@ def test_linked_tables_that_do_not_belong_together_are_refused():
 @pytest.mark.parametrize("population", [False, True])
 def test_errors_are_those_of_the_users_at_hand_or_of_the_population(population):
     """With little noise the draw of the users is most of the variance; 300 repetitions."""
-    mechanism, rng = small(epsilon=16.0, f=0.0, q=0.98, p=0.02, reports=1), np.random.default_rng(8)
+    mechanism, rng = (
+        small(epsilon=16.0, redraw=0.0, keep=0.98, add=0.02, reports_per_user=1),
+        np.random.default_rng(8),
+    )
     values, repetitions = people(500), 300
     joint, given, errors = [], [], []
     for _ in range(repetitions):
@@ -178,7 +183,7 @@ def test_errors_are_those_of_the_users_at_hand_or_of_the_population(population):
 
 
 def test_a_note_says_when_reports_do_not_tell_all_cells_apart():
-    mechanism = JointResponse.of([3, 3], 8.0, f=0.2, q=0.75, p=0.25)
+    mechanism = JointResponse.of([3, 3], 8.0, redraw=0.2, keep=0.75, add=0.25)
     likeliest = {"estimator": "maximum-likelihood"}
     few = mechanism.estimate(["xd8"] * 5, **likeliest)  # of each attribute, the bits of two values
     assert few.unique is False

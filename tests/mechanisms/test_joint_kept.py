@@ -21,7 +21,7 @@ from mechdesign.mechanisms.joint.layout import bits_of
 
 def limited(**options) -> JointResponse:
     """Return a mechanism for three reports, which any number of them would break."""
-    given = {"epsilon": 7.0, "f": 0.25, "q": 0.75, "p": 0.25, "reports": 3, **options}
+    given = {"epsilon": 7.0, "redraw": 0.25, "keep": 0.75, "add": 0.25, "reports_per_user": 3, **options}
     made = JointResponse.of([2, 3], given.pop("epsilon"), **given)
     assert made.limited
     return made
@@ -32,7 +32,7 @@ def limited(**options) -> JointResponse:
 
 def test_a_seed_gives_reports_other_noise_than_permanent_responses():
     """With the same seed for both, a flipped bit used to be reported as 1 more often than by chance."""
-    mechanism, users = JointResponse.of([2, 3], 30.0, f=0.5, q=0.75, p=0.25), 40_000
+    mechanism, users = JointResponse.of([2, 3], 30.0, redraw=0.5, keep=0.75, add=0.25), 40_000
     client = mechanism.remember([[1, 2]] * users, rng=1)
     sent = bits_of(client.report(rng=1), [2, 3], (0, 1)).mean(axis=0)
     own, other = (float(share) for share in mechanism.shares)
@@ -58,7 +58,7 @@ def test_a_report_is_counted_in_the_file_before_it_is_seen(tmp_path):
 
 
 def test_processes_that_report_at_once_do_not_lose_a_count(tmp_path):
-    mechanism, path, refused = limited(reports=4, epsilon=7.5), tmp_path / "client.json", []
+    mechanism, path, refused = limited(reports_per_user=4, epsilon=7.5), tmp_path / "client.json", []
     mechanism.remember([[1, 2]]).save(path)
 
     def ask() -> None:
@@ -228,7 +228,7 @@ def test_no_more_reports_than_promised_come_out_of_a_table(tmp_path, survey):
     assert not (tmp_path / "kept.csv").exists()
     code, said = survey("remember", "people.csv", "-o", "kept.csv", *count)
     assert code == 0
-    assert "100 true answers, since this mechanism keeps no noise (f = 0)" in said
+    assert "100 true answers, since this mechanism keeps no noise (redraw = 0)" in said
     assert stat.S_IMODE((tmp_path / "kept.csv").stat().st_mode) == 0o600
     assert survey("report", "kept.csv", "-o", "one.csv")[0] == 2
     assert "1 of 1 report made" in survey("report", "kept.csv", "-o", "one.csv", *count)[1]
@@ -269,7 +269,9 @@ def test_a_copied_count_does_not_count_again(tmp_path, survey):
 
 
 def test_where_any_number_keeps_the_promise_none_has_to_be_counted(tmp_path, survey):
-    JointResponse.of([2, 3], 8.0, f=0.25, q=0.75, p=0.25, reports=3).save(tmp_path / "m.json")
+    JointResponse.of([2, 3], 8.0, redraw=0.25, keep=0.75, add=0.25, reports_per_user=3).save(
+        tmp_path / "m.json"
+    )
     code, said = survey("remember", "people.csv", "-o", "kept.csv")
     assert code == 0
     assert "true answers" not in said

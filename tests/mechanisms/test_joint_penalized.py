@@ -19,7 +19,7 @@ SIZES = [2, 3, 2]
 
 
 def estimate_of(users: int = 3000, seed: int = 1, **options):
-    mechanism = JointResponse.of(SIZES, 20.0, f=0.3, q=0.75, p=0.25)
+    mechanism = JointResponse.of(SIZES, 20.0, redraw=0.3, keep=0.75, add=0.25)
     rng = np.random.default_rng(seed)
     law = rng.dirichlet(np.full(12, 0.5))
     cells = rng.choice(12, users, p=law)
@@ -32,7 +32,13 @@ def estimate_of(users: int = 3000, seed: int = 1, **options):
 def test_an_interior_point_solver_finds_the_same_minimum(penalty, reference):
     reports = {"name": "simulated", "distribution": "mixture", "users": 2000, "seed": 3}
     problem = md.JointDistribution(
-        attributes=SIZES, f=0.3, q=0.75, p=0.25, reports=reports, penalty=penalty, reference=reference
+        attributes=SIZES,
+        redraw=0.3,
+        keep=0.75,
+        add=0.25,
+        reports=reports,
+        penalty=penalty,
+        reference=reference,
     )
     ours, theirs = md.solve(problem, "proximal-newton"), md.solve(problem, "convex")
     slack = ours.gap + theirs.gap + 1e-12
@@ -84,7 +90,7 @@ def test_effects_are_those_of_the_unbiased_table():
 
 
 def test_users_who_were_left_out_choose_strong_penalties_without_dependence_and_weak_ones_with_it():
-    mechanism = JointResponse.of([2, 2, 2], 20.0, f=0.2, q=0.75, p=0.25)
+    mechanism = JointResponse.of([2, 2, 2], 20.0, redraw=0.2, keep=0.75, add=0.25)
     rng = np.random.default_rng(4)
     alone = rng.integers(0, 2, (4000, 3))
     tied = np.repeat(alone[:, :1], 3, axis=1)
@@ -96,7 +102,7 @@ def test_users_who_were_left_out_choose_strong_penalties_without_dependence_and_
 def test_the_default_is_closer_than_the_most_likely_distribution_where_cells_are_many():
     """Mean variation distance over five populations of 60 cells, mixtures of three products (fixed seeds)."""
     sizes, users, distances = [3, 4, 5], 3000, []
-    mechanism = JointResponse.of(sizes, 20.0, f=0.5, q=0.75, p=0.25)
+    mechanism = JointResponse.of(sizes, 20.0, redraw=0.5, keep=0.75, add=0.25)
     for seed in range(5):
         rng = np.random.default_rng(seed)
         laws = [[rng.dirichlet(np.ones(size)) for size in sizes] for _ in range(3)]

@@ -27,7 +27,7 @@ SIZES = [2, 3]
 
 
 def small(**options) -> JointResponse:
-    given = {"epsilon": 8.0, "f": 0.25, "q": 0.75, "p": 0.25, "reports": 3, **options}
+    given = {"epsilon": 8.0, "redraw": 0.25, "keep": 0.75, "add": 0.25, "reports_per_user": 3, **options}
     return JointResponse.of(given.pop("sizes", SIZES), given.pop("epsilon"), **given)
 
 
@@ -108,7 +108,7 @@ def test_a_promise_that_the_weights_break_is_refused(tmp_path):
 
 
 def test_weights_are_rounded_to_the_private_side():
-    mechanism = JointResponse.of([2, 2], 9.0, f=Fraction(1, 3), q=Fraction(2, 3), p=Fraction(1, 3))
+    mechanism = JointResponse.of([2, 2], 9.0, redraw=Fraction(1, 3), keep=Fraction(2, 3), add=Fraction(1, 3))
     weights = mechanism.weights
     assert Fraction(weights.flip, TOTAL) >= Fraction(1, 6)
     assert Fraction(weights.keep, TOTAL) <= Fraction(2, 3)
@@ -118,18 +118,18 @@ def test_weights_are_rounded_to_the_private_side():
 @pytest.mark.parametrize(
     ("f", "q", "p", "text"),
     [
-        (1.0, 0.75, 0.5, "f: with 1"),
-        (1.2, 0.75, 0.5, r"f: 1.2 is outside \[0, 1\]"),
-        (0.1, -0.1, 0.5, r"q: -0.1 is outside"),
-        (0.1, 0.5, 0.5, "p = 0.5 is not below q = 0.5"),
-        (0.1, 0.4, 0.5, "p = 0.5 is not below q = 0.4"),
+        (1.0, 0.75, 0.5, "redraw: with 1"),
+        (1.2, 0.75, 0.5, r"redraw: 1.2 is outside \[0, 1\]"),
+        (0.1, -0.1, 0.5, r"keep: -0.1 is outside"),
+        (0.1, 0.5, 0.5, "add = 0.5 is not below keep = 0.5"),
+        (0.1, 0.4, 0.5, "add = 0.5 is not below keep = 0.4"),
     ],
 )
 def test_bad_parameters_are_named(f, q, p, text):
     with pytest.raises(ParameterError, match=text):
-        JointResponse.of([2, 3], 5.0, f=f, q=q, p=p)
+        JointResponse.of([2, 3], 5.0, redraw=f, keep=q, add=p)
     with pytest.raises(ParameterError, match="attribute 1: 1 is not from 2"):
-        JointResponse.of([2, 1], 5.0, f=0.2, q=0.75, p=0.5)
+        JointResponse.of([2, 1], 5.0, redraw=0.2, keep=0.75, add=0.5)
 
 
 # The server
@@ -150,7 +150,7 @@ def test_patterns_merge_in_any_order_and_come_back():
     assert again.users == 1000
     assert (again.estimate().value == whole.estimate().value).all()
     with pytest.raises(DataError, match="different mechanism"):
-        whole.merge(small(reports=2).aggregator())
+        whole.merge(small(reports_per_user=2).aggregator())
     with pytest.raises(DataError, match="counts are damaged"):
         PatternCounts.from_json(mechanism, {**whole.as_json(), "counts": [-1]})
     with pytest.raises(DataError, match="there are none"):
@@ -159,7 +159,7 @@ def test_patterns_merge_in_any_order_and_come_back():
 
 def test_reports_of_another_width_are_refused():
     mechanism = small()
-    reports = JointResponse.of([4, 8], 8.0, f=0.25, q=0.75, p=0.25).randomize([[0, 0]], rng=1)
+    reports = JointResponse.of([4, 8], 8.0, redraw=0.25, keep=0.75, add=0.25).randomize([[0, 0]], rng=1)
     for given in (reports, as_texts(reports)):
         with pytest.raises(DataError, match=r"reports"):
             mechanism.estimate(given)
@@ -176,7 +176,7 @@ problem = "joint-collection"
 [parameters]
 attributes = [2, 3]
 epsilon = 8.0
-reports = 2
+reports_per_user = 2
 labels = [["no", "yes"], ["low", "mid", "high"]]
 [data]
 columns = ["smokes", "income"]

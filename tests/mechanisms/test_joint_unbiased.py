@@ -37,7 +37,7 @@ def all_reports(mechanism: JointResponse, cell: tuple[int, ...]) -> tuple[np.nda
 
 @pytest.mark.parametrize("sizes", SIZES, ids=str)
 def test_means_and_variances_are_those_of_all_reports(sizes):
-    mechanism = JointResponse.of(sizes, 20.0, f=0.25, q=0.75, p=0.125)
+    mechanism = JointResponse.of(sizes, 20.0, redraw=0.25, keep=0.75, add=0.125)
     own, other = (float(share) for share in mechanism.shares)
     cells, totals = list(product(*map(range, sizes))), []
     for place, cell in enumerate(cells):
@@ -62,14 +62,14 @@ def test_means_and_variances_are_those_of_all_reports(sizes):
 
 @pytest.mark.parametrize("size", [2, 3, 7])
 def test_the_sum_to_one_leaves_one_less_of_k_parts_of_the_variance(size):
-    mechanism = JointResponse.of([size], 20.0, f=0.25, q=0.75, p=0.125)
+    mechanism = JointResponse.of([size], 20.0, redraw=0.25, keep=0.75, add=0.125)
     plain = mechanism.spreads[0] + (size - 1) * mechanism.spreads[1]
     assert mechanism.joint_variance() == pytest.approx((1.0 - 1.0 / size) * plain, rel=1e-12)
 
 
 def test_linked_means_sum_to_one_and_stay_unbiased():
     """Two reports of every user: the products of means, over all pairs of reports of one binary attribute."""
-    mechanism = JointResponse.of([2], 20.0, f=0.25, q=0.75, p=0.25, reports=2)
+    mechanism = JointResponse.of([2], 20.0, redraw=0.25, keep=0.75, add=0.25, reports_per_user=2)
     flip, keep, add = (w / TOTAL for w in (
         mechanism.weights.flip, mechanism.weights.keep, mechanism.weights.add
     ))  # fmt: skip

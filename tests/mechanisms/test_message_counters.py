@@ -75,7 +75,7 @@ def test_each_operation_that_takes_a_seed_has_a_stream_of_its_own():
     fakes = protocol.with_fakes(messages, 7)[300:]
     source = protocol.source(7, "shuffle")
     assert fakes[:, 0].tolist() == below(protocol.noise.family.seeds, protocol.noise.fakes, source).tolist()
-    joint = JointResponse.of([2, 3], 8.0, f=0.5, q=0.75, p=0.25)
+    joint = JointResponse.of([2, 3], 8.0, redraw=0.5, keep=0.75, add=0.25)
     bits = [joint.source(7, purpose).integers(50).tolist() for purpose in ("", "remember", "reports")]
     assert len({number for part in bits for number in part}) == 150
     sent = joint.remember([[1, 2]] * 400, rng=7).bits

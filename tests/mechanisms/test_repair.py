@@ -19,7 +19,7 @@ TARGETS = {
     "plain": PrivacyTarget(1.0),
     "ln 2": PrivacyTarget(math.log(2)),
     "zero": PrivacyTarget(0.0),
-    "set-wise": PrivacyTarget(0.5, 0.1),
+    "ldp": PrivacyTarget(0.5, 0.1),
     "entry-wise": PrivacyTarget(0.5, 0.1, notion="entry-wise"),
     "metric": LINE,
 }

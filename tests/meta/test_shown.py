@@ -99,8 +99,8 @@ MECHANISMS = {
         "PlanarLattice(161 x 161 places, step 0.0625, epsilon=2, mean distance 1.006, within 2.429",
     ),
     "joint-response": (
-        lambda: JointResponse.of([2, 3], 4.0, f=0.5, q=0.75, p=0.5, reports=5),
-        "JointResponse(2 attributes, f=0.5, q=0.75, p=0.5, epsilon=4, 5 reports)",
+        lambda: JointResponse.of([2, 3], 4.0, redraw=0.5, keep=0.75, add=0.5, reports_per_user=5),
+        "JointResponse(2 attributes, redraw=0.5, keep=0.75, add=0.5, epsilon=4, 5 reports)",
     ),
     "grid-mean": (lambda: md.solve(CHANNEL).mechanism(), "GridMean([0, 1], epsilon=1, 5 inputs, "),
     "duchi": (lambda: Duchi(1.0, 40.0, 200.0), "Duchi([40, 200], epsilon=1)"),

@@ -325,7 +325,7 @@ def test_answers_are_told_from_the_words_around_them():
 
 
 def test_several_reports_and_the_single_one_are_told_apart():
-    joint = md.JointCollection(attributes=[2, 2], epsilon=4.0, reports=5, report_epsilon=2.0)
+    joint = md.JointCollection(attributes=[2, 2], epsilon=4.0, reports_per_user=5, report_epsilon=2.0)
     mechanism = md.solve(joint).mechanism()
     words = " ".join(privacy_in_words(mechanism, mechanism.certificates()))
     assert "all of 5 reports of the same person together" in words

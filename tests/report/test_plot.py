@@ -124,7 +124,7 @@ def test_estimates_of_several_attributes_have_a_panel_each():
     people = np.random.default_rng(1).integers(0, 2, (300, 3))
     panels = figures_of(release.estimate(release.randomize(people, rng=1)))[0].panels
     assert [len(panel.x_names) for panel in panels] == [2, 3, 2]
-    joint = JointResponse.of([2, 3], 4.0, f=0.5, q=0.75, p=0.5)
+    joint = JointResponse.of([2, 3], 4.0, redraw=0.5, keep=0.75, add=0.5)
     estimate = joint.estimate(joint.randomize(people[:, :2], rng=1))
     panels = figures_of(estimate)[0].panels
     assert [len(panel.x_names) for panel in panels] == [2, 3]

@@ -53,7 +53,7 @@ def channel_optimum(
     gains: Sequence[Sequence[Fraction]],
     factors: Sequence[Sequence[Fraction]],
     delta: Fraction = Fraction(0),
-    notion: str = "set-wise",
+    notion: str = "ldp",
 ) -> Fraction:
     """Return the largest sum of gains_ij p_ij over private channels, exactly, from the definition.
 
@@ -80,7 +80,7 @@ def channel_optimum(
     for row in range(inputs):
         rows.append(mass(row, range(free))[0])
         limits.append(Fraction(1))
-    sizes = range(1, reports + 1) if delta > 0 and notion == "set-wise" else (1,)
+    sizes = range(1, reports + 1) if delta > 0 and notion == "ldp" else (1,)
     for first, second in permutations(range(inputs), 2):
         for size in sizes:
             for chosen in combinations(range(reports), size):

@@ -45,7 +45,7 @@ def random_instance(seed: int, most: int = 8) -> RandomizedResponse:
     feature = rng.integers(4)
     if feature == 1:
         parameters["delta"] = float(rng.choice([0.01, 0.1, rng.uniform(0.0, 0.9)]))
-        parameters["notion"] = str(rng.choice(["set-wise", "entry-wise"]))
+        parameters["notion"] = str(rng.choice(["ldp", "entry-wise"]))
     elif feature == 2:
         distance = rng.integers(3)
         if distance == 0:

@@ -182,12 +182,12 @@ class ContractMenu(Mechanism):
         """Return ``choose``: types in, items and payments out."""
         return menu_operations(self)
 
-    def randomize(self, values: Any, chosen: Any, low: float = 0.0, rng: Rng = None) -> Array:
+    def randomize(self, answers: Any, chosen: Any, low: float = 0.0, rng: Rng = None) -> Array:
         """Return one report for each buyer, private at the epsilon of the chosen item.
 
         Parameters
         ----------
-        values : (n,) numbers
+        answers : (n,) numbers
             In [low, low + data_range].
         chosen : (n,) int array
             Item numbers; users who stay out (-1) make no report and are left out of the result.
@@ -202,13 +202,13 @@ class ContractMenu(Mechanism):
             Unbiased reports of the buyers, in their order.
         """
         numbers = self._checked_items(chosen)
-        data = finite_array("values", values, 1)
+        data = finite_array("answers", answers, 1)
         if len(data) != len(numbers):
-            raise DataError("values", f"has {len(data)} entries for {len(numbers)} items", "give one each")
+            raise DataError("answers", f"has {len(data)} entries for {len(numbers)} items", "give one each")
         half = self.terms.data_range / 2.0
         if ((data < low) | (data > low + 2.0 * half)).any():
             raise DataError(
-                "values", f"reach outside [{low:g}, {low + 2.0 * half:g}]", "clip them, or give low"
+                "answers", f"reach outside [{low:g}, {low + 2.0 * half:g}]", "clip them, or give low"
             )
         buys = numbers != NOT_BUYING
         centred = np.clip((data[buys] - low - half) / half, -1.0, 1.0)

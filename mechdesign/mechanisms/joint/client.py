@@ -48,7 +48,7 @@ class PermanentResponse:
     Examples
     --------
     >>> from mechdesign.mechanisms.joint import JointResponse
-    >>> mechanism = JointResponse.of([2, 3], 4.1, f=0.5, q=0.75, p=0.25, reports=3)
+    >>> mechanism = JointResponse.of([2, 3], 4.1, redraw=0.5, keep=0.75, add=0.25, reports_per_user=3)
     >>> client = mechanism.remember([[1, 2]], rng=1)
     >>> client.report(rng=1).shape, client.made
     ((1, 1), 1)
@@ -75,7 +75,7 @@ class PermanentResponse:
     @property
     def left(self) -> int | None:
         """How many more reports the promise allows; None for any number."""
-        return max(0, self.mechanism.reports - self.made) if self.mechanism.limited else None
+        return max(0, self.mechanism.reports_per_user - self.made) if self.mechanism.limited else None
 
     def report(self, rng: Rng = None) -> NDArray[np.uint8]:
         """Return the next report as packed bits, shape (n, bytes).

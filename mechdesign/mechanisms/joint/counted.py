@@ -20,12 +20,12 @@ WHAT = "count of reports"
 
 def promised(mechanism: JointResponse) -> str:
     """Return how many reports the promise is for, as a text."""
-    return "1 report" if mechanism.reports == 1 else f"{mechanism.reports} reports"
+    return "1 report" if mechanism.reports_per_user == 1 else f"{mechanism.reports_per_user} reports"
 
 
 def require_left(mechanism: JointResponse, made: int, where: str = "reports") -> None:
     """Raise MethodError when no further report keeps the promise."""
-    if mechanism.limited and made >= mechanism.reports:
+    if mechanism.limited and made >= mechanism.reports_per_user:
         raise MethodError(
             where, f"{made} made, and the promise is for {promised(mechanism)}", "build a mechanism for more"
         )

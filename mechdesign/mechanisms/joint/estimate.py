@@ -79,7 +79,7 @@ class JointEstimate:
     Examples
     --------
     >>> from mechdesign.mechanisms.joint import JointResponse
-    >>> mechanism = JointResponse.of([2, 2], 4.5, f=0.0, q=0.75, p=0.25, names=["a", "b"])
+    >>> mechanism = JointResponse.of([2, 2], 4.5, redraw=0.0, keep=0.75, add=0.25, names=["a", "b"])
     >>> reports = mechanism.randomize([[0, 0]] * 6000 + [[1, 1]] * 4000, rng=1)
     >>> estimate = mechanism.estimate(reports)
     >>> estimate.distance < 1e-3, estimate.value.round(1).tolist()

@@ -31,7 +31,7 @@ class PatternCounts(Server["JointResponse"]):
     Examples
     --------
     >>> from mechdesign.mechanisms.joint import JointResponse
-    >>> mechanism = JointResponse.of([2, 3], 4.0, f=0.2, q=0.75, p=0.25)
+    >>> mechanism = JointResponse.of([2, 3], 4.0, redraw=0.2, keep=0.75, add=0.25)
     >>> here, there = mechanism.aggregator(), mechanism.aggregator()
     >>> here.update(mechanism.randomize([[0, 2]] * 30, rng=1)); there.update(["x88", "x88"])
     >>> here.merge(there); here.users

@@ -46,7 +46,8 @@ class JointResponse(CollectingMechanism):
     """Report one bit a value of every attribute: kept bits are flipped once, reported bits drawn anew.
 
     A kept bit differs from the true one with chance flip / 2**62. A report has a 1 for a kept 1 with chance
-    keep / 2**62, for a kept 0 with add / 2**62. In the paper's letters f = 2 flip, q = keep, p = add.
+    keep / 2**62, for a kept 0 with add / 2**62. As chances, redraw = 2 flip
+    (a bit that is drawn anew becomes 1 half of the time): the paper's f; keep and add are its q and p.
 
     Parameters
     ----------
@@ -55,7 +56,7 @@ class JointResponse(CollectingMechanism):
         The promise for all reports of a user together, audited here.
     flip, keep, add : int
         Weights out of 2**62.
-    reports : int
+    reports_per_user : int
         How many reports of a user the promise is for.
     report_epsilon : float, optional
         A promise for every single report.
@@ -66,7 +67,7 @@ class JointResponse(CollectingMechanism):
 
     Examples
     --------
-    >>> mechanism = JointResponse.of([2, 3], epsilon=9.0, f=0.2, q=0.75, p=0.5, reports=10)
+    >>> mechanism = JointResponse.of([2, 3], epsilon=9.0, redraw=0.2, keep=0.75, add=0.5, reports_per_user=10)
     >>> print(mechanism.audit())
     privacy: holds (exact); epsilon = 9, true_epsilon = 8.485404785, reports = 10, one_report = 1.7386...
     >>> mine = mechanism.remember([[1, 2]], rng=1)
@@ -83,7 +84,7 @@ class JointResponse(CollectingMechanism):
         flip: int,
         keep: int,
         add: int,
-        reports: int = 1,
+        reports_per_user: int = 1,
         report_epsilon: float | None = None,
     ) -> None:
         if not isinstance(attributes, Attributes):
@@ -95,7 +96,7 @@ class JointResponse(CollectingMechanism):
         self.report_epsilon = (
             None if report_epsilon is None else privacy_epsilon(report_epsilon, "report_epsilon")
         )
-        self.reports = integer("reports", reports, 1)
+        self.reports_per_user = integer("reports_per_user", reports_per_user, 1)
         self.weights = RepeatedBits(
             TOTAL, weight("flip", flip, 0), weight("keep", keep, 1, TOTAL), weight("add", add, 0)
         )
@@ -107,28 +108,31 @@ class JointResponse(CollectingMechanism):
         cls,
         sizes: Sequence[int] | Attributes,
         epsilon: float,
-        f: Any,
-        q: Any,
-        p: Any,
-        reports: int = 1,
+        redraw: Any,
+        keep: Any,
+        add: Any,
+        reports_per_user: int = 1,
         report_epsilon: float | None = None,
         names: Sequence[str] | None = None,
         labels: Sequence[Sequence[str] | None] | None = None,
     ) -> Self:
-        """Return the mechanism with the paper's parameters, rounded to the private side by 2**-62.
+        """Return the mechanism with probabilities, rounded to the private side by 2**-62.
 
         Parameters
         ----------
         sizes : sequence of int, or Attributes
-        epsilon, reports, report_epsilon
+        epsilon, reports_per_user, report_epsilon
             The promises.
-        f : number
-            The permanent response sets a bit to 1 with f/2 and to 0 with f/2; in [0, 1).
-        q, p : number
-            The chances of reporting 1 for a kept 1 and a kept 0; 0 <= p < q <= 1.
+        redraw : number
+            Probability with which a permanent bit is drawn anew, half of the time 1; in [0, 1).
+            The paper's f.
+        keep : number
+            Probability that a kept 1 is reported as 1; at most 1. The paper's q.
+        add : number
+            Probability that a kept 0 is reported as 1; at least 0, below ``keep``. The paper's p.
         """
         attributes = sizes if isinstance(sizes, Attributes) else Attributes(sizes, names, labels)
-        noise, own, other = channel(f, q, p)
+        noise, own, other = channel(redraw, keep, add)
         flip = math.ceil(noise * TOTAL / 2)
         return cls(
             attributes,
@@ -136,7 +140,7 @@ class JointResponse(CollectingMechanism):
             flip,
             math.floor(own * TOTAL),
             math.ceil(other * TOTAL),
-            reports,
+            reports_per_user,
             report_epsilon,
         )
 
@@ -159,19 +163,19 @@ class JointResponse(CollectingMechanism):
 
     @property
     def keeps_truth(self) -> bool:
-        """Whether permanent responses are the true answers, since all noise is drawn anew (f = 0)."""
+        """Whether permanent responses are the true answers, since reports have all the noise (redraw = 0)."""
         return self.weights.flip == 0
 
     def report_source(self, rng: Rng) -> BitSource:
         """Return uniform integers for reports; a seed gives others than for permanent responses."""
         return self.source(rng, "reports")
 
-    def remember(self, values: Any, rng: Rng = None) -> PermanentResponse:
+    def remember(self, answers: Any, rng: Rng = None) -> PermanentResponse:
         """Return the permanent response of people's values, which each client keeps for all its reports."""
-        codes = self.attributes.encode(values)
+        codes = self.attributes.encode(answers)
         return PermanentResponse(self, self.draw_permanent(codes, self.source(rng, "remember")))
 
-    def randomize(self, values: Any, rng: Rng = None, anyway: bool = False) -> NDArray[Any]:
+    def randomize(self, answers: Any, rng: Rng = None, anyway: bool = False) -> NDArray[Any]:
         """Return one report a user as packed bits, shape (n, bytes); the permanent response is forgotten.
 
         For one report only: a second call draws other permanent bits, and the promise is for those of
@@ -180,7 +184,7 @@ class JointResponse(CollectingMechanism):
         if not anyway:
             self.require_estimable()
         source = self.source(rng)
-        return self.draw_reports(self.draw_permanent(self.attributes.encode(values), source), source)
+        return self.draw_reports(self.draw_permanent(self.attributes.encode(answers), source), source)
 
     def draw_permanent(self, codes: Codes, source: BitSource) -> Packed:
         """Return the permanent bits of values (n, d), packed."""
@@ -252,7 +256,7 @@ class JointResponse(CollectingMechanism):
 
         Examples
         --------
-        >>> mechanism = JointResponse.of([2, 2], 9.0, f=0.2, q=0.75, p=0.25, reports=3)
+        >>> mechanism = JointResponse.of([2, 2], 9.0, redraw=0.2, keep=0.75, add=0.25, reports_per_user=3)
         >>> clients = mechanism.remember([[0, 1]] * 500 + [[1, 0]] * 500, rng=1)
         >>> estimate = mechanism.estimate_linked([clients.report(rng=seed) for seed in (1, 2, 3)])
         >>> estimate.users, estimate.linked
@@ -334,7 +338,7 @@ class JointResponse(CollectingMechanism):
     def audit(self) -> RepeatedAudit:
         """Return the exact audit of the weights: one report, all reports, any number of them."""
         return audit_repeated(
-            self.weights, self.attributes.count, self.reports, self.epsilon, self.report_epsilon
+            self.weights, self.attributes.count, self.reports_per_user, self.epsilon, self.report_epsilon
         )
 
     def certificates(self) -> tuple[Certificate, ...]:
@@ -342,9 +346,9 @@ class JointResponse(CollectingMechanism):
         return self.audit().certificate(), Certificate("normalization", True, True, {"total": f"2**{BITS}"})
 
     def _figures(self) -> str:
-        count = "" if self.reports == 1 else f", {self.reports} reports"
-        f, q, p = (share / TOTAL for share in (2 * self.weights.flip, self.weights.keep, self.weights.add))
-        chances = f"f={f:g}, q={q:g}, p={p:g}"
+        count = "" if self.reports_per_user == 1 else f", {self.reports_per_user} reports"
+        weights = {"redraw": 2 * self.weights.flip, "keep": self.weights.keep, "add": self.weights.add}
+        chances = ", ".join(f"{name}={number / TOTAL:g}" for name, number in weights.items())
         return f"{self.attributes.count} attributes, {chances}, epsilon={self.epsilon:g}{count}"
 
     def content(self) -> dict[str, Any]:
@@ -353,7 +357,7 @@ class JointResponse(CollectingMechanism):
             "attributes": self.attributes.as_json(),
             "epsilon": self.epsilon,
             "report_epsilon": self.report_epsilon,
-            "reports": self.reports,
+            "reports": self.reports_per_user,
             "total": TOTAL,
             "flip": self.weights.flip,
             "keep": self.weights.keep,
@@ -364,30 +368,31 @@ class JointResponse(CollectingMechanism):
     def from_content(cls, content: Mapping[str, Any]) -> Self:
         """Build the mechanism from plain values, auditing it again."""
         require_total(content)
-        given = {name: value for name, value in content.items() if name not in ("total", "attributes")}
+        own = ("total", "attributes", "reports")
+        given = {name: value for name, value in content.items() if name not in own}
         named = {key: content["attributes"][key] for key in ("sizes", "names", "labels")}
-        return cls(Attributes(**named), **given)
+        return cls(Attributes(**named), reports_per_user=content["reports"], **given)
 
 
-def channel(f: Any, q: Any, p: Any) -> tuple[Fraction, Fraction, Fraction]:
-    """Return the paper's parameters exactly, or raise ParameterError where they say nothing.
+def channel(redraw: Any, keep: Any, add: Any) -> tuple[Fraction, Fraction, Fraction]:
+    """Return the three probabilities exactly, or raise ParameterError where they say nothing.
 
     Examples
     --------
     >>> channel(0.5, 0.75, 0.5)
     (Fraction(1, 2), Fraction(3, 4), Fraction(1, 2))
     """
-    given = {"f": f, "q": q, "p": p}
+    given = {"redraw": redraw, "keep": keep, "add": add}
     read = {name: rational(name, value) for name, value in given.items()}
     for name, value in read.items():
         if not 0 <= value <= 1:
             raise ParameterError(name, f"{shown(given[name])} is outside [0, 1]", "give a probability")
-    if read["f"] == 1:
-        raise ParameterError("f", "with 1 the permanent response is pure noise", "give a number below 1")
-    if read["p"] >= read["q"]:
+    if read["redraw"] == 1:
+        raise ParameterError("redraw", "with 1 the permanent response is pure noise", "give a number below 1")
+    if read["add"] >= read["keep"]:
         raise ParameterError(
-            "p, q",
-            f"p = {float(read['p']):g} is not below q = {float(read['q']):g}",
+            "add, keep",
+            f"add = {float(read['add']):g} is not below keep = {float(read['keep']):g}",
             "a reported 1 has to be more likely for a true one",
         )
-    return read["f"], read["q"], read["p"]
+    return read["redraw"], read["keep"], read["add"]

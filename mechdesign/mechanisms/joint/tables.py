@@ -144,7 +144,7 @@ def _remembered(mechanism: JointResponse, sources: Sequence[Source], settings: S
     for codes in _answers(mechanism, sources, settings):
         packed = mechanism.draw_permanent(codes, bits)
         if mechanism.keeps_truth:
-            settings.count("true answers, since this mechanism keeps no noise (f = 0)", len(packed))
+            settings.count("true answers, since this mechanism keeps no noise (redraw = 0)", len(packed))
         made.append(packed)
         yield {name: as_texts(packed)}
     if state:

@@ -65,12 +65,12 @@ class LocationMechanism(Mechanism):
     def mean_distance(self) -> float:
         """The expected distance between place and report, before reports are moved into the area."""
 
-    def randomize(self, points: Any, rng: Rng = None, clip: bool = False) -> Array:
+    def randomize(self, answers: Any, rng: Rng = None, clip: bool = False) -> Array:
         """Return one report for each point.
 
         Parameters
         ----------
-        points : (n, 2) array
+        answers : (n, 2) array
             Coordinates x and y.
         rng : int or numpy Generator, optional
             For repeatable simulations; the system's generator by default.
@@ -86,7 +86,7 @@ class LocationMechanism(Mechanism):
         DataError
             For NaN or infinite coordinates, rows of another length, and points outside the area.
         """
-        places = self.checked(points, clip)
+        places = self.checked(answers, clip)
         source = self.source(rng)
         reports = np.empty_like(places)
         for start in range(0, len(places), CHUNK):

@@ -172,11 +172,11 @@ class TruncatedPlanarLaplace:
         kept = -math.expm1(-t) - t * math.exp(-t)
         return (2.0 - (t * t + 2.0 * t + 2.0) * math.exp(-t)) / (self.epsilon * kept)
 
-    def randomize(self, points: Any, rng: Rng = None) -> Array:
+    def randomize(self, answers: Any, rng: Rng = None) -> Array:
         """Return the points plus noise, its radius by inversion with the Lambert W function."""
         from scipy.special import lambertw
 
-        places = PlanarLaplace(self.epsilon).checked(points)
+        places = PlanarLaplace(self.epsilon).checked(answers)
         source = bit_source(None if rng is None else numpy_generator(rng, "truncated"))
         part, turn = (source.integers(len(places)) + 0.5 for _ in range(2))
         scaled = self.epsilon * self.radius

@@ -121,11 +121,11 @@ class MarginalRelease(CollectingMechanism):
 
     # Client
 
-    def randomize(self, values: Any, rng: Rng = None, anyway: bool = False) -> NDArray[Any]:
+    def randomize(self, answers: Any, rng: Rng = None, anyway: bool = False) -> NDArray[Any]:
         """Return one report a user: records with the fields ``view`` and ``report`` (bytes)."""
         if not anyway:
             self.require_estimable()
-        codes = self.attributes.encode(values)
+        codes = self.attributes.encode(answers)
         records = np.zeros(len(codes), dtype=self.layout.dtype)
         start = 0
         for piece in self.draw(codes, self.source(rng)):

@@ -140,12 +140,12 @@ class AttributeSampling(CollectingMechanism):
 
     # Client
 
-    def randomize(self, values: Any, rng: Rng = None, clip: bool = False) -> NDArray[Any]:
+    def randomize(self, answers: Any, rng: Rng = None, clip: bool = False) -> NDArray[Any]:
         """Return k reports for each user: records with the fields ``attribute`` and ``report``.
 
         Parameters
         ----------
-        values : (n, m) array or data frame
+        answers : (n, m) array or data frame
             One row a user. Column names of a data frame must be those of the attributes, in order.
         rng : None, int or numpy Generator
             None, the default, draws from the operating system; give a seed only in simulations.
@@ -162,7 +162,7 @@ class AttributeSampling(CollectingMechanism):
         DataError
             For columns that are not the attributes, NaN, or a value outside its range.
         """
-        table, source = self.ranges.check(values, clip), self.source(rng)
+        table, source = self.ranges.check(answers, clip), self.source(rng)
         users, k = len(table), self.per_user
         reports = np.empty(users * k, dtype=self.dtype)
         piece = 1 << max(0, (CHUNK // k).bit_length() - 1)  # a power of two: blocks of a file leave no trace

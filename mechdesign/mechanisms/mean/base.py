@@ -107,12 +107,12 @@ class MeanMechanism(CollectingMechanism):
 
     # Client
 
-    def randomize(self, values: Any, rng: Rng = None, clip: bool = False) -> NDArray[Any]:
+    def randomize(self, answers: Any, rng: Rng = None, clip: bool = False) -> NDArray[Any]:
         """Return one report for each value.
 
         Parameters
         ----------
-        values : (n,) array
+        answers : (n,) array
             Numbers in [low, high].
         rng : None, int or numpy Generator
             None, the default, draws from the operating system; give a seed only in simulations.
@@ -128,7 +128,7 @@ class MeanMechanism(CollectingMechanism):
         DataError
             For NaN, a text, or a value outside the range; the message names the row.
         """
-        column, source = self.domain.check(values, clip), self.source(rng)
+        column, source = self.domain.check(answers, clip), self.source(rng)
         reports = np.empty(len(column), dtype=self.report_dtype)
         for start in range(0, len(column), CHUNK):
             unit = self.domain.to_unit(column[start : start + CHUNK])

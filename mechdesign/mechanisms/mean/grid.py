@@ -344,10 +344,8 @@ def _require_promise(target: PrivacyTarget) -> None:
             "its epsilon is per unit of a distance between answers, not for numbers of a range",
             "build it without a distance",
         )
-    if target.delta > 0 and target.notion != "set-wise":
-        raise ParameterError(
-            "channel", "its delta holds entry by entry only", "build it with notion set-wise"
-        )
+    if target.delta > 0 and target.notion != "ldp":
+        raise ParameterError("channel", "its delta holds entry by entry only", "build it with notion ldp")
 
 
 def _knots(means: tuple[Fraction, ...]) -> Array:

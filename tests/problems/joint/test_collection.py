@@ -36,8 +36,8 @@ def test_the_formula_of_the_variance_is_the_definition(seed):
     x, y = coordinates(float(q), float(p))
     found = variance(np.asarray(float(h)), np.asarray(x), np.asarray(y), reports)
     assert float(found) == pytest.approx(float(exact), rel=1e-12)
-    problem = md.JointCollection(attributes=[2, 3], epsilon=1.0, reports=reports)
-    assert problem.objective({"f": 2 * float(h), "q": float(q), "p": float(p)}) == pytest.approx(
+    problem = md.JointCollection(attributes=[2, 3], epsilon=1.0, reports_per_user=reports)
+    assert problem.objective({"redraw": 2 * float(h), "keep": float(q), "add": float(p)}) == pytest.approx(
         5 * float(exact), rel=1e-12
     )
 
@@ -73,7 +73,9 @@ def test_boxes_find_the_formula_for_one_report(epsilon):
 )
 def test_no_other_parameters_are_better(epsilon, reports, single):
     """A search of random parameters, made private by the exact audit's own formula, stays above the bound."""
-    problem = md.JointCollection(attributes=[2, 2], epsilon=epsilon, report_epsilon=single, reports=reports)
+    problem = md.JointCollection(
+        attributes=[2, 2], epsilon=epsilon, report_epsilon=single, reports_per_user=reports
+    )
     solution = md.solve(problem)
     assert solution.method == "branch-and-bound"
     assert all(certificate.holds for certificate in solution.certificates)
@@ -87,18 +89,20 @@ def test_no_other_parameters_are_better(epsilon, reports, single):
 
 def test_enough_for_single_reports_is_enough_for_all():
     """R reports of report_epsilon each compose to at most epsilon: then nothing needs to be kept."""
-    problem = md.JointCollection(attributes=[2, 3], epsilon=3.0, report_epsilon=1.0, reports=3)
+    problem = md.JointCollection(attributes=[2, 3], epsilon=3.0, report_epsilon=1.0, reports_per_user=3)
     formula, boxes = md.solve(problem, "closed-form"), md.solve(problem, "branch-and-bound")
-    assert formula.variables["f"] == 0.0
+    assert formula.variables["redraw"] == 0.0
     assert formula.value == pytest.approx(boxes.value, rel=2 * JointCollection.optimal_within)
     assert formula.mechanism().audit().holds
-    tighter = md.compare(md.JointCollection(attributes=[2, 3], epsilon=2.9, report_epsilon=1.0, reports=3))
+    tighter = md.compare(
+        md.JointCollection(attributes=[2, 3], epsilon=2.9, report_epsilon=1.0, reports_per_user=3)
+    )
     assert "closed-form" in tighter.skipped
 
 
 def test_keeping_costs_little_and_drawing_anew_alone_costs_much():
     """A hundred reports with noise that is kept, against a hundred that share epsilon among them."""
-    many = md.solve(md.JointCollection(attributes=[4, 4], epsilon=2.0, reports=100))
+    many = md.solve(md.JointCollection(attributes=[4, 4], epsilon=2.0, reports_per_user=100))
     once = md.solve(md.JointCollection(attributes=[4, 4], epsilon=2.0))
     share = md.solve(md.JointCollection(attributes=[4, 4], epsilon=0.02))
     assert once.value < many.value < 1.1 * once.value
@@ -109,7 +113,7 @@ def test_keeping_costs_little_and_drawing_anew_alone_costs_much():
 def test_what_runs_is_exactly_private_and_hardly_worse(sizes):
     for problem in (
         md.JointCollection(attributes=sizes, epsilon=1.5),
-        md.JointCollection(attributes=sizes, epsilon=6.0, report_epsilon=3.0, reports=4),
+        md.JointCollection(attributes=sizes, epsilon=6.0, report_epsilon=3.0, reports_per_user=4),
     ):
         for solution in md.compare(problem).runs:
             mechanism = solution.mechanism()
@@ -120,7 +124,7 @@ def test_what_runs_is_exactly_private_and_hardly_worse(sizes):
 
 def test_the_papers_parameters_cost_what_is_shown():
     found = md.solve(md.JointCollection(attributes=[2, 3], epsilon=2.0), "paper")
-    assert (found.variables["q"], found.variables["p"]) == (0.75, 0.5)
+    assert (found.variables["keep"], found.variables["add"]) == (0.75, 0.5)
     assert found.kind == "published"
     assert found.quantities["excess"] == pytest.approx(
         found.value / md.solve(found.problem).value - 1, rel=1e-9
@@ -169,7 +173,9 @@ def test_direct_response_is_that_of_its_definition():
 
 
 def test_simulated_users_show_the_value():
-    solution = md.solve(md.JointCollection(attributes=[3, 2], epsilon=4.0, report_epsilon=2.0, reports=4))
+    solution = md.solve(
+        md.JointCollection(attributes=[3, 2], epsilon=4.0, report_epsilon=2.0, reports_per_user=4)
+    )
     found = simulate(solution, 500, 300, np.random.default_rng(5))
     assert abs(found["measured_value"] - solution.value) < 4.5 * found["standard_error"]
 
@@ -189,8 +195,8 @@ def test_without_a_budget_it_is_infeasible():
         ({"epsilon": -1.0}, "epsilon: -1 is negative"),
         ({"epsilon": 1e-9}, "epsilon: 1e-09 is 5e-10 for each attribute"),
         ({"report_epsilon": float("nan")}, "report_epsilon"),
-        ({"reports": 0}, "reports: 0 is not from 1"),
-        ({"reports": 9_999}, "reports: 9999 of 2 attributes"),
+        ({"reports_per_user": 0}, "reports_per_user: 0 is not from 1"),
+        ({"reports_per_user": 9_999}, "reports_per_user: 9999 of 2 attributes"),
         ({"labels": [["a", "b"]]}, "labels: 1 lists for 2 attributes"),
     ],
 )

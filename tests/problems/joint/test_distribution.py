@@ -19,8 +19,8 @@ from mechdesign.solvers.nonnegative import nonnegative_least_squares
 
 def negative_log_likelihood(problem: md.JointDistribution, distribution: np.ndarray) -> float:
     """Return it from the definition: a report's chance in every cell, bit by bit."""
-    h = problem.f / 2
-    own, other = (1 - h) * problem.q + h * problem.p, h * problem.q + (1 - h) * problem.p
+    h = problem.redraw / 2
+    own, other = (1 - h) * problem.keep + h * problem.add, h * problem.keep + (1 - h) * problem.add
     total = 0.0
     for pattern, count in zip(problem.patterns, problem.counts, strict=True):
         chance = 0.0
@@ -49,7 +49,7 @@ def random_problem(seed: int, sizes: list[int] | None = None, users: int = 300) 
     bits = (rng.random(truth.shape) < np.where(truth, own, other)).astype(int)
     patterns, counts = np.unique(bits, axis=0, return_counts=True)
     return md.JointDistribution(
-        attributes=sizes, f=f, q=q, p=p, patterns=patterns.tolist(), counts=counts.tolist()
+        attributes=sizes, redraw=f, keep=q, add=p, patterns=patterns.tolist(), counts=counts.tolist()
     )
 
 
@@ -90,9 +90,9 @@ def test_three_methods_agree_and_no_distribution_beats_the_bound(seed):
 def test_published_methods_stop_short_and_are_not_asked():
     problem = md.JointDistribution(
         attributes=[4, 4, 4],
-        f=0.3,
-        q=0.75,
-        p=0.5,
+        redraw=0.3,
+        keep=0.75,
+        add=0.5,
         reports={"name": "simulated", "distribution": "mixture", "users": 20_000, "seed": 1},
     )
     comparison = md.compare(problem, ["active-set", "lasso", "sparse-lasso", "lremh", "printed-em"])
@@ -109,7 +109,7 @@ def test_published_methods_stop_short_and_are_not_asked():
 def test_the_papers_rule_stops_at_once_with_thousands_of_cells():
     """Every probability is below 0.001 from the start, and so is its first change."""
     given = {"name": "simulated", "distribution": "mixture", "users": 5000, "seed": 2}
-    problem = md.JointDistribution(attributes=[8, 8, 8, 4], f=0.1, q=0.75, p=0.5, reports=given)
+    problem = md.JointDistribution(attributes=[8, 8, 8, 4], redraw=0.1, keep=0.75, add=0.5, reports=given)
     printed = md.solve(problem, "printed-em")
     assert printed.notes["steps"] == 1
     assert printed.quantities["largest_ratio"] > 1.1
@@ -125,7 +125,7 @@ def test_lasso_cannot_see_dependence():
     distances = []
     for users in (2_000, 200_000):
         given = {"name": "simulated", "distribution": [0.4, 0.1, 0.1, 0.4], "users": users, "seed": 1}
-        problem = md.JointDistribution(attributes=[2, 2], f=0.2, q=0.75, p=0.25, reports=given)
+        problem = md.JointDistribution(attributes=[2, 2], redraw=0.2, keep=0.75, add=0.25, reports=given)
         distances.append(
             [md.solve(problem, m).quantities["variation_distance"] for m in ("active-set", "lasso")]
         )
@@ -140,7 +140,7 @@ def test_what_looks_at_single_bits_is_far_from_one_of_two_populations():
     found = []
     for truth in (agree, differ):
         given = {"name": "simulated", "distribution": truth, "users": users, "seed": 1}
-        problem = md.JointDistribution(attributes=[2, 2], f=0.2, q=0.75, p=0.25, reports=given)
+        problem = md.JointDistribution(attributes=[2, 2], redraw=0.2, keep=0.75, add=0.25, reports=given)
         solutions = [md.solve(problem, method) for method in ("lasso", "sparse-lasso", "active-set")]
         found.append([solution.quantities["variation_distance"] for solution in solutions])
         for solution in solutions[:2]:
@@ -190,10 +190,10 @@ def test_least_squares_meet_the_conditions_of_optimality(seed):
 
 def test_equal_reports_count_together():
     one = md.JointDistribution(
-        attributes=[2, 2], f=0.1, q=0.7, p=0.3, patterns=[[1, 0, 1, 0]] * 3 + [[0, 1, 0, 1]]
+        attributes=[2, 2], redraw=0.1, keep=0.7, add=0.3, patterns=[[1, 0, 1, 0]] * 3 + [[0, 1, 0, 1]]
     )
     two = md.JointDistribution(
-        attributes=[2, 2], f=0.1, q=0.7, p=0.3, patterns=[[1, 0, 1, 0], [0, 1, 0, 1]], counts=[3, 1]
+        attributes=[2, 2], redraw=0.1, keep=0.7, add=0.3, patterns=[[1, 0, 1, 0], [0, 1, 0, 1]], counts=[3, 1]
     )
     point = np.array([0.1, 0.2, 0.3, 0.4])
     assert one.objective({"distribution": point}) == pytest.approx(
@@ -213,7 +213,7 @@ def test_expectation_steps_never_fall():
 
 def test_many_attributes_need_no_array_of_reports_by_cells():
     given = {"name": "simulated", "distribution": "mixture", "users": 20_000, "seed": 4}
-    problem = md.JointDistribution(attributes=[2] * 12, f=0.3, q=0.75, p=0.25, reports=given)
+    problem = md.JointDistribution(attributes=[2] * 12, redraw=0.3, keep=0.75, add=0.25, reports=given)
     assert problem.model.first.shape[1] == problem.model.second.shape[1] == 64
     solution = md.solve(problem)
     assert solution.status == "optimal"
@@ -224,7 +224,7 @@ def test_a_flat_likelihood_is_told():
     """One pattern alone: some cells get all the mass, and nothing tells which of equally likely ones."""
     given = [[1, 1, 0, 0, 0]]
     solution = md.solve(
-        md.JointDistribution(attributes=[2, 3], f=0.2, q=0.75, p=0.25, patterns=given, counts=[2])
+        md.JointDistribution(attributes=[2, 3], redraw=0.2, keep=0.75, add=0.25, patterns=given, counts=[2])
     )
     assert solution.status == "optimal"
     assert solution.quantities["unique"] is False
@@ -235,12 +235,12 @@ def test_a_file_of_reports_is_read(tmp_path):
     from mechdesign.mechanisms.joint import JointResponse
     from mechdesign.mechanisms.oracles.packed import as_texts
 
-    mechanism = JointResponse.of([2, 3], 5.0, f=0.3, q=0.75, p=0.25)
+    mechanism = JointResponse.of([2, 3], 5.0, redraw=0.3, keep=0.75, add=0.25)
     packed = mechanism.randomize([[0, 1]] * 300 + [[1, 2]] * 200, rng=1)
     path = tmp_path / "reports.csv"
     path.write_text("report__m0123456789ab\n" + "\n".join(as_texts(packed).tolist()) + "\n")
     problem = md.JointDistribution(
-        attributes=[2, 3], f=0.3, q=0.75, p=0.25, reports={"name": "file", "path": str(path)}
+        attributes=[2, 3], redraw=0.3, keep=0.75, add=0.25, reports={"name": "file", "path": str(path)}
     )
     assert problem.users == 500
     estimate = mechanism.estimate(packed, estimator="maximum-likelihood")
@@ -248,26 +248,26 @@ def test_a_file_of_reports_is_read(tmp_path):
     path.write_text("report__m0123456789ab\n")
     with pytest.raises(DataError, match=r"reports.csv: is empty; give a header line"):
         md.JointDistribution(
-            attributes=[2, 3], f=0.3, q=0.75, p=0.25, reports={"name": "file", "path": str(path)}
+            attributes=[2, 3], redraw=0.3, keep=0.75, add=0.25, reports={"name": "file", "path": str(path)}
         )
     path.write_text("")
     with pytest.raises(DataError, match=r"reports.csv: is empty"):
         md.JointDistribution(
-            attributes=[2, 3], f=0.3, q=0.75, p=0.25, reports={"name": "file", "path": str(path)}
+            attributes=[2, 3], redraw=0.3, keep=0.75, add=0.25, reports={"name": "file", "path": str(path)}
         )
     path.write_text("a\nxff\n")
     with pytest.raises(DataError, match="has a bit beyond the 5 categories"):
         md.JointDistribution(
-            attributes=[2, 3], f=0.3, q=0.75, p=0.25, reports={"name": "file", "path": str(path)}
+            attributes=[2, 3], redraw=0.3, keep=0.75, add=0.25, reports={"name": "file", "path": str(path)}
         )
     path.write_text("a\nx8888\n")
     with pytest.raises(DataError, match="row 1: 'x8888' is no report"):
         md.JointDistribution(
-            attributes=[2, 3], f=0.3, q=0.75, p=0.25, reports={"name": "file", "path": str(path)}
+            attributes=[2, 3], redraw=0.3, keep=0.75, add=0.25, reports={"name": "file", "path": str(path)}
         )
     with pytest.raises(DataError, match="cannot be read"):
         md.JointDistribution(
-            attributes=[2, 3], f=0.3, q=0.75, p=0.25, reports={"name": "file", "path": "none.csv"}
+            attributes=[2, 3], redraw=0.3, keep=0.75, add=0.25, reports={"name": "file", "path": "none.csv"}
         )
 
 
@@ -279,11 +279,11 @@ SIMULATED = {"name": "simulated", "distribution": [0.4, 0.1, 0.2, 0.3], "users":
     [
         ({"attributes": [2, 1]}, ParameterError, "attributes: attribute 1: 1 is not from 2"),
         ({"attributes": [2, 3]}, ParameterError, "patterns: rows of 4 bits; these attributes have 5"),
-        ({"f": 1.0}, ParameterError, "f: with 1 the permanent response is pure noise"),
-        ({"f": -0.1}, ParameterError, r"f: -0.1 is outside \[0, 1\]"),
-        ({"q": 1.5}, ParameterError, r"q: 1.5 is outside \[0, 1\]"),
-        ({"p": 0.75}, ParameterError, "p = 0.75 is not below q = 0.75"),
-        ({"f": 0.0, "p": 0.0}, ParameterError, "f: with 0, and q = 1 or p = 0"),
+        ({"redraw": 1.0}, ParameterError, "redraw: with 1 the permanent response is pure noise"),
+        ({"redraw": -0.1}, ParameterError, r"redraw: -0.1 is outside \[0, 1\]"),
+        ({"keep": 1.5}, ParameterError, r"keep: 1.5 is outside \[0, 1\]"),
+        ({"add": 0.75}, ParameterError, "add = 0.75 is not below keep = 0.75"),
+        ({"redraw": 0.0, "add": 0.0}, ParameterError, "redraw: with 0, and keep = 1 or add = 0"),
         (
             {"patterns": [[1, 0, 2, 0]]},
             ParameterError,
@@ -305,7 +305,13 @@ SIMULATED = {"name": "simulated", "distribution": [0.4, 0.1, 0.2, 0.3], "users":
     ],
 )
 def test_bad_parameters_are_named(arguments, kind, text):
-    given = {"attributes": [2, 2], "f": 0.2, "q": 0.75, "p": 0.25, "patterns": [[1, 0, 1, 0], [0, 1, 0, 1]]}
+    given = {
+        "attributes": [2, 2],
+        "redraw": 0.2,
+        "keep": 0.75,
+        "add": 0.25,
+        "patterns": [[1, 0, 1, 0], [0, 1, 0, 1]],
+    }
     with pytest.raises(kind, match=text) as caught:
         md.JointDistribution(**{**given, **arguments})
     assert "\n" not in str(caught.value)
@@ -313,14 +319,19 @@ def test_bad_parameters_are_named(arguments, kind, text):
 
 def test_reports_of_other_parameters_are_refused():
     reports = {"name": "simulated", "distribution": "mixture", "users": 20_000, "seed": 1}
-    right = md.JointDistribution(attributes=[3, 3], f=0.2, q=0.75, p=0.25, reports=reports)
+    right = md.JointDistribution(attributes=[3, 3], redraw=0.2, keep=0.75, add=0.25, reports=reports)
     packed, counts = right.different
     patterns = np.unpackbits(packed, axis=1, count=6)
     with pytest.raises(
-        DataError, match=r"by f, q and p attribute 0 has .* values a user, \d+ standard errors"
+        DataError, match=r"by redraw, keep and add attribute 0 has .* values a user, \d+ standard errors"
     ):
         md.JointDistribution(
-            attributes=[3, 3], f=0.2, q=0.75, p=0.5, patterns=patterns.tolist(), counts=counts.tolist()
+            attributes=[3, 3],
+            redraw=0.2,
+            keep=0.75,
+            add=0.5,
+            patterns=patterns.tolist(),
+            counts=counts.tolist(),
         )
 
 

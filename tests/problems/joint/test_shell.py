@@ -21,9 +21,9 @@ title = "t"
 problem = "joint-distribution"
 [parameters]
 attributes = [2, 3]
-f = 0.2
-q = 0.75
-p = 0.25
+redraw = 0.2
+keep = 0.75
+add = 0.25
 reports = { name = "file", path = "reports.csv" }
 """
 
@@ -61,17 +61,17 @@ def test_good_files_are_solved(tmp_path, capsys, monkeypatch):
         ("[2, 3]", "[2, 30]", "is no report; expected 'x' and 8 hex digits"),
         ("[2, 3]", "[2, 4]", "standard errors from 1"),
         ("[2, 3]", "[100, 1000, 100]", "10000000 joint cells; 4194304 at most"),
-        ("f = 0.2", "f = 1.0", "f: with 1 the permanent response is pure noise"),
-        ("f = 0.2", "f = 1.5", "f: 1.5 is outside [0, 1]"),
-        ("q = 0.75", "q = -0.5", "q: -0.5 is outside [0, 1]"),
-        ("p = 0.25", "p = 2", "p: 2 is outside [0, 1]"),
-        ("p = 0.25", "p = 0.75", "p = 0.75 is not below q = 0.75"),
-        ("p = 0.25", 'p = "a"', "p"),
+        ("redraw = 0.2", "redraw = 1.0", "redraw: with 1 the permanent response is pure noise"),
+        ("redraw = 0.2", "redraw = 1.5", "redraw: 1.5 is outside [0, 1]"),
+        ("keep = 0.75", "keep = -0.5", "keep: -0.5 is outside [0, 1]"),
+        ("add = 0.25", "add = 2", "add: 2 is outside [0, 1]"),
+        ("add = 0.25", "add = 0.75", "add = 0.75 is not below keep = 0.75"),
+        ("add = 0.25", 'add = "a"', "add"),
         ("reports.csv", "empty.csv", "empty.csv: is empty"),
         ("reports.csv", "wide.csv", "wide.csv: reports: row 1: 'xffff' is no report"),
         ("reports.csv", "two.csv", "two.csv: has 2 columns"),
         ("reports.csv", "kept.csv", "kept.csv: holds permanent responses"),
-        ("reports.csv", "ones.csv", "give the f, q and p that the reports were made with"),
+        ("reports.csv", "ones.csv", "give the redraw, keep and add that the reports were made with"),
         ("reports.csv", "none.csv", "none.csv: cannot be read"),
         ('name = "file"', 'name = "fil"', "did you mean 'file'"),
     ],
@@ -88,7 +88,8 @@ def test_a_bad_distribution_is_named(tmp_path, capsys, monkeypatch, old, new, te
         ("[2, 3]", "[]", "attributes: is empty"),
         ("[2, 3]", "[2, 2.5]", "attributes: attribute 1"),
         ("epsilon = 2.0", "epsilon = -1", "epsilon: -1 is negative"),
-        ("epsilon = 2.0", "epsilon = 2.0\nreports = 0", "reports: 0 is not from 1"),
+        ("epsilon = 2.0", "epsilon = 2.0\nreports_per_user = 0", "reports_per_user: 0 is not from 1"),
+        ("epsilon = 2.0", "epsilon = 2.0\nreports = 2", "'reports'; it is called 'reports_per_user' now"),
         ("epsilon = 2.0", "epsilon = 2.0\nreport_epsilon = inf", "report_epsilon: is infinite"),
         ("epsilon = 2.0", "epsilom = 2.0", "did you mean 'epsilon'"),
     ],

@@ -52,7 +52,7 @@ def test_instances_have_every_feature():
     }
     assert sum(not isinstance(problem.utility, str) for problem in problems) > 20
     assert sum(problem.delta > 0 and problem.notion == "entry-wise" for problem in problems) > 20
-    assert sum(problem.delta > 0 and problem.notion == "set-wise" for problem in problems) > 20
+    assert sum(problem.delta > 0 and problem.notion == "ldp" for problem in problems) > 20
     assert sum(isinstance(problem.distance, np.ndarray) for problem in problems) > 20
     assert sum(problem.epsilon == 0.0 for problem in problems) > 20
     assert sum((problem.prior == 0).any() for problem in problems) > 10

@@ -15,7 +15,7 @@ from mechdesign.problems.response.randomized_response.staircase import all_patte
 
 ALL = {"plain": {}, "loss": {"utility": "absolute-loss"}, "information": {"utility": "mutual-information"}}
 ALL |= {"line": {"distance": "line"}, "three reports": {"utility": [[1.0, 0.0, 2.0]] * 3}}
-ALL |= {"set-wise": {"delta": 0.2}, "entry-wise": {"delta": 0.2, "notion": "entry-wise"}}
+ALL |= {"ldp": {"delta": 0.2}, "entry-wise": {"delta": 0.2, "notion": "entry-wise"}}
 
 
 def checked(problem: md.RandomizedResponse) -> md.Comparison:

@@ -36,7 +36,7 @@ def test_the_n_ary_formula_is_the_exact_optimum_of_the_definition(prior, exponen
     """Both readings of delta have the same optimum, by an exact linear program over all subsets."""
     formula = nary_optimum(prior, Fraction(exponential), Fraction(delta))
     factors = plain_factors(len(prior), Fraction(exponential))
-    for notion in ("set-wise", "entry-wise"):
+    for notion in ("ldp", "entry-wise"):
         assert channel_optimum(truth_gains(prior), factors, Fraction(delta), notion) == formula
 
 
@@ -126,7 +126,7 @@ def test_entry_wise_optimum_of_a_general_utility_may_exceed_the_set_wise_one():
     gains = [[Fraction(1, 3) * gain for gain in row] for row in ([1, 4, 0], [2, 0, 3], [3, 3, 3])]
     table = [[1.0, 4.0, 0.0], [2.0, 0.0, 3.0], [3.0, 3.0, 3.0]]
     found = {}
-    for notion in ("set-wise", "entry-wise"):
+    for notion in ("ldp", "entry-wise"):
         exact = channel_optimum(gains, plain_factors(3, Fraction(2)), Fraction(1, 5), notion)
         problem = md.RandomizedResponse(
             prior=[1 / 3] * 3, epsilon=math.log(2), delta=0.2, utility=table, notion=notion
@@ -135,4 +135,4 @@ def test_entry_wise_optimum_of_a_general_utility_may_exceed_the_set_wise_one():
             solution = md.solve(problem, method)
             assert abs(solution.value - float(exact)) <= solution.gap + 1e-12
         found[notion] = exact
-    assert found == {"set-wise": Fraction(122, 45), "entry-wise": Fraction(124, 45)}
+    assert found == {"ldp": Fraction(122, 45), "entry-wise": Fraction(124, 45)}

@@ -1,4 +1,4 @@
-"""The paper's choice: q = 0.75 and p = 0.5 whatever the budget, with the least f that this allows."""
+"""The paper's choice: keep = 0.75, add = 0.5 whatever the budget, with the least redraw that this allows."""
 
 from __future__ import annotations
 
@@ -8,20 +8,22 @@ from mechdesign.core.method import Method, Outcome
 from mechdesign.problems.joint.collection.problem import JointCollection, impossible
 from mechdesign.problems.joint.collection.variances import coordinates
 
-Q, P = 0.75, 0.5
+KEEP, ADD = 0.75, 0.5
 
 
 def run(problem: JointCollection) -> Outcome:
-    """Return the least f that keeps the promises with q = 0.75 and p = 0.5; it claims no optimum."""
+    """Return the least redraw that keeps the promises with keep = 0.75, add = 0.5; it claims no optimum."""
     reason = impossible(problem)
     if reason is not None:
         return Outcome(status="infeasible", solver="formula", message=reason)
-    x, y = coordinates(Q, P)
+    x, y = coordinates(KEEP, ADD)
     flip = float(problem.least_flip(np.float64(x), np.float64(y)))
-    return Outcome(status="feasible", variables={"f": 2.0 * flip, "q": Q, "p": P}, solver="formula")
+    return Outcome(
+        status="feasible", variables={"redraw": 2.0 * flip, "keep": KEEP, "add": ADD}, solver="formula"
+    )
 
 
 METHODS = (
     Method("paper", JointCollection, "published",
-           "the paper's q = 0.75 and p = 0.5 with the least f that keeps the promises", run),
+           "the paper's keep = 0.75 and add = 0.5 with the least redraw that keeps the promises", run),
 )  # fmt: skip

@@ -26,8 +26,10 @@ def simulation(
     squares = []
     for _ in range(repetitions):
         client = mechanism.remember(values, rng=rng)
-        counts = sum(member_counts(client.report(rng=rng), problem.bits) for _ in range(problem.reports))
-        shares = np.asarray(counts) / (users * problem.reports)
+        counts = sum(
+            member_counts(client.report(rng=rng), problem.bits) for _ in range(problem.reports_per_user)
+        )
+        shares = np.asarray(counts) / (users * problem.reports_per_user)
         errors = ((shares - other) / (own - other))[absent]
         squares.append(users * problem.bits * float(np.mean(errors**2)))
     spread = float(np.std(squares, ddof=1)) / math.sqrt(repetitions) if repetitions > 1 else math.nan

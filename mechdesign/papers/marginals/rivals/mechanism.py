@@ -110,11 +110,11 @@ class MarginalRival(CollectingMechanism):
 
     # Client
 
-    def randomize(self, values: Any, rng: Rng = None, anyway: bool = False) -> NDArray[Any]:
+    def randomize(self, answers: Any, rng: Rng = None, anyway: bool = False) -> NDArray[Any]:
         """Return one report a user: records with the fields ``group`` and ``report``."""
         if not anyway:
             self.require_estimable()
-        drawn = list(self.draw(self.attributes.encode(values), self.source(rng)))
+        drawn = list(self.draw(self.attributes.encode(answers), self.source(rng)))
         groups = np.concatenate([np.zeros(0, dtype=np.int64), *(part for part, _ in drawn)])
         reports = np.concatenate([part for _, part in drawn]) if drawn else np.zeros(0, dtype=np.int64)
         records = np.zeros(len(groups), dtype=[(GROUP, np.int64), (REPORT, reports.dtype)])

@@ -33,7 +33,7 @@ def run(problem: JointCollection) -> Outcome:
     reason = impossible(problem)
     if reason is not None:
         return Outcome(status="infeasible", solver="branch and bound", message=reason)
-    single = problem.reports == 1
+    single = problem.reports_per_user == 1
     low = np.array([[1.0 / problem.report_ratio], [0.0]]) if single else np.zeros((2, 1))
     high = np.ones((2, 1))
     bounding, halving = (_single_bounds, _halved) if single else (_bounds, _cut)
@@ -58,7 +58,7 @@ def run(problem: JointCollection) -> Outcome:
     flip = float(problem.least_flip(np.float64(x), np.float64(y)))
     return Outcome(
         status="optimal" if best * (1.0 - problem.optimal_within) <= proven else "feasible",
-        variables={"f": 2.0 * flip, "q": q, "p": p},
+        variables={"redraw": 2.0 * flip, "keep": q, "add": p},
         bound=problem.bits * proven,
         bound_source="branch and bound",
         solver="branch and bound",
@@ -69,7 +69,7 @@ def run(problem: JointCollection) -> Outcome:
 def _variance(problem: JointCollection, h: Array, x: Array, y: Array) -> Array:
     """Return the variance of a bit, infinite where reports say nothing."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = variance(h, x, y, problem.reports)
+        found = variance(h, x, y, problem.reports_per_user)
     return np.where((h < 0.5) & (x < 1.0) & (y < 1.0), found, np.inf)
 
 

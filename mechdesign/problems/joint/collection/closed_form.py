@@ -15,11 +15,11 @@ SAFETY = 1e-12
 
 
 def run(problem: JointCollection) -> Outcome:
-    """Return f = 0, q = 1/2 and p = 1/(E + 1) with E that of one report on one attribute."""
+    """Return redraw = 0, keep = 1/2 and add = 1/(E + 1) with E that of one report on one attribute."""
     reason = impossible(problem)
     if reason is not None:
         return Outcome(status="infeasible", solver="formula", message=reason)
-    variables = {"f": 0.0, "q": 0.5, "p": 1.0 / (problem.report_ratio + 1.0)}
+    variables = {"redraw": 0.0, "keep": 0.5, "add": 1.0 / (problem.report_ratio + 1.0)}
     return Outcome(
         status="optimal",
         variables=variables,
@@ -37,7 +37,7 @@ def lower_bound(problem: JointCollection) -> float:
     >>> round(lower_bound(JointCollection(attributes=[2, 2], epsilon=2.0)), 6)
     14.730778
     """
-    each = max(least(problem.ratio), least(problem.report_ratio) / problem.reports)
+    each = max(least(problem.ratio), least(problem.report_ratio) / problem.reports_per_user)
     return problem.bits * each * (1.0 - SAFETY)
 
 
@@ -54,9 +54,10 @@ def least(ratio: float) -> float:
 
 def why_not(problem: JointCollection) -> str | None:
     """Say why it does not apply, if so."""
-    single = problem.reports == 1
+    single = problem.reports_per_user == 1
     enough = (
-        problem.report_epsilon is not None and problem.reports * problem.report_epsilon <= problem.epsilon
+        problem.report_epsilon is not None
+        and problem.reports_per_user * problem.report_epsilon <= problem.epsilon
     )
     if single or enough or impossible(problem) is not None:
         return None

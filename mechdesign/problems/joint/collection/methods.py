@@ -8,8 +8,9 @@ from mechdesign.problems.joint.collection.problem import JointCollection
 
 METHODS = (
     Method("closed-form", JointCollection, "analytic",
-           "fresh noise alone: q = 1/2, p = 1/(e^(epsilon/d) + 1)", closed_form.run, closed_form.why_not),
+           "fresh noise alone: keep = 1/2, add = 1/(e^(epsilon/d) + 1)",
+           closed_form.run, closed_form.why_not),
     Method("branch-and-bound", JointCollection, "numeric",
-           "monotone bounds on boxes of p/q and (1-q)/(1-p), for any number of reports",
+           "monotone bounds on boxes of add/keep and (1-keep)/(1-add), for any number of reports",
            branch_and_bound.run),
 )  # fmt: skip

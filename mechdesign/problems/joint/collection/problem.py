@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,6 +23,9 @@ LEAST, LARGEST = 1e-6, 300.0
 
 MOST_REPORTS = 10_000
 """Reports times attributes: the exact audit raises integers of 62 bits to their power."""
+
+VARIABLES = ("redraw", "keep", "add")
+"""The probabilities that are designed, in the order of the paper's f, q, p."""
 
 
 def _attributes(field: str, value: Any) -> tuple[int, ...]:
@@ -50,7 +53,8 @@ class JointCollection(Problem[JointResponse]):
     ::
 
         minimise    n sum over all bits of Var(debiased frequency of the bit, over R reports), at frequency 0
-        over        f (kept bits become 1 with f/2, 0 with f/2), q and p (reporting 1 for a kept 1, a kept 0)
+        over        redraw (kept bits become 1 with half of it, 0 with half of it), keep and add (reporting 1
+                    for a kept 1, for a kept 0)
         subject to  R reports of a user are epsilon-private, and each single one report_epsilon-private
 
     Raises
@@ -60,14 +64,15 @@ class JointCollection(Problem[JointResponse]):
 
     Notes
     -----
-    Source: Chu, Long, Liu (2022), algorithm 1, which fixes q = 0.75 and p = 0.5 and varies f.
+    Source: Chu, Long, Liu (2022), algorithm 1, whose letters are f, q and p for redraw, keep and add: it
+    fixes keep = 0.75 and add = 0.5 and varies redraw.
 
     Examples
     --------
     >>> import mechdesign as md
     >>> solution = md.solve(md.JointCollection(attributes=[2, 3], epsilon=2.0))
     >>> {name: round(value, 6) for name, value in solution.variables.items()}
-    {'f': 0.0, 'q': 0.5, 'p': 0.268941}
+    {'redraw': 0.0, 'keep': 0.5, 'add': 0.268941}
     >>> round(solution.value, 6), solution.status  # 5 bits, each 4 e / (e - 1)^2
     (18.413472, 'optimal')
     """
@@ -78,7 +83,8 @@ class JointCollection(Problem[JointResponse]):
     summary: ClassVar[str] = (
         "noise that is kept and noise drawn anew, for one-hot reports on several attributes"
     )
-    compared_with: ClassVar[str] = "all f, q, p of this two-step response that are private as required"
+    compared_with: ClassVar[str] = "all redraw, keep, add of this response that are private as required"
+    renamed: ClassVar[Mapping[str, str]] = {"reports": "reports_per_user"}
     optimal_within: ClassVar[float] = 1e-4
     """What runs is certified optimal when its variance is above the bound by less than this part of it."""
 
@@ -98,7 +104,7 @@ class JointCollection(Problem[JointResponse]):
         form="float",
         default=None,
     )
-    reports: int = whole("How often a user reports, R.", low=1, high=MOST_REPORTS, default=1)
+    reports_per_user: int = whole("How often a user reports, R.", low=1, high=MOST_REPORTS, default=1)
     labels: Sequence[Sequence[str] | None] | None = related(
         "For each attribute the names of its values, or None where they are the numbers from 0.",
         _labels,
@@ -108,9 +114,11 @@ class JointCollection(Problem[JointResponse]):
 
     def __attrs_post_init__(self) -> None:
         count = len(self.attributes)
-        if self.reports * count > MOST_REPORTS:
+        if self.reports_per_user * count > MOST_REPORTS:
             raise ParameterError(
-                "reports", f"{self.reports} of {count} attributes", f"their product is {MOST_REPORTS} at most"
+                "reports_per_user",
+                f"{self.reports_per_user} of {count} attributes",
+                f"their product is {MOST_REPORTS} at most",
             )
 
     # What the promises mean for one attribute
@@ -132,24 +140,24 @@ class JointCollection(Problem[JointResponse]):
         return math.exp(epsilon / len(self.attributes))
 
     def least_flip(self, x: Any, y: Any) -> Any:
-        """Return the least f/2 that keeps both promises, for arrays of p/q and (1-q)/(1-p)."""
-        every = least_flip(x, y, self.ratio, self.reports)
+        """Return the least redraw/2 that keeps both promises, for arrays of add/keep and (1-keep)/(1-add)."""
+        every = least_flip(x, y, self.ratio, self.reports_per_user)
         return np.maximum(every, least_flip(x, y, self.report_ratio, 1))
 
     # Judging candidates
 
     def objective(self, variables: Variables) -> float:
         """Return users times the sum of the variances of all bits, at frequency 0."""
-        f, q, p = (float(variables[name]) for name in ("f", "q", "p"))
+        f, q, p = (float(variables[name]) for name in VARIABLES)
         if not (0.0 <= f < 1.0 and 0.0 <= p < q <= 1.0):
             return math.inf
         x, y = coordinates(q, p)
         point = [np.asarray(value) for value in (f / 2, x, y)]
-        return self.bits * float(variance(point[0], point[1], point[2], self.reports))
+        return self.bits * float(variance(point[0], point[1], point[2], self.reports_per_user))
 
     def residuals(self, variables: Variables) -> dict[str, float]:
-        """Return by how much f/2 is below what the promises need."""
-        f, q, p = (float(variables[name]) for name in ("f", "q", "p"))
+        """Return by how much redraw/2 is below what the promises need."""
+        f, q, p = (float(variables[name]) for name in VARIABLES)
         x, y = coordinates(q, p)
         return {"privacy": max(0.0, float(self.least_flip(np.float64(x), np.float64(y))) - f / 2)}
 
@@ -162,7 +170,7 @@ class JointCollection(Problem[JointResponse]):
         """Return the value of the very weights that run."""
         weights = mechanism.weights
         f, q, p = (2 * weights.flip / TOTAL, weights.keep / TOTAL, weights.add / TOTAL)
-        return self.objective({"f": f, "q": q, "p": p})
+        return self.objective({"redraw": f, "keep": q, "add": p})
 
     def _optimality(self, solution: Candidate, deployed: float) -> Certificate:
         excess = math.inf if solution.bound is None else deployed / solution.bound - 1.0
@@ -173,7 +181,7 @@ class JointCollection(Problem[JointResponse]):
 
     def mechanism(self, solution: Candidate) -> JointResponse:
         """Return the mechanism with integer weights: rounded to the private side, and audited exactly."""
-        f, q, p = (float(solution.variables[name]) for name in ("f", "q", "p"))
+        f, q, p = (float(solution.variables[name]) for name in VARIABLES)
         attributes = Attributes(self.attributes, None, self.labels)
         refused = CertificateError("channel", "no weights near the solution keep the promises")
         for step in (2.0**-58, 2.0**-52, 2.0**-46, 2.0**-40):  # the formulas are rounded: a little more noise
@@ -186,7 +194,7 @@ class JointCollection(Problem[JointResponse]):
                     flip,
                     math.floor(keep * TOTAL),
                     math.ceil(add * TOTAL),
-                    self.reports,
+                    self.reports_per_user,
                     self.report_epsilon,
                 )
             except CertificateError as error:

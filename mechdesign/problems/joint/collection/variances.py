@@ -1,7 +1,7 @@
 """Variance and privacy of one bit, in coordinates where both are monotone.
 
-With h = f/2, x = p/q and y = (1-q)/(1-p), so that p = x (1-y)/(1-xy) and q = (1-y)/(1-xy), R reports of a bit
-have
+With h = redraw/2, q = keep, p = add, x = p/q and y = (1-q)/(1-p), so that p = x (1-y)/(1-xy) and
+q = (1-y)/(1-xy), R reports of a bit have
 
     variance at frequency 0   V = (h (1-h) + (h y + (1-h) x) / (R (1-x)(1-y))) / (1-2h)^2
     privacy of R reports      e^eps = G(x^R) G(y^R)   with   G(z) = ((1-h) + h z) / (h + (1-h) z)

@@ -131,8 +131,8 @@ class JointDistribution(Problem[Mechanism]):
     Raises
     ------
     ParameterError, DataError
-        Naming the field, what is wrong and the remedy; also for reports that these f, q and p cannot have
-        caused, but with a negligible chance.
+        Naming the field, what is wrong and the remedy; also for reports that these redraw, keep and add
+        cannot have caused, but with a negligible chance.
 
     Notes
     -----
@@ -142,7 +142,7 @@ class JointDistribution(Problem[Mechanism]):
     --------
     >>> import mechdesign as md
     >>> problem = md.JointDistribution(
-    ...     attributes=[2], f=0.0, q=0.75, p=0.25, patterns=[[1, 0], [0, 1]], counts=[60, 40])
+    ...     attributes=[2], redraw=0.0, keep=0.75, add=0.25, patterns=[[1, 0], [0, 1]], counts=[60, 40])
     >>> md.solve(problem).variables["distribution"].round(4).tolist()
     [0.625, 0.375]
     """
@@ -153,27 +153,25 @@ class JointDistribution(Problem[Mechanism]):
     summary: ClassVar[str] = "the most likely joint distribution of several attributes, from one-hot reports"
     compared_with: ClassVar[str] = "all distributions of the attributes"
     generators: ClassVar[Mapping[str, Mapping[str, Callable[..., Any]]]] = {"reports": GENERATORS}
+    renamed: ClassVar[Mapping[str, str]] = {"f": "redraw", "q": "keep", "p": "add"}
 
     attributes: Sequence[int] = checked(
         "How many values each attribute has, at least 2.", _attributes, form="sequence of int"
     )
-    f: float = checked(
-        "Of the reports: kept bits become 1 with f/2 and 0 with f/2; a kept 1 is reported as 1 with "
-        "q, a kept 0 with p.",
+    redraw: float = checked(
+        "Probability with which a permanent bit is drawn anew, half of the time 1; the paper's f.",
         _chance,
         limits={"minimum": 0, "maximum": 1},
         form="float",
     )
-    q: float = checked(
-        "Of the reports: kept bits become 1 with f/2 and 0 with f/2; a kept 1 is reported as 1 with "
-        "q, a kept 0 with p.",
+    keep: float = checked(
+        "Probability that a kept 1 is reported as 1; the paper's q.",
         _chance,
         limits={"minimum": 0, "maximum": 1},
         form="float",
     )
-    p: float = checked(
-        "Of the reports: kept bits become 1 with f/2 and 0 with f/2; a kept 1 is reported as 1 with "
-        "q, a kept 0 with p.",
+    add: float = checked(
+        "Probability that a kept 0 is reported as 1; the paper's p.",
         _chance,
         limits={"minimum": 0, "maximum": 1},
         form="float",
@@ -212,14 +210,14 @@ class JointDistribution(Problem[Mechanism]):
         noise, own, other = self._exact
         if noise == 0 and (own == 1 or other == 0):
             raise ParameterError(
-                "f",
-                "with 0, and q = 1 or p = 0, some bits are certain and a report can exclude cells",
-                "give q below 1 and p above 0",
+                "redraw",
+                "with 0, and keep = 1 or add = 0, some bits are certain and a report can exclude cells",
+                "give keep below 1 and add above 0",
             )
         chances = self.shares
         if min(chances[1], 1.0 - chances[0]) < LEAST_CHANCE:
             raise ParameterError(
-                "f, q, p",
+                "redraw, keep, add",
                 f"a bit is wrong with a chance below {LEAST_CHANCE:g}",
                 "likelihood ratios are beyond double precision then: give more noise",
             )
@@ -234,7 +232,7 @@ class JointDistribution(Problem[Mechanism]):
 
     @cached_property
     def _exact(self) -> tuple[Fraction, Fraction, Fraction]:
-        return channel(self.f, self.q, self.p)
+        return channel(self.redraw, self.keep, self.add)
 
     @property
     def shares(self) -> tuple[float, float]:
@@ -304,9 +302,9 @@ class JointDistribution(Problem[Mechanism]):
             if errors > FAR:
                 raise DataError(
                     "reports",
-                    f"by f, q and p attribute {place} has {total:.4g} values a user, {errors:.0f} standard "
-                    "errors from 1",
-                    "give the f, q and p that the reports were made with",
+                    f"by redraw, keep and add attribute {place} has {total:.4g} values a user, {errors:.0f} "
+                    "standard errors from 1",
+                    "give the redraw, keep and add that the reports were made with",
                 )
             start += size
 

@@ -105,7 +105,7 @@ def _privacy(problem: RandomizedResponse, channel: cvxpy.Variable) -> list[cvxpy
             return []
         factors = np.exp(problem.epsilon * distance[first, second])[:, None] * np.ones((1, problem.reports))
         return [channel[first, :] <= cvxpy.multiply(factors, channel[second, :])]
-    if problem.delta > 0 and problem.notion == "set-wise":
+    if problem.delta > 0 and problem.notion == "ldp":
         first, second = (side[~np.eye(problem.size, dtype=bool)] for side in np.indices((problem.size,) * 2))
         if not len(first):
             return []
@@ -215,7 +215,7 @@ def _linear_bound(problem: RandomizedResponse, model: ConvexModel, gradient: Arr
             reduced[second] += factor * prices
             magnitude[first] += prices
             magnitude[second] += factor * prices
-    elif problem.delta > 0 and problem.notion == "set-wise":
+    elif problem.delta > 0 and problem.notion == "ldp":
         first, second = (side[~np.eye(problem.size, dtype=bool)] for side in np.indices((problem.size,) * 2))
         for row, other, prices in zip(first, second, duals[0] if duals else [], strict=True):
             reduced[row] -= prices
@@ -252,7 +252,7 @@ def why_not(problem: RandomizedResponse) -> str | None:
         return "mutual information is convex in the channel, so maximising it is not a convex program"
     if problem.size > MAX_ANSWERS or problem.reports > 4 * MAX_ANSWERS:
         return f"{problem.size} answers are too many for a declarative model ({MAX_ANSWERS} at most)"
-    if problem.delta > 0 and problem.notion == "set-wise" and problem.size > 16:
+    if problem.delta > 0 and problem.notion == "ldp" and problem.size > 16:
         return "set-wise delta has too many rows here (16 answers at most)"
     distance = problem.distances()
     reach = problem.epsilon * (1.0 if distance is None else float(distance.max()))

@@ -111,7 +111,7 @@ def _halfspaces(problem: RandomizedResponse) -> tuple[Array, Array]:
     unit = np.eye(n * m).reshape(n, m, n * m)
     rows, limits = [-unit[i, j] for i in range(n) for j in range(m)], [0.0] * (n * m)
     distance = problem.distances()
-    sizes = range(1, m) if problem.notion == "set-wise" and problem.delta > 0 else range(1, 2)
+    sizes = range(1, m) if problem.notion == "ldp" and problem.delta > 0 else range(1, 2)
     for first in range(n):
         for second in range(n):
             if first == second:

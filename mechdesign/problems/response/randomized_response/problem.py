@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.audit.channel import FORMER_NOTIONS, NOTIONS
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.compare import rounding_allowance
 from mechdesign.core.errors import ParameterError
@@ -33,8 +34,6 @@ Array = NDArray[np.float64]
 NamedUtility = Literal["truth", "absolute-loss", "squared-loss", "distance-loss", "mutual-information"]
 
 UTILITIES = ("truth", "absolute-loss", "squared-loss", "distance-loss", "mutual-information")
-NOTIONS = ("set-wise", "entry-wise")
-
 
 NAMES = "Names of the answers and of the reports (as many reports as answers: the same names by default)."
 
@@ -132,12 +131,13 @@ class RandomizedResponse(Problem[FiniteChannel | KaryResponse]):
         form='(n, n) array, "line", or (n, 2) array of points',
         default=None,
     )
-    notion: Literal["set-wise", "entry-wise"] = choice(
-        "How delta is read: over sets of reports (the standard definition, written above), or entry "
+    notion: Literal["ldp", "entry-wise"] = choice(
+        "How delta is read: over sets of reports (local differential privacy, written above), or entry "
         "by entry as in the paper, p_ij <= e^eps p_i'j + delta. They coincide for two reports and for "
         "delta = 0.",
         NOTIONS,
-        default="set-wise",
+        default="ldp",
+        renamed=FORMER_NOTIONS,
     )
     labels: Sequence[str] | None = related(NAMES, _labels, form="sequence of str", default=None)
     report_labels: Sequence[str] | None = related(NAMES, _report_labels, form="sequence of str", default=None)

@@ -56,7 +56,7 @@ def row_count(problem: RandomizedResponse) -> int:
     distance = problem.distances()
     if distance is not None:
         return len(metric.needed_pairs(distance)) * m
-    if problem.delta > 0 and problem.notion == "set-wise":
+    if problem.delta > 0 and problem.notion == "ldp":
         return n * (n - 1) * (m + 1)
     return 2 * n * m
 
@@ -99,7 +99,7 @@ def _privacy_rows(problem: RandomizedResponse) -> tuple[_Triplets, int, Index, A
     if distance is not None:
         _metric_rows(triplets, problem, distance)
         return triplets, 0, np.zeros(0, dtype=np.int64), np.zeros(0)
-    if problem.delta > 0 and problem.notion == "set-wise":
+    if problem.delta > 0 and problem.notion == "ldp":
         return _set_wise_rows(triplets, problem)
     return _column_rows(triplets, problem)
 
