@@ -184,7 +184,7 @@ class SpectrumChannel(Problem[SpectrumDatabase]):
     def mechanism(self, solution: Candidate) -> SpectrumDatabase:
         """Return the database, which allocates each slot for those who ask in it.
 
-        It does not use L: a drawn widening hides no place from many queries (``SpectrumWidening``).
+        It does not use L: a drawn widening hides no place from many queries.
         """
         return self.database()
 
