@@ -149,7 +149,9 @@ def _within_bits(kind: Kind, case: Case) -> Protocol | Reason:
         if case.max_bits is None or not isinstance(found, Protocol) or most_bits(found) <= case.max_bits:
             return found
         sent, fewer = most_bits(found), case.max_bits // found.message_bits
-        if not kind.flexible or fewer < 1:
+        # What sends more than it was allowed to (a stated precision decides) will not send fewer.
+        is_deaf = wanted.max_messages is not None and found.most_messages > wanted.max_messages
+        if not kind.flexible or fewer < 1 or is_deaf:
             return f"it sends up to {sent} bits a user; allow as many"
         wanted = replace(wanted, max_messages=min(fewer, found.most_messages - 1))
 
