@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from mechdesign.core.text import table
 from mechdesign.mechanisms.spectrum.allocate import best_radii
-from mechdesign.mechanisms.spectrum.attack import attack_errors, locate
 from mechdesign.mechanisms.spectrum.channel import Channel
 from mechdesign.mechanisms.spectrum.grants import Region
 from mechdesign.mechanisms.spectrum.registered import Registered
 from mechdesign.mechanisms.spectrum.tile import WIDTH, Tiling
+from mechdesign.papers.spectrum.primary.attack import attack_errors, locate
 
 Array = NDArray[np.float64]
 

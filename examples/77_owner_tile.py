@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 
 import mechdesign as md
-from mechdesign.mechanisms.spectrum import SpectrumCloak, SpectrumDatabase, SpectrumWidening
-from mechdesign.mechanisms.spectrum.attack import locate
+from mechdesign.mechanisms.spectrum import SpectrumCloak, SpectrumDatabase
+from mechdesign.papers.spectrum.primary.attack import locate
+from mechdesign.papers.spectrum.primary.published_widening import SpectrumWidening
 
 SIDE = 20.0
 CELL = 1.2

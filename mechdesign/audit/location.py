@@ -20,9 +20,6 @@ Where
 the length of the gradient of g is at most epsilon step g, so ln g changes by epsilon d at most over a
 distance d: for ANY two places, however near. All of it is in whole numbers; no exponential and no root is
 needed.
-
-*Noise cut off at a radius.* A place x excludes every report beyond the radius, a place x' nearer to the
-report does not: no epsilon is enough. The witness is in whole numbers of eighths of the radius.
 """
 
 from __future__ import annotations
@@ -40,7 +37,7 @@ from mechdesign.audit.exponential import float_up
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError
 from mechdesign.core.numbers import rational, whole
-from mechdesign.core.validation import in_range, privacy_epsilon
+from mechdesign.core.validation import privacy_epsilon
 
 Integers = NDArray[Any]
 
@@ -220,26 +217,3 @@ def _root_up(square: Fraction) -> Fraction:
     return Fraction(
         isqrt(square.numerator * square.denominator * scale * scale) + 1, square.denominator * scale
     )
-
-
-def audit_truncated(epsilon: float, radius: float) -> LocationAudit:
-    """Return the failing audit of planar Laplace noise that is cut off at a radius, with a witness.
-
-    Examples
-    --------
-    >>> audit = audit_truncated(1.0, 2.0)
-    >>> audit.holds, audit.true_epsilon, audit.witness["report"]
-    (False, inf, [1.75, 0.0])
-    """
-    wanted = privacy_epsilon(epsilon)
-    reach = Fraction(in_range("radius", radius, 0.0, float("inf"), low_open=True, high_open=True))
-    place, other, report = Fraction(0), -reach / 4, reach * 7 / 8
-    if not (report - place < reach < report - other):  # the witness is checked, not believed
-        raise CertificateError("location", "the witness does not show what it should", "report this as a bug")
-    witness = {
-        "place": [float(place), 0.0],
-        "other": [float(other), 0.0],
-        "report": [float(report), 0.0],
-    }
-    note = "cut off at the radius: the report is possible from the first place and excluded by the other"
-    return LocationAudit(wanted, float("inf"), False, True, witness, note)

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -344,9 +343,3 @@ def number_of_text(text: str) -> float | None:
         return None
     number = float(stripped)
     return number if math.isfinite(number) else None
-
-
-def numbers_of_texts(texts: Sequence[str]) -> Doubles | int:
-    """Return the numbers that the texts state, or the place of the first one that states none."""
-    numbers = [number_of_text(text) for text in texts]
-    return numbers.index(None) if None in numbers else np.array(numbers, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""The audit of rounding and noise on a lattice against probabilities of real places; the witness of a cut."""
+"""The audit of rounding and noise on a lattice against probabilities of real places."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from mechdesign.audit.location import audit_rounded, audit_truncated, square_lengths
+from mechdesign.audit.location import audit_rounded, square_lengths
 from mechdesign.core.errors import CertificateError
 
 
@@ -102,13 +102,3 @@ def test_one_unit_decides_exactly():
 def test_tables_that_are_none_are_refused(squares, weights):
     with pytest.raises(CertificateError):
         audit_rounded(squares, weights, 1.0, 1.0)
-
-
-@pytest.mark.parametrize("radius", [0.1, 1.0, 3.7, 1e6])
-def test_the_witness_against_truncated_noise_is_one(radius):
-    audit = audit_truncated(1.0, radius)
-    place, other, report = (np.array(audit.witness[name]) for name in ("place", "other", "report"))
-    assert np.hypot(*(report - place)) < radius < np.hypot(*(report - other))
-    assert not audit.holds
-    assert audit.true_epsilon == math.inf
-    assert "FAILS (exact)" in str(audit)

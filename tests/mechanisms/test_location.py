@@ -14,12 +14,7 @@ import pytest
 from mechdesign.core.errors import CertificateError, DataError, MechDesignError, ParameterError
 from mechdesign.core.randomness import bit_source
 from mechdesign.mechanisms import load_mechanism
-from mechdesign.mechanisms.location import (
-    PlanarLaplace,
-    PlanarLattice,
-    TruncatedPlanarLaplace,
-    planar_quantile,
-)
+from mechdesign.mechanisms.location import PlanarLaplace, PlanarLattice, planar_quantile
 from mechdesign.mechanisms.location.radial import RadialWeights, radial_weights
 from mechdesign.mechanisms.location.rounding import spline_rounding
 
@@ -245,16 +240,6 @@ def test_planar_laplace_has_its_radius_and_an_even_direction():
     assert largest_step(radius, lambda r: 1 - (1 + r) * np.exp(-r)) < SMALL
     assert largest_step(np.arctan2(*noise.T), lambda angle: (angle + math.pi) / (2 * math.pi)) < SMALL
     assert mechanism.mean_distance == 4.0
-
-
-def test_truncated_noise_has_the_published_radius_and_is_refused():
-    noise = TruncatedPlanarLaplace(1.0, 2.0)
-    radius = np.hypot(*noise.randomize(np.zeros((50_000, 2)), rng=2).T)
-    kept = 1 - 3 * math.exp(-2.0)
-    assert largest_step(radius, lambda r: (1 - (1 + r) * np.exp(-r)) / kept) < SMALL
-    assert abs(radius.mean() - noise.mean_distance) < 5 * 0.5 / math.sqrt(50_000)
-    assert "FAILS (exact)" in str(noise.refusal())
-    assert TruncatedPlanarLaplace(1e-3, 2.0).mean_distance == pytest.approx(4 / 3, abs=1e-3)
 
 
 @pytest.mark.parametrize("beta", [1e-12, 0.01, 0.5, 1 - 1e-9])

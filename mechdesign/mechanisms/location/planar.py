@@ -1,4 +1,4 @@
-"""Planar Laplace noise, density epsilon^2 / (2 pi) e^(-epsilon d): whole, or cut off as published."""
+"""Planar Laplace noise, density epsilon^2 / (2 pi) e^(-epsilon d)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.density import audit_density
-from mechdesign.audit.location import LocationAudit, audit_truncated
+from mechdesign.audit.location import LocationAudit
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import CertificateError
-from mechdesign.core.randomness import BITS, BitSource, Rng, bit_source, numpy_generator
-from mechdesign.core.validation import in_range
+from mechdesign.core.randomness import BITS, BitSource
 from mechdesign.mechanisms.location.base import LocationMechanism, positive_epsilon, probability
 
 Array = NDArray[np.float64]
@@ -138,59 +136,3 @@ def planar_quantile(epsilon: float, beta: float) -> float:
     level = probability("beta", beta)
     rate = positive_epsilon(epsilon)
     return max(0.0, -float(lambertw(-level / math.e, -1).real) - 1.0) / rate
-
-
-class TruncatedPlanarLaplace:
-    """Planar Laplace noise cut off at a radius, as in Zhang (2019), section 6.4: not private.
-
-    It is no mechanism of this toolkit: it cannot be built or saved, and its audit fails with a witness. It is
-    here so that what was published can be run and measured.
-
-    Parameters
-    ----------
-    epsilon, radius : float
-        > 0.
-
-    Examples
-    --------
-    >>> published = TruncatedPlanarLaplace(epsilon=1.0, radius=2.0)
-    >>> reports = published.randomize([[5.0, 5.0]] * 1000, rng=1)
-    >>> bool((np.hypot(*(reports - 5.0).T) <= 2.0).all()), published.audit().holds
-    (True, False)
-    """
-
-    def __init__(self, epsilon: float, radius: float) -> None:
-        self.epsilon = positive_epsilon(epsilon)
-        self.radius = in_range("radius", radius, 0.0, math.inf, low_open=True, high_open=True)
-
-    @property
-    def mean_distance(self) -> float:
-        """The expected distance: (2 - (t^2 + 2 t + 2) e^-t) / (eps (1 - (1 + t) e^-t)), t = eps radius."""
-        t = self.epsilon * self.radius
-        if t < 0.01:  # both differences vanish: the first terms of their series
-            return self.radius * (2.0 / 3.0 - t / 18.0)
-        kept = -math.expm1(-t) - t * math.exp(-t)
-        return (2.0 - (t * t + 2.0 * t + 2.0) * math.exp(-t)) / (self.epsilon * kept)
-
-    def randomize(self, answers: Any, rng: Rng = None) -> Array:
-        """Return the points plus noise, its radius by inversion with the Lambert W function."""
-        from scipy.special import lambertw
-
-        places = PlanarLaplace(self.epsilon).checked(answers)
-        source = bit_source(None if rng is None else numpy_generator(rng, "truncated"))
-        part, turn = (source.integers(len(places)) + 0.5 for _ in range(2))
-        scaled = self.epsilon * self.radius
-        kept = -math.expm1(-scaled) - scaled * math.exp(-scaled)
-        beyond = 1.0 - part * 2.0**-BITS * kept
-        radius = np.clip((-lambertw(-beyond / math.e, -1).real - 1.0) / self.epsilon, 0.0, self.radius)
-        angle = turn * (2.0 * math.pi / (1 << BITS))
-        reports: Array = places + radius[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
-        return reports
-
-    def audit(self) -> LocationAudit:
-        """Return the audit, which fails: two places and a report that one of them excludes."""
-        return audit_truncated(self.epsilon, self.radius)
-
-    def refusal(self) -> CertificateError:
-        """Return the error that says why it is not built, with the witness."""
-        return CertificateError("truncated planar Laplace: not built", self.audit())

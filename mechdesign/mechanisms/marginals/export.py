@@ -37,22 +37,3 @@ def mbi_measurements(
         for view, table, certain in zip(views, tables, precision.tolist(), strict=True)
     ]
     return domain, measurements
-
-
-def plain_measurements(
-    attributes: Attributes, views: Sequence[tuple[int, ...]], tables: Sequence[Array], precision: Array
-) -> list[tuple[Array, Array, float, tuple[str, ...]]]:
-    """Return the tuples (Q, y, sigma, clique) of older versions, Q being the identity.
-
-    Examples
-    --------
-    >>> attributes = Attributes([2, 2], ["a", "b"])
-    >>> found = plain_measurements(attributes, [(1,)], [np.array([0.25, 0.75])], np.ones(1))
-    >>> found[0][1], found[0][2], found[0][3]
-    (array([0.25, 0.75]), 1.0, ('b',))
-    """
-    names = attributes.shown()
-    return [
-        (np.eye(table.size), np.ravel(table), float(certain) ** -0.5, tuple(names[place] for place in view))
-        for view, table, certain in zip(views, tables, precision.tolist(), strict=True)
-    ]

@@ -116,21 +116,6 @@ def hybrid_variance(epsilon: ArrayLike, x: ArrayLike) -> Any:
     return _mixed(epsilon, x, hybrid_mixing(epsilon))
 
 
-def interval_variance(mean: ArrayLike, below: ArrayLike, above: ArrayLike) -> Any:
-    """Return (mu + a)(1 - mu + b), the variance of a randomized-censoring report on [0, 1].
-
-    ``below`` is a = c/d and ``above`` is b = (1 - c - d)/d for the scale interval [c, c + d]
-    (eq. (10) of the RCP paper, reparametrised).
-
-    Examples
-    --------
-    >>> float(interval_variance(0.5, 1.0, 1.0))
-    2.25
-    """
-    mu = np.asarray(mean, dtype=np.float64)
-    return np.add(mu, below) * np.add(1.0 - mu, above)
-
-
 def wave_halfwidth(epsilon: ArrayLike) -> Any:
     """Return b = (eps e^eps - e^eps + 1)/(2 e^eps (e^eps - 1 - eps)) of the square wave on [0, 1].
 

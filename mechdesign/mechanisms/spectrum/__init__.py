@@ -4,7 +4,6 @@ from mechdesign.mechanisms.spectrum.cloak import SpectrumCloak
 from mechdesign.mechanisms.spectrum.database import SpectrumDatabase
 from mechdesign.mechanisms.spectrum.queries import Answer, Answers, Query
 from mechdesign.mechanisms.spectrum.user import SpectrumUser
-from mechdesign.mechanisms.spectrum.widening import SpectrumWidening
 
 __all__ = [
     "Answer",
@@ -13,5 +12,4 @@ __all__ = [
     "SpectrumCloak",
     "SpectrumDatabase",
     "SpectrumUser",
-    "SpectrumWidening",
 ]

@@ -76,11 +76,6 @@ def protocol_methods(problem: type[Choosing]) -> tuple[Method, ...]:
     return (best, *(protocol_method(problem, kind) for kind in problem.kinds if not kind.is_published))
 
 
-def published_methods(problem: type[Choosing]) -> tuple[Method, ...]:
-    """Return each protocol with the constants of its paper, in the order of the kinds."""
-    return tuple(protocol_method(problem, kind) for kind in problem.kinds if kind.is_published)
-
-
 def protocol_method(problem: type[Choosing], kind: Kind) -> Method:
     """Return the method of one protocol with one calibration."""
     return Method(

@@ -118,16 +118,6 @@ def _theorem_1(case: Case, local: float) -> Answer:
     return 12.0 * local * math.sqrt(math.log(1.0 / case.delta) / case.users)
 
 
-def _theorem_2(case: Case, local: float) -> Answer:
-    logarithm = math.log(1.0 / case.delta)
-    if logarithm >= case.users:
-        return f"its range is ln(1/delta) < n, not {logarithm:.4g} and {case.users}"
-    largest = math.log(case.users / logarithm) / 2.0
-    if local > largest:
-        return f"its range is local epsilon <= ln(n / ln(1/delta)) / 2 = {largest:.4g}, not {local:g}"
-    return min(1.0, local) * math.exp(local) * math.sqrt(logarithm / case.users)
-
-
 def _theorem_3(case: Case, local: float) -> Answer:
     share = 2.0 / (math.exp(local) + 1.0)
     least = 14.0 * math.log(4.0 / case.delta) / case.users
@@ -193,13 +183,6 @@ THEOREM_1 = Theorem(
     "Erlingsson et al. (2019), theorem 7; theorem 1 of the survey; proven there, for interaction as well",
     _always,
     _theorem_1,
-)
-THEOREM_2 = Theorem(
-    "theorem-2",
-    "published",
-    "theorem 2 of the survey: asymptotic, O(...) read with the constant 1, which is no theorem",
-    _always,
-    _theorem_2,
 )
 THEOREM_3 = Theorem(
     "theorem-3",

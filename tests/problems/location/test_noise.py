@@ -158,7 +158,7 @@ def test_telling_two_places_apart_is_a_tail_of_the_bessel_density(epsilon):
 
 def test_truncated_noise_is_excluded_as_often_as_in_draws():
     problem = md.LocationNoise(epsilon=1.0, area=[0.0, 0.0, 100.0, 100.0])
-    noise, count = problem.truncated, 200_000
+    noise, count = problem.noise({"noise": "truncated"}), 200_000
     reports = noise.randomize([[50.0, 50.0]] * count, rng=3) - 50.0
     drawn = float((np.hypot(reports[:, 0] - noise.radius, reports[:, 1]) > noise.radius).mean())
     found = md.solve(problem, "truncated").quantities["excluded"]

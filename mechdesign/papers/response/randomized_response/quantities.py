@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mechdesign.core.problem import Candidate
-from mechdesign.problems.response.randomized_response import tableau
+from mechdesign.papers.response.randomized_response import tableau
 from mechdesign.problems.response.randomized_response.problem import RandomizedResponse
 
 

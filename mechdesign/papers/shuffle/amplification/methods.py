@@ -1,11 +1,11 @@
 """The published methods of ``shuffle-amplification``: never a default, and not counted for agreement."""
 
 from mechdesign.core.method import Method, Outcome
+from mechdesign.papers.shuffle.theorem_2 import THEOREM_2
 from mechdesign.papers.shuffle.variation_ratio import MOST_USERS, variation_ratio
 from mechdesign.problems.shuffle.amplification.outcomes import closed_form, outcome
 from mechdesign.problems.shuffle.amplification.problem import ShuffleAmplification
 from mechdesign.problems.shuffle.judge import least_epsilon
-from mechdesign.problems.shuffle.theorems import THEOREM_2
 
 GRADE = "the literature's variation ratio for k-ary response: refuted by exact counterexamples"
 

@@ -1,7 +1,7 @@
 """The published methods of ``shuffle-local-budget``: never a default, and not counted for agreement."""
 
+from mechdesign.papers.shuffle.theorem_2 import THEOREM_2
 from mechdesign.problems.shuffle.local_budget.outcomes import closed_form
-from mechdesign.problems.shuffle.theorems import THEOREM_2
 
 METHODS = (
     # The constant 1 makes it no theorem.

@@ -12,8 +12,9 @@ import numpy as np
 
 from mechdesign.core.method import Method, Outcome
 from mechdesign.mechanisms.spectrum.channel import Array, Channel
+from mechdesign.papers.spectrum.channel.given_widening import best_utility
 from mechdesign.problems.spectrum.channel.piecewise import run as every_pattern
-from mechdesign.problems.spectrum.channel.problem import SpectrumChannel, best_utility, nobody, outcome
+from mechdesign.problems.spectrum.channel.problem import SpectrumChannel, nobody, outcome
 from mechdesign.solvers.local import local_maximum
 
 Candidate = tuple[float, Array, float]

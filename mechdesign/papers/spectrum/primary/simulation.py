@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from mechdesign.core.problem import Candidate
-from mechdesign.mechanisms.spectrum.attack import attack_errors
+from mechdesign.papers.spectrum.primary.attack import attack_errors
 from mechdesign.problems.spectrum.primary.problem import SpectrumPrimary
 
 

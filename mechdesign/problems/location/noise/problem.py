@@ -2,22 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar, Protocol
 
+from mechdesign.audit.location import LocationAudit
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import UnknownNameError
+from mechdesign.core.discovery import companion
+from mechdesign.core.errors import CertificateError, UnknownNameError
 from mechdesign.core.fields import POSITIVE, checked, frozen_problem, real
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
-from mechdesign.mechanisms.location import (
-    LocationMechanism,
-    PlanarLaplace,
-    PlanarLattice,
-    TruncatedPlanarLaplace,
-    planar_quantile,
-)
+from mechdesign.mechanisms.location import LocationMechanism, PlanarLaplace, PlanarLattice
 from mechdesign.mechanisms.location.base import checked_area, positive_epsilon
+
+
+class PublishedNoise(Protocol):
+    """Noise of a source that is measured and audited, and not built."""
+
+    @property
+    def mean_distance(self) -> float:
+        """The expected distance between place and report."""
+
+    @property
+    def radius(self) -> float:
+        """How far a report may be."""
+
+    def audit(self) -> LocationAudit:
+        """Return what an audit says about the privacy."""
+
+    def certificates(self) -> tuple[Certificate, ...]:
+        """Return what was found, which fails."""
+
+    def refusal(self) -> CertificateError:
+        """Return the error that says why it is not built."""
 
 
 @frozen_problem()
@@ -90,19 +107,22 @@ class LocationNoise(Problem[LocationMechanism]):
         """The mechanism of real numbers."""
         return PlanarLaplace(self.epsilon, self.beta, self.area)
 
-    @cached_property
-    def truncated(self) -> TruncatedPlanarLaplace:
-        """The published noise, cut off at the radius of planar Laplace noise for beta."""
-        return TruncatedPlanarLaplace(self.epsilon, planar_quantile(self.epsilon, self.beta))
+    def noise(self, variables: Variables) -> LocationMechanism | PublishedNoise:
+        """Return the noise that ``variables["noise"]`` names: lattice, laplace, or one of a source.
 
-    def noise(self, variables: Variables) -> PlanarLattice | PlanarLaplace | TruncatedPlanarLaplace:
-        """Return the noise that ``variables["noise"]`` names: lattice, laplace or truncated."""
-        made: dict[Any, str] = {"lattice": "lattice", "laplace": "laplace", "truncated": "truncated"}
+        Those of the sources are found by ``published_noise`` in a home.
+        """
         named = variables["noise"]
-        if named not in made:
-            raise UnknownNameError("noise", f"no '{named}'", "use lattice, laplace or truncated")
-        found: PlanarLattice | PlanarLaplace | TruncatedPlanarLaplace = getattr(self, made[named])
-        return found
+        if named == "lattice":
+            return self.lattice
+        if named == "laplace":
+            return self.laplace
+        published = companion(type(self), "published_noise")
+        others: Mapping[str, PublishedNoise] = {} if published is None else published(self)
+        if named not in others:
+            *names, last = "lattice", "laplace", *others
+            raise UnknownNameError("noise", f"no '{named}'", f"use {', '.join(names)} or {last}")
+        return others[named]
 
     def objective(self, variables: Variables) -> float:
         """Return the expected distance, before reports are moved into the area."""
@@ -110,18 +130,15 @@ class LocationNoise(Problem[LocationMechanism]):
 
     def residuals(self, variables: Variables) -> dict[str, float]:
         """Return 1 for noise that excludes reports, else 0: how far the privacy constraint is broken."""
-        return {"excluded_reports": float(isinstance(self.noise(variables), TruncatedPlanarLaplace))}
+        return {"excluded_reports": float(not isinstance(self.noise(variables), LocationMechanism))}
 
     def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
         """Return privacy, and that reports stay within the radius with probability 1 - beta."""
-        noise = self.noise(solution.variables)
-        if isinstance(noise, TruncatedPlanarLaplace):
-            return (noise.audit().certificate(),)
-        return noise.certificates()
+        return self.noise(solution.variables).certificates()
 
     def mechanism(self, solution: Candidate) -> LocationMechanism:
-        """Return the mechanism that runs; the truncated one is refused with its witness."""
+        """Return the mechanism that runs; noise of a source is refused with its witness."""
         noise = self.noise(solution.variables)
-        if isinstance(noise, TruncatedPlanarLaplace):
-            raise noise.refusal()
-        return noise
+        if isinstance(noise, LocationMechanism):
+            return noise
+        raise noise.refusal()

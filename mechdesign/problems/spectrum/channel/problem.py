@@ -17,7 +17,6 @@ from mechdesign.core.parameters import Generators
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
 from mechdesign.core.text import abridged
 from mechdesign.mechanisms.spectrum import SpectrumDatabase
-from mechdesign.mechanisms.spectrum.allocate import best_radii
 from mechdesign.mechanisms.spectrum.channel import Array, Channel, Owner, positive, users_of
 from mechdesign.mechanisms.spectrum.queries import levels_of
 from mechdesign.mechanisms.spectrum.tile import Tiling
@@ -26,9 +25,6 @@ from mechdesign.problems.spectrum.judging import rounded_up
 
 LONGEST = 200
 """Users are listed by ``repr`` up to this length of it."""
-
-NODES = 20_000
-"""Of the search for the best radii at a given widening."""
 
 
 def _primary(field: str, given: Any) -> dict[str, float]:
@@ -184,7 +180,7 @@ class SpectrumChannel(Problem[SpectrumDatabase]):
     def mechanism(self, solution: Candidate) -> SpectrumDatabase:
         """Return the database, which allocates each slot for those who ask in it.
 
-        It does not use L: a drawn widening hides no place from many queries (``SpectrumWidening``).
+        It does not use L: a drawn widening hides no place from many queries.
         """
         return self.database()
 
@@ -267,12 +263,6 @@ def outcome(
         solver=solver,
         notes=notes or {},
     )
-
-
-def best_utility(channel: Channel, level: float) -> float:
-    """Return the utility with the best radii for a widening L."""
-    caps = np.clip(np.minimum(channel.radius, channel.reach - level), 0.0, None)
-    return channel.utility(channel.allowed(best_radii(channel, caps, NODES)[0], level), level)
 
 
 def nobody(problem: SpectrumChannel, solver: str) -> Outcome | None:

@@ -9,11 +9,12 @@ from typing import ClassVar, Literal
 
 from mechdesign.audit.exponential import float_down
 from mechdesign.core.certificate import Certificate
+from mechdesign.core.discovery import companion
+from mechdesign.core.errors import CertificateError
 from mechdesign.core.fields import POSITIVE, checked, choice, frozen_problem
 from mechdesign.core.method import Outcome
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
 from mechdesign.mechanisms import Mechanism
-from mechdesign.mechanisms.spectrum import SpectrumWidening
 from mechdesign.mechanisms.spectrum.channel import coordinate, positive
 from mechdesign.problems.spectrum.judging import rounded_up
 from mechdesign.problems.spectrum.primary.widening import Widened
@@ -145,8 +146,18 @@ class SpectrumPrimary(Problem[Mechanism]):
         )
 
     def mechanism(self, solution: Candidate) -> Mechanism:
-        """Refuse: the widening does not hide the owner, and the error says how near an attack comes."""
-        raise SpectrumWidening(float(solution.variables["privacy"]), 1.0).refusal()
+        """Refuse: the widening does not hide the owner.
+
+        How near an attack comes is in the error where a home has ``published_widening``.
+        """
+        published = companion(type(self), "published_widening")
+        if published is not None:
+            raise published(float(solution.variables["privacy"])).refusal()
+        raise CertificateError(
+            "exponential widening: not built",
+            "answers from many places locate the owner",
+            "register the owner's tile with spectrum-cloak",
+        )
 
     def _how(self) -> str:
         if self.widening == "mean":

@@ -7,8 +7,9 @@ import pytest
 from scipy.sparse import csr_array
 
 from mechdesign.core.errors import CertificateError, DataError
-from mechdesign.mechanisms.spectrum import SpectrumCloak, SpectrumDatabase, SpectrumWidening
-from mechdesign.mechanisms.spectrum.attack import attack_errors, locate, locate_known
+from mechdesign.mechanisms.spectrum import SpectrumCloak, SpectrumDatabase
+from mechdesign.papers.spectrum.primary.attack import attack_errors, locate, locate_known
+from mechdesign.papers.spectrum.primary.published_widening import SpectrumWidening
 from mechdesign.solvers.few_variables import least
 from mechdesign.solvers.linear import LinearProgram, solve_linear
 

@@ -11,8 +11,8 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError
 from mechdesign.core.randomness import Rng, numpy_generator
 from mechdesign.core.validation import integer
-from mechdesign.mechanisms.spectrum.attack import attack_errors
 from mechdesign.mechanisms.spectrum.channel import positive
+from mechdesign.papers.spectrum.primary.attack import attack_errors
 
 Array = NDArray[np.float64]
 
@@ -27,8 +27,8 @@ NEEDED = 0.5
 class SpectrumWidening:
     """An exponential widening of the owner's circle, drawn for each place: it does not hide the owner.
 
-    It is no mechanism of this toolkit: it cannot be built or saved, and its audit fails with the error of an
-    attack. It is here so that what was published can be run and measured. ``SpectrumCloak`` hides an owner.
+    It cannot be built or saved, and its audit fails with the error of an attack. It is here so that what was
+    published can be run and measured. ``SpectrumCloak`` hides an owner.
 
     Parameters
     ----------
@@ -76,3 +76,8 @@ class SpectrumWidening:
         return CertificateError(
             "exponential widening: not built", self.audit(), "register the owner's tile with spectrum-cloak"
         )
+
+
+def published_widening(level: float) -> SpectrumWidening:
+    """Return the widening with this mean, for an owner whose protection radius is the unit of length."""
+    return SpectrumWidening(level, 1.0)
