@@ -35,15 +35,10 @@ def prose(page: Path) -> str:
     return FENCED.sub("", page.read_text(encoding="utf-8"))
 
 
-TARGET = re.compile(r"^\(([\w-]+)\)=$", re.MULTILINE)
-"""A place that a page names itself."""
-
-
 def anchors(page: Path) -> set[str]:
-    """Return the anchors of a page: those it names, and of headings: lower case, hyphens, no punctuation."""
+    """Return the anchors of a page's headings: lower case, hyphens for spaces, no punctuation."""
     found = {text for level, text in HEADING.findall(prose(page)) if len(level) <= DEEPEST}
-    named = set(TARGET.findall(prose(page)))
-    return named | {re.sub(r"[^\w\s-]", "", text.lower()).replace(" ", "-") for text in found}
+    return {re.sub(r"[^\w\s-]", "", text.lower()).replace(" ", "-") for text in found}
 
 
 def broken(page: Path) -> Iterator[str]:

@@ -162,8 +162,6 @@ def reported(slot: Slot, user: int, report: Report) -> Slot:
     --------
     >>> from mechdesign.mechanisms.auction.slot import slot_of
     >>> from fractions import Fraction
-    from functools import cache
-    from typing import Protocol
     >>> slot = slot_of([3], np.array([[True, True]]), np.array([1, 1]), 1.0, [Fraction(0)])
     >>> reported(slot, 0, (5, (1,))).prices, reported(slot, 0, (5, (1,))).able.tolist()
     ((5,), [[False, True]])

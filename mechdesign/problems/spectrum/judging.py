@@ -1,12 +1,9 @@
-"""What the problems of this family share: the levels of the baseline."""
+"""What the problems of this family share: bounds that rounding cannot break."""
 
 from __future__ import annotations
 
 import sys
 from fractions import Fraction
-
-FIXED_SECONDARY, FIXED_PRIMARY = 2.0, 1.0
-"""The privacy levels of the baseline in section 6.6.1, which are fixed and not optimised."""
 
 
 def rounded_up(bound: Fraction | float, scale: float, terms: int = 64) -> float:

@@ -10,9 +10,9 @@ import numpy as np
 
 from mechdesign.core.problem import Candidate
 from mechdesign.mechanisms.spectrum.channel import Channel
+from mechdesign.papers.spectrum.baseline import FIXED_PRIMARY, FIXED_SECONDARY
 from mechdesign.papers.spectrum.channel.given_widening import best_utility
 from mechdesign.problems.spectrum.channel.problem import SpectrumChannel
-from mechdesign.problems.spectrum.judging import FIXED_PRIMARY, FIXED_SECONDARY
 
 
 def quantities(problem: SpectrumChannel, solution: Candidate) -> dict[str, Any]:

@@ -9,9 +9,9 @@ import numpy as np
 
 from mechdesign.core.parameters import replace_parameters
 from mechdesign.core.problem import Candidate
+from mechdesign.papers.spectrum.baseline import FIXED_PRIMARY, FIXED_SECONDARY
 from mechdesign.papers.spectrum.primary.attack import attack_errors
 from mechdesign.papers.spectrum.primary.printed import printed_slope, stationary_points
-from mechdesign.problems.spectrum.judging import FIXED_PRIMARY, FIXED_SECONDARY
 from mechdesign.problems.spectrum.primary.problem import SpectrumPrimary
 
 DECIMALS = 12

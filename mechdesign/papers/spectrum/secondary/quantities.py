@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mechdesign.core.problem import Candidate
-from mechdesign.problems.spectrum.judging import FIXED_SECONDARY
+from mechdesign.papers.spectrum.baseline import FIXED_SECONDARY
 from mechdesign.problems.spectrum.secondary.problem import SpectrumSecondary
 
 
