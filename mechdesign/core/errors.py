@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from copy import copy
 from difflib import get_close_matches
 from typing import Any, Self, TypeVar
 
@@ -76,8 +75,8 @@ class MechDesignError(Exception):
 
     def changed(self, **parts: Any) -> Self:
         """Return the same error with other parts: ``where``, ``what``, ``remedy``."""
-        other = copy(self)
-        vars(other).update(parts)
+        other = type(self).__new__(type(self), *self.args)  # copy() may be taught to share attributes
+        vars(other).update(vars(self), **parts)
         return other
 
     def is_about(self, *places: str) -> bool:

@@ -34,6 +34,7 @@ auction = load_mechanism("auction.json")
 first, last = int(sys.argv[1]), int(sys.argv[2])
 for slot in range(first, last + 1):
     rest = [f"bids-{slot % 3}.csv", "-o", f"out-{slot}.csv", "--state", "season.json", "--slot", str(slot)]
+    rest.append("--force")  # what a killed step has written
     given, names = parse_operation(Namespace(mechanism="auction.json", operation="step", rest=rest), auction)
     with redirect_stdout(io.StringIO()):
         assert execute(given, "step", names, auction) == 0
@@ -100,7 +101,7 @@ def test_killed_at_random_moments_it_decides_as_if_never_killed(folder):
     last = reached[-1]
     assert last > KILLS
     again = ["step", f"bids-{last % 3}.csv", "-o", f"out-{last}.csv", "--state", "season.json"]
-    code = main(["run", "auction.json", *again, "--slot", str(last)])
+    code = main(["run", "auction.json", *again, "--slot", str(last), "--force"])
     assert code == 0
     assert written(last) == expected(state(), last)
     reference = AUCTION.season()
