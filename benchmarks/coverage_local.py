@@ -114,7 +114,9 @@ def share_table(values: Joint, places: tuple[int, ...]) -> NDArray[np.float64]:
 def joint_response(epsilon: float) -> JointResponse:
     """Return the one-hot response whose three changed pairs of bits use up epsilon."""
     other = 1.0 / (1.0 + np.exp(epsilon / 6.0))
-    return JointResponse.of([2, 3, 2], epsilon * (1.0 + 1e-9), f=0.0, q=1.0 - other, p=other, names=NAMES)
+    return JointResponse.of(
+        [2, 3, 2], epsilon * (1.0 + 1e-9), redraw=0.0, keep=1.0 - other, add=other, names=NAMES
+    )
 
 
 def joint(epsilon: float, users: int, repetitions: int, rng: np.random.Generator) -> list[Covered]:
