@@ -38,7 +38,7 @@ CLIENT_EPSILONS = (1.0, 11.0)
 CLIENT_REPETITIONS = {30: 400, 300: 150}
 """Where the clients themselves run."""
 
-SLOW = {"joint-response": 0.25, "hist-mm": 0.25, "prhr": 0.5, "uniformity-dump": 0.25, "pucm": 0.25}
+SLOW = {"hist-mm": 0.25, "prhr": 0.5, "uniformity-dump": 0.25, "pucm": 0.25}
 """Types whose clients or estimators take long: the part of the repetitions that they get."""
 
 PROMISED, DOUBT = 0.93, 1e-4

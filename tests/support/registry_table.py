@@ -31,12 +31,9 @@ def examples() -> dict[str, list[Problem]]:
 
 def certificates(problems: list[Problem]) -> dict[str, bool]:
     """Return the certificates of the best certified of these problems, and which of them are exact."""
-    shown: dict[str, bool] = {}
-    for problem in problems:
-        found = md.solve(problem).certificates
-        if all(certificate.holds for certificate in found) and len(found) > len(shown):
-            shown = {certificate.property: certificate.exact for certificate in found}
-    return shown
+    solved = [md.solve(problem).certificates for problem in problems]
+    best = max(solved, key=lambda found: (all(item.holds for item in found), len(found)), default=())
+    return {f"{item.property}{'' if item.holds else ' (fails)'}": item.exact for item in best}
 
 
 def row(name: str, shown: Mapping[str, bool]) -> str:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+import mechdesign as md
 from mechdesign.core.errors import CertificateError, DataError
 from mechdesign.mechanisms.spectrum import SpectrumCloak, SpectrumDatabase
 from mechdesign.papers.spectrum.primary.attack import attack_errors, locate, locate_known
@@ -64,12 +65,26 @@ def test_the_published_widening_fails_its_audit_and_is_refused_with_the_error_of
     published = SpectrumWidening(2.0, 1.0)
     assert not published.audit().holds
     assert published.audit().witness["median_error"] < 0.05 * 2.0
-    with pytest.raises(CertificateError, match=r"cloak: FAILS.*median_error = .*spectrum-cloak$"):
+    with pytest.raises(CertificateError, match=r"cloak: FAILS.*median_error = .*spectrum-cloak; register"):
         raise published.refusal()
+    for level in (1e-12, 1.0, 1e12):  # the attack has no unit of length: its error is the same part of L
+        audit = SpectrumWidening(level, level).audit()
+        assert not audit.holds
+        assert audit.witness["median_error"] == pytest.approx(0.02363 * level, rel=1e-3)
     angle = np.linspace(0.0, 2.0 * np.pi, 60, endpoint=False)
     spots = np.column_stack([9.0 * np.cos(angle) + 3.0, 9.0 * np.sin(angle) - 1.0])
     found = locate_known(*spots.T, published.edges(spots, (3.0, -1.0), rng=5), 1.0)
     assert np.hypot(*(found - [3.0, -1.0])) < 0.5
+
+
+def test_every_optimal_widening_says_that_the_owner_is_found():
+    problem = md.SpectrumPrimary(price=0.1, privacy_cost=2.0, radius=5.0, location_privacy=0.5, distance=15.0)
+    for run in md.compare(problem).runs:
+        (cloak,) = run.broken
+        assert cloak.property == "cloak"
+        assert cloak.witness["median_error"] == pytest.approx(0.02363 * run.variables["privacy"], rel=1e-3)
+        with pytest.raises(CertificateError, match="spectrum-cloak"):
+            run.mechanism()
 
 
 def edges(base, places, users, step):

@@ -38,7 +38,8 @@ def test_primary_methods_agree_and_no_grid_point_is_above_the_bound(widening, se
     problem = md.SpectrumPrimary(**dict(zip(names, numbers(seed, 5), strict=True)), widening=widening)
     comparison = md.compare(problem)
     assert comparison.agree
-    assert all(not run.broken for run in comparison.runs)
+    # The optimum is one of an approach that does not hide the owner: that alone fails.
+    assert all([item.property for item in run.broken] == ["cloak"] for run in comparison.runs if run.found)
     best = comparison.runs[0]
     if not best.found:
         return

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -10,8 +12,7 @@ from numpy.typing import NDArray
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError
 from mechdesign.core.randomness import Rng, numpy_generator
-from mechdesign.core.validation import integer
-from mechdesign.mechanisms.spectrum.channel import positive
+from mechdesign.core.validation import in_range, integer
 from mechdesign.papers.spectrum.primary.attack import attack_errors
 
 Array = NDArray[np.float64]
@@ -46,7 +47,10 @@ class SpectrumWidening:
     """
 
     def __init__(self, level: float, protection: float) -> None:
-        self.level, self.protection = positive("level", level), positive("protection", protection)
+        self.level, self.protection = (
+            in_range(name, value, 0.0, math.inf, low_open=True, high_open=True)
+            for name, value in (("level", level), ("protection", protection))
+        )
 
     def edges(self, places: Any, owner: tuple[float, float], rng: Rng = None) -> Array:
         """Return the distances from places to the edge of the owner's widened circle, one draw for each."""
@@ -57,27 +61,32 @@ class SpectrumWidening:
 
     def attacked(self, places: int = PLACES, attacks: int = ATTACKS) -> float:
         """Return the median error of the attack by linear programs from so many places, a distance."""
-        rng = np.random.default_rng(SEED)
-        ring = 10.0 * max(self.level, self.protection)
-        count = integer("places", places, 4)
-        errors = attack_errors(self.level, rng, count, attacks, ring=ring, protection=self.protection)
-        return float(np.median(errors))
+        share = _attacked(self.protection / self.level, integer("places", places, 4), attacks)
+        return self.level * share
 
     def audit(self) -> Certificate:
         """Return the certificate ``cloak``, which fails: how near an attacker comes to the owner."""
         error = self.attacked()
         figures = {"mean_widening": self.level, "required_error": NEEDED * self.level}
         witness = {"places": PLACES, "median_error": float(f"{error:.4g}")}
-        note = "error of an attack by linear programs; about 2.5 L / N from N places"
+        note = "error of an attack by linear programs, about 2.5 L / N from N places; use spectrum-cloak"
         return Certificate("cloak", error >= NEEDED * self.level, False, figures, witness, note)
 
     def refusal(self) -> CertificateError:
         """Return the error that says why it is not built, with the attack's figure."""
         return CertificateError(
-            "exponential widening: not built", self.audit(), "register the owner's tile with spectrum-cloak"
+            "exponential widening: not built", self.audit(), "register the owner's tile there"
         )
 
 
+@cache
+def _attacked(protection: float, places: int, attacks: int) -> float:
+    """Return the median error in units of L: the attack knows no other unit of length."""
+    ring = 10.0 * max(1.0, protection)
+    rng = np.random.default_rng(SEED)
+    return float(np.median(attack_errors(1.0, rng, places, attacks, ring=ring, protection=protection)))
+
+
 def published_widening(level: float) -> SpectrumWidening:
-    """Return the widening with this mean, for an owner whose protection radius is the unit of length."""
-    return SpectrumWidening(level, 1.0)
+    """Return the widening with this mean; the attack hardly depends on the protection radius, here L, too."""
+    return SpectrumWidening(level, level)

@@ -134,14 +134,20 @@ class SpectrumPrimary(Problem[Mechanism]):
         return {"privacy": outside, "granted_radius": wrong}
 
     def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
-        """Return that nobody is disturbed whatever is drawn, what the widening protects, and optimality."""
+        """Return that nobody is disturbed whatever is drawn, that the owner is found, and optimality.
+
+        The second, ``cloak``, fails: from many places an attack locates the owner. It needs a home that has
+        ``published_widening``.
+        """
         level = float(solution.variables["privacy"])
         if self.widening == "mean":
             safe = Fraction(self.granted(level)) + Fraction(level) <= self.widened.room
         else:
             safe = level > 0
+        published = companion(type(self), "published_widening")
         return (
             Certificate("interference", safe, True, {"widening": level}, note=self._how()),
+            *(() if published is None else (published(level).audit(),)),
             self.optimality(solution, scale=self.objective_scale()),
         )
 
