@@ -27,6 +27,7 @@ from benchmarks.marginals_data import People, read
 from mechdesign.core.text import table
 from mechdesign.mechanisms.marginals import MarginalRelease, make_consistent, maximum_entropy, non_negative
 from mechdesign.mechanisms.marginals.estimates import ReleasedMarginals
+from mechdesign.mechanisms.marginals.marginal_table import MarginalEstimate
 from mechdesign.mechanisms.marginals.reconstruction import constraints_of
 from mechdesign.papers.marginals.rivals import true_marginal
 
@@ -40,7 +41,7 @@ View = tuple[int, ...]
 
 
 def people_of(name: str, folder: Path | None, attributes: int, users: int, seed: int) -> People:
-    """Return so many users of a data set with so many of its attributes."""
+    """Return the given numbers of users and attributes of a data set."""
     rng = np.random.default_rng(seed)
     if name == "correlated":
         names = tuple(map(str, range(attributes)))
@@ -96,6 +97,12 @@ def mean_error(tables: Sequence[Any], people: People, wanted: Sequence[View]) ->
     )
 
 
+def tables_of(found: ReleasedMarginals, wanted: Sequence[View]) -> list[Any]:
+    """Return the tables of the one distribution that a release estimates."""
+    made = [found.marginal(one) for one in wanted]
+    return [one.value for one in made if isinstance(one, MarginalEstimate)]
+
+
 def linear_error(found: ReleasedMarginals, people: People, wanted: Sequence[View]) -> float:
     """Return the error of the unbiased average where a view has the marginal; NaN where none has any."""
     made = make_consistent(found.views, found.unbiased, people.sizes, found.precision.tolist(), 1.0)
@@ -121,8 +128,8 @@ def case(people: People, epsilon: float, seed: int, steps: int) -> dict[str, tup
     crossed = release.estimate(reports, penalty="cross-validated")
     methods: dict[str, Callable[[], list[Any]]] = {
         PAIRWISE: lambda: list(map(pairwise(found), wanted)),
-        FIXED: lambda: [found.marginal(one).value for one in wanted],  # type: ignore[union-attr]
-        CROSSED: lambda: [crossed.marginal(one).value for one in wanted],  # type: ignore[union-attr]
+        FIXED: lambda: tables_of(found, wanted),
+        CROSSED: lambda: tables_of(crossed, wanted),
     }
     if steps:
         methods[MBI] = lambda: by_mbi(found, wanted, steps)

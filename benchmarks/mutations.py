@@ -73,7 +73,7 @@ MUTATIONS = (
         ("tests/audit/test_channel.py",),
     ),
     Mutation(
-        "an impossible report is no infinite ratio",
+        "an impossible report does not count as an infinite ratio",
         "if high > 0 and low == 0:",
         "if high > 0 and low < 0:",
         ("tests/audit/test_channel.py",),

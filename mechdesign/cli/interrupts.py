@@ -94,12 +94,17 @@ class Interrupts:
             self._raise(frame)
 
     def _unraisable(self, given: Any) -> None:
-        """Raise an interrupt again that came where Python could only have printed it."""
+        """Raise an interrupt again that came where Python could only have printed it.
+
+        A file or a folder that the interrupt left open is closed now; where Python warns of that, and
+        warnings are errors, the end of a command is no place for it.
+        """
         if self.received and issubclass(given.exc_type, KeyboardInterrupt):
             if not self._ended and hasattr(signal, "setitimer"):
                 self._later()
             return
-        self._hook(given)
+        if not (self.received and issubclass(given.exc_type, ResourceWarning)):
+            self._hook(given)
 
 
 def _leave() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -19,7 +20,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Estimated:
+class Estimated(ABC):
     """An estimate: a value with its standard error, and what intervals are made from.
 
     A subclass is a frozen dataclass that also has the fields ``population``, ``limits`` (normal intervals
@@ -93,9 +94,9 @@ class ListedEstimate(Estimated):
     error_digits: ClassVar[str] = ".3g"
     most: ClassVar[int | None] = None
 
+    @abstractmethod
     def _names(self) -> Sequence[str]:
         """Return the name of each estimate."""
-        raise NotImplementedError
 
     def _beside(self) -> Mapping[str, Any]:
         """Return further columns, which stand between names and estimates."""

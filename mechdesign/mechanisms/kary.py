@@ -19,7 +19,7 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, EstimationError, ParameterError
 from mechdesign.core.figure import Figure
 from mechdesign.core.forecast import USERS, Forecast
-from mechdesign.core.numbers import wholes
+from mechdesign.core.numbers import frozen, wholes
 from mechdesign.core.randomness import BITS, TOTAL, BitSource
 from mechdesign.core.validation import privacy_delta, privacy_epsilon, user_count
 from mechdesign.mechanisms.figures import MOST_HEAT, channel_figures
@@ -276,11 +276,11 @@ class KaryResponse(FrequencyMechanism, Oracle):
     def _is_kept(self) -> NDArray[np.bool_]:
         mask = np.zeros(self.weights.size, dtype=bool)
         mask[self.kept] = True
-        return mask
+        return frozen(mask)
 
     @cached_property
     def _outside(self) -> NDArray[np.int64]:
-        return np.flatnonzero(~self._is_kept)
+        return frozen(np.flatnonzero(~self._is_kept))
 
     @property
     def diagonal(self) -> Array:

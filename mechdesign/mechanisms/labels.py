@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from mechdesign.core.errors import DataError, ParameterError, RowError, suggestion
 from mechdesign.core.numbers import shown
 from mechdesign.core.tables import Coded
+from mechdesign.mechanisms.sealed import Sealed
 
 Codes = NDArray[np.int64]
 
@@ -21,7 +22,7 @@ WHOLE_NUMBER = re.compile(r"([+-]?[0-9]{1,18})(?:\.0*)?", re.ASCII)
 """How a code may be written in a text file."""
 
 
-class Labels:
+class Labels(Sealed):
     """The categories of an alphabet: names, or just the numbers 0 .. size-1.
 
     Parameters

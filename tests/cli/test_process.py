@@ -116,12 +116,17 @@ except KeyboardInterrupt:
 BODIES = {
     "an import": "import slow_module; sys.stdout.write('imported\\n'); time.sleep(5)",
     "a finalizer": "import torn; torn.Torn(); time.sleep(5)",
+    "an open folder": "import walk; walk.through(); time.sleep(5)",
 }
 MODULES = {
     "slow_module.py": "import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(0.1)\n",
     "torn.py": (
         "import os, signal, time\nclass Torn:\n    def __del__(self):\n"
         "        os.kill(os.getpid(), signal.SIGINT)\n        time.sleep(0.1)\n"
+    ),
+    "walk.py": (
+        "import os, signal\ndef through():\n    entries = os.scandir('.')\n    next(entries)\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n    entries.close()\n"
     ),
 }
 
@@ -132,7 +137,8 @@ def test_an_interrupt_is_neither_lost_nor_torn_apart(tmp_path, kind):
     for name, text in MODULES.items():
         (tmp_path / name).write_text(text)
     done = subprocess.run(
-        [sys.executable, "-c", IN_PROCESS.format(body=BODIES[kind])],
+        [sys.executable, "-W", "error", "-c", IN_PROCESS.format(body=BODIES[kind])],
+        cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])},
         capture_output=True,
         text=True,

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import pickle
+from contextlib import suppress
 from copy import copy
 
+import numpy as np
 import pytest
 
 import mechdesign as md
+from mechdesign.audit.channel import PrivacyAudit
+from mechdesign.core.certificate import Certificate
 from mechdesign.core.problem import Problem
 from mechdesign.mechanisms.auction import OnlineAuction
 from mechdesign.mechanisms.intake import Intake
+from mechdesign.mechanisms.labels import Labels
 from mechdesign.mechanisms.mean import Duchi, Laplace, Piecewise
+from mechdesign.mechanisms.shuffle import Promise, RSumRM
 from tests.meta.test_shown import MECHANISMS
 
 COLUMNS = {"planar-laplace": ("x", "y"), "planar-lattice": ("x", "y")}
@@ -116,3 +122,49 @@ def test_databases_of_one_solution_have_budgets_of_their_own():
     assert first.query("ann", "channel", **report).status == "served"
     assert first.query("ann", "channel", **{**report, "x": 1.0}).status == "budget spent"
     assert second.query("ann", "channel", **report).status == "served"
+
+
+STATE = {"spectrum-database": ("state", "owners")}
+"""What moves all the same, or is looked up by name."""
+
+
+def changeable(thing, skipped=(), path="", seen=None):
+    """Yield the paths of lists, of arrays that can be written, and of objects whose attributes can be set.
+
+    Names that begin with an underscore are kept results; of these the arrays alone are looked at.
+    """
+    seen = {} if seen is None else seen
+    if id(thing) in seen:
+        return
+    seen[id(thing)] = thing
+    if isinstance(thing, np.ndarray) and thing.flags.writeable:
+        yield path
+    if isinstance(thing, (list, set)) and "._" not in path:
+        yield path
+    if isinstance(thing, (list, tuple)):
+        for item in thing:
+            yield from changeable(item, (), f"{path}[]", seen)
+    if type(thing).__module__.startswith("mechdesign.") and hasattr(thing, "__dict__"):
+        if "._" not in path and not isinstance(thing, (Certificate, PrivacyAudit)):
+            with suppress(AttributeError, md.SealedError):
+                thing.anything = 1
+                yield path
+        for name, value in list(vars(thing).items()):
+            if name not in skipped:
+                yield from changeable(value, (), f"{path}.{name}", seen)
+
+
+@pytest.mark.parametrize("kind", MECHANISMS)
+def test_nothing_that_is_drawn_from_can_be_changed_after_the_audit(kind):
+    mechanism = MECHANISMS[kind][0]()
+    assert all(item.holds for item in mechanism.certificates())
+    assert list(changeable(mechanism, STATE.get(kind, ()))) == []
+
+
+def test_what_can_be_changed_is_found():
+    promise = Promise(1000, 1.0, 1e-6)
+    protocol = RSumRM.calibrated(promise)
+    assert list(changeable(protocol)) == []
+    vars(protocol)["open"] = [np.arange(2), (Labels(2),)]
+    vars(vars(protocol)["open"][1][0]).pop("_sealed")
+    assert list(changeable(protocol)) == [".open", ".open[]", ".open[][]"]

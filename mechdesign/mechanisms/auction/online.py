@@ -119,7 +119,7 @@ class OnlineAuction(Mechanism):
         given = [1] * len(self.tasks) if periods is None else list(periods)
         if len(given) != len(self.tasks):
             raise ParameterError("periods", f"{len(given)} for {len(self.tasks)} tasks", "give one each")
-        self.periods = [integer("periods", period, 1) for period in given]
+        self.periods = tuple(integer("periods", period, 1) for period in given)
         self.rule = all_rules()[choice("rule", rule, tuple(all_rules()))]
         self.policy = choice("policy", policy, POLICIES)
         self.owed = choice("owed", owed, OWED)
@@ -377,7 +377,7 @@ class OnlineAuction(Mechanism):
             "participation": self.participation,
             "tradeoff": self.tradeoff,
             "reserve": self.reserve,
-            "periods": self.periods,
+            "periods": list(self.periods),
             "rule": self.rule.name,
             "policy": self.policy,
             **({} if self.owed == "reserve" else {"owed": self.owed}),

@@ -18,9 +18,7 @@ from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.numbers import rational, shown
 from mechdesign.core.randomness import BITS, TOTAL, BitSource, Rng
 from mechdesign.core.validation import integer, privacy_epsilon
-from mechdesign.mechanisms.base import CollectingMechanism
 from mechdesign.mechanisms.finite import require_total
-from mechdesign.mechanisms.intake import MISSING_CATEGORY, Intake
 from mechdesign.mechanisms.joint.client import PermanentResponse
 from mechdesign.mechanisms.joint.estimate import JointEstimate
 from mechdesign.mechanisms.joint.layout import one_hot
@@ -30,6 +28,7 @@ from mechdesign.mechanisms.joint.spreads import joint_spread, single_spreads
 from mechdesign.mechanisms.joint.tables import joint_operations
 from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.marginals.attributes import Attributes
+from mechdesign.mechanisms.of_attributes import AttributeMechanism
 from mechdesign.mechanisms.operations import Operation
 from mechdesign.mechanisms.oracles.base import weight
 from mechdesign.mechanisms.oracles.draws import bernoulli_words
@@ -42,7 +41,7 @@ PIECE = 1 << 16
 """Users whose bits are drawn at a time."""
 
 
-class JointResponse(CollectingMechanism):
+class JointResponse(AttributeMechanism):
     """Report one bit a value of every attribute: kept bits are flipped once, reported bits drawn anew.
 
     A kept bit differs from the true one with chance flip / 2**62. A report has a 1 for a kept 1 with chance
@@ -76,6 +75,7 @@ class JointResponse(CollectingMechanism):
     """
 
     type: ClassVar[str] = "joint-response"
+    subject: ClassVar[str] = "one-hot reports take"
 
     def __init__(
         self,
@@ -307,31 +307,6 @@ class JointResponse(CollectingMechanism):
     def operations(self) -> tuple[Operation, ...]:
         """Return ``randomize``, ``remember``, ``report`` and ``estimate``."""
         return joint_operations(self)
-
-    def for_data(self, intake: Intake, ranges: Sequence[tuple[float, float]] = ()) -> Self:
-        """Return the mechanism for columns of a file, which become the attributes' names."""
-        if ranges:
-            raise ParameterError("range", "one-hot reports take no numbers", "leave it out")
-        self.require_missing(intake.missing)
-        made = self
-        if intake.columns:
-            if len(intake.columns) != self.attributes.count:
-                given, wanted = len(intake.columns), self.attributes.count
-                raise ParameterError("columns", f"{given} names for {wanted} attributes", "name one each")
-            content = self.content()
-            content["attributes"]["names"] = list(intake.columns)
-            made = type(self).from_content(content)
-        return made.replaced(intake=intake)
-
-    def require_missing(self, rule: str) -> None:
-        """Raise ParameterError when missing values are to be a category that no attribute has."""
-        known = any(MISSING_CATEGORY in (labels.names or ()) for labels in self.attributes.labels)
-        if rule == "category" and not known:
-            raise ParameterError(
-                "missing",
-                f"no attribute has a category '{MISSING_CATEGORY}'",
-                "build with that label, or drop such rows",
-            )
 
     # Certificates and file
 

@@ -16,12 +16,13 @@ from mechdesign.core.errors import DataError, ParameterError, UnknownNameError, 
 from mechdesign.core.numbers import plain, shown
 from mechdesign.core.validation import integer
 from mechdesign.mechanisms.labels import Codes, Labels
+from mechdesign.mechanisms.sealed import Sealed
 
 MOST_ATTRIBUTES = 10_000
 MOST_VALUES = 1 << 20
 
 
-class Attributes:
+class Attributes(Sealed):
     """d categorical attributes.
 
     Parameters

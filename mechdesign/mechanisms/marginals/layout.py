@@ -13,6 +13,7 @@ from mechdesign.core.errors import DataError, RowError
 from mechdesign.core.randomness import bit_source
 from mechdesign.mechanisms.labels import Labels
 from mechdesign.mechanisms.oracles.oracle import Oracle
+from mechdesign.mechanisms.sealed import Sealed
 
 VIEW, REPORT = "view", "report"
 
@@ -32,7 +33,7 @@ class Drawn:
     parts: list[tuple[int, NDArray[np.int64], NDArray[Any]]]
 
 
-class Layout:
+class Layout(Sealed):
     """How the reports of oracles stand in records ``(view, report)``: bytes, filled up with zeros.
 
     Parameters
@@ -44,7 +45,7 @@ class Layout:
     def __init__(self, oracles: Sequence[Oracle]) -> None:
         self.views = Labels(len(oracles))
         distinct = {id(oracle): _form(oracle) for oracle in oracles}
-        self.forms = [distinct[id(oracle)] for oracle in oracles]
+        self.forms = tuple(distinct[id(oracle)] for oracle in oracles)
         self.width = max(form.itemsize for form in self.forms)
         self.dtype = np.dtype([(VIEW, np.int32), (REPORT, np.uint8, (self.width,))])
 

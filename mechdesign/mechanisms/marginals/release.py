@@ -25,8 +25,7 @@ from mechdesign.core.numbers import rational
 from mechdesign.core.randomness import BITS, TOTAL, BitSource, Rng
 from mechdesign.core.types import PrivacyVerdict
 from mechdesign.core.validation import integer, user_count
-from mechdesign.mechanisms.base import CollectingMechanism, Mechanism, mechanism_types
-from mechdesign.mechanisms.intake import MISSING_CATEGORY, Intake
+from mechdesign.mechanisms.base import Mechanism, mechanism_types
 from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.marginals.attributes import Attributes
 from mechdesign.mechanisms.marginals.choice import (
@@ -43,6 +42,7 @@ from mechdesign.mechanisms.marginals.penalized import FOLDS, draw_folds, read_pe
 from mechdesign.mechanisms.marginals.reconstruction import memory
 from mechdesign.mechanisms.marginals.server import MarginalAggregator
 from mechdesign.mechanisms.marginals.tables import release_operations
+from mechdesign.mechanisms.of_attributes import AttributeMechanism
 from mechdesign.mechanisms.operations import Operation
 from mechdesign.mechanisms.oracles.base import SupportOracle
 from mechdesign.mechanisms.oracles.best import KINDS, best_oracle, cell_variance
@@ -52,7 +52,7 @@ PIECE = 1 << 16
 """Users whose reports are drawn at a time; blocks of files are a multiple of it."""
 
 
-class MarginalRelease(CollectingMechanism):
+class MarginalRelease(AttributeMechanism):
     """Reports of views: each user's client draws a view and reports its cell through the view's oracle.
 
     Parameters
@@ -78,6 +78,7 @@ class MarginalRelease(CollectingMechanism):
     """
 
     type: ClassVar[str] = "marginal-release"
+    subject: ClassVar[str] = "a marginal release takes"
 
     def __init__(
         self,
@@ -160,31 +161,6 @@ class MarginalRelease(CollectingMechanism):
     def operations(self) -> tuple[Operation, ...]:
         """Return ``randomize``, ``estimate`` and ``synthesize``."""
         return release_operations(self)
-
-    def for_data(self, intake: Intake, ranges: Sequence[tuple[float, float]] = ()) -> Self:
-        """Return the release for columns of a file, which become the attributes' names."""
-        if ranges:
-            raise ParameterError("range", "a marginal release takes no numbers", "leave it out")
-        self.require_missing(intake.missing)
-        if intake.columns and len(intake.columns) != self.attributes.count:
-            given, wanted = len(intake.columns), self.attributes.count
-            raise ParameterError("columns", f"{given} names for {wanted} attributes")
-        made = self
-        if intake.columns:
-            content = self.content()
-            content["attributes"]["names"] = list(intake.columns)
-            made = type(self).from_content(content)
-        return made.replaced(intake=intake)
-
-    def require_missing(self, rule: str) -> None:
-        """Raise ParameterError when missing values are to be a category that no attribute has."""
-        known = any(MISSING_CATEGORY in (labels.names or ()) for labels in self.attributes.labels)
-        if rule == "category" and not known:
-            raise ParameterError(
-                "missing",
-                f"no attribute has a category '{MISSING_CATEGORY}'",
-                "build with that label, or drop such rows",
-            )
 
     # Assignment
 

@@ -34,6 +34,7 @@ from mechdesign.audit.channel import PrivacyAudit
 from mechdesign.audit.exponential import float_up
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
+from mechdesign.core.numbers import frozen
 from mechdesign.core.randomness import BITS, TOTAL, BitSource
 from mechdesign.core.validation import finite_array, in_range
 from mechdesign.mechanisms.finite import FiniteChannel
@@ -300,7 +301,7 @@ class GridMean(MeanMechanism):
     def _moments(self) -> Array:
         """Second moments of the scores about the middle, one a knot."""
         moments: Array = np.ldexp(self.channel.weights.astype(np.float64), -BITS) @ (self.outputs - 0.5) ** 2
-        return moments
+        return frozen(moments)
 
     def unit_variance(self, unit: Array) -> Array:
         """Return the variance of the output value, rounding to the grid included."""

@@ -8,15 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError, ParameterError, RowError
+from mechdesign.core.numbers import frozen
 from mechdesign.core.validation import finite_array
 from mechdesign.mechanisms.labels import Labels
 from mechdesign.mechanisms.mean.values import Array, Domain, as_floats
+from mechdesign.mechanisms.sealed import Sealed
 
 ROWS = 1 << 13
 """Rows checked at a time."""
 
 
-class ColumnRanges:
+class ColumnRanges(Sealed):
     """The ranges of the columns.
 
     Parameters
@@ -43,18 +45,18 @@ class ColumnRanges:
         self.labels = labels
         for first, last in zip(self.low.tolist(), self.high.tolist(), strict=True):
             Domain(first, last)
-        self.width = self.high - self.low
+        self.width = frozen(self.high - self.low)
 
     @staticmethod
     def _column(name: str, bound: Any, size: int) -> Array:
         if np.ndim(bound) == 0:
-            return np.full(size, finite_array(name, bound, 0))
+            return frozen(np.full(size, finite_array(name, bound, 0)))
         column = finite_array(name, bound, 1)
         if len(column) != size:
             raise ParameterError(
                 name, f"{len(column)} bounds for {size} attributes", "give one for each, or one for all"
             )
-        return column
+        return frozen(column)
 
     def check(self, values: Any, clip: bool = False) -> Array:
         """Return the table as floats.

@@ -47,9 +47,14 @@ class Protocol(Mechanism):
 
     quantity: ClassVar[str]
     value_text: ClassVar[str]
-    columns: ClassVar[tuple[str, ...]] = ("message",)
+    message_parts: ClassVar[tuple[str, ...]] = ("message",)
     drawn: ClassVar[tuple[str, ...]] = ()
     """Public parameters that are drawn anew for every mechanism that is built, unless they are given."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the parts of a message."""
+        return self.message_parts
 
     def __init__(self, promise: Promise, calibration: str) -> None:
         self.promise, self.calibration = promise, calibration_name(calibration)
@@ -383,13 +388,11 @@ class Protocol(Mechanism):
 
     def _figures(self) -> str:
         promise = self.promise
-        given = {**self.setting(), **self.parameters()}
-        shown = ", ".join(f"{key}={value}" for key, value in given.items() if _short(value))
-        honest = "" if promise.honest == 1.0 else f", honest={promise.honest:g}"
-        return (
-            f"{promise.users} users, epsilon={promise.epsilon:g}, delta={promise.delta:g}{honest}, "
-            f"{shown}, {self.calibration}"
-        )
+        given = (self.setting() | self.parameters()).items()
+        shown = [f"{key}={value}" for key, value in given if _short(value)]
+        honest = [] if promise.honest == 1.0 else [f"honest={promise.honest:g}"]
+        stated = [f"{promise.users} users", f"epsilon={promise.epsilon:g}", f"delta={promise.delta:g}"]
+        return ", ".join([*stated, *honest, *shown, self.calibration])
 
 
 def _short(value: Any) -> bool:

@@ -165,7 +165,7 @@ class PRHR(HistogramProtocol):
     hiding = Codewords
 
     @property
-    def columns(self) -> tuple[str, ...]:  # type: ignore[override]
+    def columns(self) -> tuple[str, ...]:
         """The numbers with the entries."""
         return tuple(f"entries_{place}" for place in range(self.noise.numbers))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property
@@ -42,21 +43,21 @@ class DigitResponses(Noise):
     ----------
     promise, size
         As in :class:`Noise`; the precision is the product of the levels.
-    levels : list of int
+    levels : sequence of int
         How many values a digit has, each at least 2; the last one may have one more.
-    others : list of int
+    others : sequence of int
         The weight of each other value of the digit, one a level.
-    parts : list of int
+    parts : sequence of int
         How many sixty-fourths of epsilon each level has, 64 in all.
     """
 
-    levels: list[int]
-    others: list[int]
-    parts: list[int]
+    levels: Sequence[int]
+    others: Sequence[int]
+    parts: Sequence[int]
 
     def __post_init__(self) -> None:
         for name, given in self.parameters().items():
-            object.__setattr__(self, name, wholes(name, list(given), 1).tolist())
+            object.__setattr__(self, name, tuple(wholes(name, list(given), 1).tolist()))
         numbers = {len(self.levels), len(self.others), len(self.parts)}
         if not 2 <= len(self.levels) <= MOST_LEVELS or len(numbers) > 1:
             raise ParameterError(
@@ -212,11 +213,11 @@ class RSumRM(SumProtocol):
     --------
     >>> protocol = RSumRM.calibrated(Promise(1_000_000, 0.9, 1e-6))
     >>> protocol.noise.levels, protocol.noise.parts, round(protocol.rmse, 1)
-    ([4, 5, 8], [38, 18, 8], 13.6)
+    ((4, 5, 8), (38, 18, 8), 13.6)
     """
 
     type: ClassVar[str] = "rsum-rm"
-    columns: ClassVar[tuple[str, ...]] = ("level", "digit")
+    message_parts: ClassVar[tuple[str, ...]] = ("level", "digit")
     noise: DigitResponses
     hiding = DigitResponses
     halves: ClassVar[bool] = True

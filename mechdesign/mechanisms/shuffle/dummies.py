@@ -114,6 +114,7 @@ class Dummies(Noise):
         return with_dummies(values, self.trials, self.dummy, self.size, source).reshape(-1, 1)
 
 
+@dataclass(frozen=True)
 class Coins(Dummies):
     """:class:`Dummies` for bits: fair coins."""
 

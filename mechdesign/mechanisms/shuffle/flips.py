@@ -64,6 +64,7 @@ class Flips(Noise):
         return self.promise.users * q * (1.0 - q) / (1.0 - 2.0 * q) ** 2
 
 
+@dataclass(frozen=True)
 class BitFlips(Flips):
     """One bit of each user."""
 
@@ -157,6 +158,7 @@ class CntRR(CountProtocol):
         return self.total(value, messages, limits)
 
 
+@dataclass(frozen=True)
 class UnaryFlips(Flips):
     """As many bits of each user as there are steps, as many ones as the number has."""
 

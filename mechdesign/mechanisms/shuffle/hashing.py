@@ -163,7 +163,7 @@ class SOLH(HistogramProtocol):
     """
 
     type: ClassVar[str] = "solh"
-    columns: ClassVar[tuple[str, ...]] = ("hash", "bucket")
+    message_parts: ClassVar[tuple[str, ...]] = ("hash", "bucket")
     one_each: ClassVar[bool] = False
     noise: HashedResponses
     hiding: ClassVar[NoiseClass] = HashedResponses

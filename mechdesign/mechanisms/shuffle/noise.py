@@ -78,9 +78,15 @@ class Noise(ABC):
         """Return the noise by the constants of its paper."""
         raise OutOfReachError("its paper has no constants", remedy="take the exact noise")
 
+    @classmethod
+    def by(cls, calibration: str, promise: Promise, size: int, allowed: Allowed) -> Self:
+        """Return the noise that is proven here (``exact``), or by the constants of its paper."""
+        return (cls.fitting if calibration == "exact" else cls.printed)(promise, size, allowed)
+
     def parameters(self) -> dict[str, Any]:
         """Return what clients run on, as plain values."""
-        return {item.name: getattr(self, item.name) for item in fields(self)[2:]}
+        given = {item.name: getattr(self, item.name) for item in fields(self)[2:]}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
 
     def check(self, field: str, low: int, high: int) -> None:
         """Check a whole number of its own, and keep it as a plain one."""

@@ -83,6 +83,7 @@ class Presence(Noise):
         return users - int(bits(users, self.silent, source).sum())
 
 
+@dataclass(frozen=True)
 class OnePresence(Presence):
     """For a bit: users who hold 1 send a message beside."""
 
@@ -181,6 +182,7 @@ class Cnt2M(CountProtocol):
         return self.total(value, messages, NoiseLimits(self.noise.limits, messages - value), error, notes)
 
 
+@dataclass(frozen=True)
 class EachPresence(Presence):
     """For categories: the own one, and each of all from everybody who is not silent about it."""
 

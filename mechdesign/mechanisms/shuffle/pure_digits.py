@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -38,21 +39,21 @@ class PureDigits(Noise):
     ----------
     promise, size
         As in :class:`Noise`; the size is 2**J for J digits.
-    lengths, noises, ratios : list of int
+    lengths, noises, ratios : sequence of int
         Of each digit's noise.
-    parts : list of int
+    parts : sequence of int
         How many sixty-fourths of epsilon each digit has.
     """
 
-    lengths: list[int]
-    noises: list[int]
-    ratios: list[int]
-    parts: list[int]
+    lengths: Sequence[int]
+    noises: Sequence[int]
+    ratios: Sequence[int]
+    parts: Sequence[int]
 
     def __post_init__(self) -> None:
         count = digits_of(self.size - 1)
         for name, given in self.parameters().items():
-            numbers = wholes(name, list(given), 1).tolist()
+            numbers = tuple(wholes(name, list(given), 1).tolist())
             object.__setattr__(self, name, numbers)
             if len(numbers) != count:
                 raise ParameterError("lengths", f"give {count} of them, and as many noises, ratios and parts")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,6 +23,7 @@ FIRST = Option("first", "text", "the first category of the range")
 LAST = Option("last", "text", "its last category")
 
 
+@dataclass(frozen=True)
 class TreeRows(Rows):
     """The node with the own category, for each level of a binary tree over the categories."""
 

@@ -118,6 +118,7 @@ class HistKR(HistogramProtocol):
         return self.counts(value, messages, CountLimits(sums, value, users, law))
 
 
+@dataclass(frozen=True)
 class SumResponses(Responses):
     """:class:`Responses` for a number of steps."""
 

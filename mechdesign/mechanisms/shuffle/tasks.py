@@ -163,10 +163,7 @@ class SumProtocol(TotalProtocol):
         local_cap: float | None = None,
     ) -> Self:
         """Return the one with about the least noise that is proven; with precision 0 of the best one."""
-        allowed = Allowed(max_messages, local_cap)
-        return cls._of(cls.hiding.fitting(promise, _values(precision), allowed), "exact").keeping(
-            cls._limits(precision, allowed)
-        )
+        return cls._made("exact", promise, precision, Allowed(max_messages, local_cap))
 
     @classmethod
     def published(
@@ -177,15 +174,14 @@ class SumProtocol(TotalProtocol):
         local_cap: float | None = None,
     ) -> Self:
         """Return the one with the constants of its paper, and with precision 0 with its precision."""
-        allowed = Allowed(max_messages, local_cap)
-        return cls._of(cls.hiding.printed(promise, _values(precision), allowed), "published").keeping(
-            cls._limits(precision, allowed)
-        )
+        return cls._made("published", promise, precision, Allowed(max_messages, local_cap))
 
-    @staticmethod
-    def _limits(precision: int, allowed: Allowed) -> Allowed:
-        """Return what is checked in the end: a stated precision decides how many messages there are."""
-        return replace(allowed, max_messages=None) if precision else allowed
+    @classmethod
+    def _made(cls, calibration: str, promise: Promise, precision: int, allowed: Allowed) -> Self:
+        noise = cls.hiding.by(calibration, promise, _values(precision), allowed)
+        # A stated precision decides how many messages there are.
+        limits = replace(allowed, max_messages=None) if precision else allowed
+        return cls._of(noise, calibration).keeping(limits)
 
     @classmethod
     def _of(cls, noise: Noise, calibration: str) -> Self:
@@ -268,9 +264,7 @@ class HistogramProtocol(Protocol):
         local_cap: float | None = None,
     ) -> Self:
         """Return the one with about the least noise whose divergence is proven to be small enough."""
-        size = integer("categories", categories, 2, MOST_CATEGORIES)
-        allowed = Allowed(max_messages, local_cap)
-        return cls._of(cls.hiding.fitting(promise, size, allowed), "exact", labels).keeping(allowed)
+        return cls._made("exact", promise, categories, Allowed(max_messages, local_cap), labels)
 
     @classmethod
     def published(
@@ -283,9 +277,20 @@ class HistogramProtocol(Protocol):
         local_cap: float | None = None,
     ) -> Self:
         """Return the one with the constants of its paper."""
+        return cls._made("published", promise, categories, Allowed(max_messages, local_cap), labels)
+
+    @classmethod
+    def _made(
+        cls,
+        calibration: str,
+        promise: Promise,
+        categories: int,
+        allowed: Allowed,
+        labels: Sequence[str] | None,
+    ) -> Self:
         size = integer("categories", categories, 2, MOST_CATEGORIES)
-        allowed = Allowed(max_messages, local_cap)
-        return cls._of(cls.hiding.printed(promise, size, allowed), "published", labels).keeping(allowed)
+        noise = cls.hiding.by(calibration, promise, size, allowed)
+        return cls._of(noise, calibration, labels).keeping(allowed)
 
     @classmethod
     def _of(cls, noise: Noise, calibration: str, labels: Sequence[str] | None, **more: Any) -> Self:

@@ -86,6 +86,7 @@ class UniformityBits(UniformityProtocol):
         return self.verdict(pairs, expected, variance, messages)
 
 
+@dataclass(frozen=True)
 class BitRows(Rows):
     """A bit for each category, and ``trials`` times a fair coin: 1 with cell / 2**62, and as often 0."""
 
@@ -254,7 +255,7 @@ class PUT(UniformityBits):
 
     type: ClassVar[str] = "put"
     halves: ClassVar[bool] = True
-    columns: ClassVar[tuple[str, ...]] = ("category", "share")
+    message_parts: ClassVar[tuple[str, ...]] = ("category", "share")
     noise: SecureCounts
     hiding = SecureCounts
 

@@ -37,6 +37,7 @@ PART = 1 << 22
 """Bits that are drawn or counted at a time."""
 
 
+@dataclass(frozen=True)
 class VectorFlips(Flips):
     """The indicator vector of the category, a message for each bit: two values differ in two of them."""
 
@@ -275,7 +276,7 @@ class HistFlip(HistogramProtocol):
     one_each: ClassVar[bool] = False
 
     @property
-    def columns(self) -> tuple[str, ...]:  # type: ignore[override]
+    def columns(self) -> tuple[str, ...]:
         """The words of a vector."""
         return tuple(f"word_{place}" for place in range(self.noise.words))
 

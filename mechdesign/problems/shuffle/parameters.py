@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
 from mechdesign.core.errors import ParameterError
+from mechdesign.core.fields import checked, frozen_problem, real, whole
 from mechdesign.core.validation import in_range, number
+from mechdesign.problems.shuffle.randomizers import plain
 from mechdesign.problems.shuffle.theorems import LARGEST
 
 MOST = 10**15
@@ -39,3 +42,32 @@ def honest_users(users: int, honest: float) -> int:
     (100, 4)
     """
     return math.ceil(min(Fraction(honest), Fraction(repr(honest))) * users)
+
+
+@frozen_problem()
+class Shuffling:
+    """Base of the problems of shuffled reports of one randomizer."""
+
+    users: int = whole("How many people report, at least 2.", low=2, high=MOST)
+    delta: float = checked(
+        "From above 0 to below 1.",
+        lambda _, delta: delta_of(delta),
+        limits={"exclusiveMinimum": 0, "exclusiveMaximum": 1},
+        form="float",
+    )
+    randomizer: str | Mapping[str, Any] = checked(
+        "What is known of the randomizer, the same for all: nothing but its epsilon; ``{name = "
+        '"k-ary", size = k}``, randomized response on k values; or ``{name = "channel", channel = '
+        "[[...], ...]}``, a row of probabilities of reports for each input. It has its own "
+        "local epsilon.",
+        lambda _, randomizer: plain(randomizer),
+        form='"any" or mapping',
+        default="any",
+    )
+    honest: float = real(
+        "The least fraction of users who follow the protocol, in (0, 1]; all others may help the attacker.",
+        low=0.0,
+        high=1.0,
+        low_open=True,
+        default=1.0,
+    )

@@ -19,6 +19,7 @@ from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.randomness import Rng
 from mechdesign.core.validation import integer, privacy_epsilon
 from mechdesign.mechanisms.frequencies import project_to_simplex
+from mechdesign.mechanisms.sealed import Sealed
 from mechdesign.papers.marginals.rivals.cells import Array, CellOracle, Codes
 
 LARGEST = 700.0
@@ -163,7 +164,7 @@ class RivalSetting:
         return array.astype(np.int64, copy=False)
 
 
-class Rival(ABC):
+class Rival(Sealed, ABC):
     """One way to release marginals, for comparison.
 
     Parameters

@@ -14,11 +14,11 @@ from mechdesign.core.errors import CertificateError, EstimationError, MechDesign
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.randomness import BitSource, Rng
 from mechdesign.core.validation import choice, integer, privacy_epsilon, user_count
-from mechdesign.mechanisms.base import CollectingMechanism, Mechanism, mechanism_types
-from mechdesign.mechanisms.intake import MISSING_CATEGORY, Intake
+from mechdesign.mechanisms.base import Mechanism, mechanism_types
 from mechdesign.mechanisms.kary import KaryResponse
 from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.marginals.attributes import Attributes
+from mechdesign.mechanisms.of_attributes import AttributeMechanism
 from mechdesign.mechanisms.operations import Operation
 from mechdesign.mechanisms.oracles import UnaryEncoding
 from mechdesign.mechanisms.oracles.best import KINDS
@@ -46,7 +46,7 @@ NAMES = ("FC", "AM", "FT", "EM", "BE")
 """The rivals that collect locally. Uni collects nothing; PriView needs a curator who sees the data."""
 
 
-class MarginalRival(CollectingMechanism):
+class MarginalRival(AttributeMechanism):
     """Collect marginals without views: the full table, all tables, coefficients, or attribute by attribute.
 
     Parameters
@@ -67,6 +67,7 @@ class MarginalRival(CollectingMechanism):
     """
 
     type: ClassVar[str] = "marginal-rival"
+    subject: ClassVar[str] = "tables of attributes take"
 
     def __init__(self, attributes: Attributes, rival: Rival, users: int | None = None) -> None:
         if not isinstance(attributes, Attributes):
@@ -138,31 +139,6 @@ class MarginalRival(CollectingMechanism):
     def operations(self) -> tuple[Operation, ...]:
         """Return ``randomize`` and ``estimate``."""
         return rival_operations(self)
-
-    def for_data(self, intake: Intake, ranges: Sequence[tuple[float, float]] = ()) -> Self:
-        """Return the mechanism for columns of a file, which become the attributes' names."""
-        if ranges:
-            raise ParameterError("range", "tables of attributes take no numbers", "leave it out")
-        self.require_missing(intake.missing)
-        if intake.columns and len(intake.columns) != self.attributes.count:
-            given, wanted = len(intake.columns), self.attributes.count
-            raise ParameterError("columns", f"{given} names for {wanted} attributes")
-        found = self
-        if intake.columns:
-            content = self.content()
-            content["attributes"]["names"] = list(intake.columns)
-            found = type(self).from_content(content)
-        return found.replaced(intake=intake)
-
-    def require_missing(self, rule: str) -> None:
-        """Raise ParameterError when missing values are to be a category that no attribute has."""
-        known = any(MISSING_CATEGORY in (labels.names or ()) for labels in self.attributes.labels)
-        if rule == "category" and not known:
-            raise ParameterError(
-                "missing",
-                f"no attribute has a category '{MISSING_CATEGORY}'",
-                "build with that label, or drop such rows",
-            )
 
     # Server
 

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.fields import checked, frozen_problem, real, whole
+from mechdesign.core.fields import frozen_problem, real
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
 from mechdesign.mechanisms import Mechanism
 from mechdesign.problems.shuffle.judge import Setting, attacked, case_of
-from mechdesign.problems.shuffle.parameters import MOST, delta_of, honest_users
-from mechdesign.problems.shuffle.randomizers import plain, randomizer_of
+from mechdesign.problems.shuffle.parameters import Shuffling, honest_users
+from mechdesign.problems.shuffle.randomizers import randomizer_of
 from mechdesign.problems.shuffle.theorems import LARGEST, Case
 from mechdesign.problems.shuffle.verdicts import central_privacy, optimality
 
 
 @frozen_problem()
-class ShuffleAmplification(Problem[Mechanism]):
+class ShuffleAmplification(Shuffling, Problem[Mechanism]):
     r"""The smallest central epsilon that is proven for shuffled reports of a local randomizer.
 
     ::
@@ -51,30 +50,8 @@ class ShuffleAmplification(Problem[Mechanism]):
     summary: ClassVar[str] = "how private shuffled reports are, proven, beside what an attack achieves"
     compared_with: ClassVar[str] = "all central epsilons that this local randomizer can have"
 
-    users: int = whole("How many people report, at least 2.", low=2, high=MOST)
     local_epsilon: float = real(
         "What each report keeps by itself, with delta 0; from 0 to 100.", low=0.0, high=LARGEST
-    )
-    delta: float = checked(
-        "From above 0 to below 1.",
-        lambda _, delta: delta_of(delta),
-        limits={"exclusiveMinimum": 0, "exclusiveMaximum": 1},
-        form="float",
-    )
-    randomizer: str | Mapping[str, Any] = checked(
-        "What is known of the randomizer, the same for all: nothing but its epsilon; ``{name = "
-        '"k-ary", size = k}``, randomized response on k values; or ``{name = "channel", channel = '
-        "[[...], ...]}``, a row of probabilities of reports for each input.",
-        lambda _, randomizer: plain(randomizer),
-        form='"any" or mapping',
-        default="any",
-    )
-    honest: float = real(
-        "The least fraction of users who follow the protocol, in (0, 1]; all others may help the attacker.",
-        low=0.0,
-        high=1.0,
-        low_open=True,
-        default=1.0,
     )
 
     def __attrs_post_init__(self) -> None:

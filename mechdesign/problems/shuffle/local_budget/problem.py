@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar
 
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
-from mechdesign.core.fields import checked, frozen_problem, real, whole
+from mechdesign.core.fields import checked, frozen_problem
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
 from mechdesign.mechanisms.shuffle.promise import Promise
 from mechdesign.mechanisms.shuffled import Shuffled
 from mechdesign.problems.shuffle.judge import Setting, attacked, case_of
 from mechdesign.problems.shuffle.local_budget import building
-from mechdesign.problems.shuffle.parameters import MOST, delta_of, epsilon_of, honest_users
-from mechdesign.problems.shuffle.randomizers import plain, randomizer_of
+from mechdesign.problems.shuffle.parameters import Shuffling, epsilon_of, honest_users
+from mechdesign.problems.shuffle.randomizers import randomizer_of
 from mechdesign.problems.shuffle.theorems import LARGEST, Case
 from mechdesign.problems.shuffle.verdicts import central_privacy, optimality
 
@@ -29,7 +28,7 @@ def _central(field: str, value: Any) -> float:
 
 
 @frozen_problem()
-class ShuffleLocalBudget(Problem[Shuffled]):
+class ShuffleLocalBudget(Shuffling, Problem[Shuffled]):
     r"""The largest local epsilon that is proven to be enough for a central one after shuffling.
 
     Raises
@@ -57,33 +56,11 @@ class ShuffleLocalBudget(Problem[Shuffled]):
     summary: ClassVar[str] = "how little local privacy is proven to be enough before shuffling"
     compared_with: ClassVar[str] = "all local epsilons that this central epsilon can allow"
 
-    users: int = whole("How many people report, at least 2.", low=2, high=MOST)
     central_epsilon: float = checked(
         "What the shuffled reports have to keep, with ``delta``; from above 0 to 100.",
         _central,
         limits={"exclusiveMinimum": 0, "maximum": LARGEST},
         form="float",
-    )
-    delta: float = checked(
-        "From above 0 to below 1.",
-        lambda _, delta: delta_of(delta),
-        limits={"exclusiveMinimum": 0, "exclusiveMaximum": 1},
-        form="float",
-    )
-    randomizer: str | Mapping[str, Any] = checked(
-        'What is known of the randomizer: nothing; or ``{name = "k-ary", size = k}``, randomized '
-        'response on k values. ``{name = "channel", channel = [[...], ...]}`` has its local epsilon, '
-        "which is enough or not.",
-        lambda _, randomizer: plain(randomizer),
-        form='"any" or mapping',
-        default="any",
-    )
-    honest: float = real(
-        "The least fraction of users who follow the protocol, in (0, 1]; all others may help the attacker.",
-        low=0.0,
-        high=1.0,
-        low_open=True,
-        default=1.0,
     )
 
     @cached_property
