@@ -126,7 +126,7 @@ def test_rsum_rr_as_printed_splits_epsilon_by_the_better_composition():
 def test_digits_as_printed_and_any_number_of_them():
     promise = Promise(1_000_000, 0.9, 1e-6)
     printed = RSumRM.published(promise)
-    assert printed.noise.levels == [2, 5, 93]
+    assert printed.noise.levels == (2, 5, 93)
     chance = max(14 * math.log(6 / promise.delta) / 0.3, 27.0) / 0.3 / (promise.users - 1)
     assert printed.noise.others[0] / TOTAL == pytest.approx(chance, rel=1e-9)
     found = {digits: RSumRM.calibrated(promise, digits=digits) for digits in (2, 3, 4)}

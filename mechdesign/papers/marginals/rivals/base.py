@@ -10,7 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
@@ -212,8 +212,8 @@ class Rival(Sealed, ABC):
             self._oracles[cells] = self.make_oracle(cells)
         return self._oracles[cells]
 
-    def adopt(self, oracles: Iterable[CellOracle]) -> None:
-        """Use these oracles, from a file, instead of those that would be made.
+    def using(self, oracles: Iterable[CellOracle]) -> Self:
+        """Return the same with these oracles, from a file, instead of those that would be made.
 
         Raises
         ------
@@ -228,7 +228,7 @@ class Rival(Sealed, ABC):
                     f"one for {oracle.cells} cells promises epsilon {oracle.mechanism.epsilon:g}",
                     f"a report has {self.report_epsilon:g}",
                 )
-        self._oracles = {oracle.cells: oracle for oracle in oracles}
+        return self.replaced(_oracles={oracle.cells: oracle for oracle in oracles})
 
     @abstractmethod
     def certificates(self) -> tuple[Certificate, ...]:

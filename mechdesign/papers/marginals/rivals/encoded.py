@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,13 +102,13 @@ class BinaryEncoded(Rival):
         """Return the exact certificates of the release of bits."""
         return self.views_of_bits.certificates()
 
-    def adopt(self, oracles: Iterable[CellOracle]) -> None:
-        """Use these oracles, from a file, for the views with their numbers of cells."""
-        super().adopt(oracles)
-        by_cells = {cells: oracle.mechanism for cells, oracle in self._oracles.items()}
+    def using(self, oracles: Iterable[CellOracle]) -> Self:
+        """Return the same with these oracles, from a file, for the views with their numbers of cells."""
+        made = super().using(oracles)
+        by_cells = {cells: oracle.mechanism for cells, oracle in made._oracles.items()}
         release = self.views_of_bits
         chosen = [by_cells[release.attributes.cells(view)] for view in release.views]
-        self.views_of_bits = MarginalRelease(release.attributes, release.views, chosen)
+        return made.replaced(views_of_bits=MarginalRelease(release.attributes, release.views, chosen))
 
     @property
     def group_count(self) -> int:

@@ -228,8 +228,7 @@ class MarginalRival(AttributeMechanism):
         if [oracle.cells for oracle in oracles] != needed:
             raise CertificateError("oracles", f"not those for {needed} cells, in this order")
         rival = made(content["rival"], attributes.sizes, epsilon, order, content["views"])
-        rival.adopt(oracles)
-        return cls(attributes, rival, content["users"])
+        return cls(attributes, rival.using(oracles), content["users"])
 
 
 @dataclass(frozen=True)
