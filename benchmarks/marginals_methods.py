@@ -22,7 +22,7 @@ from mechdesign.papers.marginals.rivals import (
     FourierCoefficients,
     FullContingency,
     PriView,
-    Uniform,
+    UniformAnswer,
     nearest_table,
 )
 from mechdesign.papers.marginals.rivals.encoding import BinaryEncoding
@@ -151,7 +151,7 @@ def expectation(setting: Setting) -> Method:
 
 def uniform(setting: Setting) -> Method:
     """Uni."""
-    answer = Uniform(setting.sizes, setting.epsilon, setting.order).estimate(None)
+    answer = UniformAnswer(setting.sizes, setting.epsilon, setting.order).estimate(None)
     return Method(lambda codes, rng: {"Uni": answer.marginal})
 
 

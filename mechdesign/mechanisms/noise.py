@@ -44,7 +44,7 @@ FULL = 100.0
 
 
 @dataclass(frozen=True)
-class Noise:
+class NumberNoise:
     """A way to randomize one number, seen by a designer.
 
     Parameters
@@ -74,7 +74,7 @@ class Noise:
         """Keep a named noise one object in other processes too: methods ask whether it is that one."""
         if NOISES.get(self.name) is self:
             return noise_of, (self.name,)
-        return Noise, tuple(getattr(self, item.name) for item in fields(self))
+        return NumberNoise, tuple(getattr(self, item.name) for item in fields(self))
 
     def loss(self, epsilon: Array) -> Array:
         """Return V(epsilon) / 8; 1/epsilon^2 for Laplace noise."""
@@ -218,13 +218,13 @@ def _piecewise_at_slope(slope: Array) -> Array:
     return 4.0 * _half_angle(6.0 * slope)
 
 
-LAPLACE = Noise("laplace", _laplace_variance, _laplace_slope, _laplace_at_slope, laplace_client)
-DUCHI = Noise("duchi", _duchi_variance, _duchi_slope, _duchi_at_slope, duchi_client, highest=FULL)
-PIECEWISE = Noise(
+LAPLACE = NumberNoise("laplace", _laplace_variance, _laplace_slope, _laplace_at_slope, laplace_client)
+DUCHI = NumberNoise("duchi", _duchi_variance, _duchi_slope, _duchi_at_slope, duchi_client, highest=FULL)
+PIECEWISE = NumberNoise(
     "piecewise", _piecewise_variance, _piecewise_slope, _piecewise_at_slope, piecewise_client, highest=FULL
 )
 
-NOISES: dict[str, Noise] = {noise.name: noise for noise in (LAPLACE, DUCHI, PIECEWISE)}
+NOISES: dict[str, NumberNoise] = {noise.name: noise for noise in (LAPLACE, DUCHI, PIECEWISE)}
 """Every named noise."""
 
 
@@ -248,7 +248,7 @@ class _Lines:
         return np.asarray(self.nodes[np.searchsorted(-self.slopes, -np.asarray(prices), side="left")])
 
 
-def tabulated(epsilon: Any, variance: Any) -> Noise:
+def tabulated(epsilon: Any, variance: Any) -> NumberNoise:
     """Return a noise from a table: straight lines between the nodes, constant after the last.
 
     Between two nodes the line is reached or beaten by the mechanism itself when its variance is convex.
@@ -303,7 +303,7 @@ def tabulated(epsilon: Any, variance: Any) -> Noise:
             "drop that entry or give its convex hull",
         )
     lines = _Lines(nodes, values, slopes)
-    return Noise(
+    return NumberNoise(
         "table", lines.variance, lines.slope, lines.at_slope, None, float(nodes[0]), float(nodes[-1])
     )
 
@@ -336,7 +336,7 @@ def randomizer(name: str, epsilon: float, low: float, high: float) -> MeanMechan
     return known[name](epsilon, low, high)
 
 
-def noise_of(value: Any) -> Noise:
+def noise_of(value: Any) -> NumberNoise:
     """Return the noise that a name or a table ``{epsilon = [...], variance = [...]}`` stands for.
 
     Raises
@@ -344,7 +344,7 @@ def noise_of(value: Any) -> Noise:
     ParameterError
         With the known names.
     """
-    if isinstance(value, Noise):
+    if isinstance(value, NumberNoise):
         return value
     if isinstance(value, Mapping):
         if set(value) != {"epsilon", "variance"}:

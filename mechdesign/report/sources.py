@@ -14,7 +14,7 @@ from mechdesign.core.text import table
 from mechdesign.papers.claims.bibliography import bibliography
 from mechdesign.papers.claims.claim import UNDECIDED, VERDICT_WORDS, VERDICTS
 from mechdesign.papers.claims.findings import escaped
-from mechdesign.papers.claims.sources import KINDS, UNCLAIMED, Item, Source, tally
+from mechdesign.papers.claims.sources import KINDS, UNCLAIMED, Item, SourceDocument, tally
 
 PLURALS = {"corollary": "corollaries", "property": "properties"}
 UNNUMBERED = ("experiment", "component")
@@ -66,7 +66,7 @@ def place_text(item: Item) -> str:
     return f"{item.place} ({item.kind})" if item.kind in UNNUMBERED else item.place
 
 
-def counted(found: Sequence[Source]) -> str:
+def counted(found: Sequence[SourceDocument]) -> str:
     """Return in a sentence or two how many items there are, of which kinds, and with which verdicts."""
     items = [item for each in found for item in each.items]
     by_kind = {kind: sum(item.kind == kind for item in items) for kind in KINDS}
@@ -87,13 +87,13 @@ def _number(count: int, word: str) -> str:
     return f"{count} {word if count == 1 else PLURALS.get(word, word + 's')}"
 
 
-def overview(found: Sequence[Source], width: int | None = None) -> str:
+def overview(found: Sequence[SourceDocument], width: int | None = None) -> str:
     """Return a table of sources, how many items each has by outcome, and the same in words."""
     header, *rows = _overview(found)
     return "\n".join([table(header, rows), "", *_filled(counted(found), width, "", "")])
 
 
-def _overview(found: Sequence[Source]) -> list[list[str]]:
+def _overview(found: Sequence[SourceDocument]) -> list[list[str]]:
     rows = [_row(each.cite, each.items) for each in found]
     every = _row("all", [item for each in found for item in each.items])
     return [["source", "items", *OUTCOMES.values()], *rows, every]
@@ -104,7 +104,7 @@ def _row(name: str, items: Sequence[Item]) -> list[str]:
     return [name, str(len(items)), *(str(outcomes.count(key)) for key in OUTCOMES)]
 
 
-def source_text(found: Source, width: int | None = None) -> str:
+def source_text(found: SourceDocument, width: int | None = None) -> str:
     """Return the items of a source for a terminal: place and title, then the verdict, then the software."""
     lines = [*_filled(reference(found), width, ""), *_filled(found.note, width, ""), ""]
     for item in found.items:
@@ -130,12 +130,12 @@ def software(item: Item) -> dict[str, tuple[str, ...]]:
     }
 
 
-def reference(found: Source) -> str:
+def reference(found: SourceDocument) -> str:
     """Return authors, year and title of a source."""
     return str(bibliography()[found.cite])
 
 
-def source_rows(found: Iterable[Source]) -> list[dict[str, Any]]:
+def source_rows(found: Iterable[SourceDocument]) -> list[dict[str, Any]]:
     """Return the JSON objects of ``mechdesign sources --json``, one an item."""
     return [
         {
@@ -161,7 +161,7 @@ def source_rows(found: Iterable[Source]) -> list[dict[str, Any]]:
     ]
 
 
-def items_page(found: Iterable[Source]) -> str:
+def items_page(found: Iterable[SourceDocument]) -> str:
     """Return all items as Markdown: a section with a table for each source."""
     parts = []
     for each in found:
@@ -171,7 +171,7 @@ def items_page(found: Iterable[Source]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def overview_page(found: Sequence[Source]) -> str:
+def overview_page(found: Sequence[SourceDocument]) -> str:
     """Return the table of sources by outcome as Markdown."""
     header, *rows = _overview(found)
     lines = [header, ["---"] * len(header), *rows]

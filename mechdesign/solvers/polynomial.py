@@ -24,7 +24,7 @@ BITS = 64
 
 
 @dataclass(frozen=True)
-class Maximum:
+class IntervalMaximum:
     """Where a function is largest on an interval.
 
     Attributes
@@ -42,7 +42,7 @@ class Maximum:
     bound: Fraction
 
 
-def maximum(polynomial: Polynomial, pole: Fraction, low: Fraction, high: Fraction) -> Maximum:
+def maximum(polynomial: Polynomial, pole: Fraction, low: Fraction, high: Fraction) -> IntervalMaximum:
     """Return the largest value of P(x) - pole / x for x in [low, high], with a proven bound.
 
     Parameters
@@ -69,7 +69,7 @@ def maximum(polynomial: Polynomial, pole: Fraction, low: Fraction, high: Fractio
     """
     if pole < 0 or low < 0 or low > high or (pole > 0 and high == 0):
         raise ParameterError("interval", f"[{low}, {high}] with pole {pole}", "give 0 <= low <= high")
-    best: Maximum | None = None
+    best: IntervalMaximum | None = None
     for left, right in [(low, low), (high, high), *_stationary(polynomial, pole, low, high)]:
         if pole > 0 and left == 0:
             if right == 0:
@@ -81,11 +81,13 @@ def maximum(polynomial: Polynomial, pole: Fraction, low: Fraction, high: Fractio
         value = evaluated(polynomial, point) - (pole / point if pole else 0)
         bound = value + (right - left) * _steepest(polynomial, pole, left, right)
         if best is None:
-            best = Maximum(point, value, bound)
+            best = IntervalMaximum(point, value, bound)
             continue
         bound = max(best.bound, bound)
         ahead = (value, point) > (best.value, best.place)
-        best = Maximum(point, value, bound) if ahead else Maximum(best.place, best.value, bound)
+        best = (
+            IntervalMaximum(point, value, bound) if ahead else IntervalMaximum(best.place, best.value, bound)
+        )
     if best is None:
         raise ParameterError("interval", f"[{low}, {high}] has only the pole", "give high > 0")
     return best

@@ -3,7 +3,7 @@
 from mechdesign.mechanisms.joint.client import PermanentResponse
 from mechdesign.mechanisms.joint.estimate import JointEstimate
 from mechdesign.mechanisms.joint.likelihood import Likelihood
-from mechdesign.mechanisms.joint.maximum import Maximum, judged, most_likely
+from mechdesign.mechanisms.joint.maximum import LikelihoodMaximum, judged, most_likely
 from mechdesign.mechanisms.joint.patterns import PatternCounts
 from mechdesign.mechanisms.joint.response import JointResponse
 from mechdesign.mechanisms.joint.table import JointTable
@@ -13,7 +13,7 @@ __all__ = [
     "JointResponse",
     "JointTable",
     "Likelihood",
-    "Maximum",
+    "LikelihoodMaximum",
     "PatternCounts",
     "PermanentResponse",
     "judged",

@@ -18,7 +18,7 @@ from mechdesign.mechanisms.joint.layout import Codes, Packed, bits_of, titles
 from mechdesign.mechanisms.joint.likelihood import Likelihood
 from mechdesign.mechanisms.joint.limits import BitMoments, ShareLimits
 from mechdesign.mechanisms.joint.linked import sequence_chances
-from mechdesign.mechanisms.joint.maximum import Maximum, is_unique, most_likely
+from mechdesign.mechanisms.joint.maximum import LikelihoodMaximum, is_unique, most_likely
 from mechdesign.mechanisms.joint.moments import EffectMoments
 from mechdesign.mechanisms.joint.penalized import Penalized, penalized_likelihood
 from mechdesign.mechanisms.joint.table import JointTable
@@ -157,7 +157,7 @@ class JointEstimate:
         return Likelihood(self._ones(self.view), self.counts, self.shape, own, other, chances)
 
     @cached_property
-    def maximum(self) -> Maximum:
+    def maximum(self) -> LikelihoodMaximum:
         """The most likely distribution with its proof."""
         return most_likely(self.model, GAP)
 

@@ -43,7 +43,7 @@ MOST_STEPS = 200
 
 
 @dataclass(frozen=True)
-class Maximum:
+class LikelihoodMaximum:
     """A distribution and the proof of how likely it is.
 
     Attributes
@@ -69,13 +69,13 @@ class Maximum:
         return self.value - math.log(max(1.0, self.ratio))
 
 
-def judged(model: Likelihood, distribution: Array, steps: int = 0) -> Maximum:
+def judged(model: Likelihood, distribution: Array, steps: int = 0) -> LikelihoodMaximum:
     """Return a distribution with its value and its proven distance from the maximum."""
     densities = model.densities(distribution)
     if not (densities > 0.0).all():
-        return Maximum(distribution, math.inf, math.inf, steps)
+        return LikelihoodMaximum(distribution, math.inf, math.inf, steps)
     ratio = float(model.ratios(densities).max()) * ROUNDING
-    return Maximum(distribution, model.value(densities), ratio, steps)
+    return LikelihoodMaximum(distribution, model.value(densities), ratio, steps)
 
 
 def most_likely(
@@ -84,7 +84,7 @@ def most_likely(
     start: Array | None = None,
     rng: np.random.Generator | None = None,
     progress: Progress | None = None,
-) -> Maximum:
+) -> LikelihoodMaximum:
     """Return a distribution whose largest mean likelihood ratio is at most 1 + gap.
 
     Parameters

@@ -15,7 +15,7 @@ MOST_MESSAGES = 1 << 45
 """More messages are refused: the sums of split shares would no longer fit into 64 bits."""
 
 
-class Counted(Protocol):
+class CountedProtocol(Protocol):
     """What a counter needs of a protocol."""
 
     @property
@@ -64,7 +64,7 @@ class MessageCounter:
         How many were added.
     """
 
-    def __init__(self, protocol: Counted) -> None:
+    def __init__(self, protocol: CountedProtocol) -> None:
         self.protocol = protocol
         self.sums = np.zeros(protocol.tally_size, dtype=np.int64)
         self.messages = 0
@@ -136,7 +136,7 @@ class MessageCounter:
         return f"MessageCounter({self.messages} messages of {self.protocol!r})"
 
 
-def require_sums(protocol: Counted, sums: Sequence[int], messages: int) -> None:
+def require_sums(protocol: CountedProtocol, sums: Sequence[int], messages: int) -> None:
     """Raise DataError when so many messages cannot have these sums."""
     counted = sums[len(sums) // 2 :] if protocol.halves else [messages] * len(sums)
     limits = [number * protocol.most_added for number in counted]

@@ -28,7 +28,7 @@ PATIENCE, PROGRESS = 20, 0.01
 
 
 @dataclass(frozen=True)
-class Bounded:
+class BoundedAllocation:
     """An allocation, a bound of every other one, and the work done."""
 
     best: RadiiAtLevel
@@ -61,7 +61,7 @@ def settled(greedy: Greedy, found: RadiiAtLevel) -> RadiiAtLevel:
     return greedy.settled(order, found, greedy.channel.most / LEVELS)
 
 
-def bounded(channel: Channel, gap: float, seconds: float) -> Bounded:
+def bounded(channel: Channel, gap: float, seconds: float) -> BoundedAllocation:
     """Return an allocation and a bound, within a relative gap or a time.
 
     Parameters
@@ -102,4 +102,4 @@ def bounded(channel: Channel, gap: float, seconds: float) -> Bounded:
         if len(gaps) > PATIENCE and gaps[-1] > (1.0 - PROGRESS) * gaps[-1 - PATIENCE]:
             break  # what is left is not in the rows
     bound = max(planes.proven, best.value) + 2.0 * channel.rounding
-    return Bounded(best, bound, rounds, len(planes.users), len(planes.rows))
+    return BoundedAllocation(best, bound, rounds, len(planes.users), len(planes.rows))

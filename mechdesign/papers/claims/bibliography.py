@@ -16,7 +16,7 @@ REQUIRED = ("kind", "author", "title", "year")
 
 
 @dataclass(frozen=True)
-class Reference:
+class BibliographyEntry:
     """One entry of the bibliography.
 
     Attributes
@@ -42,7 +42,7 @@ class Reference:
 
 
 @cache
-def bibliography() -> Mapping[str, Reference]:
+def bibliography() -> Mapping[str, BibliographyEntry]:
     """Return the references of the shipped models by their keys.
 
     Examples
@@ -54,7 +54,7 @@ def bibliography() -> Mapping[str, Reference]:
     return read_references(models_folder() / "references.toml")
 
 
-def read_references(path: Path) -> dict[str, Reference]:
+def read_references(path: Path) -> dict[str, BibliographyEntry]:
     """Return the entries of a file by their keys: tables of texts, with a kind, author, title and year.
 
     Raises
@@ -62,7 +62,7 @@ def read_references(path: Path) -> dict[str, Reference]:
     ModelFileError
         Naming the entry that is not in order.
     """
-    entries: dict[str, Reference] = {}
+    entries: dict[str, BibliographyEntry] = {}
     for key, entry in read_toml(path).items():
         if not isinstance(entry, dict):
             raise ModelFileError(f"{path.name}: {key}", "is no table", "write [key] above its fields")
@@ -75,5 +75,5 @@ def read_references(path: Path) -> dict[str, Reference]:
         if missing:
             raise ModelFileError(f"{path.name}: {key}", f"has no {missing[0]}", "give one")
         fields = {name: value for name, value in entry.items() if name != "kind"}
-        entries[key] = Reference(key, entry["kind"], fields)
+        entries[key] = BibliographyEntry(key, entry["kind"], fields)
     return entries

@@ -112,7 +112,7 @@ class VerdictTally:
 
 
 @dataclass(frozen=True)
-class Source:
+class SourceDocument:
     """A source with all its items.
 
     Attributes
@@ -195,7 +195,7 @@ def spanned(text: str) -> list[str]:
 
 
 @cache
-def sources() -> tuple[Source, ...]:
+def sources() -> tuple[SourceDocument, ...]:
     """Return the sources that are listed item by item.
 
     Examples
@@ -207,7 +207,7 @@ def sources() -> tuple[Source, ...]:
     return tuple(parse(path.stem, read_toml(path)) for path in paths)
 
 
-def source(cite: str) -> Source:
+def source(cite: str) -> SourceDocument:
     """Return one of the sources by its key.
 
     Raises
@@ -223,7 +223,7 @@ def source(cite: str) -> Source:
     return known[cite]
 
 
-def parse(name: str, document: Mapping[str, Any]) -> Source:
+def parse(name: str, document: Mapping[str, Any]) -> SourceDocument:
     """Return a source from its file's content; any other key is an error that names it."""
     _check_keys(name, document, SOURCE_KEYS)
     items = tuple(_item(f"{name}: item {number}", entry) for number, entry in enumerate(document["item"], 1))
@@ -232,7 +232,7 @@ def parse(name: str, document: Mapping[str, Any]) -> Source:
         _check_keys(f"{name}: [[complete]]", table, COMPLETE_KEYS)
         numbers = [number for text in table["numbers"] for number in spanned(text)]
         complete[tuple(table["kinds"])] = tuple(numbers)
-    return Source(
+    return SourceDocument(
         cite=str(document["cite"]),
         items=items,
         complete=complete,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from mechdesign.problems.shuffle.theorems import Answer, Case, Theorem
+from mechdesign.problems.shuffle.theorems import Answer, Theorem, TheoremSetting
 
 
-def central_epsilon(case: Case, local: float) -> Answer:
+def central_epsilon(case: TheoremSetting, local: float) -> Answer:
     """Return min(1, local) e^local sqrt(ln(1/delta) / n), or why it does not apply."""
     logarithm = math.log(1.0 / case.delta)
     if logarithm >= case.users:
@@ -18,7 +18,7 @@ def central_epsilon(case: Case, local: float) -> Answer:
     return min(1.0, local) * math.exp(local) * math.sqrt(logarithm / case.users)
 
 
-def always(case: Case) -> None:
+def always(case: TheoremSetting) -> None:
     """Return None: it is about every randomizer."""
 
 

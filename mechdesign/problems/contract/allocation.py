@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.mechanisms.noise import LAPLACE, UNIT_VARIANCE, Noise
+from mechdesign.mechanisms.noise import LAPLACE, UNIT_VARIANCE, NumberNoise
 from mechdesign.problems.contract.population import Population
 from mechdesign.solvers.isotonic import increasing_blocks
 
@@ -50,7 +50,7 @@ class Costs:
 
 
 @dataclass(frozen=True, eq=False)
-class Limits:
+class EpsilonLimits:
     """Floor and cap of epsilon."""
 
     low: float = 0.0
@@ -103,7 +103,7 @@ def own_costs(people: Population) -> Costs:
     return Costs(people.counts, people.types, 1.0)
 
 
-def within_budget(costs: Costs, noise: Noise, budget: float, limits: Limits) -> Allocation:
+def within_budget(costs: Costs, noise: NumberNoise, budget: float, limits: EpsilonLimits) -> Allocation:
     """Minimise sum weights loss(epsilon) subject to weights @ (prices * epsilon) <= budget and the limits.
 
     The budget must allow the floor. For Laplace noise without limits this is the closed form.
@@ -118,7 +118,7 @@ def within_budget(costs: Costs, noise: Noise, budget: float, limits: Limits) -> 
     return _balanced(costs, noise, limits, surplus)
 
 
-def for_error(costs: Costs, noise: Noise, error: float, limits: Limits) -> Allocation:
+def for_error(costs: Costs, noise: NumberNoise, error: float, limits: EpsilonLimits) -> Allocation:
     """Minimise weights @ (prices * epsilon) subject to sum weights loss(epsilon) <= error and the limits.
 
     The error must be one that the cap allows.
@@ -139,7 +139,12 @@ def for_error(costs: Costs, noise: Noise, error: float, limits: Limits) -> Alloc
 
 
 def shadow_prices(
-    people: Population, information: str, noise: Noise, limits: Limits, budget: float | None, error: float
+    people: Population,
+    information: str,
+    noise: NumberNoise,
+    limits: EpsilonLimits,
+    budget: float | None,
+    error: float,
 ) -> Array | None:
     """Return what a unit of epsilon is worth for each type at the optimum, the proof that a menu is optimal.
 
@@ -163,7 +168,9 @@ def shadow_prices(
     return within_budget(costs, noise, left, limits).multiplier * costs.prices if left > 0.0 else None
 
 
-def least_error(costs: Costs, noise: Noise, budget: float, limits: Limits, multiplier: float) -> float:
+def least_error(
+    costs: Costs, noise: NumberNoise, budget: float, limits: EpsilonLimits, multiplier: float
+) -> float:
     """Return a proven lower bound of the error that any menu within the budget has.
 
     For mu >= 0: sum w loss(eps) >= sum w min over eps of (loss(eps) + mu price eps) - mu budget / factor.
@@ -173,7 +180,9 @@ def least_error(costs: Costs, noise: Noise, budget: float, limits: Limits, multi
     return math.fsum(terms) - paid - ROUNDING * UNIT * (math.fsum(terms) + paid)
 
 
-def least_cost(costs: Costs, noise: Noise, error: float, limits: Limits, multiplier: float) -> float:
+def least_cost(
+    costs: Costs, noise: NumberNoise, error: float, limits: EpsilonLimits, multiplier: float
+) -> float:
     """Return a proven lower bound of the cost of any menu with at most this error."""
     if multiplier == 0.0:
         return 0.0
@@ -182,13 +191,13 @@ def least_cost(costs: Costs, noise: Noise, error: float, limits: Limits, multipl
     return costs.factor * (math.fsum(terms) - error - slack) / multiplier
 
 
-def _lagrangian_terms(costs: Costs, noise: Noise, limits: Limits, multiplier: float) -> Array:
+def _lagrangian_terms(costs: Costs, noise: NumberNoise, limits: EpsilonLimits, multiplier: float) -> Array:
     prices = multiplier * costs.prices
     epsilon = _minimisers(noise, limits, prices)
     return costs.weights * (noise.loss(epsilon) + (prices * epsilon if multiplier > 0.0 else 0.0))
 
 
-def _minimisers(noise: Noise, limits: Limits, prices: Array) -> Array:
+def _minimisers(noise: NumberNoise, limits: EpsilonLimits, prices: Array) -> Array:
     """Return the minimisers of loss(eps) + price eps within the limits."""
     if not prices.any():
         return np.full_like(prices, limits.high)
@@ -197,8 +206,8 @@ def _minimisers(noise: Noise, limits: Limits, prices: Array) -> Array:
 
 def _balanced(
     costs: Costs,
-    noise: Noise,
-    limits: Limits,
+    noise: NumberNoise,
+    limits: EpsilonLimits,
     surplus: Callable[[Array], float],
     at_cap: float = 0.0,
     at_floor: float | None = None,

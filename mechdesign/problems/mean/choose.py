@@ -60,7 +60,7 @@ EXACT = (CHANNEL, "discrete-piecewise", "duchi")
 
 
 @dataclass(frozen=True)
-class Candidate:
+class RankedMechanism:
     """A mechanism with its predicted error.
 
     Attributes
@@ -108,12 +108,12 @@ class Ranking:
     epsilon: float
     users: int
     attributes: int
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[RankedMechanism, ...]
     promise: Promise | None = None
-    unshuffled: Candidate | None = None
+    unshuffled: RankedMechanism | None = None
 
     @property
-    def best(self) -> Candidate:
+    def best(self) -> RankedMechanism:
         """The candidate with the least predicted error."""
         return self.candidates[0]
 
@@ -290,7 +290,7 @@ def crossing(first: str, second: str, low: float = 0.1, high: float = 20.0) -> f
     return sign_change(difference, low, high)
 
 
-def _candidate(name: str, epsilon: float, users: int, attributes: int, domain: Domain) -> Candidate:
+def _candidate(name: str, epsilon: float, users: int, attributes: int, domain: Domain) -> RankedMechanism:
     k = best_per_user(name, epsilon, attributes)
     variance = unit_variance(name, epsilon / k) * domain.width**2
 
@@ -302,10 +302,12 @@ def _candidate(name: str, epsilon: float, users: int, attributes: int, domain: D
     if math.isfinite(variance):
         reason = _because(name, epsilon / k) + _because_k(name, epsilon, attributes, k)
     error = _error(variance, users, attributes, k)
-    return Candidate(name, error, variance, k, name in EXACT, reason, build)
+    return RankedMechanism(name, error, variance, k, name in EXACT, reason, build)
 
 
-def _channel_candidate(epsilon: float, users: int, attributes: int, domain: Domain, near: int) -> Candidate:
+def _channel_candidate(
+    epsilon: float, users: int, attributes: int, domain: Domain, near: int
+) -> RankedMechanism:
     """Rank the solved channel; its k is sought next to that of the best formula, as each k is a program."""
     numbers = [k for k in (near - 1, near, near + 1) if 1 <= k <= attributes]
     k = min(numbers, key=lambda number: unit_variance(CHANNEL, epsilon / number) / number)
@@ -322,7 +324,7 @@ def _channel_candidate(epsilon: float, users: int, attributes: int, domain: Doma
         part = 1.0 - unit_variance(CHANNEL, epsilon / k) / unit_variance("hybrid", epsilon / k)
         reason = f"solved for this epsilon: variance {part:.1%} below the hybrid's"
         reason += _because_k(CHANNEL, epsilon, attributes, k)
-    return Candidate(CHANNEL, error, variance, k, True, reason, build)
+    return RankedMechanism(CHANNEL, error, variance, k, True, reason, build)
 
 
 def _error(variance: float, users: int, attributes: int, per_user: int) -> float:

@@ -31,7 +31,7 @@ Reason = str
 
 
 @dataclass(frozen=True)
-class Case:
+class ProtocolSetting:
     """What a protocol has to fit.
 
     Attributes
@@ -63,7 +63,7 @@ class Case:
     error: float = 0.0
 
 
-def nothing(case: Case) -> dict[str, Any]:
+def nothing(case: ProtocolSetting) -> dict[str, Any]:
     """Return what a count has to know: nothing."""
     return {}
 
@@ -91,7 +91,7 @@ class Kind:
     name: str
     protocol: type[Protocol]
     summary: str
-    setting: Callable[[Case], dict[str, Any]] = nothing
+    setting: Callable[[ProtocolSetting], dict[str, Any]] = nothing
     local: bool = False
     flexible: bool = False
     by_name: str = ""
@@ -101,7 +101,7 @@ class Kind:
         """Whether the noise is that of the paper's constants."""
         return self.name.endswith("-published")
 
-    def fitted(self, case: Case) -> Protocol:
+    def fitted(self, case: ProtocolSetting) -> Protocol:
         """Return the protocol with its noise; raise OutOfReachError with the reason and the remedy."""
         build = self.protocol.published if self.is_published else self.protocol.calibrated
         allowed = {"max_messages": case.max_messages, "local_cap": case.local_cap}
@@ -109,14 +109,14 @@ class Kind:
 
 
 @lru_cache(maxsize=256)
-def _calibrated(kind: Kind, case: Case) -> Protocol | Reason:
+def _calibrated(kind: Kind, case: ProtocolSetting) -> Protocol | Reason:
     try:
         return kind.fitted(case)
     except (OutOfReachError, ParameterError) as error:  # what is too large to be proven
         return str(error)
 
 
-def fitted(kind: Kind, case: Case) -> Protocol | Reason:
+def fitted(kind: Kind, case: ProtocolSetting) -> Protocol | Reason:
     """Return a protocol with its noise, or why there is none."""
     if case.local_cap is not None and not kind.local:
         return "a user's own messages are not private before they are shuffled; leave out local_cap"
@@ -135,7 +135,7 @@ def fitted(kind: Kind, case: Case) -> Protocol | Reason:
     return protocol
 
 
-def _within_bits(kind: Kind, case: Case) -> Protocol | Reason:
+def _within_bits(kind: Kind, case: ProtocolSetting) -> Protocol | Reason:
     """Return the protocol with its noise in messages of so many bits in all, or why there is none."""
     cap = case.local_cap
     if case.pure and kind.local and not kind.protocol.is_pure:  # what is private by itself needs no delta
@@ -211,9 +211,9 @@ class Choosing:
         return False
 
     @property
-    def case(self) -> Case:
+    def case(self) -> ProtocolSetting:
         """What protocols have to fit."""
-        return Case(self.promise, self.max_messages)
+        return ProtocolSetting(self.promise, self.max_messages)
 
     @property
     def drawn(self) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from mechdesign.core.fields import frozen_problem, related, whole
 from mechdesign.core.problem import Sense
 from mechdesign.mechanisms.labels import Labels
 from mechdesign.mechanisms.shuffle.tasks import MOST_CATEGORIES
-from mechdesign.problems.shuffle.candidates import Case, Choosing
+from mechdesign.problems.shuffle.candidates import Choosing, ProtocolSetting
 
 
 def _labels(problem: Categorised, field: str, given: Any) -> tuple[str, ...] | None:
@@ -32,7 +32,7 @@ class Categorised(Choosing):
     )
 
     @property
-    def case(self) -> Case:
+    def case(self) -> ProtocolSetting:
         """What protocols have to fit."""
         names = None if self.labels is None else tuple(self.labels)
         return replace(super().case, size=self.categories, labels=names)

@@ -15,22 +15,22 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from mechdesign.problems.shuffle.theorems import Answer, Case, Theorem
+from mechdesign.problems.shuffle.theorems import Answer, Theorem, TheoremSetting
 
 HALVINGS = 60
 
-Delta = Callable[[Case, float, float], float]
+Delta = Callable[[TheoremSetting, float, float], float]
 """From case, local and central epsilon to a bound of delta."""
 
 
-def blanket_mass(case: Case, local: float) -> float:
+def blanket_mass(case: TheoremSetting, local: float) -> float:
     """Return g: of k-ary response, or what every randomizer has at least, e^-eps0."""
     if case.size >= 2:
         return case.size / (math.expm1(local) + case.size)
     return math.exp(-local)
 
 
-def hoeffding(case: Case, local: float, epsilon: float) -> float:
+def hoeffding(case: TheoremSetting, local: float, epsilon: float) -> float:
     """Return the bound of delta.
 
     The range of L is (1 - g) k (e + 1) for k-ary response. For any randomizer dR_x/d omega lies between g'
@@ -50,7 +50,7 @@ def hoeffding(case: Case, local: float, epsilon: float) -> float:
     return width * width / (4.0 * a) * _power(case.users, mass * rate) / (mass * case.users)
 
 
-def bennett(case: Case, local: float, epsilon: float) -> float:
+def bennett(case: TheoremSetting, local: float, epsilon: float) -> float:
     """Return the bound of delta.
 
     For k-ary response L = g (1 - e) + (1 - g) k (1 or -e or 0), each of the first two with chance 1/k. For
@@ -83,10 +83,10 @@ def _power(users: int, part: float) -> float:
     return math.exp(users * math.log1p(-part)) if part < 1.0 else 0.0
 
 
-def inverted(delta: Delta) -> Callable[[Case, float], Answer]:
+def inverted(delta: Delta) -> Callable[[TheoremSetting, float], Answer]:
     """Return the function that finds a central epsilon at which the bound of delta is small enough."""
 
-    def forward(case: Case, local: float) -> Answer:
+    def forward(case: TheoremSetting, local: float) -> Answer:
         low, high = 0.0, local
         for _ in range(HALVINGS):
             middle = low + (high - low) / 2.0
@@ -100,7 +100,7 @@ def inverted(delta: Delta) -> Callable[[Case, float], Answer]:
     return forward
 
 
-def _always(case: Case) -> str | None:
+def _always(case: TheoremSetting) -> str | None:
     return None
 
 

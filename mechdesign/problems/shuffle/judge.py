@@ -12,8 +12,8 @@ from mechdesign.audit.shuffle_attack import Kinds, ShuffleAttack, channel_attack
 from mechdesign.audit.shuffle_binary import BinaryDivergence
 from mechdesign.audit.shuffle_lattice import LatticeDivergence, atoms_of, kary_atoms
 from mechdesign.audit.shuffle_sums import MOST_USERS, Divergence, clones_law, kary_law
-from mechdesign.problems.shuffle.randomizers import Randomizer
-from mechdesign.problems.shuffle.theorems import LARGEST, Case
+from mechdesign.problems.shuffle.randomizers import KnownRandomizer
+from mechdesign.problems.shuffle.theorems import LARGEST, TheoremSetting
 
 Curve = Callable[[float], float]
 """delta as a function of the central epsilon."""
@@ -56,7 +56,7 @@ class Setting:
     users: int
     local_epsilon: float
     delta: float
-    randomizer: Randomizer
+    randomizer: KnownRandomizer
 
     @property
     def looked_at(self) -> float:
@@ -64,10 +64,10 @@ class Setting:
         return max(self.local_epsilon, LEAST_LOCAL)
 
 
-def case_of(setting: Setting) -> Case:
+def case_of(setting: Setting) -> TheoremSetting:
     """Return what closed forms are asked about."""
     randomizer = setting.randomizer
-    return Case(setting.users, setting.delta, randomizer.size if randomizer.kind == "k-ary" else 0)
+    return TheoremSetting(setting.users, setting.delta, randomizer.size if randomizer.kind == "k-ary" else 0)
 
 
 @lru_cache(maxsize=KEPT)

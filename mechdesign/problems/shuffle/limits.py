@@ -8,7 +8,7 @@ from typing import Any
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.fields import checked, flag, frozen_problem, whole
 from mechdesign.core.validation import privacy_epsilon
-from mechdesign.problems.shuffle.candidates import Case, Choosing
+from mechdesign.problems.shuffle.candidates import Choosing, ProtocolSetting
 
 LEAST_CAP, LARGEST_CAP = 2.0**-20, 40.0
 
@@ -31,7 +31,7 @@ class Limited(Choosing):
         return self.pure
 
     @property
-    def case(self) -> Case:
+    def case(self) -> ProtocolSetting:
         """What protocols have to fit."""
         return replace(super().case, max_bits=self.max_bits, pure=self.pure)
 
@@ -56,6 +56,6 @@ class LocallyLimited(Limited):
     )
 
     @property
-    def case(self) -> Case:
+    def case(self) -> ProtocolSetting:
         """What protocols have to fit."""
         return replace(super().case, local_cap=self.local_cap)

@@ -22,7 +22,7 @@ MOST_REPORTS = 64
 
 
 @dataclass(frozen=True)
-class Randomizer:
+class KnownRandomizer:
     """What is known of the local randomizer.
 
     Attributes
@@ -61,11 +61,11 @@ class Randomizer:
         return f"{self.size}-ary response" if self.kind == "k-ary" else f"a channel of {self.size} inputs"
 
 
-def _kary(size: Any) -> Randomizer:
-    return Randomizer("k-ary", integer("randomizer: size", size, 2, MOST_SIZE))
+def _kary(size: Any) -> KnownRandomizer:
+    return KnownRandomizer("k-ary", integer("randomizer: size", size, 2, MOST_SIZE))
 
 
-def _channel(channel: Any) -> Randomizer:
+def _channel(channel: Any) -> KnownRandomizer:
     matrix = doubles("randomizer: channel", channel, 2, rounded=True)
     inputs, reports = matrix.shape
     if inputs < 2 or reports < 1 or max(inputs, reports) > MOST_REPORTS:
@@ -87,14 +87,14 @@ def _channel(channel: Any) -> Randomizer:
                 "randomizer: channel", f"row {place} sums to {float(total):.10g}, not 1", "divide by the sum"
             )
         rows.append(tuple(Fraction(entry) / total for entry in row))
-    return Randomizer("channel", inputs, tuple(rows))
+    return KnownRandomizer("channel", inputs, tuple(rows))
 
 
 NAMED = {"k-ary": _kary, "channel": _channel}
 """Randomizers that are given as a table ``{name = ..., ...}``."""
 
 
-def randomizer_of(value: Any) -> Randomizer:
+def randomizer_of(value: Any) -> KnownRandomizer:
     """Return the randomizer that a parameter describes.
 
     Parameters
@@ -113,7 +113,7 @@ def randomizer_of(value: Any) -> Randomizer:
     3-ary response; any randomizer
     """
     if value == "any" and isinstance(value, str):
-        return Randomizer("any")
+        return KnownRandomizer("any")
     if not isinstance(value, Mapping):
         raise ParameterError(
             "randomizer",
@@ -122,11 +122,11 @@ def randomizer_of(value: Any) -> Randomizer:
         )
     name = value.get("name")
     if name == "any" and len(value) == 1:
-        return Randomizer("any")
+        return KnownRandomizer("any")
     if not isinstance(name, str) or name not in NAMED:
         raise ParameterError("randomizer", f"no {shown(name)}", suggestion(str(name), [*NAMED, "any"]))
     arguments = {word: argument for word, argument in value.items() if word != "name"}
-    found: Randomizer = call_named(f"randomizer: '{name}'", NAMED[name], arguments)
+    found: KnownRandomizer = call_named(f"randomizer: '{name}'", NAMED[name], arguments)
     return found
 
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from mechdesign.problems.shuffle.candidates import Case
+from mechdesign.problems.shuffle.candidates import ProtocolSetting
 
 
-def precision(case: Case) -> dict[str, Any]:
+def precision(case: ProtocolSetting) -> dict[str, Any]:
     """Return what a sum has to know: its steps, or 0."""
     return {"precision": case.size}
 
 
-def categories(case: Case) -> dict[str, Any]:
+def categories(case: ProtocolSetting) -> dict[str, Any]:
     """Return what a histogram has to know."""
     return {"categories": case.size, "labels": case.labels}
 
 
-def tested(case: Case) -> dict[str, Any]:
+def tested(case: ProtocolSetting) -> dict[str, Any]:
     """Return what a test of uniformity has to know."""
     return {**categories(case), "error": case.error}

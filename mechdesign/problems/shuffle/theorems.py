@@ -19,7 +19,7 @@ Answer = float | str
 
 
 @dataclass(frozen=True)
-class Case:
+class TheoremSetting:
     """What a theorem is asked about.
 
     Attributes
@@ -56,15 +56,15 @@ class Theorem:
     name: str
     kind: Kind
     grade: str
-    covers: Callable[[Case], str | None]
-    forward: Callable[[Case, float], Answer]
+    covers: Callable[[TheoremSetting], str | None]
+    forward: Callable[[TheoremSetting, float], Answer]
 
-    def central(self, case: Case, local_epsilon: float) -> Answer:
+    def central(self, case: TheoremSetting, local_epsilon: float) -> Answer:
         """Return the central epsilon, or why the theorem does not give one."""
         reason = self.covers(case)
         return reason if reason is not None else self.forward(case, local_epsilon)
 
-    def local(self, case: Case, central_epsilon: float) -> Answer:
+    def local(self, case: TheoremSetting, central_epsilon: float) -> Answer:
         """Return the largest local epsilon whose central one is not larger, or why there is none.
 
         The central epsilon of a theorem increases with the local one, so bisection finds the last double for
@@ -92,15 +92,15 @@ class Theorem:
             low, high = (middle, high) if enough(middle) else (low, middle)
 
 
-def _always(case: Case) -> str | None:
+def _always(case: TheoremSetting) -> str | None:
     return None
 
 
-def _binary(case: Case) -> str | None:
+def _binary(case: TheoremSetting) -> str | None:
     return None if case.size == 2 else "it is for binary randomized response: k-ary of size 2"
 
 
-def _kary(case: Case) -> str | None:
+def _kary(case: TheoremSetting) -> str | None:
     return None if case.size >= 2 else "it is for k-ary response"
 
 
@@ -108,7 +108,7 @@ def _range(what: str, low: str, high: str) -> str:
     return f"its range is {low} < {what} {high}"
 
 
-def _theorem_1(case: Case, local: float) -> Answer:
+def _theorem_1(case: TheoremSetting, local: float) -> Answer:
     if case.users <= 1000:
         return f"its range is more than 1000 honest users, not {case.users}"
     if case.delta >= 0.01:
@@ -118,7 +118,7 @@ def _theorem_1(case: Case, local: float) -> Answer:
     return 12.0 * local * math.sqrt(math.log(1.0 / case.delta) / case.users)
 
 
-def _theorem_3(case: Case, local: float) -> Answer:
+def _theorem_3(case: TheoremSetting, local: float) -> Answer:
     share = 2.0 / (math.exp(local) + 1.0)
     least = 14.0 * math.log(4.0 / case.delta) / case.users
     if share < least:
@@ -129,7 +129,7 @@ def _theorem_3(case: Case, local: float) -> Answer:
     return math.sqrt(32.0 * math.log(4.0 / case.delta) / (case.users * sure)) * (1.0 - sure)
 
 
-def _relaxed_3(case: Case, local: float) -> Answer:
+def _relaxed_3(case: TheoremSetting, local: float) -> Answer:
     logarithm = math.log(4.0 / case.delta)
     largest = math.log(case.users / (14.0 * logarithm))
     if local > largest:
@@ -137,7 +137,7 @@ def _relaxed_3(case: Case, local: float) -> Answer:
     return math.sqrt(64.0 * math.exp(local) * logarithm / case.users)
 
 
-def _theorem_4(case: Case, local: float) -> Answer:
+def _theorem_4(case: TheoremSetting, local: float) -> Answer:
     if case.users < 2:
         return "its range is two honest users or more"
     inverse = (math.expm1(local) + case.size) / (case.users - 1)
@@ -147,7 +147,7 @@ def _theorem_4(case: Case, local: float) -> Answer:
     return found
 
 
-def _clones(case: Case, local: float) -> Answer:
+def _clones(case: TheoremSetting, local: float) -> Answer:
     largest = math.log(case.users / (16.0 * math.log(2.0 / case.delta)))
     if local > largest:
         return f"its range is local epsilon <= ln(n / (16 ln(2/delta))) = {largest:.4g}, not {local:g}"
@@ -157,7 +157,7 @@ def _clones(case: Case, local: float) -> Answer:
     )
 
 
-def _stronger_clones(case: Case, local: float) -> Answer:
+def _stronger_clones(case: TheoremSetting, local: float) -> Answer:
     ceiling = case.users / (8.0 * math.log(2.0 / case.delta))
     if math.exp(local) > ceiling - 1.0:
         largest = math.log(ceiling - 1.0) if ceiling > 1.0 else -math.inf
@@ -167,7 +167,7 @@ def _stronger_clones(case: Case, local: float) -> Answer:
     return math.log1p(math.expm1(local) * (4.0 * root + 4.0 / case.users))
 
 
-def _stronger_kary(case: Case, local: float) -> Answer:
+def _stronger_kary(case: TheoremSetting, local: float) -> Answer:
     ceiling = case.users / (8.0 * math.log(2.0 / case.delta))
     if math.exp(local) > ceiling - 1.0:
         largest = math.log(ceiling - 1.0) if ceiling > 1.0 else -math.inf

@@ -16,7 +16,7 @@ from mechdesign.core.errors import (
     ParameterError,
 )
 from mechdesign.mechanisms import load_mechanism
-from mechdesign.papers.marginals.rivals import MarginalRival, PriView, Uniform, true_marginal
+from mechdesign.papers.marginals.rivals import MarginalRival, PriView, UniformAnswer, true_marginal
 from mechdesign.papers.marginals.rivals.mechanism import NAMES, collection_of
 from mechdesign.papers.marginals.rivals.orders import extreme_marginals
 
@@ -123,7 +123,7 @@ def test_what_cannot_be_done_is_said():
     with pytest.raises(ParameterError, match="FC has none"):
         MarginalRival.of("FC", SIZES, 1.0, 2, views=VIEWS)
     with pytest.raises(ParameterError, match="collects nothing on devices"):
-        collection_of(Uniform([2, 2], 1.0, 1))
+        collection_of(UniformAnswer([2, 2], 1.0, 1))
     with pytest.raises(ParameterError, match="collects nothing on devices"):
         collection_of(PriView([2, 2], 1.0, 1, views=[(0, 1)]))
     with pytest.raises(EstimationError, match="CANNOT"):

@@ -17,7 +17,7 @@ from mechdesign.papers.marginals.rivals import (
     FourierCoefficients,
     FullContingency,
     PriView,
-    Uniform,
+    UniformAnswer,
     nearest_table,
     true_marginal,
 )
@@ -211,7 +211,7 @@ def test_likelihood_never_falls_and_both_starts_meet():
         AllMarginals((2, 3, 9), 0.7, 2),
         FourierCoefficients((2, 3, 9), 0.7, 2),
         ExpectationMaximization((2, 3, 9), 0.7, 2),
-        Uniform((2, 3), 0.7, 1),
+        UniformAnswer((2, 3), 0.7, 1),
     ],
     ids=repr,
 )
@@ -271,7 +271,7 @@ def test_bad_input_is_named():
     with pytest.raises(ParameterError, match="order"):
         FullContingency([2, 3], 1.0, 3)
     with pytest.raises(ParameterError, match="epsilon"):
-        Uniform([2, 3], math.nan, 1)
+        UniformAnswer([2, 3], math.nan, 1)
     answer = AllMarginals([2, 3, 2], 1.0, 2).release(people_of((2, 3, 2), 60, 13), rng=1)
     with pytest.raises(ParameterError, match="collect with order = 3"):
         answer.marginal((0, 1, 2))
@@ -281,10 +281,10 @@ def test_bad_input_is_named():
 
 def test_uniform_asks_nobody():
     codes = people_of((2, 3), 60, 14)
-    answer = Uniform((2, 3), 1.0, 2).release(codes)
+    answer = UniformAnswer((2, 3), 1.0, 2).release(codes)
     truth = true_marginal(codes, (2, 3), (0, 1))
     error = ((answer.marginal((0, 1)) - truth) ** 2).sum()
-    assert error == pytest.approx(Uniform((2, 3), 1.0, 2).predicted_error((0, 1), 60, truth), rel=1e-12)
+    assert error == pytest.approx(UniformAnswer((2, 3), 1.0, 2).predicted_error((0, 1), 60, truth), rel=1e-12)
 
 
 def test_the_nearest_table_is_never_farther_from_a_table():

@@ -9,7 +9,7 @@ from hypothesis import given, settings, strategies as st
 import mechdesign as md
 from mechdesign.mechanisms.noise import NOISES
 from mechdesign.problems.contract import PrivacyContract
-from mechdesign.problems.contract.allocation import Limits
+from mechdesign.problems.contract.allocation import EpsilonLimits
 from mechdesign.problems.contract.privacy_contract.rows import (
     Multipliers,
     full_rows,
@@ -50,7 +50,7 @@ def test_weak_duality_holds_for_any_multipliers(seed, full, noise):
     rows = (full_rows if full else reduced_rows)(people, "incomplete", 30.0)
     upper = rng.exponential(1.0, rows.upper.shape[0]) * rng.choice([0.0, 1.0, 10.0])
     given_ = Multipliers(upper, rng.normal(size=rows.equal.shape[0]))
-    bound = weak_duality(people, rows, NOISES[noise], Limits(), 30.0, given_)
+    bound = weak_duality(people, rows, NOISES[noise], EpsilonLimits(), 30.0, given_)
     assert bound <= md.solve(problem).value
 
 

@@ -12,7 +12,7 @@ import mechdesign as md
 from mechdesign.audit.exponential import exp_lower, exp_upper
 from mechdesign.audit.shuffle_exact import kary_rows, worst_divergence
 from mechdesign.problems.shuffle.concentration import bennett, hoeffding
-from mechdesign.problems.shuffle.theorems import Case
+from mechdesign.problems.shuffle.theorems import TheoremSetting
 
 KARY = {"name": "k-ary", "size": 3}
 
@@ -25,8 +25,8 @@ def test_concentration_is_above_every_enumeration(formula):
         local = float(rng.uniform(0.2, 3.0))
         epsilon = local * float(rng.uniform(0.05, 0.95))
         true = worst_divergence(kary_rows(exp_upper(local), size), users, exp_lower(epsilon), symmetric=True)
-        assert formula(Case(users, 1e-6, size), local, epsilon) >= true.delta
-        assert formula(Case(users, 1e-6, 0), local, epsilon) >= true.delta
+        assert formula(TheoremSetting(users, 1e-6, size), local, epsilon) >= true.delta
+        assert formula(TheoremSetting(users, 1e-6, 0), local, epsilon) >= true.delta
 
 
 def test_concentration_has_the_values_of_other_code():

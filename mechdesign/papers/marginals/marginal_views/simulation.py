@@ -16,7 +16,7 @@ from mechdesign.papers.marginals.rivals import (
     AllMarginals,
     FourierCoefficients,
     FullContingency,
-    Uniform,
+    UniformAnswer,
     nearest_table,
     true_marginal,
 )
@@ -132,7 +132,7 @@ def _rivals(problem: MarginalViews, users: int) -> dict[str, Callable[[Any, Any]
         return lambda codes, rng: rival.release(codes, rng).marginal
 
     def uniform() -> Callable[[Any, Any], Answer]:
-        rival = Uniform(*arguments)
+        rival = UniformAnswer(*arguments)
         return lambda codes, rng: rival.release(codes, rng).marginal
 
     for name, make in {"fc": full, "am": tables, "ft": fourier, "uni": uniform}.items():

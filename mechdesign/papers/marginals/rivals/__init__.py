@@ -8,7 +8,7 @@ from mechdesign.papers.marginals.rivals.expectation import ExpectationMaximizati
 from mechdesign.papers.marginals.rivals.fourier import FourierCoefficients
 from mechdesign.papers.marginals.rivals.mechanism import MarginalRival
 from mechdesign.papers.marginals.rivals.tables import AllMarginals
-from mechdesign.papers.marginals.rivals.uniform import Uniform
+from mechdesign.papers.marginals.rivals.uniform import UniformAnswer
 
 __all__ = [
     "AllMarginals",
@@ -19,7 +19,7 @@ __all__ = [
     "MarginalRival",
     "PriView",
     "Rival",
-    "Uniform",
+    "UniformAnswer",
     "nearest_table",
     "true_marginal",
 ]

@@ -26,7 +26,7 @@ class UniformTables:
         return np.full(shape, 1.0 / np.prod(shape))
 
 
-class Uniform(Rival):
+class UniformAnswer(Rival):
     """Uni: answers without any data.
 
     Examples

@@ -7,7 +7,7 @@ from typing import Any
 from mechdesign.core.problem import Candidate
 from mechdesign.problems.shuffle.judge import attacked
 from mechdesign.problems.shuffle.local_budget.problem import ShuffleLocalBudget
-from mechdesign.problems.shuffle.theorems import RELAXED_3, THEOREM_3, THEOREM_4, Case
+from mechdesign.problems.shuffle.theorems import RELAXED_3, THEOREM_3, THEOREM_4, TheoremSetting
 from mechdesign.problems.shuffle.verdicts import proven_delta
 
 
@@ -21,7 +21,7 @@ def quantities(problem: ShuffleLocalBudget, solution: Candidate) -> dict[str, An
     """
     case, central = problem.case, problem.central_epsilon
     setting = problem.setting_with(problem.objective(solution.variables))
-    binary = Case(case.users, case.delta, 2)
+    binary = TheoremSetting(case.users, case.delta, 2)
 
     def number(answer: float | str) -> float:
         return 0.0 if isinstance(answer, str) else answer

@@ -31,7 +31,7 @@ BOUND_SOURCE = "Lagrangian dual with ironed virtual costs"
 
 
 @dataclass(frozen=True, eq=False)
-class Candidate:
+class SizedMenu:
     """The best menu when exactly the lowest ``size`` types buy, and the bound for that case."""
 
     size: int
@@ -60,7 +60,7 @@ def unit_costs(problem: PrivacyContract, people: Population) -> Costs:
     return own_costs(people) if problem.information == "complete" else ironed_costs(people)
 
 
-def candidate(problem: PrivacyContract, people: Population) -> Candidate | None:
+def candidate(problem: PrivacyContract, people: Population) -> SizedMenu | None:
     """Return the best menu for exactly these buyers, or None where there is none."""
     return (
         _cheapest(problem, people)
@@ -69,7 +69,7 @@ def candidate(problem: PrivacyContract, people: Population) -> Candidate | None:
     )
 
 
-def _most_accurate(problem: PrivacyContract, people: Population, budget: float) -> Candidate | None:
+def _most_accurate(problem: PrivacyContract, people: Population, budget: float) -> SizedMenu | None:
     costs, noise, limits = unit_costs(problem, people), problem.noise_model, problem.limits
     left = budget - fixed_cost(problem, people)
     # A floor that costs just the budget is settled by the exact rounding, hence "less than", not "at most".
@@ -81,10 +81,10 @@ def _most_accurate(problem: PrivacyContract, people: Population, budget: float) 
         return None
     share = (problem.population.users / people.users) ** 2
     bound = share * least_error(costs, noise, left, limits, found.multiplier)
-    return Candidate(len(people.types), posted, problem.error(padded(problem, posted.epsilon)), bound)
+    return SizedMenu(len(people.types), posted, problem.error(padded(problem, posted.epsilon)), bound)
 
 
-def _cheapest(problem: PrivacyContract, people: Population) -> Candidate | None:
+def _cheapest(problem: PrivacyContract, people: Population) -> SizedMenu | None:
     costs, noise, limits = unit_costs(problem, people), problem.noise_model, problem.limits
     allowed = problem.error_allowed() * (people.users / problem.population.users) ** 2
     if people.users * least_loss(problem) > allowed:
@@ -98,7 +98,7 @@ def _cheapest(problem: PrivacyContract, people: Population) -> Candidate | None:
     if posted is None:
         return None
     bound = fixed_cost(problem, people) + least_cost(costs, noise, allowed, limits, found.multiplier)
-    return Candidate(len(people.types), posted, float(posted.total), bound)
+    return SizedMenu(len(people.types), posted, float(posted.total), bound)
 
 
 def least_loss(problem: PrivacyContract) -> float:

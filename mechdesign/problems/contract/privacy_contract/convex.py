@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from mechdesign.core.method import Outcome
 from mechdesign.mechanisms.contract.payments import Posted, post_enough, post_within_budget
-from mechdesign.mechanisms.noise import LAPLACE, Noise
-from mechdesign.problems.contract.allocation import Limits
+from mechdesign.mechanisms.noise import LAPLACE, NumberNoise
+from mechdesign.problems.contract.allocation import EpsilonLimits
 from mechdesign.problems.contract.population import Population
 from mechdesign.problems.contract.privacy_contract.closed_form import (
     fixed_cost,
@@ -26,11 +26,11 @@ from mechdesign.problems.contract.privacy_contract.closed_form import (
     rules_of,
 )
 from mechdesign.problems.contract.privacy_contract.problem import PrivacyContract
-from mechdesign.problems.contract.privacy_contract.rows import Multipliers, Rows, weak_duality
+from mechdesign.problems.contract.privacy_contract.rows import LinearRows, Multipliers, weak_duality
 from mechdesign.solvers.separable import REGULARIZATIONS, SeparableProgram, SeparableResult, solve_separable
 
 Array = NDArray[np.float64]
-RowMaker = Callable[[Population, str, float | None], Rows]
+RowMaker = Callable[[Population, str, float | None], LinearRows]
 
 CONE_FORMS = {
     "laplace": ("inverse-square", 1.0),
@@ -66,13 +66,13 @@ def units(problem: PrivacyContract) -> Units:
     return Units(level, mean * level, float(noise.loss(np.array([level]))[0]))
 
 
-def _level_of(noise: Noise, loss: float, high: float) -> float:
+def _level_of(noise: NumberNoise, loss: float, high: float) -> float:
     """Return an epsilon with about this loss."""
     grid = np.geomspace(MODERATE[0], min(high, MODERATE[1]), 800)
     return float(grid[np.argmax(noise.loss(grid) <= max(loss, float(noise.loss(grid[-1:])[0])))])
 
 
-def in_units(noise: Noise, unit: Units) -> Noise:
+def in_units(noise: NumberNoise, unit: Units) -> NumberNoise:
     """Return the noise as a function of epsilon / level, with the loss in units of the loss at ``level``."""
     return dataclasses.replace(
         noise,
@@ -88,8 +88,8 @@ class Scaled:
 
     unit: Units
     people: Population
-    rows: Rows
-    limits: Limits
+    rows: LinearRows
+    limits: EpsilonLimits
     budget: float | None
     allowed: float | None
 
@@ -124,7 +124,7 @@ def scaled(problem: PrivacyContract, make_rows: RowMaker) -> Scaled:
         unit=unit,
         people=own,
         rows=make_rows(own, problem.information, budget),
-        limits=Limits(problem.limits.low / unit.level, problem.limits.high / unit.level),
+        limits=EpsilonLimits(problem.limits.low / unit.level, problem.limits.high / unit.level),
         budget=budget,
         allowed=None if problem.target_error is None else problem.error_allowed() / (unit.error * users),
     )

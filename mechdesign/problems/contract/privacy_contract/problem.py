@@ -18,8 +18,8 @@ from mechdesign.core.parameters import Generators
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
 from mechdesign.core.types import Vector
 from mechdesign.mechanisms.contract.menu import ContractMenu, Terms
-from mechdesign.mechanisms.noise import Noise, noise_of
-from mechdesign.problems.contract.allocation import Limits, shadow_prices
+from mechdesign.mechanisms.noise import NumberNoise, noise_of
+from mechdesign.problems.contract.allocation import EpsilonLimits, shadow_prices
 from mechdesign.problems.contract.population import (
     TYPE_GENERATORS,
     Population,
@@ -184,16 +184,16 @@ class PrivacyContract(Problem[ContractMenu]):
         return population(self.types, self.counts, self.participation_cost)
 
     @cached_property
-    def noise_model(self) -> Noise:
+    def noise_model(self) -> NumberNoise:
         """The noise as an object."""
         return noise_of(self.noise)
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> EpsilonLimits:
         """Floor and cap of epsilon, those of the noise included."""
         noise = self.noise_model
         high = math.inf if self.epsilon_max is None else self.epsilon_max
-        return Limits(max(self.epsilon_min, noise.lowest), min(high, noise.highest))
+        return EpsilonLimits(max(self.epsilon_min, noise.lowest), min(high, noise.highest))
 
     @property
     def alpha_factor(self) -> float:

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.mechanisms.noise import Noise
-from mechdesign.problems.contract.allocation import ROUNDING, UNIT, Limits
+from mechdesign.mechanisms.noise import NumberNoise
+from mechdesign.problems.contract.allocation import ROUNDING, UNIT, EpsilonLimits
 from mechdesign.problems.contract.population import Population
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ Entries = list[tuple[NDArray[np.int64], NDArray[np.int64], Array]]
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class LinearRows:
     """Linear rows on (epsilon, payment)."""
 
     upper: csr_array
@@ -40,7 +40,7 @@ class Rows:
     equal_limits: Array
 
 
-def full_rows(people: Population, information: str, budget: float | None) -> Rows:
+def full_rows(people: Population, information: str, budget: float | None) -> LinearRows:
     """Return the program exactly as stated: budget, k IR rows and, with private types, k (k - 1) IC rows.
 
     Examples
@@ -72,10 +72,10 @@ def full_rows(people: Population, information: str, budget: float | None) -> Row
         ]
         limits.append(np.zeros(len(i)))
     bounds = np.concatenate(limits)
-    return Rows(_matrix(entries, len(bounds), size), bounds, _matrix([], 0, size), np.zeros(0))
+    return LinearRows(_matrix(entries, len(bounds), size), bounds, _matrix([], 0, size), np.zeros(0))
 
 
-def reduced_rows(people: Population, information: str, budget: float | None) -> Rows:
+def reduced_rows(people: Population, information: str, budget: float | None) -> LinearRows:
     """Return the reduced program of lemmas 4.3.8-4.3.10: one IR row, k - 1 local IC rows, monotone epsilon.
 
     With participation costs that are not the highest for the highest type more than one IR row can
@@ -106,7 +106,7 @@ def reduced_rows(people: Population, information: str, budget: float | None) -> 
         ]
         fixed = np.append(np.zeros(size - 1), -people.cost[-1])
         bounds = np.concatenate(limits)
-        return Rows(_matrix(upper, len(bounds), size), bounds, _matrix(local, size, size), fixed)
+        return LinearRows(_matrix(upper, len(bounds), size), bounds, _matrix(local, size, size), fixed)
     upper += [(start + own, own, theta), (start + own, size + own, -np.ones(size))]
     limits.append(-people.cost)
     start += size
@@ -121,7 +121,7 @@ def reduced_rows(people: Population, information: str, budget: float | None) -> 
         limits.append(np.zeros(size - 1))
         start += size - 1
     bounds = np.concatenate(limits)
-    return Rows(_matrix(upper, len(bounds), size), bounds, _matrix([], 0, size), np.zeros(0))
+    return LinearRows(_matrix(upper, len(bounds), size), bounds, _matrix([], 0, size), np.zeros(0))
 
 
 def _matrix(entries: Entries, rows: int, size: int) -> csr_array:
@@ -145,9 +145,9 @@ class Multipliers:
 
 def weak_duality(
     people: Population,
-    rows: Rows,
-    noise: Noise,
-    limits: Limits,
+    rows: LinearRows,
+    noise: NumberNoise,
+    limits: EpsilonLimits,
     spent: float,
     given: Multipliers,
     allowed: float | None = None,
@@ -188,7 +188,7 @@ def weak_duality(
 
 
 def _minimisers(
-    people: Population, noise: Noise, limits: Limits, prices: Array, price: float, ceiling: Array
+    people: Population, noise: NumberNoise, limits: EpsilonLimits, prices: Array, price: float, ceiling: Array
 ) -> Array:
     """Return the minimisers of price l loss(eps) + prices eps over [limits.low, ceiling]."""
     if price == 0.0:

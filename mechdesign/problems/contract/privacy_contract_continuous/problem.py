@@ -18,8 +18,8 @@ from mechdesign.core.fields import POSITIVE, checked, frozen_problem, real, whol
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
 from mechdesign.core.validation import MOST_USERS
 from mechdesign.mechanisms.contract.menu import ContractMenu, Terms
-from mechdesign.mechanisms.noise import Noise, noise_of
-from mechdesign.problems.contract.allocation import Limits
+from mechdesign.mechanisms.noise import NumberNoise, noise_of
+from mechdesign.problems.contract.allocation import EpsilonLimits
 from mechdesign.problems.contract.population import Population, checked_amount, checked_floor, checked_noise
 from mechdesign.problems.contract.privacy_contract.problem import deviation
 from mechdesign.problems.contract.privacy_contract_continuous.curve import ironed_virtual_cost
@@ -127,15 +127,17 @@ class PrivacyContractContinuous(Problem[ContractMenu]):
         return density_of(self.density)
 
     @cached_property
-    def noise_model(self) -> Noise:
+    def noise_model(self) -> NumberNoise:
         """The noise as an object."""
         return noise_of(self.noise)
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> EpsilonLimits:
         """Floor and cap of epsilon, those of the noise included."""
         high = math.inf if self.epsilon_max is None else self.epsilon_max
-        return Limits(max(self.epsilon_min, self.noise_model.lowest), min(high, self.noise_model.highest))
+        return EpsilonLimits(
+            max(self.epsilon_min, self.noise_model.lowest), min(high, self.noise_model.highest)
+        )
 
     def ironed_virtual_cost(self, theta: Any) -> Array:
         """Return the ironed virtual cost at any types."""

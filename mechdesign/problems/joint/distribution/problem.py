@@ -19,7 +19,7 @@ from mechdesign.core.parameters import call_named
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
 from mechdesign.core.validation import in_range
 from mechdesign.mechanisms.base import Mechanism
-from mechdesign.mechanisms.joint import Likelihood, Maximum, judged
+from mechdesign.mechanisms.joint import Likelihood, LikelihoodMaximum, judged
 from mechdesign.mechanisms.joint.choosing import LEAST_PENALTY, MOST_PENALTY, REFERENCES
 from mechdesign.mechanisms.joint.layout import Codes, Packed, bits_of, grouped
 from mechdesign.mechanisms.joint.moments import FLOOR
@@ -339,7 +339,7 @@ class JointDistribution(Problem[Mechanism]):
             "negative": max(0.0, -float(distribution.min())),
         }
 
-    def judge(self, variables: Variables) -> Maximum:
+    def judge(self, variables: Variables) -> LikelihoodMaximum:
         """Return a distribution's value and its largest mean likelihood ratio."""
         return judged(self.model, self._distribution(variables))
 

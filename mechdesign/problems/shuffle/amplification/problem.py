@@ -13,7 +13,7 @@ from mechdesign.mechanisms import Mechanism
 from mechdesign.problems.shuffle.judge import Setting, attacked, case_of
 from mechdesign.problems.shuffle.parameters import Shuffling, honest_users
 from mechdesign.problems.shuffle.randomizers import randomizer_of
-from mechdesign.problems.shuffle.theorems import LARGEST, Case
+from mechdesign.problems.shuffle.theorems import LARGEST, TheoremSetting
 from mechdesign.problems.shuffle.verdicts import central_privacy, optimality
 
 
@@ -72,7 +72,7 @@ class ShuffleAmplification(Shuffling, Problem[Mechanism]):
         return Setting(users, local, self.delta, randomizer)
 
     @property
-    def case(self) -> Case:
+    def case(self) -> TheoremSetting:
         """What closed forms are asked about."""
         return case_of(self.setting)
 

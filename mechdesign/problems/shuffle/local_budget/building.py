@@ -8,7 +8,7 @@ from mechdesign.core.errors import CertificateError
 from mechdesign.mechanisms import FiniteChannel, KaryChannel, KaryResponse, PrivacyTarget
 from mechdesign.mechanisms.shuffle.promise import Promise
 from mechdesign.mechanisms.shuffled import Shuffled
-from mechdesign.problems.shuffle.randomizers import Randomizer
+from mechdesign.problems.shuffle.randomizers import KnownRandomizer
 
 MOST_SIZE = 1 << 20
 """k-ary response with more values is not built."""
@@ -22,7 +22,7 @@ ANY = (
 )
 
 
-def why_not_built(randomizer: Randomizer) -> str | None:
+def why_not_built(randomizer: KnownRandomizer) -> str | None:
     """Say why a local budget has nothing to run, if so."""
     if randomizer.kind == "any":
         return ANY
@@ -31,7 +31,7 @@ def why_not_built(randomizer: Randomizer) -> str | None:
     return None
 
 
-def local_mechanism(randomizer: Randomizer, epsilon: float) -> KaryResponse | FiniteChannel:
+def local_mechanism(randomizer: KnownRandomizer, epsilon: float) -> KaryResponse | FiniteChannel:
     """Return what every user runs.
 
     Examples
@@ -46,7 +46,7 @@ def local_mechanism(randomizer: Randomizer, epsilon: float) -> KaryResponse | Fi
     return FiniteChannel.from_floats(rows, PrivacyTarget(epsilon))
 
 
-def shuffled(randomizer: Randomizer, epsilon: float, promise: Promise) -> Shuffled:
+def shuffled(randomizer: KnownRandomizer, epsilon: float, promise: Promise) -> Shuffled:
     """Return the local mechanism with the central promise, its epsilon lowered by at most a hundredth.
 
     Raises

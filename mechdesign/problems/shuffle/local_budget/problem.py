@@ -16,7 +16,7 @@ from mechdesign.problems.shuffle.judge import Setting, attacked, case_of
 from mechdesign.problems.shuffle.local_budget import building
 from mechdesign.problems.shuffle.parameters import Shuffling, epsilon_of, honest_users
 from mechdesign.problems.shuffle.randomizers import randomizer_of
-from mechdesign.problems.shuffle.theorems import LARGEST, Case
+from mechdesign.problems.shuffle.theorems import LARGEST, TheoremSetting
 from mechdesign.problems.shuffle.verdicts import central_privacy, optimality
 
 
@@ -74,7 +74,7 @@ class ShuffleLocalBudget(Shuffling, Problem[Shuffled]):
         return replace(self.setting, local_epsilon=local_epsilon)
 
     @property
-    def case(self) -> Case:
+    def case(self) -> TheoremSetting:
         """What closed forms are asked about."""
         return case_of(self.setting)
 

@@ -9,7 +9,7 @@ from mechdesign.core.fields import frozen_problem, whole
 from mechdesign.core.problem import Problem, Sense
 from mechdesign.mechanisms.shuffle import Protocol
 from mechdesign.mechanisms.shuffle.tasks import MOST_STEPS
-from mechdesign.problems.shuffle.candidates import Case, protocol_field
+from mechdesign.problems.shuffle.candidates import ProtocolSetting, protocol_field
 from mechdesign.problems.shuffle.limits import Limited
 from mechdesign.problems.shuffle.sum.kinds import KINDS
 
@@ -56,6 +56,6 @@ class ShuffleSum(Limited, Problem[Protocol]):
     )
 
     @property
-    def case(self) -> Case:
+    def case(self) -> ProtocolSetting:
         """What protocols have to fit."""
         return replace(super().case, size=self.precision or 0)

@@ -9,7 +9,7 @@ from mechdesign.core.fields import frozen_problem, real
 from mechdesign.core.problem import Candidate, Problem
 from mechdesign.mechanisms.shuffle import Protocol
 from mechdesign.mechanisms.shuffle.uniformity import ERROR, LEAST_ERROR
-from mechdesign.problems.shuffle.candidates import Case, protocol_field
+from mechdesign.problems.shuffle.candidates import ProtocolSetting, protocol_field
 from mechdesign.problems.shuffle.categorised import Categorised
 from mechdesign.problems.shuffle.uniformity.kinds import KINDS
 
@@ -59,7 +59,7 @@ class ShuffleUniformity(Categorised, Problem[Protocol]):
     )
 
     @property
-    def case(self) -> Case:
+    def case(self) -> ProtocolSetting:
         """What protocols have to fit."""
         return replace(super().case, error=self.error)
 
