@@ -136,7 +136,7 @@ class RSumPURE(PureProtocol, SumProtocol):
     --------
     >>> protocol = RSumPURE.calibrated(Promise(100, 2.0, 1e-6), 3)
     >>> protocol.noise.parts, round(protocol.rmse, 1), protocol.least_delta
-    ([26, 37], 2.5, 0.0)
+    ((26, 37), 2.5, 0.0)
     """
 
     type: ClassVar[str] = "rsum-pure"

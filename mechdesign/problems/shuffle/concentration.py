@@ -39,7 +39,8 @@ def hoeffding(case: TheoremSetting, local: float, epsilon: float) -> float:
 
     Examples
     --------
-    >>> hoeffding(Case(10_000, 1e-6, 0), 1.0, 0.5) < 1e-6 < hoeffding(Case(10_000, 1e-6, 0), 1.0, 0.1)
+    >>> case = TheoremSetting(10_000, 1e-6, 0)
+    >>> hoeffding(case, 1.0, 0.5) < 1e-6 < hoeffding(case, 1.0, 0.1)
     True
     """
     a, grown = math.expm1(epsilon), math.exp(epsilon)
@@ -58,7 +59,8 @@ def bennett(case: TheoremSetting, local: float, epsilon: float) -> float:
 
     Examples
     --------
-    >>> bennett(Case(10_000, 1e-6, 10), 1.0, 0.5) < hoeffding(Case(10_000, 1e-6, 10), 1.0, 0.5)
+    >>> case = TheoremSetting(10_000, 1e-6, 10)
+    >>> bennett(case, 1.0, 0.5) < hoeffding(case, 1.0, 0.5)
     True
     """
     a, grown = math.expm1(epsilon), math.exp(epsilon)

@@ -31,7 +31,7 @@ class UniformAnswer(Rival):
 
     Examples
     --------
-    >>> rival = Uniform([2, 2], 1.0, 2)
+    >>> rival = UniformAnswer([2, 2], 1.0, 2)
     >>> rival.predicted_error((0, 1), 100, np.array([[0.7, 0.1], [0.1, 0.1]]))  # 0.52 - 1/4
     0.27
     """

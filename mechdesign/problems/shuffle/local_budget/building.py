@@ -36,7 +36,7 @@ def local_mechanism(randomizer: KnownRandomizer, epsilon: float) -> KaryResponse
 
     Examples
     --------
-    >>> local_mechanism(Randomizer("k-ary", 3), 1.0)
+    >>> local_mechanism(KnownRandomizer("k-ary", 3), 1.0)
     KaryResponse(3 answers, epsilon=1)
     """
     if randomizer.kind == "k-ary":
