@@ -24,8 +24,8 @@ from mechdesign.solvers.reciprocals import ErrorTerms, allocate
 
 Array = NDArray[np.float64]
 Column = tuple[Ask, ...]
-Pricing = Callable[[Array, bool], tuple[list[Column], float]]
-"""From the prices of the targets, and whether the bound has to be fine, to designs and the bound of all."""
+Pricing = Callable[[Array, float], tuple[list[Column], float]]
+"""From prices of the targets, and a price up to which the bound is good enough, to designs and the bound."""
 
 TOLERANCE = 1e-5
 """The relative gap at which it ends."""
@@ -80,7 +80,7 @@ def generate(setting: Setting, start: Sequence[Column], pricing: Pricing) -> Mix
         rounds += 1
         shares, value, prices = master(setting, table)
         each = setting.spread_over(prices)
-        found, most = pricing(each, False)
+        found, most = pricing(each, np.inf)
         best_bound = max(best_bound, _bound(setting, value, most))
         fresh = [column for column in dict.fromkeys(found) if column not in columns]
         if value - best_bound <= TOLERANCE * value or not fresh or rounds >= ROUNDS:
@@ -89,7 +89,8 @@ def generate(setting: Setting, start: Sequence[Column], pricing: Pricing) -> Mix
         columns = [column for column, kept in zip(columns, keep, strict=True) if kept] + fresh
         table = np.vstack([table[keep], [setting.grouped(column) for column in fresh]])
     if value - best_bound > TOLERANCE * value:
-        best_bound = max(best_bound, _bound(setting, value, pricing(each, True)[1]))
+        enough = (value if setting.needed is None else 1.0 / value) * (1.0 + TOLERANCE / 2.0)
+        best_bound = max(best_bound, _bound(setting, value, pricing(each, enough)[1]))
     keep = shares > NEGLIGIBLE
     kept = [column for column, one in zip(columns, keep, strict=True) if one]
     return Mixture(kept, shares[keep] / shares[keep].sum(), value, min(best_bound, value), each, rounds)
@@ -131,7 +132,7 @@ def _users_master(setting: Setting, table: Array) -> tuple[Array, float, Array]:
         bounds=[(0.0, None)] * count + [(None, None)],
         method="highs",
     )
-    shares = np.maximum(result.x[:-1], 0.0)
+    shares = np.maximum(np.asarray(result.x)[:-1], 0.0)
     shares /= shares.sum()
     duals = np.maximum(-result.ineqlin.marginals, 0.0)
     duals /= duals.sum()

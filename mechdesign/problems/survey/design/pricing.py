@@ -17,8 +17,8 @@ from mechdesign.problems.survey.design.views import views_of
 
 Array = NDArray[np.float64]
 
-COARSE, FINE = 4000, 400_000
-"""Cells of the grid of kappa while designs are looked for, and for the bound at the end."""
+GRIDS = (4000, 40_000, 400_000)
+"""Cells of the grid of kappa: the first while designs are looked for, finer ones for bounds that need it."""
 
 MIXED_PARTS = 10
 """A joint report beside numbers that are answered alone takes a multiple of epsilon / 10."""
@@ -45,7 +45,7 @@ class Independent:
         last = len(menu.budgets) - 1
         return [(menu.ask(self.setting.questions, place, last),) for place in self.places]
 
-    def __call__(self, prices: Array, fine: bool) -> tuple[list[Column], float]:
+    def __call__(self, prices: Array, enough: float) -> tuple[list[Column], float]:
         """Return the best division, and its price, which no division exceeds."""
         menu, count = self.setting.menu, len(self.setting.menu.budgets)
         best, steps = division(menu, prices, self.places)
@@ -77,12 +77,12 @@ class Joint(Independent):
         wanted = {target.wanted.places for target in self.setting.targets}
         return super().start() + [column for column in self.views if column[0].places in wanted]
 
-    def __call__(self, prices: Array, fine: bool) -> tuple[list[Column], float]:
+    def __call__(self, prices: Array, enough: float) -> tuple[list[Column], float]:
         """Return the best designs of each kind, and a bound of the price of every one."""
-        found, bound = super().__call__(prices, fine)
+        found, bound = super().__call__(prices, enough)
         shares = prices[: len(self.places)] * self.factor
         for alone in self._alone():
-            columns, most = self._mixed(prices, shares, alone, fine)
+            columns, most = self._mixed(prices, shares, alone, enough)
             found += columns
             bound = max(bound, most)
         if len(self.views):
@@ -101,7 +101,7 @@ class Joint(Independent):
         ]
 
     def _mixed(
-        self, prices: Array, shares: Array, alone: Sequence[int], fine: bool
+        self, prices: Array, shares: Array, alone: Sequence[int], enough: float
     ) -> tuple[list[Column], float]:
         """Return joint reports of all but some numbers, which share the rest of epsilon, and their bound."""
         setting, menu = self.setting, self.setting.menu
@@ -114,9 +114,12 @@ class Joint(Independent):
         for part in range(1, MIXED_PARTS + 1) if alone else [MIXED_PARTS]:
             step = last * part // MIXED_PARTS
             epsilon, rest = float(menu.budgets[step]), float(best[last - step])
-            bundles, most = best_bundles(
-                setting.questions.sizes, joint, epsilon, FINE if fine else COARSE, 1 if alone else SEVERAL
-            )
+            for cells in GRIDS:
+                bundles, most = best_bundles(
+                    setting.questions.sizes, joint, epsilon, cells, 1 if alone else SEVERAL
+                )
+                if most + rest <= enough:
+                    break
             bound = max(bound, most + rest)
             beside = read_back(steps, list(alone), last - step)
             asks = tuple(menu.ask(setting.questions, place, taken) for place, taken in sorted(beside.items()))
