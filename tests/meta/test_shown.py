@@ -34,6 +34,7 @@ from mechdesign.mechanisms.oracles import (
     SubsetSelection,
     UnaryEncoding,
 )
+from mechdesign.mechanisms.sets import ProductSet, SetResponse
 from mechdesign.mechanisms.shuffle import BatchShuffler, Promise
 from mechdesign.mechanisms.shuffled import Shuffled
 from mechdesign.mechanisms.spectrum import SpectrumCloak, SpectrumDatabase, SpectrumUser
@@ -73,6 +74,10 @@ MECHANISMS = {
     "projective-geometry": (
         lambda: ProjectiveGeometry.of(9, 1.0, 3),
         "ProjectiveGeometry(9 categories, field=3, epsilon=1)",
+    ),
+    "set-response": (
+        lambda: SetResponse.of([2, 3, 2], 2.0, ProductSet([1, 2, 1])),
+        "SetResponse(3 attributes, product widths=[1, 2, 1], epsilon=2)",
     ),
     "subset-selection": (
         lambda: SubsetSelection.of(9, 1.0, 2),
