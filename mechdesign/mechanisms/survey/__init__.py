@@ -1,6 +1,6 @@
 """The mechanism ``survey``: several questions of the same user under one epsilon."""
 
-from mechdesign.mechanisms.survey.parts import NumberPart, Part, TablePart
+from mechdesign.mechanisms.survey.parts import NumberPart, Part, SetPart, TablePart
 from mechdesign.mechanisms.survey.questions import Question, Questions
 from mechdesign.mechanisms.survey.results import Result, SurveyResults
 from mechdesign.mechanisms.survey.server import SurveyCounts
@@ -14,6 +14,7 @@ __all__ = [
     "Question",
     "Questions",
     "Result",
+    "SetPart",
     "Survey",
     "SurveyAudit",
     "SurveyCounts",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from mechdesign.mechanisms.intervals import NormalLimits
 from mechdesign.mechanisms.mean.estimates import AttributeMeans, MeanEstimate
 from mechdesign.mechanisms.plausible import implausible
 from mechdesign.mechanisms.survey.combined import CombinedLimits, Evidence, ScaledLimits, evidence
-from mechdesign.mechanisms.survey.parts import Law, NumberPart, Part, TablePart
+from mechdesign.mechanisms.survey.parts import Law, NumberPart, Part, SetPart, TablePart
 from mechdesign.mechanisms.survey.questions import Question
 from mechdesign.mechanisms.survey.results import Quantiles, Result, SurveyResults
 from mechdesign.mechanisms.survey.wanted import Wanted
@@ -113,6 +114,9 @@ def told_of(survey: Survey, counts: SurveyCounts, wanted: Wanted) -> list[Told]:
         if isinstance(part, TablePart):
             supports = part.supports(np.asarray(counter.counts), counter.users, wanted.places)
             found.append(Told(counter.users, supports, _law(part, len(supports)), information))
+        elif isinstance(part, SetPart):
+            supports = part.supports(np.asarray(counter.counts), wanted.places[0])
+            found.append(Told(counter.users, supports, partial(part.law, wanted.places[0]), information))
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,10 +19,12 @@ from mechdesign.mechanisms.base import CollectingMechanism, mechanism_types
 from mechdesign.mechanisms.kary import KaryResponse
 from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.mean.grid import GridMean
-from mechdesign.mechanisms.oracles.moments import Moments
+from mechdesign.mechanisms.oracles.moments import Moments, of_sets
 from mechdesign.mechanisms.oracles.oracle import Oracle
+from mechdesign.mechanisms.oracles.packed import as_texts
 from mechdesign.mechanisms.oracles.subset import SubsetSelection
 from mechdesign.mechanisms.sealed import Sealed
+from mechdesign.mechanisms.sets import ProductSet, SetResponse
 from mechdesign.mechanisms.survey.questions import Questions
 
 Array = NDArray[np.float64]
@@ -138,6 +141,51 @@ class TablePart(Part):
         return summed
 
 
+class SetPart(Part):
+    """Answers to several questions, reported as one product of sets.
+
+    Parameters
+    ----------
+    questions : Questions
+    places : sequence of int
+    response : SetResponse
+        Of a ProductSet, with an attribute for each question and no cross tables.
+    """
+
+    kind: ClassVar[str] = "sets"
+
+    def __init__(self, questions: Questions, places: Sequence[int], response: SetResponse) -> None:
+        self.places = _places(questions, places)
+        self.sizes = tuple(questions[place].size for place in self.places)
+        shape = response.sets
+        if response.attributes.sizes != self.sizes or not isinstance(shape, ProductSet) or response.tables:
+            raise ParameterError("designs", "a set response for other questions", "build it anew")
+        self.mechanism = self.response = response
+        self.widths = shape.widths
+
+    def draw(self, questions: Questions, answers: Answers, source: BitSource) -> list[str]:
+        """Return the sets of each user."""
+        codes = np.stack([categories_of(questions, place, answers, source) for place in self.places], axis=1)
+        texts: list[str] = np.asarray(as_texts(self.response.draw(codes, source))).tolist()
+        return texts
+
+    def read(self, texts: NDArray[np.str_]) -> NDArray[Any]:
+        """Return sets from their texts."""
+        return self.response.read(texts)
+
+    def law(self, place: int, cells: int) -> Law:
+        """Return the moments of how many of so many categories of a question the set holds."""
+        axis = self.places.index(place)
+        share = Fraction(self.response.include, TOTAL)
+        size, width = self.sizes[axis], self.widths[axis]
+        return of_sets(share + (1 - share) * Fraction(width, size), size, width, cells)
+
+    def supports(self, counts: Codes, place: int) -> Codes:
+        """Return how many sets hold each category of a question."""
+        held: Codes = counts[self.response.layout.places[(self.places.index(place),)]]
+        return held
+
+
 class NumberPart(Part):
     """A number, reported for its mean.
 
@@ -213,6 +261,8 @@ def part_of(questions: Questions, document: Any) -> Part:
     mechanism = known[kind].from_content(document["content"])
     if isinstance(mechanism, GridMean) and len(places) == 1:
         return NumberPart(questions, places[0], mechanism)
+    if isinstance(mechanism, SetResponse):
+        return SetPart(questions, places, mechanism)
     if isinstance(mechanism, Oracle):
         return TablePart(questions, places, mechanism)
     raise CertificateError("designs", f"a '{kind}' is no part of a survey", "build it anew")

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from mechdesign.mechanisms.kary import KaryResponse
 from mechdesign.mechanisms.oracles.best import cell_variance
-from mechdesign.mechanisms.survey.parts import NumberPart, Part, TablePart
+from mechdesign.mechanisms.survey.parts import NumberPart, Part, SetPart, TablePart
 from mechdesign.mechanisms.survey.questions import Questions
 from mechdesign.mechanisms.survey.wanted import Wanted
 
@@ -47,6 +47,8 @@ def information(questions: Questions, wanted: Wanted, part: Part) -> float:
         question = questions[part.places[0]]
         noise = part.mean.worst_variance() / question.domain.half**2
         return 1.0 / (noise + question.relative_spread**2)
+    if isinstance(part, SetPart):
+        return _of_sets(questions, wanted, part)
     if not isinstance(part, TablePart):
         return 0.0
     if wanted.number is not None and not isinstance(part.oracle, KaryResponse):
@@ -55,6 +57,15 @@ def information(questions: Questions, wanted: Wanted, part: Part) -> float:
     if wanted.number is not None or (len(wanted.places) == 1 and questions[wanted.places[0]].is_mean):
         return share
     return share / (1.0 - 1.0 / part.cells(wanted.places))
+
+
+def _of_sets(questions: Questions, wanted: Wanted, part: SetPart) -> float:
+    """Return what a product of sets tells of one of its questions; of cross tables nothing is counted."""
+    if len(wanted.places) > 1:
+        return 0.0
+    share = float(part.response.effective_share([part.places.index(wanted.places[0])]))
+    question = questions[wanted.places[0]]
+    return share if question.is_mean else share / (1.0 - 1.0 / question.size)
 
 
 def expected_errors(survey: Survey, users: int) -> NDArray[np.float64]:

@@ -16,7 +16,8 @@ from mechdesign.mechanisms.kary import KaryResponse
 from mechdesign.mechanisms.mean.discrete import DiscretePiecewise
 from mechdesign.mechanisms.oracles.best import best_oracle
 from mechdesign.mechanisms.oracles.oracle import Oracle
-from mechdesign.mechanisms.survey.parts import NumberPart, Part, TablePart
+from mechdesign.mechanisms.sets import ProductSet, SetResponse
+from mechdesign.mechanisms.survey.parts import NumberPart, Part, SetPart, TablePart
 from mechdesign.mechanisms.survey.questions import Questions
 from mechdesign.mechanisms.survey.survey import Survey
 from mechdesign.problems.survey.design.generation import Column
@@ -128,13 +129,21 @@ def _part(questions: Questions, ask: Ask, epsilon: float) -> Part:
         domain = questions[ask.places[0]].domain
         mean = _mean(epsilon).content() | {"low": domain.low, "high": domain.high}
         return NumberPart(questions, ask.places[0], DiscretePiecewise.from_content(mean))
-    cells = math.prod(questions[place].size for place in ask.places)
+    sizes = tuple(questions[place].size for place in ask.places)
+    if ask.kind == "sets":
+        return SetPart(questions, ask.places, _sets(sizes, epsilon, ask.sets))
+    cells = math.prod(sizes)
     return TablePart(questions, ask.places, _oracle(ask.kind, cells, epsilon))
 
 
 @cache
 def _mean(epsilon: float) -> DiscretePiecewise:
     return DiscretePiecewise(epsilon)
+
+
+@cache
+def _sets(sizes: tuple[int, ...], epsilon: float, widths: tuple[int, ...]) -> SetResponse:
+    return SetResponse.of(sizes, epsilon, ProductSet(widths), tables=())
 
 
 @cache
