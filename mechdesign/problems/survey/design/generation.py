@@ -27,10 +27,15 @@ Column = tuple[Ask, ...]
 Pricing = Callable[[Array, float], tuple[list[Column], float]]
 """From prices of the targets, and a price up to which the bound is good enough, to designs and the bound."""
 
+Master = Callable[["Setting", Array], tuple[Array, float, Array]]
+
 TOLERANCE = 1e-5
 """The relative gap at which it ends."""
 
 ROUNDS = 400
+
+RARE = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
+"""Designs with smaller shares are left out where that costs next to nothing, the largest of these first."""
 
 NEGLIGIBLE = 1e-11
 """Shares below this are dropped."""
@@ -62,7 +67,9 @@ class Mixture:
     rounds: int = field(default=0)
 
 
-def generate(setting: Setting, start: Sequence[Column], pricing: Pricing) -> Mixture:
+def generate(
+    setting: Setting, start: Sequence[Column], pricing: Pricing, decide: float | None = None
+) -> Mixture:
     """Return the best mixture of the designs that ``pricing`` chooses from.
 
     Parameters
@@ -71,6 +78,8 @@ def generate(setting: Setting, start: Sequence[Column], pricing: Pricing) -> Mix
     start : sequence of tuple of Ask
         Designs that together tell every target.
     pricing : callable
+    decide : float, optional
+        It ends as soon as it is clear on which side of this number the optimum lies.
     """
     master = _mean_master if setting.needed is None else _users_master
     columns = list(dict.fromkeys(start))
@@ -82,18 +91,40 @@ def generate(setting: Setting, start: Sequence[Column], pricing: Pricing) -> Mix
         each = setting.spread_over(prices)
         found, most = pricing(each, np.inf)
         best_bound = max(best_bound, _bound(setting, value, most))
-        fresh = [column for column in dict.fromkeys(found) if column not in columns]
-        if value - best_bound <= TOLERANCE * value or not fresh or rounds >= ROUNDS:
+        paid = value if setting.needed is None else 1.0 / value
+        fresh = [
+            column
+            for column in dict.fromkeys(found)
+            if column not in columns and setting.told(column) @ each > paid * (1.0 + TOLERANCE / 100.0)
+        ]
+        clear = decide is not None and (value <= decide or best_bound > decide)
+        if clear or value - best_bound <= TOLERANCE * value or not fresh or rounds >= ROUNDS:
             break
         keep = shares > NEGLIGIBLE
         columns = [column for column, kept in zip(columns, keep, strict=True) if kept] + fresh
         table = np.vstack([table[keep], [setting.grouped(column) for column in fresh]])
-    if value - best_bound > TOLERANCE * value:
-        enough = (value if setting.needed is None else 1.0 / value) * (1.0 + TOLERANCE / 2.0)
-        best_bound = max(best_bound, _bound(setting, value, pricing(each, enough)[1]))
-    keep = shares > NEGLIGIBLE
-    kept = [column for column, one in zip(columns, keep, strict=True) if one]
-    return Mixture(kept, shares[keep] / shares[keep].sum(), value, min(best_bound, value), each, rounds)
+    if not clear and value - best_bound > TOLERANCE * value:
+        most = pricing(each, paid * (1.0 + TOLERANCE / 2.0))[1]
+        best_bound = max(best_bound, _bound(setting, value, most))
+    keep, shares, value = _without_rare(master, setting, table, shares, value)
+    kept = [columns[place] for place in keep]
+    return Mixture(kept, shares, value, min(best_bound, value), each, rounds)
+
+
+def _without_rare(
+    master: Master, setting: Setting, table: Array, shares: Array, value: float
+) -> tuple[NDArray[np.int64], Array, float]:
+    """Return which designs are kept, with their shares: as few as cost next to nothing."""
+    for least in RARE:
+        keep = np.flatnonzero(shares > least)
+        if not (table[keep].max(axis=0, initial=0.0) > 0.0).all():
+            continue
+        fewer, found, _ = master(setting, table[keep])
+        if found <= value * (1.0 + TOLERANCE):
+            left = np.flatnonzero(fewer > NEGLIGIBLE)
+            return keep[left], fewer[left] / fewer[left].sum(), found
+    keep = np.flatnonzero(shares > NEGLIGIBLE)
+    return keep, shares[keep] / shares[keep].sum(), value
 
 
 def _bound(setting: Setting, value: float, most: float) -> float:

@@ -103,6 +103,7 @@ class SurveyDesign(Problem[Survey]):
     value_name: ClassVar[str] = "error relative to answers in clear"
     summary: ClassVar[str] = "several questions of each user under one epsilon: what to ask of whom, and how"
     compared_with: ClassVar[str] = "mixtures of independent and joint reports"
+    optimal_within: ClassVar[float] = 1e-4
 
     questions: Sequence[Any] = checked(
         'A list of tables with ``name``, ``kind`` ("categorical", "ordered" or "number"), ``labels`` or '

@@ -21,9 +21,6 @@ from mechdesign.problems.survey.design.setting import Setting
 
 Array = NDArray[np.float64]
 
-CLOSE = 1e-4
-"""A gap that is called optimal."""
-
 NOTHING = "with epsilon = 0 reports say nothing; give a larger epsilon"
 
 Class = type[Independent]
@@ -44,9 +41,9 @@ def by_generation(kind: Class) -> Callable[[SurveyDesign], Outcome]:
     return run
 
 
-def _mixture(setting: Setting, kind: Class) -> Mixture:
+def _mixture(setting: Setting, kind: Class, decide: float | None = None) -> Mixture:
     pricing = kind(setting)
-    return generate(setting, pricing.start(), pricing)
+    return generate(setting, pricing.start(), pricing, decide)
 
 
 def _outcome(problem: SurveyDesign, setting: Setting, mixture: Mixture, kind: Class) -> Outcome:
@@ -59,7 +56,7 @@ def _outcome(problem: SurveyDesign, setting: Setting, mixture: Mixture, kind: Cl
         notes["bound_for_any_mechanism"] = any_bound
     if kind is Joint:
         return Outcome(
-            status="optimal" if value <= bound * (1.0 + CLOSE) else "feasible",
+            status="optimal" if value <= bound * (1.0 + problem.optimal_within) else "feasible",
             variables=variables,
             bound=bound,
             bound_source="prices of all designs (weak duality)",
@@ -93,10 +90,10 @@ def _least_epsilon(problem: SurveyDesign, kind: Class) -> Outcome:
         )
         return Outcome(status="infeasible", solver="column generation", message=message)
     low, high, best = 0.0, problem.epsilon, (setting, high_mixture)
-    while high - low > CLOSE / 4.0 * high:
+    while high - low > problem.optimal_within / 4.0 * high:
         middle = _next(low, high, best[1].value / problem.users)
         tried = problem.setting(middle)
-        mixture = _mixture(tried, kind)
+        mixture = _mixture(tried, kind, problem.users)
         if mixture.value <= problem.users:
             high, best = middle, (tried, mixture)
         elif mixture.bound > problem.users:
