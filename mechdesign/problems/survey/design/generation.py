@@ -106,8 +106,8 @@ def generate(
     if not clear and value - best_bound > TOLERANCE * value:
         most = pricing(each, paid * (1.0 + TOLERANCE / 2.0))[1]
         best_bound = max(best_bound, _bound(setting, value, most))
-    keep, shares, value = _without_rare(master, setting, table, shares, value)
-    kept = [columns[place] for place in keep]
+    places, shares, value = _without_rare(master, setting, table, shares, value)
+    kept = [columns[place] for place in places]
     return Mixture(kept, shares, value, min(best_bound, value), each, rounds)
 
 
