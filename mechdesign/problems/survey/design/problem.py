@@ -149,6 +149,15 @@ class SurveyDesign(Problem[Survey]):
                 remedy="write error = 0.01 there, or take goal = 'mean'",
             )
 
+    def __repr__(self) -> str:
+        """Return the parameters in short: the names of the questions."""
+        names = list(self.asked.names)
+        listed = ", ".join(names[:4]) + (f", ... {len(names)} in all" if len(names) > 4 else "")
+        more = f", goal='{self.goal}'" if self.goal != "mean" else ""
+        extra = len(self.targets) - len(names)
+        joint = f", {extra} joint result{'s' * (extra > 1)}" if extra else ""
+        return f"{type(self).__name__}(questions=[{listed}]{joint}, epsilon={self.epsilon:g}{more})"
+
     @cached_property
     def asked(self) -> Questions:
         """The questions as the mechanism knows them."""

@@ -21,9 +21,9 @@ from mechdesign.problems.survey.design.solving import RULES
 def quantities(problem: SurveyDesign, solution: Candidate) -> dict[str, Any]:
     """Return what claims, figures and readers ask for besides designs and shares.
 
-    ``errors`` are the expected standard errors of all wanted results with the planned users, in their order: of
-    a table the root mean square over its cells, of a mean in its units. For goal ``mean`` without cross tables
-    ``split``, ``even``, ``sampled`` and ``rule`` are the values of the methods of these names, and
+    ``errors`` are the expected standard errors of all wanted results with the planned users, in their order:
+    of a table the root mean square over its cells, of a mean in its units. For goal ``mean`` without cross
+    tables ``split``, ``even``, ``sampled`` and ``rule`` are the values of the methods of these names, and
     ``bound_for_any`` is what no mechanism of this epsilon goes below, where every question has categories.
     """
     setting = problem.setting(float(solution.variables["epsilon"]))
