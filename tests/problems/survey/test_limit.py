@@ -152,7 +152,7 @@ def test_no_set_is_worth_more_than_entropy_allows(epsilon):
     for _ in range(2):
         prices = rng.exponential(size=8)
         questions = [entropy.AlikeQuestions(k, 1, p) for k, p in zip(sizes, prices.tolist(), strict=True)]
-        most, best = entropy.most_worth(questions, epsilon), 0.0
+        most, best = entropy.most_worth(tuple(questions), epsilon), 0.0
         order = [kind[0][0] for kind in problem.effects.members]
         for _ in range(8):
             score = sum(

@@ -17,6 +17,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -144,12 +145,13 @@ def _entropy(r: Array) -> Array:
     return found
 
 
-def most_worth(questions: Sequence[AlikeQuestions], epsilon: float) -> float:
+@lru_cache(maxsize=1024)
+def most_worth(questions: tuple[AlikeQuestions, ...], epsilon: float) -> float:
     """Return an upper bound of the sum of price times eta over all sets of answers.
 
     Examples
     --------
-    >>> round(most_worth([AlikeQuestions(5, 50, 1.0)], 4.0), 3)  # 50 questions of 5 answers
+    >>> round(most_worth((AlikeQuestions(5, 50, 1.0),), 4.0), 3)  # 50 questions of 5 answers
     1.124
     """
     largest = max(item.price / (item.size - 1) for item in questions)
@@ -203,9 +205,9 @@ def entropy_bound(effects: Effects, epsilon: float, told: Array) -> float:
     """Return the bound by entropy at the prices of a mixture that tells so much of each kind of question."""
     given = proofs.factors((1.0 / told).tolist())
     each = proofs.prices(effects, given)
-    questions = [
+    questions = tuple(
         AlikeQuestions(effects.sizes[kind[0][0]], len(kind), float(price) / len(kind) * (1.0 + 2.0**-40))
         for kind, price in zip(effects.members, each, strict=True)
-    ]
+    )
     most = Fraction(most_worth(questions, epsilon)) * ROUNDING
     return proofs.bound_from(effects, given, most)
