@@ -92,7 +92,7 @@ def gains(size: int, ratio: float, price: float, multipliers: Array) -> Array:
         turns = np.linspace(0.0, math.pi, PIECES + 1)
         ends = low + (high - low) * (1.0 - np.cos(turns)) / 2.0
         middles = (ends[1:] + ends[:-1]) / 2.0
-        law = _Law(size, full, top, others, left)
+        law = _PeakedLaw(size, full, top, others, left)
         chi, entropy, slope = law.chi(ends), law.entropy(middles), law.slope(middles)
         worth = np.maximum(
             *(
@@ -105,7 +105,7 @@ def gains(size: int, ratio: float, price: float, multipliers: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class _Law:
+class _PeakedLaw:
     """Laws on k points with so many full ratios, one ratio y, and the others equal."""
 
     size: int
