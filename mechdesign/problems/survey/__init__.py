@@ -1,7 +1,8 @@
-"""Surveys of several questions under one epsilon: what any private mechanism can achieve."""
+"""Surveys of several questions under one epsilon: what to ask of whom, and what no mechanism does better."""
 
+from mechdesign.problems.survey.design.problem import SurveyDesign
 from mechdesign.problems.survey.limit.problem import SurveyLimit
 
-PROBLEMS = (SurveyLimit,)
+PROBLEMS = (SurveyDesign, SurveyLimit)
 
-__all__ = ["PROBLEMS", "SurveyLimit"]
+__all__ = ["PROBLEMS", "SurveyDesign", "SurveyLimit"]
