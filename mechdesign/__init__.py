@@ -109,7 +109,7 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares these with w
         SpectrumPrimary,
         SpectrumSecondary,
     )
-    from mechdesign.problems.survey import SurveyDesign
+    from mechdesign.problems.survey import SurveyDesign, SurveyLimit
     from mechdesign.report.plot import plot
 
 __all__ = [
@@ -160,6 +160,7 @@ __all__ = [
     "SpectrumPrimary",
     "SpectrumSecondary",
     "SurveyDesign",
+    "SurveyLimit",
     "UnknownNameError",
     "check_models",
     "choose",
