@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from mechdesign.problems.survey.design.information import Ask
 from mechdesign.problems.survey.design.setting import Setting
+from mechdesign.solvers.linear import LinearProgram, solve_linear
 from mechdesign.solvers.reciprocals import ErrorTerms, allocate
 
 Array = NDArray[np.float64]
@@ -146,27 +147,27 @@ def _mean_master(setting: Setting, table: Array) -> tuple[Array, float, Array]:
 
 def _users_master(setting: Setting, table: Array) -> tuple[Array, float, Array]:
     """Return shares, the least number of users, and prices: max t with information >= t needed."""
-    from scipy.optimize import linprog
+    from scipy.sparse import csr_array
 
-    assert setting.needed is not None
     needed = np.asarray(setting.needed)
-    count = len(table)
     asked = needed > 0.0
     scale = 1.0 / needed[asked]
     gains = table[:, asked] * scale
-    result = linprog(
-        np.append(np.zeros(count), -1.0),
-        A_ub=np.hstack([-gains.T, np.ones((int(asked.sum()), 1))]),
-        b_ub=np.zeros(int(asked.sum())),
-        A_eq=np.append(np.ones(count), 0.0)[None, :],
-        b_eq=[1.0],
-        bounds=[(0.0, None)] * count + [(None, None)],
-        method="highs",
+    unit = float(gains.max())  # t is at most the largest entry
+    count, rows = len(table), np.hstack([-gains.T / unit, np.ones((int(asked.sum()), 1))])
+    program = LinearProgram(
+        objective=np.append(np.zeros(count), 1.0),
+        upper_rows=csr_array(rows),
+        upper_limits=np.zeros(len(rows)),
+        equal_rows=csr_array(np.append(np.ones(count), 0.0)[None, :]),
+        equal_limits=np.ones(1),
+        low=np.zeros(count + 1),
+        high=np.ones(count + 1),
     )
-    shares = np.maximum(np.asarray(result.x)[:-1], 0.0)
+    result = solve_linear(program)
+    shares = np.maximum(result.variables[:-1], 0.0)
     shares /= shares.sum()
-    duals = np.maximum(-result.ineqlin.marginals, 0.0)
-    duals /= duals.sum()
+    duals = result.upper_multipliers / result.upper_multipliers.sum()
     prices = np.zeros(len(needed))
     prices[asked] = duals * scale
     return shares, float(1.0 / (shares @ gains).min()), prices
