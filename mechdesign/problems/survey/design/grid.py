@@ -15,7 +15,7 @@ from mechdesign.core.method import Outcome
 from mechdesign.problems.survey.design.building import variables_of
 from mechdesign.problems.survey.design.information import Ask, single
 from mechdesign.problems.survey.design.problem import SurveyDesign
-from mechdesign.problems.survey.design.setting import Setting
+from mechdesign.problems.survey.design.setting import SurveySetting
 
 STEPS = 8
 """Parts of epsilon that independent answers take."""
@@ -70,7 +70,7 @@ def _count(questions: int) -> int:
     return divisions + (1 << questions)
 
 
-def _columns(setting: Setting) -> Iterator[tuple[Ask, ...]]:
+def _columns(setting: SurveySetting) -> Iterator[tuple[Ask, ...]]:
     """Yield all divisions of epsilon in eighths, and k-ary response on the cells of all sets of questions."""
     questions = setting.questions
     for cuts in combinations(range(STEPS + len(questions) - 1), len(questions) - 1):

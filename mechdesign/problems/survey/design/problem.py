@@ -18,8 +18,8 @@ from mechdesign.core.validation import MOST_USERS, privacy_epsilon
 from mechdesign.mechanisms.survey.questions import Question, Questions
 from mechdesign.mechanisms.survey.survey import Survey
 from mechdesign.problems.survey.design import building
-from mechdesign.problems.survey.design.setting import Setting
-from mechdesign.problems.survey.design.targets import Target, targets_of
+from mechdesign.problems.survey.design.setting import SurveySetting
+from mechdesign.problems.survey.design.targets import SurveyTarget, targets_of
 
 LEAST_EPSILON, LARGEST_EPSILON = 2.0**-20, 50.0
 """The range in which the mechanisms of single answers run."""
@@ -167,7 +167,7 @@ class SurveyDesign(Problem[Survey]):
         return Questions(found)
 
     @cached_property
-    def targets(self) -> tuple[Target, ...]:
+    def targets(self) -> tuple[SurveyTarget, ...]:
         """Everything that is wanted."""
         return targets_of(self.asked, self.questions, self.tables, self.group_means)
 
@@ -176,14 +176,14 @@ class SurveyDesign(Problem[Survey]):
         """How many people will report."""
         return self.users
 
-    def setting(self, epsilon: float | None = None) -> Setting:
+    def setting(self, epsilon: float | None = None) -> SurveySetting:
         """Return the survey as its optimisation sees it, at its own epsilon or another one."""
-        return Setting(
+        return SurveySetting(
             self.asked, self.targets, self.epsilon if epsilon is None else epsilon, self.goal != "mean"
         )
 
     @cached_property
-    def own_setting(self) -> Setting:
+    def own_setting(self) -> SurveySetting:
         """The setting at its epsilon."""
         return self.setting()
 

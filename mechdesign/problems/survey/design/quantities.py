@@ -14,7 +14,7 @@ from mechdesign.problems.survey.design.generation import generate
 from mechdesign.problems.survey.design.pricing import Independent
 from mechdesign.problems.survey.design.problem import SurveyDesign
 from mechdesign.problems.survey.design.rules import asked_evenly
-from mechdesign.problems.survey.design.setting import Setting
+from mechdesign.problems.survey.design.setting import SurveySetting
 from mechdesign.problems.survey.design.solving import RULES
 
 
@@ -37,7 +37,7 @@ def quantities(problem: SurveyDesign, solution: Candidate) -> dict[str, Any]:
     return found
 
 
-def _otherwise(setting: Setting) -> dict[str, float]:
+def _otherwise(setting: SurveySetting) -> dict[str, float]:
     pricing = Independent(setting)
     found = {"split": generate(setting, pricing.start(), pricing).value}
     for name, count, _ in RULES:
