@@ -56,7 +56,7 @@ suppress_warnings = ["ref.python"]
 
 def add_findings(app, docname, source):
     """Put the refuted and the undecided claims of the models in the places that their page has for them."""
-    if docname == "findings":
+    if docname == "papers/findings":
         refuted, undecided = findings(), findings(verdict=UNDECIDED)
         for place, text in (
             ("counts", f"{counted(refuted, undecided)}."),
@@ -68,7 +68,7 @@ def add_findings(app, docname, source):
 
 def add_sources(app, docname, source):
     """Put the items of the sources in the places that their page has for them."""
-    if docname == "sources":
+    if docname == "papers/sources":
         found = sources()
         for place, text in (
             ("counts", counted_items(found)),
@@ -86,7 +86,7 @@ def without_type(app, what, name, thing, options, lines):
 
 def packages_only(app, doctree):
     """Keep modules inside packages out of the sidebar: their hundreds of lines would be in every page."""
-    if app.env.docname.startswith("generated/") and "." in app.env.docname:
+    if app.env.docname.startswith("reference/generated/") and "." in app.env.docname:
         for tree in list(doctree.findall(toctree)):
             tree.parent.remove(tree)
 
