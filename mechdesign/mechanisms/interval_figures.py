@@ -23,6 +23,7 @@ SHARE = (0.0, 1.0)
 
 INTERVAL = "95% confidence interval"
 UNBIASED = "95% confidence interval (of the unbiased estimate)"
+EXPLAINED = "{} are estimates; the line at each is its {}."
 RAW_REPORTS = "share among the randomized reports"
 
 MOST_GROUPS = 6
@@ -77,9 +78,7 @@ def interval_figures(
         marks = [Intervals(places[there], estimates[there], low[there], high[there], label=label)]
     if naive is not None:
         marks.append(Points(x=places, y=naive, label=RAW_REPORTS, faint=True))
-    caption = (
-        f"{'Bars' if bars else 'Points'} are estimates, lines their {said}s." if said == INTERVAL else ""
-    )
+    caption = EXPLAINED.format("Bars" if bars else "Points", said)
     return [Figure(title, [Panel(x_label, y_label, marks, x_names=axis_names(names))], caption)]
 
 
@@ -131,7 +130,7 @@ def table_figures(
     if not marks:
         return []
     panel = Panel(attributes[other], "share", marks, x_names=axis_names(labels[other]))
-    return [Figure(title, [panel])]
+    return [Figure(title, [panel], EXPLAINED.format("Bars", said) if ends else "")]
 
 
 def _grouped(kinds: Sequence[str], rows: Sequence[Array], said: str) -> list[Mark]:

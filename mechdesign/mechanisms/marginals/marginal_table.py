@@ -98,7 +98,7 @@ class MarginalEstimate:
         if self.predicted_error is None:
             return None, ""
         reach = 2.0 * self.predicted_error
-        return (self.value - reach, self.value + reach), "two expected errors of a cell to either side"
+        return (self.value - reach, self.value + reach), "range of two expected errors of a cell"
 
     def __repr__(self) -> str:
         kind = "contained" if self.contained else "reconstructed"
