@@ -1,15 +1,18 @@
 """Sphinx configuration; `python3 run.py docs` builds the pages, a warning is an error."""
 
 import importlib
+import os
 import pkgutil
 import re
 from importlib.metadata import version as version_of
 from pathlib import Path
+from unittest import mock
 
 from docutils.nodes import SkipNode, entry
 from sphinx.util import logging
 
 import mechdesign
+from mechdesign.cli.parser import parser
 from mechdesign.papers.claims.claim import UNDECIDED
 from mechdesign.papers.claims.findings import counted, findings, findings_page, undecided_page
 from mechdesign.papers.claims.sources import sources
@@ -81,6 +84,21 @@ def add_sources(app, docname, source):
             ("items", items_page(found)),
         ):
             source[0] = source[0].replace(f"<!-- {place} -->", text)
+
+
+def add_commands(app, docname, source):
+    """Put the help of every command in the place that its page has for it."""
+    if docname == "reference/commands":
+        with mock.patch.dict(os.environ, COLUMNS="90"):
+            parts = [f"## {name}\n\n```text\n{text}```\n" for name, text in commands().items()]
+        source[0] = source[0].replace("<!-- commands -->", "\n".join(parts))
+
+
+def commands():
+    """Return the help of each command by its name."""
+    main = parser()
+    (choices,) = (action.choices for action in main._actions if isinstance(action.choices, dict))
+    return {name: command.format_help() for name, command in choices.items()}
 
 
 def without_type(app, what, name, thing, options, lines):
@@ -182,6 +200,7 @@ def setup(app):
     app.connect("source-read", add_findings)
     app.connect("source-read", add_sources)
     app.connect("source-read", add_packages)
+    app.connect("source-read", add_commands)
     app.connect("builder-inited", write_reference)
     app.connect("autodoc-process-docstring", without_type, priority=400)  # before napoleon's own
     app.connect("autodoc-process-docstring", one_each, priority=600)  # after it

@@ -76,3 +76,12 @@ def test_the_page_of_packages_leads_to_each(conf):
     conf["add_packages"](None, "reference/modules", source)
     assert source[0].count("](generated/") == len(conf["packages"]())
     assert "](generated/mechdesign.audit)" in source[0]
+
+
+def test_the_page_of_commands_has_the_help_of_each(conf):
+    source = ["<!-- commands -->"]
+    conf["add_commands"](None, "reference/commands", source)
+    for name in ("build", "estimate", "report", "solve"):
+        assert f"## {name}\n" in source[0]
+    assert "usage: mechdesign report" in source[0]
+    assert "--marginal" in source[0]
