@@ -176,6 +176,7 @@ def _build(options: argparse.Namespace) -> int:
         lambda: load_mechanism(options.output).fingerprint == mechanism.fingerprint,
     )
     planned = model.problem.planned_users if design is None else design.promise.users
+    mechanism = mechanism.described(model.title, model.question, options.users or planned)
     users = planned if options.users is None else options.users
     forecast = mechanism.forecast() if users is None else mechanism.forecast(users)
     mechanism.save(options.output)

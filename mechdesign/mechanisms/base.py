@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import json
 import os
-import pkgutil
 import re
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
-from importlib.metadata import entry_points
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -34,10 +31,11 @@ from mechdesign.core.homes import homes
 from mechdesign.core.numbers import number_of_text
 from mechdesign.core.randomness import BitSource, Rng, bit_source, numpy_generator
 from mechdesign.core.types import Counter, Estimate, PrivacyVerdict, Verdict
+from mechdesign.mechanisms.about import About, WithAbout
 from mechdesign.mechanisms.figures import forecast_figures
 from mechdesign.mechanisms.intake import Intake
+from mechdesign.mechanisms.kinds import derived, import_all
 from mechdesign.mechanisms.operations import Operation
-from mechdesign.mechanisms.sealed import Sealed
 
 GROUP = "mechdesign.mechanisms"
 FORMAT = "mechdesign-mechanism"
@@ -51,7 +49,7 @@ LARGEST_FILE = 1 << 27
 """A mechanism file with more bytes is neither written nor read."""
 
 
-class Mechanism(Sealed):
+class Mechanism(WithAbout):
     """Base class of every mechanism.
 
     It does not change: what differs is another mechanism. Two are equal when they are of one type, run on
@@ -208,6 +206,8 @@ class Mechanism(Sealed):
             "content": content,
             "certificates": _written(self),
         }
+        if self.about != About():
+            document["about"] = self.about.as_json()
         if self.intake != Intake():
             document["data"] = self.intake.as_json()
         document["sha256"] = _sum_of(document)
@@ -272,19 +272,8 @@ def mechanism_types() -> dict[str, type[Mechanism]]:
     A class is found by living in this package, in a home, or in a module that another distribution names by
     an entry point of the group ``mechdesign.mechanisms``.
     """
-    for name in (__name__.rpartition(".")[0], *homes()):
-        for module_info in pkgutil.iter_modules(importlib.import_module(name).__path__):
-            importlib.import_module(f"{name}.{module_info.name}")
-    for point in entry_points(group=GROUP):
-        importlib.import_module(point.value)
-    found: dict[str, type[Mechanism]] = {}
-    waiting: list[type[Mechanism]] = list(Mechanism.__subclasses__())
-    while waiting:
-        candidate = waiting.pop()
-        waiting += candidate.__subclasses__()
-        if "type" in candidate.__dict__:
-            found[candidate.type] = candidate
-    return found
+    import_all((__name__.rpartition(".")[0], *homes()), GROUP)
+    return {kind.type: kind for kind in derived(Mechanism.__subclasses__()) if "type" in vars(kind)}
 
 
 def load_mechanism(path: str | os.PathLike[str]) -> Mechanism:
@@ -348,6 +337,8 @@ def _restored(path: str | os.PathLike[str], kind: type[Mechanism], document: Map
         mechanism = kind.from_content(content)
         if "data" in document:
             mechanism = mechanism.for_data(Intake.from_json(document["data"]))
+        if "about" in document:
+            mechanism = mechanism.replaced(about=About.from_json(document["about"]))
         failed = [certificate for certificate in mechanism.certificates() if not certificate.holds]
         written = _written(mechanism)
     except CertificateError as error:

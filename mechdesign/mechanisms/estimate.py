@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from mechdesign.core.figure import Figure
 from mechdesign.core.printable import printable
 from mechdesign.core.text import listed, table
-from mechdesign.mechanisms.figures import interval_figures
+from mechdesign.mechanisms.interval_figures import interval_figures
 from mechdesign.mechanisms.intervals import Limits, NormalLimits, tail_of
 
 Array = NDArray[np.float64]
@@ -126,9 +126,9 @@ class ListedEstimate(Estimated):
             for text, numbers in zip(texts, figures, strict=True)
         ]
 
-    def _drawn(self, title: str, thing: str, quantity: str, naive: Any = None) -> list[Figure]:
-        """Return the estimates with their intervals, beside what the reports would say as they came."""
-        return interval_figures(title, self._names(), self.value, self.interval(), thing, quantity, naive)
+    def _drawn(self, title: str, thing: str, quantity: str, **options: Any) -> list[Figure]:
+        """Return the estimates with their intervals; the options are those of :func:`interval_figures`."""
+        return interval_figures(title, self._names(), self.value, self.interval(), thing, quantity, **options)
 
     def __repr__(self) -> str:
         digits, brief = self.digits, self.error_digits

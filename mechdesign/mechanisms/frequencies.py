@@ -18,6 +18,7 @@ from mechdesign.mechanisms.categories import CategoryMechanism
 from mechdesign.mechanisms.collecting import column_operations
 from mechdesign.mechanisms.counts import require_users, whole_rows
 from mechdesign.mechanisms.estimate import ListedEstimate
+from mechdesign.mechanisms.interval_figures import SHARE
 from mechdesign.mechanisms.intervals import Limits
 from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.operations import ANYWAY, Column, Operation, Settings
@@ -91,8 +92,9 @@ class FrequencyEstimate(ListedEstimate):
         return project_to_simplex(self.value)
 
     def figures(self) -> list[Figure]:
-        """Return the estimates with their intervals, beside the reports as they came."""
-        return self._drawn(f"Estimated shares of {self.users} users", "answer", "share", self.reported)
+        """Return the estimates with their intervals; the shares among the reports are faint beside them."""
+        title = f"Estimated shares of {self.users} users"
+        return self._drawn(title, "answer", "share", naive=self.reported, possible=SHARE)
 
 
 def project_to_simplex(vector: Array) -> Array:

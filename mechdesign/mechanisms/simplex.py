@@ -9,8 +9,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.figure import Figure
 from mechdesign.core.tables import Source
 from mechdesign.core.text import table
+from mechdesign.mechanisms.interval_figures import SHARE, UNBIASED, interval_figures
 from mechdesign.mechanisms.operations import Operation, Option, Settings
 
 SIMPLEX = Option("simplex", "flag", "also give the nearest frequencies that are >= 0 and sum to 1 (biased)")
@@ -39,6 +41,9 @@ class Frequencies(Protocol):
 
     def projected(self) -> NDArray[np.float64]:
         """Return the nearest probability vector."""
+
+    def interval(self, level: float = 0.95) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the ends of confidence intervals."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the estimate as plain values."""
@@ -79,6 +84,15 @@ class OnSimplex:
         more = f"\n... and {len(rows) - MOST_ROWS} more categories" if len(rows) > MOST_ROWS else ""
         header = ["category", "on simplex", "estimate", "std.error"]
         return f"{self.estimate.users} reports\n{table(header, rows[:MOST_ROWS])}{more}"
+
+    def figures(self) -> list[Figure]:
+        """Return the projection as bars, with the confidence intervals of the unbiased estimate."""
+        title = f"Estimated shares of {self.estimate.users} users, none below 0"
+        names, interval = self.estimate.categories, self.estimate.interval()
+        projected = self.estimate.projected()
+        return interval_figures(
+            title, names, projected, interval, "answer", "share", possible=SHARE, said=UNBIASED
+        )
 
     def as_json(self) -> dict[str, Any]:
         """Return the estimate as plain values, with ``simplex`` for the projection."""

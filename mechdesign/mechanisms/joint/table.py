@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from mechdesign.core.figure import Figure
 from mechdesign.core.text import table
-from mechdesign.mechanisms.figures import interval_figures
 from mechdesign.mechanisms.frequency_limits import few_users
+from mechdesign.mechanisms.interval_figures import table_figures
 from mechdesign.mechanisms.intervals import Limits, tail_of
 
 Array = NDArray[np.float64]
@@ -75,10 +75,9 @@ class JointTable:
 
     def figures(self) -> list[Figure]:
         """Return the unbiased shares with their intervals."""
-        names = [", ".join(cell) for cell in product(*self.values)]
-        return interval_figures(
-            f"{self.title}: {self.users} reports", names, self.unbiased, self.interval(), "cell", "share"
-        )
+        axes = [*self.attributes, *(f"given {name}" for name in self.given)]
+        title = f"{self.title}: {self.users} reports"
+        return table_figures(title, axes, self.values, self.unbiased, self.interval())
 
     @property
     def title(self) -> str:

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.figure import Figure, Panel
-from mechdesign.core.marks import Bars
+from mechdesign.core.figure import Figure
 from mechdesign.core.text import listed, table
-from mechdesign.mechanisms.figures import axis_names
+from mechdesign.mechanisms.interval_figures import UNBIASED, table_figures
+
+if TYPE_CHECKING:
+    from mechdesign.mechanisms.marginals.raw import RawMarginal
 
 Array = NDArray[np.float64]
 
@@ -52,6 +53,8 @@ class MarginalEstimate:
     notes : tuple of str
     foreseen : callable, optional
         How :attr:`predicted_error` is found, when it is asked for.
+    raw : callable, optional
+        How the unbiased estimate of the same table is found, where a view contains it.
     """
 
     attributes: tuple[str, ...]
@@ -67,6 +70,7 @@ class MarginalEstimate:
     spread: Array | None = None
     notes: tuple[str, ...] = ()
     foreseen: Callable[[], float | None] = field(default=lambda: None, repr=False)
+    raw: Callable[[], RawMarginal] | None = field(default=None, repr=False)
 
     @cached_property
     def predicted_error(self) -> float | None:
@@ -78,11 +82,23 @@ class MarginalEstimate:
         return self.foreseen()
 
     def figures(self) -> list[Figure]:
-        """Return the shares; intervals are those of the unbiased estimate, with ``raw``."""
-        names = [", ".join(cell) for cell in product(*self.labels)]
-        marks = [Bars(x=np.arange(self.value.size), y=self.value.ravel(), label="estimated share")]
-        panel = Panel("cell", "share", marks, x_names=axis_names(names))
-        return [Figure(f"{' x '.join(self.attributes)}: {self.users} reports", [panel])]
+        """Return the shares, with the confidence intervals of the unbiased estimate where there is one.
+
+        A table that no view contains has no confidence intervals: its lines are two expected errors of a
+        cell long to either side.
+        """
+        interval, said = self._ends()
+        title = f"{' x '.join(self.attributes)}: {self.users} reports"
+        return table_figures(title, self.attributes, self.labels, self.value, interval, said)
+
+    def _ends(self) -> tuple[tuple[Array, Array] | None, str]:
+        """Return the intervals of a picture, and what they are."""
+        if self.raw is not None:
+            return self.raw().interval(), UNBIASED
+        if self.predicted_error is None:
+            return None, ""
+        reach = 2.0 * self.predicted_error
+        return (self.value - reach, self.value + reach), "range of two expected errors of a cell"
 
     def __repr__(self) -> str:
         kind = "contained" if self.contained else "reconstructed"

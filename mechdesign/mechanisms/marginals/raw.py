@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import EstimationError
 from mechdesign.core.figure import Figure
-from mechdesign.mechanisms.figures import interval_figures
 from mechdesign.mechanisms.frequencies import FrequencyEstimate
 from mechdesign.mechanisms.frequency_limits import cumulants, few_users
+from mechdesign.mechanisms.interval_figures import table_figures
 from mechdesign.mechanisms.intervals import (
     AverageLaw,
     law_of_average,
@@ -121,12 +121,15 @@ class RawMarginal:
         The same flat, the last attribute fastest, with errors and limits.
     views : tuple of int
         Which views contain it.
+    labels : tuple of tuple of str
+        The values of each attribute.
     """
 
     attributes: tuple[str, ...]
     shape: tuple[int, ...]
     cells: FrequencyEstimate
     views: tuple[int, ...]
+    labels: tuple[tuple[str, ...], ...]
 
     @property
     def value(self) -> Array:
@@ -151,8 +154,7 @@ class RawMarginal:
     def figures(self) -> list[Figure]:
         """Return the unbiased shares with their intervals."""
         title = f"{' x '.join(self.attributes)}, unbiased: {self.users} reports"
-        names, ends = self.cells.categories, self.cells.interval()
-        return interval_figures(title, names, self.cells.value, ends, "cell", "share")
+        return table_figures(title, self.attributes, self.labels, self.value, self.interval())
 
     def __repr__(self) -> str:
         return f"RawMarginal({', '.join(self.attributes)}: {self.cells!r})"

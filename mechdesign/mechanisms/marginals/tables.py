@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError
+from mechdesign.core.figure import Figure
 from mechdesign.core.randomness import Rng, bit_source
 from mechdesign.core.tables import Block, Source, Values
 from mechdesign.core.validation import integer
 from mechdesign.mechanisms.collecting import collect, marked
+from mechdesign.mechanisms.figures import in_pictures
 from mechdesign.mechanisms.labels import Labels
 from mechdesign.mechanisms.marginals.estimates import ReleasedMarginals
 from mechdesign.mechanisms.marginals.layout import REPORT, VIEW, Drawn
@@ -60,6 +62,15 @@ class MarginalTables:
     def as_json(self) -> dict[str, Any]:
         """Return them as plain values."""
         return {"marginals": [estimate.as_json() for estimate in self.found]}
+
+    def figures(self) -> list[Figure]:
+        """Return one picture of a few attributes by themselves, and one of each table over several."""
+        alone = [estimate for estimate in self.found if len(estimate.attributes) == 1]
+        rest = [estimate for estimate in self.found if len(estimate.attributes) > 1]
+        panels = [figure for estimate in alone for figure in estimate.figures()]
+        title = f"Estimated shares of {max(each.users for each in alone)} users" if alone else ""
+        single = in_pictures(title, panels) if len(panels) > 1 else panels
+        return [*single, *(figure for estimate in rest for figure in estimate.figures())]
 
 
 def release_operations(mechanism: MarginalRelease) -> tuple[Operation, ...]:
