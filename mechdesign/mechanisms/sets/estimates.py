@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.figure import Figure
-from mechdesign.mechanisms.figures import MOST_PANELS, interval_figures, together
+from mechdesign.mechanisms.figures import MOST_PANELS, together
 from mechdesign.mechanisms.frequencies import FrequencyEstimate, project_to_simplex
 from mechdesign.mechanisms.frequency_limits import FrequencyLimits, few_users
+from mechdesign.mechanisms.interval_figures import SHARE, interval_figures
 from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.plausible import implausible
 from mechdesign.mechanisms.sets.scores import CellScore, ProductScore, TableScore
@@ -65,7 +66,7 @@ class SetTable:
         """Return the estimates with their intervals."""
         title = f"{' x '.join(self.attributes)}: {self.users} reports"
         names, ends = self.cells.categories, self.cells.interval()
-        return interval_figures(title, names, self.cells.value, ends, "cell", "share")
+        return interval_figures(title, names, self.cells.value, ends, "cell", "share", possible=SHARE)
 
     def __repr__(self) -> str:
         return f"SetTable({', '.join(self.attributes)}: {self.cells!r})"

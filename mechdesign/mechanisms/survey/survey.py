@@ -11,13 +11,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.exponential import float_up
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.figure import Figure
@@ -30,6 +28,7 @@ from mechdesign.mechanisms.marginals.release import view_weights
 from mechdesign.mechanisms.mean.discrete import DiscretePiecewise
 from mechdesign.mechanisms.operations import Operation
 from mechdesign.mechanisms.oracles.best import best_oracle
+from mechdesign.mechanisms.survey.audited import SurveyAudit, audit_of
 from mechdesign.mechanisms.survey.figures import survey_figures
 from mechdesign.mechanisms.survey.parts import Answers, NumberPart, SurveyPart, TablePart, part_of
 from mechdesign.mechanisms.survey.planned import expected_errors, information
@@ -41,6 +40,9 @@ from mechdesign.mechanisms.survey.wanted import Wanted, singles, wanted_of
 
 MOST_EXPLAINED = 12
 """Designs that are put in words."""
+
+SKIPPED = "category"
+"""What is done with empty fields of a file: each question takes them for skipping, or refuses them."""
 
 PIECE = 1 << 16
 """Users whose reports are drawn at a time; blocks of files are a multiple of it."""
@@ -94,6 +96,7 @@ class Survey(CollectingMechanism):
     """
 
     type: ClassVar[str] = "survey"
+    intake: Intake = Intake((), SKIPPED)
 
     def __init__(
         self,
@@ -172,13 +175,13 @@ class Survey(CollectingMechanism):
             raise ParameterError(
                 "columns", f"{len(intake.columns)} for {len(self.questions)} questions", "name all"
             )
-        return self.replaced(intake=intake)
+        return self.replaced(intake=Intake(intake.columns, SKIPPED))
 
     def require_missing(self, rule: str) -> None:
-        """Raise ParameterError for rules about missing values: each question has its own, ``skip``."""
-        if rule != "refuse":
+        """Raise ParameterError where rows are to be dropped: each question says itself what skipping is."""
+        if rule == "drop":
             raise ParameterError(
-                "missing", f"'{rule}' is not for a survey", "allow users to skip a question with skip = true"
+                "missing", "'drop' is not for a survey", "allow users to skip a question with skip = true"
             )
 
     # Client
@@ -269,22 +272,7 @@ class Survey(CollectingMechanism):
 
     def audit(self) -> SurveyAudit:
         """Return the exact audit of the composition: the design that gives away most."""
-        audits = [[part.audit() for part in design.parts] for design in self.designs]
-        promised = [sum((Fraction(audit.epsilon) for audit in row), Fraction(0)) for row in audits]
-        true = [sum((Fraction(audit.true_epsilon) for audit in row), Fraction(0)) for row in audits]
-        worst = max(range(self.count), key=lambda number: true[number])
-        holds = all(audit.holds for row in audits for audit in row) and max(promised) <= Fraction(
-            self.epsilon
-        )
-        names = self.questions.names
-        witness = {
-            "design": worst,
-            "parts": [
-                {"questions": [names[place] for place in part.places], **_witness(audit)}
-                for part, audit in zip(self.designs[worst].parts, audits[worst], strict=True)
-            ],
-        }
-        return SurveyAudit(self.epsilon, float_up(true[worst]), holds, witness)
+        return audit_of(self)
 
     def certificates(self) -> tuple[Certificate, ...]:
         """Return the exact certificates of privacy and of the chances of the designs."""
@@ -352,36 +340,6 @@ class Survey(CollectingMechanism):
         return cls(questions, content["epsilon"], designs, weights, wanted, content["users"])
 
 
-@dataclass(frozen=True)
-class SurveyAudit:
-    """What a user gives away at most, over all that the survey reports.
-
-    Attributes
-    ----------
-    epsilon, true_epsilon : float
-        The promise, and the least epsilon of the design that gives away most, rounded up.
-    holds : bool
-    witness : mapping
-        That design, and for each part two answers and a report that attain it.
-    """
-
-    epsilon: float
-    true_epsilon: float
-    holds: bool
-    witness: Mapping[str, Any]
-
-    def certificate(self) -> Certificate:
-        """Return the audit as a certificate of the property ``privacy``."""
-        figures = {"epsilon": self.epsilon, "true_epsilon": self.true_epsilon}
-        return Certificate("privacy", self.holds, True, figures, self.witness)
-
-    def __str__(self) -> str:
-        return str(self.certificate())
-
-    def __repr__(self) -> str:
-        return f"SurveyAudit({self})"
-
-
 def best_part(questions: Questions, place: int, epsilon: float) -> SurveyPart:
     """Return the part that reports one question with the mechanism of least variance at even answers."""
     question = questions[place]
@@ -397,8 +355,3 @@ def _disjoint(number: int, parts: Sequence[SurveyPart]) -> tuple[SurveyPart, ...
     if not places or len(set(places)) < len(places):
         raise ParameterError("designs", f"design {number} has no part, or asks a question twice")
     return tuple(parts)
-
-
-def _witness(audit: Any) -> dict[str, Any]:
-    found: Mapping[str, Any] = audit.certificate().witness
-    return dict(found)
