@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -88,6 +89,46 @@ def refused(capsys, *arguments: str) -> str:
     assert (output, error.count("\n")) == ("", 1), error
     assert {path: path.read_bytes() for path in Path.cwd().iterdir()} == before
     return error
+
+
+def test_build_says_who_is_asked_what_and_what_will_be_known(folder, capsys):
+    """Errors fall with the square root of the users, and the users for a wanted error attain it."""
+    build = ["build", "survey.toml", "-o", "survey.json"]
+    assert main(build) == 0
+    text = capsys.readouterr().out
+    assert "each user gives away epsilon = 4 in total" in text
+    assert "%  age with sex with smokes" in text
+    assert "standard error, 20000 users" in text
+    assert main([*build, "--json"]) == 0
+    outlook = json.loads(capsys.readouterr().out)["outlook"]
+    assert sum(design["share"] for design in outlook["designs"]) == pytest.approx(1.0)
+    assert all(sum(part["epsilon"] for part in item["parts"]) <= 4.0 for item in outlook["designs"])
+    results = {item["name"]: item for item in outlook["results"]}
+    wanted = [name for name, item in results.items() if item["wanted"]]
+    assert wanted == ["sex", "smokes"]
+    assert outlook["users_needed"] == results["smokes"]["users"]
+    for name in wanted:
+        count, error = results[name]["users"], results[name]["wanted"]
+        assert main([*build, "--json", "--users", str(count)]) == 0
+        again = {item["name"]: item for item in json.loads(capsys.readouterr().out)["outlook"]["results"]}
+        assert error * (1.0 - 1.0 / count) <= again[name]["error"] <= error * (1.0 + 1e-9)
+
+
+def test_an_epsilon_that_tells_nothing_is_refused_with_what_would_help(folder, capsys):
+    error = refused(capsys, "build", "survey.toml", "--set", "epsilon=0.001", "-o", "new.json")
+    assert "survey.toml: [parameters]: epsilon: 0.001 tells too little: with 20000 users" in error
+    assert all(f" {name} " in error for name in ("age", "sex", "smokes", "health", "income"))
+    users, epsilon = re.search(r"ask (\d+) users, or give epsilon = ([0-9.]+)", error).groups()
+    for remedy in (["--users", users], ["--set", f"epsilon={epsilon}"]):
+        base = ["build", "survey.toml", "--set", "epsilon=0.001", *remedy, "-o", "new.json", "--force"]
+        assert main(base) == 0
+    assert "standard error" in capsys.readouterr().out
+
+
+def test_epsilon_zero_is_infeasible(folder, capsys):
+    assert main(["build", "survey.toml", "--set", "epsilon=0", "-o", "new.json"]) == 1
+    assert "infeasible: with epsilon = 0 reports say nothing" in capsys.readouterr().err
+    assert not Path("new.json").exists()
 
 
 def test_several_files_of_reports_are_merged_to_the_estimates(folder, capsys):
