@@ -204,3 +204,41 @@ def test_reports_of_another_survey_and_of_designs_that_are_not_there(folder, cap
     Path("damaged.csv").write_text("\n".join([header, first, "999:1"]) + "\n")
     error = refused(capsys, "estimate", "survey.json", "damaged.csv")
     assert "row 2: '999:1' names no design of this survey" in error
+
+
+def test_remember_sends_the_same_reports_again_and_draws_those_of_new_users(folder, capsys):
+    lines = Path("people.csv").read_text().splitlines()
+    Path("first.csv").write_text("\n".join(lines[:101]) + "\n")
+    Path("second.csv").write_text("\n".join([lines[0], *reversed(lines[51:151])]) + "\n")
+    remember = ["run", "survey.json", "remember", "--state", "kept.json", "--key", "number"]
+    for name in ("first", "second"):
+        assert main([*remember, f"{name}.csv", "-o", f"{name}_reports.csv"]) == 0
+    assert "50 reports drawn before, sent again" in capsys.readouterr().out
+    first, second = (Path(f"{name}_reports.csv").read_text().split()[1:] for name in ("first", "second"))
+    assert first[50:100] == second[50:][::-1]
+    kept = json.loads(Path("kept.json").read_text())["reports"]
+    assert (len(kept), kept["0"]) == (150, first[0])
+    assert main(["estimate", "survey.json", "second_reports.csv"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "texts"),
+    [
+        (["--key", "number"], ["--state: is missing"]),
+        (["--state", "kept.json"], ["--key: is missing"]),
+        (["--state", "kept.json", "--key", "sex"], ["--key: 'sex' is a question"]),
+        (["--state", "kept.json", "--key", "nubmer"], ["no column 'nubmer'", "did you mean 'number'?"]),
+        (["--state", "kept.csv", "--key", "number"], ["--state: kept.csv is named like a table"]),
+        (["--state", "survey.toml", "--key", "number"], ["survey.toml: holds no reports"]),
+    ],
+)
+def test_remember_refuses(folder, capsys, options, texts):
+    error = refused(capsys, "run", "survey.json", "remember", "people.csv", *options, "-o", "reports.csv")
+    assert all(text in error for text in texts), error
+
+
+def test_remember_names_the_row_of_a_user_who_stands_twice(folder, capsys):
+    rows = Path("people.csv").read_text().splitlines()[:5]
+    Path("twice.csv").write_text("\n".join([*rows, rows[2]]) + "\n")
+    base = ["run", "survey.json", "remember", "twice.csv", "--state", "kept.json", "--key", "number"]
+    assert "column 'number': users: row 5: user '1' stands twice" in refused(capsys, *base, "-o", "r.csv")

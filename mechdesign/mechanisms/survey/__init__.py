@@ -3,6 +3,7 @@
 from mechdesign.mechanisms.survey.audited import SurveyAudit
 from mechdesign.mechanisms.survey.parts import NumberPart, SetPart, SurveyPart, TablePart
 from mechdesign.mechanisms.survey.questions import Question, Questions
+from mechdesign.mechanisms.survey.remembered import RememberedReports
 from mechdesign.mechanisms.survey.results import SurveyResult, SurveyResults
 from mechdesign.mechanisms.survey.server import SurveyCounts
 from mechdesign.mechanisms.survey.survey import Design, Survey
@@ -13,6 +14,7 @@ __all__ = [
     "NumberPart",
     "Question",
     "Questions",
+    "RememberedReports",
     "SetPart",
     "Survey",
     "SurveyAudit",

@@ -33,6 +33,7 @@ from mechdesign.mechanisms.survey.figures import survey_figures
 from mechdesign.mechanisms.survey.parts import Answers, NumberPart, SurveyPart, TablePart, part_of
 from mechdesign.mechanisms.survey.planned import expected_errors, information
 from mechdesign.mechanisms.survey.questions import Question, Questions
+from mechdesign.mechanisms.survey.remembered import PURPOSE, RememberedReports, names_of
 from mechdesign.mechanisms.survey.results import SurveyResults
 from mechdesign.mechanisms.survey.server import SurveyCounts
 from mechdesign.mechanisms.survey.tables import survey_operations
@@ -206,6 +207,23 @@ class Survey(CollectingMechanism):
         """
         return self.draw(self.questions.encode(answers, clip), self.source(rng))
 
+    def remember(
+        self, answers: Any, rng: Rng = None, clip: bool = False, users: Sequence[Any] | None = None
+    ) -> RememberedReports:
+        """Return reports that are drawn once and kept: who is asked again sends the same one.
+
+        Parameters
+        ----------
+        answers, rng, clip
+            See :meth:`randomize`.
+        users : sequence, optional
+            What tells the users apart, one a row; by default numbers from 0, as on a device with one user.
+        """
+        encoded, kept = self.questions.encode(answers, clip), RememberedReports(self)
+        names = names_of(range(len(encoded[0])) if users is None else users)
+        kept.drawn(names, encoded, self.source(rng, PURPOSE))
+        return kept
+
     def draw(self, answers: Answers, source: BitSource) -> NDArray[np.str_]:
         """Return the reports for encoded answers."""
         users = len(answers[0])
@@ -283,7 +301,7 @@ class Survey(CollectingMechanism):
         )
 
     def operations(self) -> tuple[Operation, ...]:
-        """Return ``randomize`` and ``estimate``."""
+        """Return ``randomize``, ``remember`` and ``estimate``."""
         return survey_operations(self)
 
     def figures(self) -> list[Figure]:
