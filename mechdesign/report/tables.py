@@ -32,10 +32,10 @@ def variable_text(value: Any) -> str:
     if hasattr(value, "as_json"):
         plain = value.as_json()
         return "\n".join(f"    {key}: {abridged(item)}" for key, item in plain.items())
-    if isinstance(value, list) and len({len(row) for row in value if isinstance(row, list)}) > 1:
-        return _shown_rows([abridged(row) for row in value[:SHOWN_ROWS]], len(value))
     if isinstance(value, (list, tuple)) and _has_tables(value):
         return _shown_rows([_described(item) for item in value[:SHOWN_ROWS]], len(value))
+    if isinstance(value, list) and len({len(row) for row in value if isinstance(row, list)}) > 1:
+        return _shown_rows([abridged(row) for row in value[:SHOWN_ROWS]], len(value))
     array = np.asarray(value)
     if array.ndim == 0:
         return f"    {format_figure(array.item())}"
