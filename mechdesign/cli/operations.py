@@ -11,13 +11,13 @@ from typing import Any
 from mechdesign.cli.figures import FigureOutput, figure_option
 from mechdesign.cli.options import FINE, Parser, missing_option, print_json
 from mechdesign.core.encoding import encode
-from mechdesign.core.errors import MechDesignError, ParameterError
+from mechdesign.core.errors import MechDesignError
 from mechdesign.core.tables import Block
 from mechdesign.mechanisms import Mechanism, load_mechanism
+from mechdesign.mechanisms.door import missing_rule
 from mechdesign.mechanisms.operations import Option, operation_of
 from mechdesign.report.copies import OPTION, Copies, require_different
 from mechdesign.report.files import open_table
-from mechdesign.report.missing import MissingRule
 from mechdesign.report.outputs import require_output
 from mechdesign.report.writing import write_blocks
 
@@ -100,9 +100,7 @@ def execute(
     settings = operation.settings({option: getattr(options, option) for option in names})
     kept = [settings[option.name] for option in operation.options if option.kind == "path"]
     kept = [path for path in kept if path is not None]
-    rule = options.missing or loaded.intake.missing
-    loaded.require_missing(rule)
-    missing = MissingRule(rule, tuple(options.missing_code), _takes_missing(loaded))
+    missing = missing_rule(loaded, options.missing, tuple(options.missing_code))
     identical = getattr(options, "identical", False)
     require_different(options.inputs, identical)
     picture = _figure_output(options, kept)
@@ -126,14 +124,6 @@ def execute(
     if line:
         print(line, file=sys.stderr if getattr(options, "json", False) else sys.stdout)
     return FINE
-
-
-def _takes_missing(mechanism: Mechanism) -> bool:
-    try:
-        mechanism.require_missing("category")
-    except ParameterError:
-        return False
-    return True
 
 
 def _written(options: argparse.Namespace, blocks: Iterator[Block], kept: Sequence[str], private: bool) -> str:

@@ -77,7 +77,10 @@ class Counter(Protocol):
         """How many people's reports were added."""
 
     def update(self, reports: Any) -> None:
-        """Add reports."""
+        """Add reports: an array, a data frame or a series."""
+
+    def count_table(self, source: Any, settings: Any) -> None:
+        """Add the reports of a table, block by block."""
 
     def merge(self, other: Any) -> None:
         """Add what another machine has counted."""

@@ -34,6 +34,7 @@ from mechdesign.core.homes import homes
 from mechdesign.core.numbers import number_of_text
 from mechdesign.core.randomness import BitSource, Rng, bit_source, numpy_generator
 from mechdesign.core.types import Counter, Estimate, PrivacyVerdict, Verdict
+from mechdesign.mechanisms.door import run_on_tables
 from mechdesign.mechanisms.figures import forecast_figures
 from mechdesign.mechanisms.intake import Intake
 from mechdesign.mechanisms.operations import Operation
@@ -121,6 +122,36 @@ class Mechanism(Sealed):
         """Return what the mechanism does with tables: the columns each operation takes and gives."""
         return ()
 
+    def run(self, operation: str, *tables: Any, **options: Any) -> Any:
+        """Run an operation on data frames or series, as the command ``run`` does it on files.
+
+        Parameters
+        ----------
+        operation : str
+            One that :meth:`operations` lists, such as ``randomize``.
+        *tables : data frame or series
+            Of pandas, polars, pyarrow or another library that narwhals knows. A series is a table of one
+            column.
+        **options
+            Those of the operation: ``column="city"``, ``clip=True``; ``rng`` for simulations only; and
+            ``missing``, what to do with rows without a value: ``"refuse"``, ``"drop"`` or ``"category"``.
+
+        Returns
+        -------
+        data frame, series or result
+            The like of the first table, with the index of its rows; or the result, such as an estimate.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from mechdesign.mechanisms import KaryResponse
+        >>> mechanism = KaryResponse.of(2, epsilon=2.0, labels=["no", "yes"])
+        >>> people = pd.DataFrame({"name": ["a", "b"], "smoker": ["yes", "no"]})
+        >>> mechanism.run("randomize", people, column="smoker", rng=1).shape
+        (2, 1)
+        """
+        return run_on_tables(self, operation, tables, options)
+
     @property
     def data_columns(self) -> tuple[str, ...]:
         """The columns of people's data it was built for; empty when it does not say."""
@@ -128,7 +159,6 @@ class Mechanism(Sealed):
 
     def forecast(self, users: int = USERS) -> Forecast | None:
         """Return how good its answers will be with so many users; None where it estimates nothing."""
-        return None
 
     def figures(self) -> list[Figure]:
         """Return pictures of it, for ``plot``; by default its errors over the number of users, if any."""

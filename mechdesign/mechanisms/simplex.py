@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.tables import Source
 from mechdesign.core.text import table
+from mechdesign.core.tidy import Columns, Tidy
 from mechdesign.mechanisms.operations import Operation, Option, Settings
 
 SIMPLEX = Option("simplex", "flag", "also give the nearest frequencies that are >= 0 and sum to 1 (biased)")
@@ -40,12 +41,15 @@ class Frequencies(Protocol):
     def projected(self) -> NDArray[np.float64]:
         """Return the nearest probability vector."""
 
+    def tidy(self, level: float = 0.95) -> Columns:
+        """Return the estimates as columns, a row each."""
+
     def as_json(self) -> dict[str, Any]:
         """Return the estimate as plain values."""
 
 
 @dataclass(frozen=True)
-class OnSimplex:
+class OnSimplex(Tidy):
     """An estimate and the nearest frequencies that are >= 0 and sum to 1 (norm-sub).
 
     The projection lowers the total squared error of every estimate whose truth lies on the simplex, and is
@@ -79,6 +83,15 @@ class OnSimplex:
         more = f"\n... and {len(rows) - MOST_ROWS} more categories" if len(rows) > MOST_ROWS else ""
         header = ["category", "on simplex", "estimate", "std.error"]
         return f"{self.estimate.users} reports\n{table(header, rows[:MOST_ROWS])}{more}"
+
+    @property
+    def users(self) -> int:
+        """How many people reported."""
+        return self.estimate.users
+
+    def tidy(self, level: float = 0.95) -> Columns:
+        """Return the unbiased estimates as columns, with ``simplex`` for the projection."""
+        return {**self.estimate.tidy(level), "simplex": self.estimate.projected().tolist()}
 
     def as_json(self) -> dict[str, Any]:
         """Return the estimate as plain values, with ``simplex`` for the projection."""

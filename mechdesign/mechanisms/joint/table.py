@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from mechdesign.core.figure import Figure
 from mechdesign.core.text import table
+from mechdesign.core.tidy import Columns, tidy_columns
+from mechdesign.mechanisms.cross_table import CrossTable
 from mechdesign.mechanisms.figures import interval_figures
 from mechdesign.mechanisms.frequency_limits import few_users
 from mechdesign.mechanisms.intervals import Limits, tail_of
@@ -22,7 +24,7 @@ MOST_ROWS = 60
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class JointTable:
+class JointTable(CrossTable):
     """Shares of the cells of some attributes, on request given others, whose axes come last.
 
     Attributes
@@ -85,6 +87,21 @@ class JointTable:
         """What the shares are of."""
         head = " x ".join(self.attributes)
         return head if not self.given else f"{head} given {' x '.join(self.given)}"
+
+    @property
+    def labels(self) -> tuple[tuple[str, ...], ...]:
+        """The names of the values on each axis."""
+        return self.values
+
+    def tidy(self, level: float = 0.95) -> Columns:
+        """Return the shares as columns, a row for each cell.
+
+        ``standard_error``, ``low`` and ``high`` belong to ``unbiased``, which stands beside ``estimate``.
+        """
+        names = [", ".join(cell) for cell in product(*self.values)]
+        more = {"unbiased": self.unbiased}
+        more |= {} if self.spread is None else {"spread": self.spread}
+        return tidy_columns(self.title, names, self.value, self.standard_error, self.interval(level), more)
 
     def __repr__(self) -> str:
         return f"JointTable({self.title}: {self.value.size} cells, {self.users} reports)"

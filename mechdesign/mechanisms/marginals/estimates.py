@@ -15,6 +15,7 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import DataError
 from mechdesign.core.figure import Figure
 from mechdesign.core.randomness import Rng, numpy_generator
+from mechdesign.core.tidy import Columns, Tidy, stacked
 from mechdesign.core.validation import integer
 from mechdesign.mechanisms.figures import MOST_PANELS, together
 from mechdesign.mechanisms.labels import Codes
@@ -58,7 +59,7 @@ CLUSTERED = (
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ReleasedMarginals:
+class ReleasedMarginals(Tidy):
     """What the views say, from which any marginal can be had.
 
     Attributes
@@ -245,7 +246,8 @@ class ReleasedMarginals:
             names,
             self.population,
         )
-        return RawMarginal(self._names(places), self.attributes.shape(places), cells, views)
+        values = self._values(places)
+        return RawMarginal(self._names(places), self.attributes.shape(places), cells, views, values)
 
     def _penalized(self, places: View, resampled: int = 0) -> MarginalEstimate:
         contained = any(set(places) <= set(view) for view in self.views)
@@ -307,9 +309,15 @@ class ReleasedMarginals:
             made.append(Certificate("consistency", gap <= ROUNDING, False, {"residual": gap}))
         return tuple(made)
 
+    def _singles(self) -> list[MarginalEstimate]:
+        return [self._penalized((place,)) for place in range(self.attributes.count)]
+
+    def tidy(self, level: float = 0.95) -> Columns:
+        """Return the shares of every attribute by itself as columns; :meth:`marginal` has more."""
+        return stacked(single.tidy(level) for single in self._singles())
+
     def __str__(self) -> str:
-        singles = [str(self._penalized((place,))) for place in range(self.attributes.count)]
-        return "\n\n".join(singles)
+        return "\n\n".join(map(str, self._singles()))
 
     def as_json(self) -> dict[str, Any]:
         """Return the tables of the views as plain values."""

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from mechdesign.core.figure import Figure, Panel
 from mechdesign.core.marks import Bars
 from mechdesign.core.text import listed, table
+from mechdesign.core.tidy import Columns, tidy_columns
+from mechdesign.mechanisms.cross_table import CrossTable
 from mechdesign.mechanisms.figures import axis_names
 
 Array = NDArray[np.float64]
@@ -23,7 +25,7 @@ MOST_ROWS = 60
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MarginalEstimate:
+class MarginalEstimate(CrossTable):
     """An estimated marginal: positive, with sum 1, the sum of cells of one distribution.
 
     Attributes
@@ -83,6 +85,17 @@ class MarginalEstimate:
         marks = [Bars(x=np.arange(self.value.size), y=self.value.ravel(), label="estimated share")]
         panel = Panel("cell", "share", marks, x_names=axis_names(names))
         return [Figure(f"{' x '.join(self.attributes)}: {self.users} reports", [panel])]
+
+    def tidy(self, level: float = 0.95) -> Columns:
+        """Return the shares as columns, a row for each cell.
+
+        There is no standard error of a share of one distribution: ``predicted_error`` is the root mean
+        squared error that is to be expected of a cell, ``spread`` that over resampled reports.
+        """
+        names = [", ".join(cell) for cell in product(*self.labels)]
+        more: dict[str, Any] = {"predicted_error": self.predicted_error}
+        more |= {} if self.spread is None else {"spread": self.spread}
+        return tidy_columns(self.title, names, self.value, more=more)
 
     def __repr__(self) -> str:
         kind = "contained" if self.contained else "reconstructed"

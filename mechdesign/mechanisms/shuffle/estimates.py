@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from mechdesign.core.figure import Figure
 from mechdesign.core.printable import printable
 from mechdesign.core.text import table
+from mechdesign.core.tidy import Columns, Tidy, tidy_columns
 from mechdesign.mechanisms.figures import interval_figures
 from mechdesign.mechanisms.intervals import Limits, NormalLimits, tail_of
 
@@ -22,7 +23,7 @@ SHOWN = 30
 
 
 @dataclass(frozen=True, repr=False)
-class TotalEstimate:
+class TotalEstimate(Tidy):
     """The estimated count or sum over all users.
 
     Attributes
@@ -57,6 +58,10 @@ class TotalEstimate:
         down, up = (self.limits or NormalLimits(self.standard_error)).distances(tail_of(level))
         return self.value - float(down), self.value + float(up)
 
+    def tidy(self, level: float = 0.95) -> Columns:
+        """Return the estimate as columns with one row; see :meth:`Tidy.tidy`."""
+        return tidy_columns("", [self.quantity], self.value, self.standard_error, self.interval(level))
+
     def figures(self) -> list[Figure]:
         """Return the estimate with its interval."""
         title, name = f"Estimated {self.quantity} over {self.users} users", self.quantity
@@ -87,7 +92,7 @@ class TotalEstimate:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class HistogramEstimate:
+class HistogramEstimate(Tidy):
     """The estimated number of users in each category.
 
     Attributes
@@ -121,6 +126,10 @@ class HistogramEstimate:
         """Return the ends of confidence intervals of this level in (0, 1), each for its category alone."""
         down, up = (self.limits or NormalLimits(self.standard_error)).distances(tail_of(level))
         return self.value - down, self.value + up
+
+    def tidy(self, level: float = 0.95) -> Columns:
+        """Return the counts as columns, a row for each category; see :meth:`Tidy.tidy`."""
+        return tidy_columns("", self.names, self.value, self.standard_error, self.interval(level))
 
     def figures(self) -> list[Figure]:
         """Return the counts with their intervals."""
