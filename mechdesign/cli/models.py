@@ -219,11 +219,12 @@ def _sweep(options: argparse.Namespace) -> int:
     from mechdesign.catalog import model_figures, sweep
     from mechdesign.core.text import table
     from mechdesign.report.outputs import require_output
+    from mechdesign.report.results import RESULTS, require_suffix, write_results
     from mechdesign.report.tables import sweep_json, sweep_table
-    from mechdesign.report.writing import write_columns
 
     model = model_of(options)
     if options.output:
+        require_suffix(options.output, RESULTS)
         require_output(options.output, [model.slug], options.force)
     output = FigureOutput(options, [model.slug], options.output)
     rows = run_many("points", options, sweep, model, options.method)
@@ -231,7 +232,7 @@ def _sweep(options: argparse.Namespace) -> int:
     figures = model_figures(model, rows) if output.wanted else []
     output.places(figures, model.slug)  # before anything is written
     if options.output:
-        write_columns(options.output, dict(zip(header, zip(*lines, strict=True), strict=True)))
+        write_results(options.output, {"sweep": sweep_columns(rows)})
     if output.wanted:
         output.write(figures, model.slug)
     if options.json:

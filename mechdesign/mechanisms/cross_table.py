@@ -11,8 +11,11 @@ from mechdesign.core.errors import ParameterError
 from mechdesign.core.text import table
 from mechdesign.core.tidy import Columns, Tidy, grid, stacked
 
-WIDEST = 100
-"""Characters of a line beyond which a grid is a list of cells."""
+ERRORS = ", standard errors"
+"""How the title of a grid of standard errors ends."""
+
+WIDEST, LONGEST = 100, 60
+"""Characters of a line, and rows, beyond which a grid is printed as a list of cells."""
 
 
 class CrossTable(Tidy):
@@ -28,6 +31,9 @@ class CrossTable(Tidy):
         """What the shares are of."""
         return " x ".join(self.attributes)
 
+    def _axes(self) -> list[str]:
+        return [*self.attributes, *(f"given {name}" for name in getattr(self, "given", ()))]
+
     def grid(self) -> Columns:
         """Return the estimates as they stand on paper: the last attribute across, the others down.
 
@@ -36,26 +42,39 @@ class CrossTable(Tidy):
         ParameterError
             For a table over a single attribute.
         """
-        own: Any = self
-        names = [*self.attributes, *(f"given {name}" for name in getattr(self, "given", ()))]
-        if len(names) < 2:
-            raise ParameterError(
-                "grid", f"'{self.title}' is not a cross table", "name two attributes or more"
-            )
-        return grid(names, own.labels, own.value)
+        return next(iter(self.grids().values()))
 
-    def grid_text(self, widest: int | None = WIDEST) -> str:
-        """Return the grid as text; empty for a table over one attribute, or one that is too wide."""
+    def grids(self) -> dict[str, Columns]:
+        """Return the grid of the estimates and, where each cell has one, that of the standard errors."""
         own: Any = self
-        if np.ndim(own.value) < 2:
+        axes = self._axes()
+        if len(axes) < 2:
+            raise ParameterError("grid", f"'{self.title}' is a single attribute", "name two or more")
+        found = {self.title: grid(axes, own.labels, own.value)}
+        errors = getattr(self, "standard_error", None)
+        if errors is not None and np.shape(errors) == np.shape(own.value):
+            found[f"{self.title}{ERRORS}"] = grid(axes, own.labels, errors)
+        return found
+
+    def grid_text(self) -> str:
+        """Return all grids as text, each under its title."""
+        return "\n\n".join(f"{title}\n{_text(columns)}" for title, columns in self.grids().items())
+
+    def _short_grid(self) -> str:
+        """Return the grid of the estimates; empty over a single attribute, and where it is too large."""
+        if len(self._axes()) < 2:
             return ""
-        columns = self.grid()
-        rows = [[_text(value) for value in row] for row in zip(*columns.values(), strict=True)]
-        text = table(list(columns), rows)
-        return text if widest is None or len(text.partition("\n")[0]) <= widest else ""
+        text = _text(self.grid())
+        is_short = len(text.partition("\n")[0]) <= WIDEST and text.count("\n") <= LONGEST
+        return text if is_short else ""
 
 
-def _text(value: Any) -> str:
+def _text(columns: Columns) -> str:
+    rows = [[_cell(value) for value in row] for row in zip(*columns.values(), strict=True)]
+    return table(list(columns), rows)
+
+
+def _cell(value: Any) -> str:
     if isinstance(value, float):
         return "-" if np.isnan(value) else f"{value:.5f}"
     return str(value)
@@ -75,3 +94,11 @@ class CrossTables(Tidy):
     def tidy(self, level: float = 0.95) -> Columns:
         """Return all of them as columns, a row for each cell."""
         return stacked(each.tidy(level) for each in self.found)
+
+    def grids(self) -> dict[str, Columns]:
+        """Return the grids of all of them, by their titles."""
+        return {title: columns for each in self.found for title, columns in each.grids().items()}
+
+    def grid_text(self) -> str:
+        """Return the grids of all of them as text."""
+        return "\n\n".join(each.grid_text() for each in self.found)

@@ -102,6 +102,21 @@ class MarginalEstimate(CrossTable):
         return f"MarginalEstimate({listed(self.attributes)}: {self.value.size} cells, {kind})"
 
     def __str__(self) -> str:
+        cells = self._short_grid() if self.spread is None else ""
+        return f"{self.users} reports; {self._error_text()}\n{cells or self._listed_cells()}{self._noted()}"
+
+    def _error_text(self) -> str:
+        foreseen = "not computed" if self.predicted_error is None else f"{self.predicted_error:.2g}"
+        return (
+            f"penalty {self.penalty:g}; error to expect of a cell {foreseen}, "
+            f"without the penalty {self.unpenalized_error:.2g}"
+        )
+
+    def _noted(self) -> str:
+        return "".join(f"\nnote: {note}" for note in self.notes)
+
+    def _listed_cells(self) -> str:
+        """Return a line for each cell, of a large table of the first ones."""
         flat = self.value.ravel()
         spread = None if self.spread is None else self.spread.ravel()
         rows = []
@@ -111,14 +126,8 @@ class MarginalEstimate(CrossTable):
             rows.append([*names, f"{flat[cell]:.5f}", *([] if spread is None else [f"{spread[cell]:.5f}"])])
         rest = len(flat) - MOST_ROWS
         more = f"\n... and {rest} more cells (--json prints all)" if rest > 0 else ""
-        notes = "".join(f"\nnote: {note}" for note in self.notes)
-        foreseen = "not computed" if self.predicted_error is None else f"{self.predicted_error:.2g}"
-        said = (
-            f"penalty {self.penalty:g}; error to expect of a cell {foreseen}, "
-            f"without the penalty {self.unpenalized_error:.2g}"
-        )
         header = [*self.attributes, "estimate", *([] if spread is None else ["spread"])]
-        return f"{self.users} reports; {said}\n{table(header, rows)}{more}{notes}"
+        return f"{table(header, rows)}{more}"
 
     def as_json(self) -> dict[str, Any]:
         """Return the estimate as plain values."""
