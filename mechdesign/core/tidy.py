@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from mechdesign.core.encoding import encode
 from mechdesign.core.frames import PANDAS, frame_of
 from mechdesign.core.notebook import html_table
 
@@ -122,6 +124,18 @@ def stacked(tables: Iterable[Columns]) -> Columns:
         ]
         for name in names
     }
+
+
+def one_cell(value: Any) -> Any:
+    """Return a value as one cell of a table: a list or a mapping as its JSON text.
+
+    Examples
+    --------
+    >>> one_cell([1, 2]), one_cell(0.5), one_cell("a")
+    ('[1, 2]', 0.5, 'a')
+    """
+    plain = encode(value)
+    return json.dumps(plain) if isinstance(plain, (list, dict)) else plain
 
 
 def with_question(columns: Columns, question: str) -> Columns:

@@ -9,6 +9,9 @@ import sys
 import numpy as np
 import pytest
 
+from mechdesign.catalog import load_model, model_figures, sweep
+from mechdesign.catalog.plotted import plotted_quantities
+from mechdesign.catalog.sweep import sweep_points
 from mechdesign.cli import main
 from mechdesign.mechanisms import KaryResponse
 from mechdesign.mechanisms.marginals import MarginalRelease
@@ -43,8 +46,9 @@ def rows_of(path: str) -> list[list[str]]:
 
 
 def test_one_tidy_row_an_estimate(survey, capsys):
+    capsys.readouterr()
     assert main(["estimate", "one.json", "r1.csv", "--json"]) == 0
-    expected = json.loads(capsys.readouterr().out.partition("sum__")[0] or "{}")
+    expected = json.loads(capsys.readouterr().out)
     assert main(["estimate", "one.json", "r1.csv", "-o", "out.csv"]) == 0
     assert capsys.readouterr().out == "out.csv: 2 rows\n"
     header, *rows = rows_of("out.csv")
@@ -147,6 +151,7 @@ def test_a_workbook_holds_several_grids(survey):
     ],
 )
 def test_what_cannot_be_written_is_refused(survey, capsys, command, said):
+    capsys.readouterr()
     before = sorted(survey.iterdir())
     assert main(command.split()) == 2
     shown = capsys.readouterr()
@@ -179,3 +184,75 @@ def test_cells_of_a_workbook(tmp_path):
     cells = [row[0] for row in book.worksheets[0].iter_rows(min_row=2)]
     assert [cell.value for cell in cells] == ["=1+1", "http://a.b", "12", None, "inf", 0.1, 3, True]
     assert [cell.data_type for cell in cells[:3]] == ["s", "s", "s"]
+
+
+def test_a_sweep_holds_what_its_figure_shows(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    model = load_model("mean/rcp2023_single")
+    assert main(["sweep", model.slug, "-o", "s.csv"]) == 0
+    header, *rows = rows_of("s.csv")
+    assert {*model.figures[0].y} <= set(header)
+    capsys.readouterr()
+    assert main(["sweep", model.slug, "--json"]) == 0
+    points = json.loads(capsys.readouterr().out)
+    (panel,) = model_figures(model)[0].panels
+    drawn = {mark.label: mark for mark in panel.marks if mark.label and not getattr(mark, "open", False)}
+    for name, label in model.figures[0].labels.items():
+        column = [float(row[header.index(name)]) for row in rows]
+        order = np.argsort([float(row[header.index("epsilon")]) for row in rows])
+        assert np.array_equal(np.array(column)[order], drawn[label].y)
+        assert column == [point["plotted"].get(name, point["value"]) for point in points]
+
+
+def test_every_figure_has_its_quantities_by_their_methods():
+    """Of all shipped sweeps with a method on the curves, one: a column for each method."""
+    model = load_model("mean/rcp2023_censoring")
+    rows = sweep(model, jobs=1)
+    plotted = plotted_quantities(model, rows)
+    (table,) = model.figures
+    assert table.methods
+    names = [f"{name} by {method}" for method in table.methods for name in table.y]
+    assert set(names) <= set(plotted[0])
+    assert all(isinstance(each[name], float) for each in plotted for name in names)
+
+
+def test_the_table_of_a_source_has_printed_beside_found(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["table", "response/zhou2019_figure2", "-o", "t.csv"]) == 0
+    assert capsys.readouterr().out.startswith("t.csv: ")
+    header, *rows = rows_of("t.csv")
+    assert header == [
+        *("quantity", "method", "epsilon", "prior", "relation", "printed", "found", "verdict", "origin"),
+        "where",
+    ]
+    printed = [row for row in rows if row[5]]
+    assert len(printed) >= 8
+    assert all(float(row[5]) == pytest.approx(float(row[6]), abs=1e-9) for row in printed)
+    drawn = [row for row in rows if row[-1].startswith("figure: ")]
+    points = len(sweep_points(load_model("response/zhou2019_figure2")))
+    surface, sections = (
+        [row for row in drawn if row[-1] == place] for place in sorted({r[-1] for r in drawn})
+    )
+    assert len(surface) == len(sections) == points
+    assert "" not in {row[2] for row in surface}
+    assert {row[2] for row in sections} == {""}  # the name of the curve says which epsilon
+    assert main(["table", "response/zhou2019_figure2"]) == 0
+    assert "more rows; -o FILE writes all" in capsys.readouterr().out
+
+
+def test_a_list_of_a_table_is_a_row_an_entry(capsys):
+    assert main(["table", "marginals/zhang2019_table_3_3", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    place = "table 3.3, d = 8, k = 3, n = 2^16"
+    cell = [row for row in rows if row["where"] == place and row["epsilon"] == 2.0]
+    assert [(row["entry"], row["printed"], row["found"]) for row in cell] == [(0, 4, 4), (1, 14, 14)]
+
+
+def test_a_model_without_numbers_says_so(tmp_path, capsys):
+    path = tmp_path / "own.toml"
+    path.write_text(
+        '[model]\ntitle = "t"\nproblem = "randomized-response"\nsource = { where = "own" }\n'
+        "[parameters]\nprior = [0.5, 0.5]\nepsilon = 1.0\n"
+    )
+    assert main(["table", str(path)]) == 2
+    assert "its source prints no numbers; see mechdesign show" in capsys.readouterr().err
