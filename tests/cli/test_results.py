@@ -231,7 +231,7 @@ def test_the_table_of_a_source_has_printed_beside_found(tmp_path, monkeypatch, c
     drawn = [row for row in rows if row[-1].startswith("figure: ")]
     points = len(sweep_points(load_model("response/zhou2019_figure2")))
     surface, sections = (
-        [row for row in drawn if row[-1] == place] for place in sorted({r[-1] for r in drawn})
+        [row for row in drawn if row[-1] == place] for place in sorted({row[-1] for row in drawn})
     )
     assert len(surface) == len(sections) == points
     assert "" not in {row[2] for row in surface}
