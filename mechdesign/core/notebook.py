@@ -40,6 +40,17 @@ def html_list(caption: str, lines: Iterable[str]) -> str:
     return f"<p><strong>{_text(caption)}</strong></p><ul>{items}</ul>"
 
 
+class Explained:
+    """What a notebook shows as its ``repr`` and the sentences that explain it."""
+
+    def explained(self) -> tuple[str, ...]:
+        """Return what it does, in sentences."""
+        return ()
+
+    def _repr_html_(self) -> str:
+        return html_list(repr(self), self.explained())
+
+
 class TextInNotebooks:
     """What a notebook shows line by line, as ``print`` does."""
 

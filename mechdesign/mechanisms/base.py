@@ -31,6 +31,7 @@ from mechdesign.core.figure import Figure
 from mechdesign.core.files import read_text, whole_file
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.homes import homes
+from mechdesign.core.notebook import Explained
 from mechdesign.core.numbers import number_of_text
 from mechdesign.core.randomness import BitSource, Rng, bit_source, numpy_generator
 from mechdesign.core.types import Counter, Estimate, PrivacyVerdict, Verdict
@@ -52,7 +53,7 @@ LARGEST_FILE = 1 << 27
 """A mechanism file with more bytes is neither written nor read."""
 
 
-class Mechanism(Sealed):
+class Mechanism(Explained, Sealed):
     """Base class of every mechanism.
 
     It does not change: what differs is another mechanism. Two are equal when they are of one type, run on
@@ -130,8 +131,7 @@ class Mechanism(Sealed):
         operation : str
             One that :meth:`operations` lists, such as ``randomize``.
         *tables : data frame or series
-            Of pandas, polars, pyarrow or another library that narwhals knows. A series is a table of one
-            column.
+            Of pandas, polars, pyarrow and their like. A series is a table of one column.
         **options
             Those of the operation: ``column="city"``, ``clip=True``; ``rng`` for simulations only; and
             ``missing``, what to do with rows without a value: ``"refuse"``, ``"drop"`` or ``"category"``.

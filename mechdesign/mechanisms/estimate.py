@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.encoding import json_object
 from mechdesign.core.figure import Figure
 from mechdesign.core.printable import printable
 from mechdesign.core.text import listed, table
@@ -70,16 +71,18 @@ class Estimated(Tidy):
     def as_json(self) -> dict[str, Any]:
         """Return the estimate as plain values."""
         low, high = self.interval()
-        return {
-            "users": self.users,
-            **self._about(),
-            "value": self.value,
-            "standard_error": self.standard_error,
-            "low": low,
-            "high": high,
-            "population": getattr(self, "population", False),
-            "notes": list(self._said()),
-        }
+        return json_object(
+            {
+                "users": self.users,
+                **self._about(),
+                "value": self.value,
+                "standard_error": self.standard_error,
+                "low": low,
+                "high": high,
+                "population": getattr(self, "population", False),
+                "notes": list(self._said()),
+            }
+        )
 
 
 @dataclass(frozen=True)

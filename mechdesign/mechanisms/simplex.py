@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.encoding import json_object
 from mechdesign.core.tables import Source
 from mechdesign.core.text import table
 from mechdesign.core.tidy import Columns, Tidy
@@ -95,7 +96,7 @@ class OnSimplex(Tidy):
 
     def as_json(self) -> dict[str, Any]:
         """Return the estimate as plain values, with ``simplex`` for the projection."""
-        return {**self.estimate.as_json(), "simplex": self.estimate.projected()}
+        return json_object({**self.estimate.as_json(), "simplex": self.estimate.projected()})
 
 
 def with_simplex(estimate: Operation) -> Operation:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.encoding import json_object
 from mechdesign.core.figure import Figure
 from mechdesign.core.text import table
 from mechdesign.core.tidy import Columns, tidy_columns
@@ -146,24 +147,26 @@ class JointTable(CrossTable):
     def as_json(self) -> dict[str, Any]:
         """Return the table as plain values."""
         low, high = self.interval()
-        return {
-            "attributes": list(self.attributes),
-            "given": list(self.given),
-            "values": [list(names) for names in self.values],
-            "users": self.users,
-            "gap": self.gap,
-            "unique": self.unique,
-            "value": self.value,
-            "spread": self.spread,
-            "distance": self.distance,
-            "penalty": None if self.penalty is None else self.penalty[0],
-            "reference": None if self.penalty is None else self.penalty[1],
-            "unbiased": self.unbiased,
-            "standard_error": self.standard_error,
-            "low": low,
-            "high": high,
-            "notes": list(self.notes),
-        }
+        return json_object(
+            {
+                "attributes": list(self.attributes),
+                "given": list(self.given),
+                "values": [list(names) for names in self.values],
+                "users": self.users,
+                "gap": self.gap,
+                "unique": self.unique,
+                "value": self.value,
+                "spread": self.spread,
+                "distance": self.distance,
+                "penalty": None if self.penalty is None else self.penalty[0],
+                "reference": None if self.penalty is None else self.penalty[1],
+                "unbiased": self.unbiased,
+                "standard_error": self.standard_error,
+                "low": low,
+                "high": high,
+                "notes": list(self.notes),
+            }
+        )
 
 
 def _figure(number: float) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.certificate import Certificate
+from mechdesign.core.encoding import json_object
 from mechdesign.core.errors import DataError
 from mechdesign.core.figure import Figure
 from mechdesign.core.randomness import Rng, numpy_generator
@@ -321,14 +322,16 @@ class ReleasedMarginals(Tidy):
 
     def as_json(self) -> dict[str, Any]:
         """Return the tables of the views as plain values."""
-        return {
-            "users": self.users,
-            "views": [list(self._names(view)) for view in self.views],
-            "reports": list(self.reports),
-            "value": self.value,
-            "unpenalized_error": [self._error(view, self.attributes.cells(view)) for view in self.views],
-            "certificates": [certificate.as_dict() for certificate in self.certificates()],
-        }
+        return json_object(
+            {
+                "users": self.users,
+                "views": [list(self._names(view)) for view in self.views],
+                "reports": list(self.reports),
+                "value": self.value,
+                "unpenalized_error": [self._error(view, self.attributes.cells(view)) for view in self.views],
+                "certificates": [certificate.as_dict() for certificate in self.certificates()],
+            }
+        )
 
 
 def unbiased_table(oracle: Oracle, counts: Codes, users: int) -> Array:

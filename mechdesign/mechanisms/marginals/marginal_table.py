@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.encoding import json_object
 from mechdesign.core.figure import Figure, Panel
 from mechdesign.core.marks import Bars
 from mechdesign.core.text import listed, table
@@ -131,18 +132,20 @@ class MarginalEstimate(CrossTable):
 
     def as_json(self) -> dict[str, Any]:
         """Return the estimate as plain values."""
-        return {
-            "attributes": list(self.attributes),
-            "labels": [list(names) for names in self.labels],
-            "users": self.users,
-            "value": self.value,
-            "predicted_error": self.predicted_error,
-            "unpenalized_error": self.unpenalized_error,
-            "spread": self.spread,
-            "contained": self.contained,
-            "penalty": self.penalty,
-            "gap": self.gap,
-            "distance": self.distance,
-            "together": list(self.together),
-            "notes": list(self.notes),
-        }
+        return json_object(
+            {
+                "attributes": list(self.attributes),
+                "labels": [list(names) for names in self.labels],
+                "users": self.users,
+                "value": self.value,
+                "predicted_error": self.predicted_error,
+                "unpenalized_error": self.unpenalized_error,
+                "spread": self.spread,
+                "contained": self.contained,
+                "penalty": self.penalty,
+                "gap": self.gap,
+                "distance": self.distance,
+                "together": list(self.together),
+                "notes": list(self.notes),
+            }
+        )

@@ -22,6 +22,7 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, EstimationError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.frames import is_table
+from mechdesign.core.notebook import TextInNotebooks
 from mechdesign.core.numbers import rational
 from mechdesign.core.randomness import BITS, TOTAL, BitSource, Rng
 from mechdesign.core.types import PrivacyVerdict
@@ -301,7 +302,7 @@ class MarginalRelease(AttributeMechanism):
 
 
 @dataclass(frozen=True)
-class ReleaseAudit:
+class ReleaseAudit(TextInNotebooks):
     """The audits of all oracles of a release: it is as private as the least private of them."""
 
     epsilon: float

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.encoding import json_object
 from mechdesign.core.figure import Figure
 from mechdesign.core.printable import printable
 from mechdesign.core.text import table
@@ -79,16 +80,18 @@ class TotalEstimate(Tidy):
     def as_json(self) -> dict[str, Any]:
         """Return the estimate as plain values."""
         low, high = self.interval()
-        return {
-            "quantity": self.quantity,
-            "value": self.value,
-            "standard_error": self.standard_error,
-            "low": low,
-            "high": high,
-            "users": self.users,
-            "messages": self.messages,
-            "notes": list(self.notes),
-        }
+        return json_object(
+            {
+                "quantity": self.quantity,
+                "value": self.value,
+                "standard_error": self.standard_error,
+                "low": low,
+                "high": high,
+                "users": self.users,
+                "messages": self.messages,
+                "notes": list(self.notes),
+            }
+        )
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -165,13 +168,15 @@ class HistogramEstimate(Tidy):
     def as_json(self) -> dict[str, Any]:
         """Return the estimate as plain values."""
         low, high = self.interval()
-        return {
-            "names": list(self.names),
-            "value": self.value.tolist(),
-            "standard_error": self.standard_error.tolist(),
-            "low": low.tolist(),
-            "high": high.tolist(),
-            "users": self.users,
-            "messages": self.messages,
-            "notes": list(self.notes),
-        }
+        return json_object(
+            {
+                "names": list(self.names),
+                "value": self.value.tolist(),
+                "standard_error": self.standard_error.tolist(),
+                "low": low.tolist(),
+                "high": high.tolist(),
+                "users": self.users,
+                "messages": self.messages,
+                "notes": list(self.notes),
+            }
+        )

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from mechdesign.core.encoding import json_object
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.figure import Figure, Panel
 from mechdesign.core.marks import Bars
@@ -99,15 +100,17 @@ class RivalEstimate(CrossTable):
 
     def as_json(self) -> dict[str, Any]:
         """Return the estimate as plain values."""
-        return {
-            "attributes": list(self.attributes),
-            "labels": [list(names) for names in self.labels],
-            "users": self.users,
-            "value": self.value,
-            "standard_error": self.standard_error,
-            "total_squared_error": self.total_squared_error,
-            "notes": list(self.notes),
-        }
+        return json_object(
+            {
+                "attributes": list(self.attributes),
+                "labels": [list(names) for names in self.labels],
+                "users": self.users,
+                "value": self.value,
+                "standard_error": self.standard_error,
+                "total_squared_error": self.total_squared_error,
+                "notes": list(self.notes),
+            }
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -238,4 +241,6 @@ class RivalMarginals(Tidy):
 
     def as_json(self) -> dict[str, Any]:
         """Return each attribute by itself as plain values."""
-        return {"users": self.users, "marginals": [estimate.as_json() for estimate in self._singles()]}
+        return json_object(
+            {"users": self.users, "marginals": [estimate.as_json() for estimate in self._singles()]}
+        )

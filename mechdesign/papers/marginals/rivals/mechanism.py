@@ -13,6 +13,7 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, EstimationError, MechDesignError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.frames import is_table
+from mechdesign.core.notebook import TextInNotebooks
 from mechdesign.core.randomness import BitSource, Rng
 from mechdesign.core.validation import choice, integer, privacy_epsilon, user_count
 from mechdesign.mechanisms.base import Mechanism, mechanism_types
@@ -236,7 +237,7 @@ class MarginalRival(AttributeMechanism):
 
 
 @dataclass(frozen=True)
-class RivalAudit:
+class RivalAudit(TextInNotebooks):
     """What an audit of all that a user reports says; of several oracles the least private one."""
 
     epsilon: float
