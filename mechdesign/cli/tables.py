@@ -60,14 +60,14 @@ def _table(options: argparse.Namespace) -> int:
 
 
 def _text(columns: dict[str, list[Any]], count: int) -> str:
-    from mechdesign.core.text import table, terminal_width
+    from mechdesign.core.text import table
 
     rows = [
         [_cell(value) for value in row]
         for row in zip(*(values[:MOST_ROWS] for values in columns.values()), strict=True)
     ]
     more = f"\n... and {count - MOST_ROWS} more rows; -o FILE writes all" if count > MOST_ROWS else ""
-    return f"{table(list(columns), rows, terminal_width())}{more}"
+    return f"{table(list(columns), rows)}{more}"
 
 
 def _cell(value: Any) -> str:
