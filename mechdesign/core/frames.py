@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,6 +85,15 @@ def frame_of(columns: Mapping[str, Sequence[Any]], backend: str = PANDAS) -> Any
     return made.to_native()
 
 
+class Missing(Protocol):
+    """What to do with rows without a value."""
+
+    def apply(
+        self, block: Mapping[str, Values], missing: Mapping[str, Mask]
+    ) -> tuple[Block, NDArray[np.int64] | None]:
+        """Return the block that is left, and the numbers of its rows when some were dropped."""
+
+
 class FrameTable:
     """A data frame or a series as a source of blocks.
 
@@ -94,7 +103,7 @@ class FrameTable:
     ----------
     native : data frame or series
         Of pandas, polars, pyarrow or another library that narwhals knows.
-    missing : MissingValues, optional
+    missing : MissingRule
         What to do with rows without a value.
 
     Raises
@@ -105,7 +114,7 @@ class FrameTable:
 
     name = "data frame"
 
-    def __init__(self, native: Any, missing: Any = None) -> None:
+    def __init__(self, native: Any, missing: Missing) -> None:
         narwhals = _narwhals()
         try:
             found = narwhals.from_native(native, eager_only=True, allow_series=True)
@@ -144,12 +153,11 @@ class FrameTable:
                 name: self._values(name, column[start : start + ROWS]) for name, column in chosen.items()
             }
             block: Block = {name: values for name, (values, _) in pairs.items()}
-            if self.missing is not None:
-                masks = {name: mask for name, (_, mask) in pairs.items()}
-                try:
-                    block, self._rows = self.missing.apply(block, masks)
-                except RowError as error:
-                    raise error.moved(self.name, start + error.row) from None
+            masks = {name: mask for name, (_, mask) in pairs.items()}
+            try:
+                block, self._rows = self.missing.apply(block, masks)
+            except RowError as error:
+                raise error.moved(self.name, start + error.row) from None
             count = min(ROWS, size - start)
             left = np.arange(count) if self._rows is None else self._rows
             self.kept.append(left + start)

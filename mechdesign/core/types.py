@@ -65,6 +65,12 @@ class Estimate(Protocol):
     def figures(self) -> list[Any]:
         """Return pictures of it, for ``plot``."""
 
+    def tidy(self, level: float = 0.95) -> dict[str, list[Any]]:
+        """Return the estimates as columns, a row each."""
+
+    def to_frame(self, backend: str = "pandas", level: float = 0.95) -> Any:
+        """Return the estimates as a data frame, a row each."""
+
     def as_json(self) -> dict[str, Any]:
         """Return the estimate as plain values."""
 

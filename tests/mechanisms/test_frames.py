@@ -154,6 +154,23 @@ def test_columns_are_found_by_name():
     assert crossed.users == 1800
 
 
+def test_what_is_kept_for_later_reports_and_synthetic_rows_take_frames_too():
+    mechanism: Any = MECHANISMS["joint-response"][0]()
+    columns = columns_of(mechanism)
+    arrays = mechanism.remember(values_for(mechanism), rng=4)
+    for library in KINDS:
+        kept = mechanism.remember(frame(library, columns), rng=4)
+        assert kept.report(rng=5).tolist() == arrays.report(rng=5).tolist()
+    release = MarginalRelease.of([2, 2], [(0, 1)], 8.0, ["s", "c"], [["n", "y"], ["G", "W"]])
+    reports = release.randomize(polars.DataFrame({"c": ["G", "W"] * 300, "s": ["n", "y"] * 300}), rng=1)
+    rows = release.run("synthesize", reports, rows=50, rng=2)
+    assert isinstance(rows, polars.DataFrame)
+    assert rows.shape == (50, 2)
+    assert set(rows["c"]) <= {"G", "W"}
+    with pytest.raises(DataError, match="row 2: is missing"):
+        release.attributes.encode(pandas.DataFrame({"s": ["n", None], "c": ["G", "W"]}))
+
+
 def test_what_does_not_fit_is_refused_with_the_remedy():
     mechanism, numbers = survey(), Duchi(1.0)
     people = pandas.DataFrame({"name": ["a", "b"], "city": ["Graz", "Rome"]})
