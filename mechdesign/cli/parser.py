@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 from functools import cache
 
-from mechdesign.cli import mechanisms, models, pages, sources
+from mechdesign.cli import mechanisms, models, pages, sources, tables
 from mechdesign.cli.options import Parser
 from mechdesign.core.version import installed_version
 
@@ -33,4 +33,5 @@ def parser() -> argparse.ArgumentParser:
     mechanisms.add_commands(command)
     pages.add_commands(command)
     sources.add_commands(command)
+    tables.add_commands(command)
     return main

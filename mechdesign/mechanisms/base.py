@@ -28,10 +28,12 @@ from mechdesign.core.figure import Figure
 from mechdesign.core.files import read_text, whole_file
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.homes import homes
+from mechdesign.core.notebook import Explained
 from mechdesign.core.numbers import number_of_text
 from mechdesign.core.randomness import BitSource, Rng, bit_source, numpy_generator
 from mechdesign.core.types import Counter, Estimate, PrivacyVerdict, Verdict
 from mechdesign.mechanisms.about import About, WithAbout
+from mechdesign.mechanisms.door import run_on_tables
 from mechdesign.mechanisms.figures import forecast_figures
 from mechdesign.mechanisms.intake import Intake
 from mechdesign.mechanisms.kinds import derived, import_all
@@ -49,7 +51,7 @@ LARGEST_FILE = 1 << 27
 """A mechanism file with more bytes is neither written nor read."""
 
 
-class Mechanism(WithAbout):
+class Mechanism(Explained, WithAbout):
     """Base class of every mechanism.
 
     It does not change: what differs is another mechanism. Two are equal when they are of one type, run on
@@ -119,6 +121,35 @@ class Mechanism(WithAbout):
         """Return what the mechanism does with tables: the columns each operation takes and gives."""
         return ()
 
+    def run(self, operation: str, *tables: Any, **options: Any) -> Any:
+        """Run an operation on data frames or series, as the command ``run`` does it on files.
+
+        Parameters
+        ----------
+        operation : str
+            One that :meth:`operations` lists, such as ``randomize``.
+        *tables : data frame or series
+            Of pandas, polars, pyarrow and their like. A series is a table of one column.
+        **options
+            Those of the operation: ``column="city"``, ``clip=True``; ``rng`` for simulations only; and
+            ``missing``, what to do with rows without a value: ``"refuse"``, ``"drop"`` or ``"category"``.
+
+        Returns
+        -------
+        data frame, series or result
+            The like of the first table, with the index of its rows; or the result, such as an estimate.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from mechdesign.mechanisms import KaryResponse
+        >>> mechanism = KaryResponse.of(2, epsilon=2.0, labels=["no", "yes"])
+        >>> people = pd.DataFrame({"name": ["a", "b"], "smoker": ["yes", "no"]})
+        >>> mechanism.run("randomize", people, column="smoker", rng=1).shape
+        (2, 1)
+        """
+        return run_on_tables(self, operation, tables, options)
+
     @property
     def data_columns(self) -> tuple[str, ...]:
         """The columns of people's data it was built for; empty when it does not say."""
@@ -126,7 +157,6 @@ class Mechanism(WithAbout):
 
     def forecast(self, users: int = USERS) -> Forecast | None:
         """Return how good its answers will be with so many users; None where it estimates nothing."""
-        return None
 
     def figures(self) -> list[Figure]:
         """Return pictures of it, for ``plot``; by default its errors over the number of users, if any."""

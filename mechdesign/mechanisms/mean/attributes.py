@@ -26,9 +26,11 @@ from mechdesign.audit.exponential import float_up
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
+from mechdesign.core.frames import is_table
 from mechdesign.core.randomness import BitSource, Rng
 from mechdesign.core.validation import choice, integer, privacy_epsilon, user_count
 from mechdesign.mechanisms.base import CollectingMechanism, Mechanism, mechanism_types
+from mechdesign.mechanisms.door import on_table
 from mechdesign.mechanisms.finite import CHUNK
 from mechdesign.mechanisms.intake import Intake
 from mechdesign.mechanisms.intervals import BinomialLimits
@@ -162,6 +164,8 @@ class AttributeSampling(CollectingMechanism):
         DataError
             For columns that are not the attributes, NaN, or a value outside its range.
         """
+        if is_table(answers):
+            return on_table(self, "randomize", answers, rng=rng, clip=clip)
         table, source = self.ranges.check(answers, clip), self.source(rng)
         users, k = len(table), self.per_user
         reports = np.empty(users * k, dtype=self.dtype)

@@ -10,10 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.encoding import json_object
 from mechdesign.core.figure import Figure
-from mechdesign.mechanisms.figures import MOST_PANELS, interval_figures, together
+from mechdesign.core.tidy import Columns, Tidy, stacked, with_question
+from mechdesign.mechanisms.cross_table import CrossTable
+from mechdesign.mechanisms.figures import MOST_PANELS, together
 from mechdesign.mechanisms.frequencies import FrequencyEstimate, project_to_simplex
 from mechdesign.mechanisms.frequency_limits import FrequencyLimits, few_users
+from mechdesign.mechanisms.interval_figures import SHARE, interval_figures
 from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.plausible import implausible
 from mechdesign.mechanisms.sets.scores import CellScore, ProductScore, TableScore
@@ -26,20 +30,32 @@ View = tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SetTable:
+class SetTable(CrossTable):
     """Unbiased estimates of the cells of one table; they need neither be >= 0 nor agree with others.
 
     Attributes
     ----------
     attributes : tuple of str
+    labels : tuple of tuple of str
+        The names of the values on each axis.
     shape : tuple of int
     cells : FrequencyEstimate
         The same flat, the last attribute fastest, with errors and limits.
     """
 
     attributes: tuple[str, ...]
+    labels: tuple[tuple[str, ...], ...]
     shape: tuple[int, ...]
     cells: FrequencyEstimate
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Where the intervals may cover less often than stated: why."""
+        return self.cells.notes
+
+    def tidy(self, level: float = 0.95) -> Columns:
+        """Return the cells as columns, a row each."""
+        return with_question(self.cells.tidy(level), self.title)
 
     @property
     def value(self) -> Array:
@@ -65,7 +81,7 @@ class SetTable:
         """Return the estimates with their intervals."""
         title = f"{' x '.join(self.attributes)}: {self.users} reports"
         names, ends = self.cells.categories, self.cells.interval()
-        return interval_figures(title, names, self.cells.value, ends, "cell", "share")
+        return interval_figures(title, names, self.cells.value, ends, "cell", "share", possible=SHARE)
 
     def __repr__(self) -> str:
         return f"SetTable({', '.join(self.attributes)}: {self.cells!r})"
@@ -75,11 +91,12 @@ class SetTable:
 
     def as_json(self) -> dict[str, Any]:
         """Return the estimate as plain values."""
-        return {"attributes": list(self.attributes), "shape": list(self.shape), **self.cells.as_json()}
+        about = {"attributes": list(self.attributes), "shape": list(self.shape)}
+        return json_object({**about, **self.cells.as_json()})
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SetEstimate:
+class SetEstimate(Tidy):
     """What the reports say: each attribute by itself, and any table that was counted.
 
     Attributes
@@ -125,7 +142,8 @@ class SetEstimate:
         cells = FrequencyEstimate(
             value.ravel(), errors, self.users, names, self.population, None, limits, notes
         )
-        return SetTable(tuple(shown[place] for place in places), shape, cells)
+        axes = tuple(tuple(labels[place].shown()) for place in places)
+        return SetTable(tuple(shown[place] for place in places), axes, shape, cells)
 
     def _unbiased(self, places: View) -> Array:
         """Return the unbiased estimates of the shares of a table, one axis an attribute."""
@@ -164,6 +182,10 @@ class SetEstimate:
         """Return the ends of their confidence intervals."""
         found = [table.interval(level) for table in self._singles]
         return [low for low, _ in found], [high for _, high in found]
+
+    def tidy(self, level: float = 0.95) -> Columns:
+        """Return the shares of the single attributes as columns, a row each."""
+        return stacked(table.tidy(level) for table in self._singles)
 
     def figures(self) -> list[Figure]:
         """Return the shares of the first six attributes."""

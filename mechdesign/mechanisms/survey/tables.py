@@ -36,7 +36,7 @@ def survey_operations(mechanism: Survey) -> tuple[Operation, ...]:
     run = partial(_randomized, mechanism)
     one_each = "one private report for each row, of a design drawn at random"
     return (
-        Operation("randomize", one_each, (takes,), (gives,), run, (COLUMN, CLIP, SEED)),
+        Operation("randomize", one_each, (takes,), (gives,), run, (COLUMN, CLIP, SEED), in_order=True),
         estimation(mechanism, (gives,), "every question, cross table and mean that was asked for"),
     )
 
