@@ -37,6 +37,7 @@ from mechdesign.core.types import Counter, Estimate, PrivacyVerdict, Verdict
 from mechdesign.mechanisms.figures import forecast_figures
 from mechdesign.mechanisms.intake import Intake
 from mechdesign.mechanisms.operations import Operation
+from mechdesign.mechanisms.recipes import Answer, Recipe, no_recipe
 from mechdesign.mechanisms.sealed import Sealed
 
 GROUP = "mechdesign.mechanisms"
@@ -129,6 +130,20 @@ class Mechanism(Sealed):
     def forecast(self, users: int = USERS) -> Forecast | None:
         """Return how good its answers will be with so many users; None where it estimates nothing."""
         return None
+
+    def recipe(self) -> Recipe:
+        """Return how a client draws a report in whole numbers; see :mod:`mechdesign.mechanisms.recipes`.
+
+        Raises
+        ------
+        MethodError
+            Where reports are not drawn in whole numbers, naming the exact mechanism that would do.
+        """
+        raise no_recipe(self.type)
+
+    def draw_recipe(self, answer: Answer, source: BitSource) -> Any:
+        """Return one report as a plain value, from the bits of a source, as every client draws it."""
+        raise no_recipe(self.type)
 
     def figures(self) -> list[Figure]:
         """Return pictures of it, for ``plot``; by default its errors over the number of users, if any."""
