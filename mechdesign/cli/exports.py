@@ -6,7 +6,7 @@ import argparse
 
 from mechdesign.cli.options import FINE, AddCommand
 
-KINDS = ("python", "vectors")
+KINDS = ("python", "js", "vectors")
 
 
 def add_commands(command: AddCommand) -> None:

@@ -124,6 +124,16 @@ def _python(mechanism: Mechanism, settings: ExportSettings) -> str:
     )
 
 
+def _javascript(mechanism: Mechanism, settings: ExportSettings) -> str:
+    made = sheet(mechanism)
+    parts = {
+        "FINGERPRINT": made["fingerprint"],
+        "HEADER": header("js", settings),
+        "SHEET": plain_json(made),
+    }
+    return filled(template("client.js"), parts)
+
+
 def _vectors(mechanism: Mechanism, settings: ExportSettings) -> str:
     found = vectors(mechanism)
     rows = ",\n".join(f"  {plain_json(list(row))}" for row in found)
@@ -136,7 +146,11 @@ def _vectors(mechanism: Mechanism, settings: ExportSettings) -> str:
     return f'{json.dumps(head)[:-1]},\n "vectors": [\n{rows}\n ]}}\n'
 
 
-KINDS: dict[str, Callable[[Mechanism, ExportSettings], str]] = {"python": _python, "vectors": _vectors}
+KINDS: dict[str, Callable[[Mechanism, ExportSettings], str]] = {
+    "python": _python,
+    "js": _javascript,
+    "vectors": _vectors,
+}
 """What a mechanism is exported to, and how."""
 
 
