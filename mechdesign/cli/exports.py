@@ -6,7 +6,7 @@ import argparse
 
 from mechdesign.cli.options import FINE, AddCommand
 
-KINDS = ("python", "js", "vectors")
+KINDS = ("html", "js", "python", "vectors")
 
 
 def add_commands(command: AddCommand) -> None:

@@ -1,6 +1,7 @@
 """Clients in other languages, made from a mechanism: a layer above the toolkit, below the command line."""
 
-from mechdesign.export.clients import KINDS, ExportSettings, export
+from mechdesign.export.clients import ExportSettings
+from mechdesign.export.exporting import KINDS, export
 from mechdesign.export.vectors import vectors
 from mechdesign.export.verify import ExportCheck, compare
 

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from importlib.resources import files
 from typing import Any
 
-from mechdesign.core.errors import MethodError, ParameterError
-from mechdesign.export.vectors import self_check, vectors
+from mechdesign.core.errors import ParameterError
+from mechdesign.export.vectors import self_check
 from mechdesign.mechanisms.base import Mechanism
 
 FORMAT = "mechdesign-client"
 VERSION = 1
 MARK = "mechdesign-export: "
 """What begins the text in every export from which it can be made again."""
-
-MOST_BYTES = 1 << 26
-"""Larger tables are refused: no browser would open them."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +38,9 @@ class ExportSettings:
         for name, text in asdict(self).items():
             if not isinstance(text, str) or not text.isprintable():
                 raise ParameterError(name, "has a line break or a control character", "give one line")
-        if self.post and not self.post.startswith(("https://", "http://", "/")):
+        if (self.post and not self.post.startswith(("https://", "http://", "/"))) or set(self.post) & set(
+            " ;,'\"<>"
+        ):
             raise ParameterError("post", f"'{self.post}' is not an address", "give an https:// address")
 
 
@@ -94,7 +92,7 @@ def template(name: str) -> str:
 
 def header(kind: str, settings: ExportSettings) -> str:
     """Return the line from which an export can be made again, to be compared."""
-    return MARK + plain_json({"to": kind, **asdict(settings)})
+    return MARK + plain_json({"to": kind, **asdict(settings)}).replace("--", "-\\u002d")
 
 
 def filled(text: str, parts: dict[str, str]) -> str:
@@ -107,7 +105,8 @@ def filled(text: str, parts: dict[str, str]) -> str:
     return text
 
 
-def _python(mechanism: Mechanism, settings: ExportSettings) -> str:
+def python(mechanism: Mechanism, settings: ExportSettings) -> str:
+    """Return the client for Python, a module."""
     made = sheet(mechanism)
     keeping = ""
     if made["recipe"]["steps"]["step"] == "joint":
@@ -124,64 +123,12 @@ def _python(mechanism: Mechanism, settings: ExportSettings) -> str:
     )
 
 
-def _javascript(mechanism: Mechanism, settings: ExportSettings) -> str:
+def javascript(mechanism: Mechanism, settings: ExportSettings, to: str = "js") -> str:
+    """Return the client for browsers and node, an ES module."""
     made = sheet(mechanism)
     parts = {
         "FINGERPRINT": made["fingerprint"],
-        "HEADER": header("js", settings),
+        "HEADER": header(to, settings),
         "SHEET": plain_json(made),
     }
     return filled(template("client.js"), parts)
-
-
-def _vectors(mechanism: Mechanism, settings: ExportSettings) -> str:
-    found = vectors(mechanism)
-    rows = ",\n".join(f"  {plain_json(list(row))}" for row in found)
-    head = {
-        "format": "mechdesign-vectors",
-        "version": VERSION,
-        "type": mechanism.type,
-        "fingerprint": mechanism.fingerprint,
-    }
-    return f'{json.dumps(head)[:-1]},\n "vectors": [\n{rows}\n ]}}\n'
-
-
-KINDS: dict[str, Callable[[Mechanism, ExportSettings], str]] = {
-    "python": _python,
-    "js": _javascript,
-    "vectors": _vectors,
-}
-"""What a mechanism is exported to, and how."""
-
-
-def export(mechanism: Mechanism, to: str, settings: ExportSettings | None = None) -> str:
-    """Return a client, a page or test vectors of a mechanism as the text of one file.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-    to : str
-        A name of ``KINDS``.
-    settings : ExportSettings, optional
-
-    Raises
-    ------
-    ParameterError
-        For another name.
-    MethodError
-        For a mechanism without a client in whole numbers, or tables that are too large.
-
-    Examples
-    --------
-    >>> from mechdesign.mechanisms.kary import KaryResponse
-    >>> export(KaryResponse.of(3, 1.0), "python").count("def randomize(")
-    1
-    """
-    if to not in KINDS:
-        raise ParameterError("to", f"expected one of {', '.join(KINDS)}, got '{to}'")
-    made = KINDS[to](mechanism, settings or ExportSettings())
-    if len(made) > MOST_BYTES:
-        raise MethodError(
-            "export", f"the tables take {len(made) >> 20} MiB", "use fewer categories or reports"
-        )
-    return made

@@ -10,7 +10,8 @@ from typing import Any
 
 from mechdesign.core.errors import DataError
 from mechdesign.core.files import read_text
-from mechdesign.export.clients import KINDS, MARK, MOST_BYTES, ExportSettings, digest_of, export, sheet
+from mechdesign.export.clients import MARK, ExportSettings, digest_of, sheet
+from mechdesign.export.exporting import KINDS, MOST_BYTES, export
 from mechdesign.mechanisms.base import Mechanism
 
 HEADER = re.compile(re.escape(MARK) + r"(\{[^\n]*?\})(?=\s|-->|$)")
@@ -60,6 +61,9 @@ def compare(mechanism: Mechanism, path: str | os.PathLike[str]) -> ExportCheck:
         text = read_text(path, MOST_BYTES, DataError)
     except OSError as error:
         raise DataError(name, f"cannot be read ({error.strerror})", "check the path") from None
+    if text.startswith('{"format": "mechdesign-vectors"'):
+        same = text == export(mechanism, "vectors")
+        return ExportCheck(name, same, same)
     head = HEADER.search(text)
     if head is None:
         raise DataError(name, "is not an export", "name a file written by export")
