@@ -6,7 +6,7 @@ import argparse
 
 from mechdesign.cli.options import FINE, AddCommand
 
-KINDS = ("html", "js", "python", "vectors")
+KINDS = ("html", "js", "python", "r", "vectors")
 
 
 def add_commands(command: AddCommand) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from mechdesign.core.errors import MethodError, ParameterError
 from mechdesign.export.clients import VERSION, ExportSettings, javascript, plain_json, python
 from mechdesign.export.page import page
+from mechdesign.export.rlang import r_client
 from mechdesign.export.vectors import vectors
 from mechdesign.mechanisms.base import Mechanism
 
@@ -32,6 +33,7 @@ KINDS: dict[str, Callable[[Mechanism, ExportSettings], str]] = {
     "python": python,
     "js": javascript,
     "html": page,
+    "r": r_client,
     "vectors": vectors_text,
 }
 """What a mechanism is exported to, and how."""

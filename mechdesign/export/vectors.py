@@ -202,7 +202,7 @@ def _corners(steps: Steps) -> Iterator[list[int]]:
             yield from _flag_corners(size, 0, int(steps[name], 16))
     elif kind == "sample":
         for inner in _corners(steps["each"]):
-            for place in range(min(steps["per_user"] * 4, 16)):
+            for place in range(4):
                 yield [*(_word(place + turn) for turn in range(steps["per_user"])), *inner]
     elif kind == "view":
         for place, end in enumerate(_numbers(steps["ends"])):

@@ -14,6 +14,7 @@ KINDS = {
     "js": "client.js",
     "html": "page.html",
     "python": "client.py",
+    "r": "client.R",
     "vectors": "vectors.json",
 }
 
