@@ -2,7 +2,8 @@
 
 from mechdesign.export.clients import ExportSettings
 from mechdesign.export.exporting import KINDS, export
+from mechdesign.export.received import Receiver
 from mechdesign.export.vectors import vectors
 from mechdesign.export.verify import ExportCheck, compare
 
-__all__ = ["KINDS", "ExportCheck", "ExportSettings", "compare", "export", "vectors"]
+__all__ = ["KINDS", "ExportCheck", "ExportSettings", "Receiver", "compare", "export", "vectors"]

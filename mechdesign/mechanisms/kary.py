@@ -316,6 +316,7 @@ class KaryResponse(FrequencyMechanism, Oracle):
         weights, all_kept = self.weights, np.array_equal(self.kept, np.arange(self.weights.size))
         return {
             "step": "kary",
+            "size": weights.size,
             "own": whole_hex(weights.own),
             "delegate": whole_hex(weights.own + weights.high - weights.low),
             "low": whole_hex(weights.low),

@@ -104,7 +104,9 @@ const PAGE =
   async function post(kept) {
     const options = { method: "POST", headers: { "Content-Type": "application/json" }, credentials: "omit", referrerPolicy: "no-referrer" };
     const answer = await fetch(PAGE.post, { ...options, body: JSON.stringify(message(kept)) });
+    if (answer.status === 409) return "A report was received for this link before; this one does not count.";
     if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
+    return "Sent. Thank you.";
   }
 
   function download(kept) {
@@ -119,10 +121,11 @@ const PAGE =
     at("send").disabled = true;
     at("status").textContent = "";
     try {
-      if (PAGE.post) await post(kept);
+      let said = "Saved. Send this file to the people who asked you.";
+      if (PAGE.post) said = await post(kept);
       else download(kept);
       keep({ ...kept, sent: true });
-      at("status").textContent = PAGE.post ? "Sent. Thank you." : "Saved. Send this file to the people who asked you.";
+      at("status").textContent = said;
     } catch (error) {
       at("status").textContent = `Not sent: ${error.message}. Your report is kept; try again later.`;
     }
