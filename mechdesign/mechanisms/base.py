@@ -39,15 +39,18 @@ from mechdesign.mechanisms.intake import Intake
 from mechdesign.mechanisms.operations import Operation
 from mechdesign.mechanisms.recipes import Answer, Recipe, no_recipe
 from mechdesign.mechanisms.sealed import Sealed
+from mechdesign.mechanisms.written import converted, heading, read, written
 
 GROUP = "mechdesign.mechanisms"
 FORMAT = "mechdesign-mechanism"
-VERSION = 1
+VERSION = 2
+"""Version 2 writes large whole numbers as strings; version 1, with numbers only, is still read."""
 
 MARKUP = re.compile(r"(?::\w+:)?`+~?([^`]+)`+")
 """Code and references in a docstring, which people read as plain words."""
 
 ANEW = "build it anew"
+HEADINGS = ("title", "question")
 LARGEST_FILE = 1 << 27
 """A mechanism file with more bytes is neither written nor read."""
 
@@ -65,6 +68,9 @@ class Mechanism(Sealed):
     type: ClassVar[str]
     intake: Intake = Intake()
     """The columns it was built for and what to do with missing values; see :meth:`for_data`."""
+    title: str = ""
+    question: str = ""
+    """What respondents read; part of the file, and not of the fingerprint."""
 
     @abstractmethod
     def content(self) -> dict[str, Any]:
@@ -220,13 +226,14 @@ class Mechanism(Sealed):
             "format": FORMAT,
             "version": VERSION,
             "type": self.type,
+            **{name: text for name in HEADINGS if (text := getattr(self, name))},
             "content": content,
             "certificates": _written(self),
         }
         if self.intake != Intake():
             document["data"] = self.intake.as_json()
         document["sha256"] = _sum_of(document)
-        text = json.dumps(document, indent=1, allow_nan=False) + "\n"
+        text = json.dumps(converted(document, written), indent=1, allow_nan=False) + "\n"
         if len(text) > LARGEST_FILE:
             limit = LARGEST_FILE >> 20
             raise ModelFileError(path, f"the mechanism takes more than {limit} MiB", "make it smaller")
@@ -344,10 +351,11 @@ def load_mechanism(path: str | os.PathLike[str]) -> Mechanism:
         raise ModelFileError(path, f"is not JSON ({error})", "name a file written by build") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ModelFileError(path, "is not a mechanism file", "name a file written by build")
-    if document.get("version") != VERSION or isinstance(document.get("version"), bool):
-        raise ModelFileError(
-            path, f"has version {document.get('version')}, this release reads {VERSION}", ANEW
-        )
+    version: Any = document.get("version")
+    if version not in range(1, VERSION + 1) or isinstance(version, bool):
+        raise ModelFileError(path, f"has version {version}, this release reads 1 to {VERSION}", ANEW)
+    if version > 1:
+        document = converted(document, read)
     known = mechanism_types()
     kind = document.get("type")
     if not isinstance(kind, str) or kind not in known:
@@ -363,6 +371,8 @@ def _restored(path: str | os.PathLike[str], kind: type[Mechanism], document: Map
         mechanism = kind.from_content(content)
         if "data" in document:
             mechanism = mechanism.for_data(Intake.from_json(document["data"]))
+        headings = {name: heading(name, document[name]) for name in HEADINGS if name in document}
+        mechanism = mechanism.replaced(**headings) if headings else mechanism
         failed = [certificate for certificate in mechanism.certificates() if not certificate.holds]
         written = _written(mechanism)
     except CertificateError as error:
