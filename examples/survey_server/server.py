@@ -97,7 +97,8 @@ def application(
     mechanism: Mechanism, store: Store, key: str, title: str = "", question: str = ""
 ) -> Starlette:
     """Return the server: the page, the place for reports, and for whoever has the key what was received."""
-    page = export(mechanism, "html", ExportSettings(title, question, "/reports"))
+    settings = ExportSettings(title or mechanism.title, question or mechanism.question, "/reports")
+    page = export(mechanism, "html", settings)
     receiver = Receiver(mechanism)
 
     async def show(request: Request) -> Response:

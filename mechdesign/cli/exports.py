@@ -6,7 +6,7 @@ import argparse
 
 from mechdesign.cli.options import FINE, AddCommand
 
-KINDS = ("html", "js", "python", "r", "vectors")
+KINDS = ("html", "js", "python", "r", "schema", "vectors")
 
 
 def add_commands(command: AddCommand) -> None:
@@ -16,8 +16,12 @@ def add_commands(command: AddCommand) -> None:
     added.add_argument("--to", required=True, choices=KINDS, help="what to write")
     added.add_argument("-o", "--output", required=True, metavar="FILE", help="where to write it")
     added.add_argument("--force", action="store_true", help="replace an existing file")
-    added.add_argument("--title", default="", metavar="TEXT", help="the heading of the page")
-    added.add_argument("--question", default="", metavar="TEXT", help="what the page asks")
+    added.add_argument(
+        "--title", default="", metavar="TEXT", help="the heading of the page (default: the file's)"
+    )
+    added.add_argument(
+        "--question", default="", metavar="TEXT", help="what the page asks (default: the file's)"
+    )
     added.add_argument(
         "--post", default="", metavar="URL", help="where the page sends reports (default: a file to download)"
     )
@@ -31,7 +35,8 @@ def _export(options: argparse.Namespace) -> int:
     from mechdesign.report.outputs import require_output
 
     mechanism = load_mechanism(options.mechanism)
-    settings = ExportSettings(options.title, options.question, options.post)
+    title, question = options.title or mechanism.title, options.question or mechanism.question
+    settings = ExportSettings(title, question, options.post)
     try:
         text = export(mechanism, options.to, settings)
     except MethodError as error:

@@ -47,6 +47,8 @@ def add_commands(command: AddCommand) -> None:
     add_users(build)
     shuffled_options(build)
     data_options(build)
+    build.add_argument("--title", metavar="TEXT", help="the heading that respondents read")
+    build.add_argument("--question", metavar="TEXT", help="what respondents are asked")
     build.add_argument("-o", "--output", required=True, metavar="FILE", help="the mechanism file (JSON)")
     build.add_argument("--force", action="store_true", help="replace an existing file")
     audit = command("audit", _audit, "audit a mechanism file exactly")
@@ -151,6 +153,7 @@ def _build(options: argparse.Namespace) -> int:
     from mechdesign.core.printable import printable
     from mechdesign.core.solve import solve
     from mechdesign.mechanisms import load_mechanism
+    from mechdesign.mechanisms.written import heading
     from mechdesign.problems.shuffle import shuffled
     from mechdesign.report.outputs import require_output
 
@@ -174,6 +177,9 @@ def _build(options: argparse.Namespace) -> int:
         mechanism = data.applied(solution.mechanism() if design is None else design.mechanism())
     except ParameterError as error:
         raise error.within(model.slug) from None
+    given_texts = {"title": options.title, "question": options.question}
+    headings = {name: heading(f"--{name}", text) for name, text in given_texts.items() if text}
+    mechanism = mechanism.replaced(**headings) if headings else mechanism
     require_output(
         options.output,
         [model.slug],

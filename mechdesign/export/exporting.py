@@ -9,6 +9,7 @@ from mechdesign.core.errors import MethodError, ParameterError
 from mechdesign.export.clients import VERSION, ExportSettings, javascript, plain_json, python
 from mechdesign.export.page import page
 from mechdesign.export.rlang import r_client
+from mechdesign.export.schemas import schema
 from mechdesign.export.vectors import vectors
 from mechdesign.mechanisms.base import Mechanism
 
@@ -29,12 +30,18 @@ def vectors_text(mechanism: Mechanism, settings: ExportSettings) -> str:
     return f'{json.dumps(head)[:-1]},\n "vectors": [\n{rows}\n ]}}\n'
 
 
+def schema_text(mechanism: Mechanism, settings: ExportSettings) -> str:
+    """Return the JSON Schema of the files of this type of mechanism."""
+    return json.dumps(schema(mechanism.type), indent=1) + "\n"
+
+
 KINDS: dict[str, Callable[[Mechanism, ExportSettings], str]] = {
     "python": python,
     "js": javascript,
     "html": page,
     "r": r_client,
     "vectors": vectors_text,
+    "schema": schema_text,
 }
 """What a mechanism is exported to, and how."""
 
