@@ -44,5 +44,5 @@ def _export(options: argparse.Namespace) -> int:
     require_output(options.output, [options.mechanism], options.force)
     with whole_file(options.output, MethodError) as temporary:
         temporary.write_text(text, encoding="utf-8")
-    print(f"{options.output}: {options.to}, {len(text.encode())} bytes, fingerprint {mechanism.fingerprint}")
+    print(f"{options.output}: {options.to}, fingerprint {mechanism.fingerprint}")
     return FINE
