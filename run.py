@@ -3,6 +3,7 @@
 
 usage: python3 run.py TASK [ARGUMENT ...]
 
+  demo    six design problems: solved, built, run on shipped data; writes a folder with a page
   check   solve every model, or the named ones, with every method; check certificates and claims
   test    ruff, mypy, then the tests (pytest's summary is the last line)
   cover   the tests with coverage, which makes them half as fast
@@ -60,6 +61,7 @@ COVERAGE = ("--cov", "--cov-report=term-missing:skip-covered")
 SPHINX = ("sphinx-build", "-W", "--keep-going", "-q", "-j", "2", "-b", "html", "docs", "docs/_build/html")
 
 TASKS = {
+    "demo": Task(("report",), (("mechdesign", "demo"),)),
     "check": Task((), (("mechdesign", "check"),)),
     "test": Task(("dev", "docs"), (RUFF, MYPY, PYTEST)),
     "cover": Task(("dev", "docs"), ((*PYTEST, *COVERAGE),)),

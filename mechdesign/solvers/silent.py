@@ -19,12 +19,12 @@ def silent_highs() -> Any:
     """
     module: Any = importlib.import_module("highspy")
 
-    class Silent(module.Highs):  # type: ignore[misc]
+    class QuietHighs(module.Highs):  # type: ignore[misc]
         def enableCallbacks(self) -> None:  # noqa: N802 (the name that highspy's constructor calls)
             self.silent()
             super().enableCallbacks()
 
-    solver = Silent()
+    solver = QuietHighs()
     solver.silent()
     return solver
 
