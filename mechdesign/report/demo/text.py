@@ -18,7 +18,7 @@ def demo_text(results: Sequence[Demonstrated]) -> str:
     """Return the table of the problems, the table of the estimates, and a line for each other operation."""
     lines = ["Six design problems, each solved analytically and numerically, with a proven bound:", ""]
     lines += [table(SOLVED, [solved_row(result) for result in results]), ""]
-    lines += ["Each optimum became a mechanism, which ran on shipped data (made up, of nobody):", ""]
+    lines += ["Each optimum as a mechanism, run on the synthetic data that ship with the package:", ""]
     rows = [[result.file, *answer_row(answer)] for result in results for answer in result.answers]
     lines += [table(ESTIMATED, rows), *(text for result in results for text in operations_of(result))]
     return "\n".join(lines)
