@@ -50,6 +50,10 @@ def add_commands(command: AddCommand) -> None:
         )
         if name == "compare":
             add_users(added)
+        else:
+            added.add_argument(
+                "-v", "--verbose", action="store_true", help="print every method and claim of all models"
+            )
     found = command("findings", _findings, "list what is refuted, and what is not decidable here")
     found.add_argument("family", nargs="?", help="only this family")
     found.add_argument("--json", action="store_true", help="print JSON")
@@ -204,25 +208,29 @@ def _compare(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
+    from mechdesign.catalog import models
     from mechdesign.core.text import terminal_width
-    from mechdesign.report.checks import overview
+    from mechdesign.report.checks import brief, overview
 
     checks = _checks(options, options.all or not options.model)
     if options.json:
         print_json([{**check.as_dict(), "problems": check.problems} for check in checks])
     else:
-        print(overview(checks, terminal_width()))
+        shipped = models()
+        is_named = any(name in shipped or name.endswith(".toml") for name in options.model)
+        is_long = options.verbose or is_named
+        print((overview if is_long else brief)(checks, terminal_width()))
     return FINE if all(check.passed for check in checks) else MISMATCH
 
 
 def _sweep(options: argparse.Namespace) -> int:
-    from mechdesign.catalog import model_figures, sweep
+    from mechdesign.catalog import load_swept, model_figures, sweep
     from mechdesign.core.text import table
     from mechdesign.report.outputs import require_output
     from mechdesign.report.tables import sweep_json, sweep_table
     from mechdesign.report.writing import write_columns
 
-    model = model_of(options)
+    model = load_swept(options.model, overrides_of(options.set))
     if options.output:
         require_output(options.output, [model.slug], options.force)
     output = FigureOutput(options, [model.slug], options.output)
