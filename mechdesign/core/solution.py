@@ -178,7 +178,7 @@ class Solution(Generic[MechanismT_co]):
         head = f"{self.problem.name} by {self.method} ({self.kind}): {self.status}"
         if not self.found:
             return f"{head}; {printable(self.message)}"
-        lines = [f"{head}, value {format_figure(self.value)}"]
+        lines = [f"{head}, value {format_figure(self.value)}{self._value_name}"]
         if self.bound is not None:
             lines.append(f"  bound {format_figure(self.bound)} ({self.bound_source}), gap {self.gap:.3g}")
         lines += [f"  {certificate}" for certificate in self.certificates]
@@ -187,6 +187,12 @@ class Solution(Generic[MechanismT_co]):
         lines += [printable(f"  note: {key} = {format_figure(value)}") for key, value in self.notes.items()]
         lines.append(f"  {self.seconds:.3g} s, {self.solver}")
         return "\n".join(lines)
+
+    @property
+    def _value_name(self) -> str:
+        """What the value is, in brackets; it is not always the error that a user of the design sees."""
+        name = self.problem.value_name
+        return "" if name == Problem.value_name else f" ({name})"
 
     def as_dict(self, model: str | None = None) -> dict[str, Any]:
         """Return the JSON object of ``solve --json`` (infinity is the string ``"inf"``)."""

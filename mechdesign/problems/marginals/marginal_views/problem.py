@@ -118,7 +118,7 @@ class MarginalViews(Problem[MarginalRelease]):
 
     name: ClassVar[str] = "marginal-views"
     sense: ClassVar[Sense] = "min"
-    value_name: ClassVar[str] = "error of a marginal"
+    value_name: ClassVar[str] = "squared error of a marginal, summed over its cells"
     summary: ClassVar[str] = "which views of the attributes users report for marginal tables, and how many"
 
     attributes: Sequence[int] | int = checked(
