@@ -85,7 +85,7 @@ class Tradeoff:
         """Return header and rows as text."""
         header = [
             "epsilon",
-            f"error with {self.users} users",
+            f"{self.measure} with {self.users} users",
             *(f"users for {error:g}" for error in self.errors),
         ]
         lines = [

@@ -101,7 +101,7 @@ class MarginalEstimate:
         notes = "".join(f"\nnote: {note}" for note in self.notes)
         foreseen = "not computed" if self.predicted_error is None else f"{self.predicted_error:.2g}"
         said = (
-            f"penalty {self.penalty:g}; error to expect of a cell {foreseen}, "
+            f"penalty {self.penalty:g}; standard error of a cell {foreseen} (bias included), "
             f"without the penalty {self.unpenalized_error:.2g}"
         )
         header = [*self.attributes, "estimate", *([] if spread is None else ["spread"])]
