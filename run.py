@@ -49,6 +49,7 @@ class Task(NamedTuple):
     programs: tuple[tuple[str, ...], ...]
     environment: str = ".venv"
     result: str = ""  # a file that it leaves in the checkout, for people to open
+    said: str = ""  # what it does, before a program that is silent for minutes
 
 
 RUFF = ("ruff", "check", ".")
@@ -66,7 +67,12 @@ TASKS = {
     "test": Task(("dev", "docs"), (RUFF, MYPY, PYTEST)),
     "cover": Task(("dev", "docs"), ((*PYTEST, *COVERAGE),)),
     "lint": Task(("dev",), (RUFF, MYPY)),
-    "docs": Task(("docs",), (SPHINX,), result="docs/_build/html/index.html"),
+    "docs": Task(
+        ("docs",),
+        (SPHINX,),
+        result="docs/_build/html/index.html",
+        said="building the documentation with Sphinx, which takes some minutes and prints warnings only",
+    ),
     # Apart from the rest: the rivals may insist on older versions of what the project itself uses.
     "bench": Task(("benchmarks",), (("python", "-m", "benchmarks"),), ".venv-bench"),
 }
@@ -183,6 +189,8 @@ def prepare(task: Task) -> Path:
 def run(task: Task, arguments: list[str]) -> int:
     """Run the task's programs; return the exit code of the first that fails, or 0."""
     scripts = prepare(task)
+    if task.said:
+        say(task.said)
     environment = {**os.environ, "PATH": os.pathsep.join([str(scripts), os.environ.get("PATH", os.defpath)])}
     for number, program in enumerate(task.programs, start=1):
         is_last = number == len(task.programs)

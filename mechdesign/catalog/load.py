@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -100,11 +100,20 @@ def load_model(name: str | os.PathLike[str], overrides: Mapping[str, Any] | None
     else:
         known = models()
         if text not in known:
-            raise UnknownNameError(
-                "model", f"no '{text}'; {suggestion(text, known)}", "or give a path ending in .toml"
-            )
+            raise _unknown_model(text, known)
         path, slug = models_folder() / f"{text}.toml", text
     return _parse(slug, path, _shown(read_toml(path)), dict(overrides or {}))
+
+
+def _unknown_model(name: str, known: Sequence[str]) -> UnknownNameError:
+    if name.endswith(".json"):
+        return UnknownNameError(
+            "model", f"'{name}' is a mechanism file", "name the model that it was built from"
+        )
+    hint = suggestion(name, known)
+    if not hint.startswith("did you mean"):
+        hint = "run 'mechdesign list' to see all"
+    return UnknownNameError("model", f"no '{name}'; {hint}", "or give a path ending in .toml")
 
 
 def load_swept(name: str | os.PathLike[str], overrides: Mapping[str, Any]) -> Model:
