@@ -253,8 +253,16 @@ def _compared(mechanism: Mechanism, paths: list[str]) -> list[ExportCheck]:
 
 def _randomize(options: argparse.Namespace) -> int:
     from mechdesign.cli.operations import execute
+    from mechdesign.mechanisms import CollectingMechanism, load_mechanism
+    from mechdesign.report.repeats import repeated_note
 
-    return execute(options, "randomize", ("column", "clip", "seed", "anyway"))
+    mechanism = load_mechanism(options.mechanism)
+    code = execute(options, "randomize", ("column", "clip", "seed", "anyway"), mechanism)
+    if options.seed is None and isinstance(mechanism, CollectingMechanism):
+        note = repeated_note(options.inputs[0], mechanism.audit().epsilon)
+        if note:
+            print(f"mechdesign: {note}", file=sys.stderr)
+    return code
 
 
 def _estimate(options: argparse.Namespace) -> int:
