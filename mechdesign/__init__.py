@@ -109,6 +109,7 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares these with w
         SpectrumPrimary,
         SpectrumSecondary,
     )
+    from mechdesign.problems.workload import LinearQueries
     from mechdesign.report.plot import plot
 
 __all__ = [
@@ -124,6 +125,7 @@ __all__ = [
     "FrequencyOracle",
     "JointCollection",
     "JointDistribution",
+    "LinearQueries",
     "LocationNoise",
     "MarginalViews",
     "MeanChannel",

@@ -1,0 +1,24 @@
+"""The methods of ``linear-queries``, in the order in which they are tried."""
+
+from mechdesign.core.method import Method
+from mechdesign.problems.workload.linear_queries import all_columns, conic
+from mechdesign.problems.workload.linear_queries.problem import LinearQueries
+
+METHODS = (
+    Method(
+        name="all-columns",
+        problem=LinearQueries,
+        kind="numeric",
+        summary="the best weights of all patterns, by an interior-point method",
+        run=all_columns.run,
+        why_not=all_columns.why_not,
+    ),
+    Method(
+        name="cvxpy",
+        problem=LinearQueries,
+        kind="numeric",
+        summary="one conic program over all patterns, an independent check",
+        run=conic.run,
+        why_not=conic.why_not,
+    ),
+)
