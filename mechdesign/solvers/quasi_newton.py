@@ -34,8 +34,8 @@ def descend(
 
     Examples
     --------
-    >>> found = descend(lambda x: (float((x - 1) @ (x - 1)), 2 * (x - 1)), np.zeros(2), np.array([-np.inf,
-    2.0]))
+    >>> bowl = lambda x: (float((x - 1) @ (x - 1)), 2 * (x - 1))
+    >>> found = descend(bowl, np.zeros(2), np.array([-np.inf, 2.0]))
     >>> found.round(6).tolist()
     [1.0, 2.0]
     """

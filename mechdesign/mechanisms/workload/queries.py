@@ -74,6 +74,9 @@ class Workload:
 
     named: Named | None = None
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Workload, (self.given, self.weights)
+
     @property
     def size(self) -> int:
         """Number of types n."""

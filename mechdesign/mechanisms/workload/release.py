@@ -91,7 +91,7 @@ class WorkloadRelease(CategoryMechanism):
     ) -> None:
         self.workload = workload if isinstance(workload, Workload) else Workload(workload)
         self.epsilon = privacy_epsilon(epsilon)
-        self.weights = weights
+        self.weights = PatternWeights(frozen(weights.sets), frozen(weights.low), frozen(weights.high))
         size = self.workload.size
         if weights.sets.shape[1] != size:
             raise CertificateError("channel", f"its sets are of {weights.sets.shape[1]} types, not {size}")
