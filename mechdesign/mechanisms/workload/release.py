@@ -162,6 +162,8 @@ class WorkloadRelease(CategoryMechanism):
     def draw(self, codes: Codes, source: BitSource) -> Codes:
         """Return the number of a report for the number of each type: one uniform integer each."""
         drawn, found = source.integers(len(codes)), np.empty(len(codes), dtype=np.int64)
+        if not len(codes):
+            return found
         order = np.argsort(codes, kind="stable")
         kinds, starts = np.unique(codes[order], return_index=True)
         for kind, users in zip(kinds.tolist(), np.split(order, starts[1:]), strict=True):
