@@ -96,7 +96,9 @@ def tetrachoric(threshold: Array, both: Array) -> Array:
         end = np.arcsin(middle)
         angle = np.outer(end / 2.0, nodes + 1.0)
         sine = np.sin(angle)
-        shape = np.exp(-(squares[:, None] - product[:, None] * sine) / (2.0 * np.maximum(1.0 - sine**2, 1e-12)))
+        shape = np.exp(
+            -(squares[:, None] - product[:, None] * sine) / (2.0 * np.maximum(1.0 - sine**2, 1e-12))
+        )
         found = (shape @ weights) * end / 2.0 / (2.0 * np.pi)
         above = found > wanted
         high, low = np.where(above, middle, high), np.where(above, low, middle)

@@ -1,7 +1,7 @@
 """The methods of ``linear-queries``, in the order in which they are tried."""
 
 from mechdesign.core.method import Method
-from mechdesign.problems.workload.linear_queries import all_columns, conic
+from mechdesign.problems.workload.linear_queries import all_columns, columns, conic
 from mechdesign.problems.workload.linear_queries.problem import LinearQueries
 
 METHODS = (
@@ -12,6 +12,14 @@ METHODS = (
         summary="the best weights of all patterns, by an interior-point method",
         run=all_columns.run,
         why_not=all_columns.why_not,
+    ),
+    Method(
+        name="columns",
+        problem=LinearQueries,
+        kind="numeric",
+        summary="column generation: exact up to 20 types, to a proven gap beyond",
+        run=columns.run,
+        why_not=columns.why_not,
     ),
     Method(
         name="cvxpy",
