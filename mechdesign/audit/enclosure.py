@@ -135,3 +135,23 @@ def least_eigenvalue(matrix: Enclosure) -> float:
         trace = float(np.abs(np.diag(shifted)).sum())
         rounding = 4.0 * (size + 4.0) * UNIT * trace
         return -(shift * (1.0 + 4.0 * UNIT) + spread + rounding)
+
+
+def is_positive(matrix: Enclosure) -> bool:
+    """Whether a symmetric matrix is proven to be positive semidefinite, by Cholesky's method less a shift.
+
+    Examples
+    --------
+    >>> is_positive(Enclosure.of(np.eye(3))), is_positive(Enclosure.of(np.eye(3) - 0.5))
+    (True, False)
+    """
+    size = len(matrix.middle)
+    middle = (matrix.middle + matrix.middle.T) / 2.0
+    spread = float((np.abs(matrix.middle - middle) + matrix.radius).sum(axis=1).max()) * (1.0 + 1e-10)
+    trace = float(np.abs(np.diag(middle)).sum())
+    shift = (spread + 4.0 * (size + 8.0) * UNIT * (trace + size * spread)) * (1.0 + 1e-10) + LEAST
+    try:
+        np.linalg.cholesky(middle - shift * np.eye(size))
+    except np.linalg.LinAlgError:
+        return False
+    return True

@@ -5,9 +5,9 @@ estimate of the workload W has the average error
 
     pi.t >= (tr B W~')^2 / (1.mu) - pi.diag(G),      W~ = W less its average over pi,   G = W~' W~
 
-(docs: workload, "The bound"). A certificate holds B = W~ X by its matrix X, so that tr B W~' = tr X G and
-B'B = X' G X need the Gram matrix alone. Everything is enclosed: G, pi and e^epsilon rounded up; so what comes
-out is proven whatever produced X and mu, and however it was rounded.
+(docs: workload, "The bound"). W may be replaced by any F with F'F <= W'W up to a multiple of
+11': fewer queries have a smaller error. Everything is enclosed: the queries, pi, and e^epsilon rounded up; so
+what comes out is proven whatever produced B and mu, and however it was rounded.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.enclosure import UNIT, Enclosure, least_eigenvalue
+from mechdesign.audit.enclosure import UNIT, Enclosure, is_positive, least_eigenvalue
 from mechdesign.audit.exponential import exp_upper, float_up
 from mechdesign.core.errors import CertificateError
 from mechdesign.core.validation import finite_array
@@ -40,8 +40,8 @@ class WorkloadBound:
     ----------
     population : (n,) array
         The shares pi that weigh the types.
-    matrix : (n, n) array
-        X, with B = W~ X.
+    directions : (r, n) array
+        B.
     multiplier : (n,) array
         mu.
     corners : (n,) array, optional
@@ -51,14 +51,14 @@ class WorkloadBound:
 
     Examples
     --------
-    >>> gram, pi = np.array([[0.25, -0.25], [-0.25, 0.25]]), np.array([0.5, 0.5])  # a share of two types
-    >>> bound = WorkloadBound(pi, np.eye(2) / np.tanh(0.5) ** 2, np.full(2, 0.25 / np.tanh(0.5) ** 2))
-    >>> round(bound.check(gram, np.zeros((2, 2)), 1.0), 9)  # E / (E - 1)^2: randomized response
-    0.92067...
+    >>> rows, pi = np.array([[1.0, 0.0]]), np.array([0.5, 0.5])  # the share of one of two types
+    >>> bound = WorkloadBound(pi, np.array([[1.0, -1.0]]), np.array([1.0, 1.0]))
+    >>> round(bound.check(rows, np.zeros((1, 2)), 1.0), 9)  # E / (E - 1)^2: randomized response
+    0.920673595
     """
 
     population: Array
-    matrix: Array
+    directions: Array
     multiplier: Array
     corners: Array | None = None
     pairs: Array | None = None
@@ -68,13 +68,14 @@ class WorkloadBound:
         """How the inequality is proven for all patterns."""
         return "all patterns" if self.corners is None else "a positive semidefinite form"
 
-    def check(self, gram: Array, gram_error: Array, epsilon: float) -> float:
+    def check(self, rows: Array, error: Array, epsilon: float) -> float:
         """Return a proven lower bound of the average error pi.t of one report.
 
         Parameters
         ----------
-        gram, gram_error : (n, n) array
-            The Gram matrix of the queries, not centered, and a bound of its rounding errors.
+        rows, error : (r, n) array
+            The queries, each times the root of its weight, or others with no larger error, and a bound of
+            their rounding errors.
         epsilon : float
 
         Raises
@@ -82,14 +83,14 @@ class WorkloadBound:
         CertificateError
             When the numbers have no fitting shape or prove nothing.
         """
-        self._require_shapes(len(gram))
-        size = len(gram)
+        self._require_shapes(rows.shape)
+        size = rows.shape[1]
         power = float_up(exp_upper(epsilon))
         shares = Enclosure.of(self.population, 4.0 * (size + 2.0) * UNIT * self.population)
-        centered = _centered(Enclosure.of(gram, gram_error), shares)
-        matrix, multiplier = Enclosure.of(self.matrix), Enclosure.of(self.multiplier)
-        product = (matrix * centered.transposed).sum()  # tr(X G)
-        form = matrix.transposed @ (centered @ matrix)
+        centered = _centered(Enclosure.of(rows, error), shares)
+        directions, multiplier = Enclosure.of(self.directions), Enclosure.of(self.multiplier)
+        product = (directions * centered).sum()  # tr(B W~')
+        form = directions.transposed @ directions
         mass = multiplier.sum()
         if self.corners is None:
             mass = mass * Enclosure.of(_largest_ratio(form, multiplier, shares, power))
@@ -97,14 +98,16 @@ class WorkloadBound:
             mass = mass + Enclosure.of(self._lift(form, multiplier, shares, power))
         if product.low() <= 0.0 or mass.low() <= 0.0:
             raise CertificateError("bound", "its numbers prove nothing: tr B W~' or 1.mu may be negative")
-        own = (shares * _diagonal(centered)).sum()
+        squares = Enclosure.of(np.ones((1, len(rows)))) @ (centered * centered)
+        own = (shares * squares[0]).sum()
         return float((product * product / mass - own).low())
 
-    def _require_shapes(self, size: int) -> None:
+    def _require_shapes(self, shape: tuple[int, ...]) -> None:
+        size = shape[1]
         vectors = [self.population, self.multiplier, *([] if self.corners is None else [self.corners])]
-        matrices = [self.matrix, *([] if self.pairs is None else [self.pairs])]
+        matrices = [self.directions, *([] if self.pairs is None else [self.pairs])]
         shapes = [vector.shape == (size,) for vector in vectors]
-        shapes += [matrix.shape == (size, size) for matrix in matrices]
+        shapes += [self.directions.shape == shape, matrices[-1].shape in (shape, (size, size))]
         if not all(shapes) or not all(np.isfinite(part).all() for part in [*vectors, *matrices]):
             raise CertificateError("bound", f"its numbers do not fit {size} types")
         if self.population.min() < 0.0:
@@ -142,7 +145,7 @@ class WorkloadBound:
         optional = {"corners": self.corners, "pairs": self.pairs}
         return {
             "population": self.population.tolist(),
-            "matrix": self.matrix.tolist(),
+            "directions": self.directions.tolist(),
             "multiplier": self.multiplier.tolist(),
             **{name: part.tolist() for name, part in optional.items() if part is not None},
         }
@@ -150,7 +153,7 @@ class WorkloadBound:
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> WorkloadBound:
         """Restore what :meth:`as_json` gave; :meth:`check` judges it."""
-        dimensions = {"population": 1, "matrix": 2, "multiplier": 1, "corners": 1, "pairs": 2}
+        dimensions = {"population": 1, "directions": 2, "multiplier": 1, "corners": 1, "pairs": 2}
         return cls(
             **{
                 name: finite_array(f"bound: {name}", document[name], dimension)
@@ -160,22 +163,24 @@ class WorkloadBound:
         )
 
 
-def _diagonal(matrix: Enclosure) -> Enclosure:
-    return Enclosure(np.diag(matrix.middle), np.diag(matrix.radius))
+def _centered(rows: Enclosure, shares: Enclosure) -> Enclosure:
+    """Return the queries less their averages over the population."""
+    ones = Enclosure.of(np.ones((1, rows.middle.shape[1])))
+    return rows - (rows @ shares[:, None]) @ ones
 
 
-def _centered(gram: Enclosure, shares: Enclosure) -> Enclosure:
-    """Return the Gram matrix of the queries less their averages over the population."""
-    average = gram @ shares[:, None]
-    ones = Enclosure.of(np.ones((1, len(gram.middle))))
-    level = (shares[None, :] @ average)[0, 0]
-    wide = average @ ones
-    return (
-        gram
-        - wide
-        - wide.transposed
-        + Enclosure(np.full(gram.middle.shape, level.middle), np.full(gram.middle.shape, level.radius))
-    )
+def is_dominated(rows: Array, gram: Array, gram_error: Array) -> bool:
+    """Whether F'F <= G + c 11' is proven for some c >= 0: queries F have no larger errors than those of G.
+
+    Examples
+    --------
+    >>> is_dominated(0.999 * np.eye(2), np.eye(2), np.zeros((2, 2)))
+    True
+    """
+    factor = Enclosure.of(rows)
+    level = float(np.trace(gram)) / len(gram)
+    raised = Enclosure.of(gram, gram_error) + Enclosure.of(np.full(gram.shape, level))
+    return is_positive(raised - factor.transposed @ factor)
 
 
 def _in_spins(constant: Enclosure, linear: Enclosure, inner: Enclosure, power: float) -> Enclosure:

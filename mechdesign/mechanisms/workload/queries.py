@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.audit.workload_bound import is_dominated
 from mechdesign.core.errors import ParameterError, suggestion
 from mechdesign.core.validation import finite_array
 from mechdesign.mechanisms.workload.named import NAMED, Named
@@ -23,6 +24,9 @@ Array = NDArray[np.float64]
 
 MOST_TYPES = 1 << 12
 """More types are refused: the Gram matrix and its factors would not fit into memory."""
+
+FACTOR_ROWS = 4
+"""Queries per type up to which bounds are proven with the queries themselves."""
 
 MOST_ENTRIES = 1 << 25
 """Entries of a matrix of queries that is written down: 256 MiB."""
@@ -132,6 +136,32 @@ class Workload:
         )
         bound: Array = (self.count + 8) * 2.0**-51 * (size.T @ size)
         return bound
+
+    @cached_property
+    def factor(self) -> tuple[Array, Array]:
+        """Rows F with F'F = G, or a little less, and a bound of their rounding errors; shape (r, n) each.
+
+        The weighted queries themselves where they are not many more than the types; else a Cholesky factor of
+        the Gram matrix, made a little smaller until it is proven that its queries have no larger error.
+        """
+        smaller = None if self.count <= FACTOR_ROWS * self.size else self._cholesky()
+        if smaller is not None:
+            return smaller, np.zeros_like(smaller)
+        rows = self.rows if self.weights is None else self.rows * np.sqrt(self.weights)[:, None]
+        return rows, np.zeros_like(rows) if self.weights is None else np.abs(rows) * 2.0**-51
+
+    def _cholesky(self) -> Array | None:
+        """Return rows whose error is proven to be no larger, as many as types; None where none are found."""
+        level = float(np.trace(self.gram)) / self.size
+        for digits in range(12, 1, -1):
+            raised = (1.0 - 10.0**-digits) * (self.gram + level)
+            try:
+                found: Array = np.asarray(np.linalg.cholesky(raised)).T
+            except np.linalg.LinAlgError:
+                return None
+            if is_dominated(found, self.gram, self.gram_error):
+                return found
+        return None
 
     @cached_property
     def _is_whole(self) -> bool:

@@ -1,7 +1,7 @@
 """``linear-queries`` by column generation: few patterns at a time, and a bound that is proven on its own.
 
-Up to 20 types all patterns are gone through for the worst ones, and the master program's own dual is the bound:
-the optimum is exact. Beyond, patterns are drawn from a field with the moments of the spectral dual, and local
+Up to 20 types all patterns are gone through for the worst ones, and the master program's own dual is the
+bound: the optimum is exact. Beyond, patterns are drawn from a field with the moments of the spectral dual, and local
 search adds others until the gap to the spectral bound is small enough.
 """
 
@@ -90,7 +90,8 @@ class Pool:
 
     def prices(self, found: Weighted) -> Prices:
         """Return the dual numbers of the master program."""
-        return Prices.of(found.inverse, found.multiplier, self.centered, self.shares, self.power)
+        bound = enumerated_bound(self.problem, found)
+        return Prices.of(bound, self.problem.directions(np.eye(len(self.shares))), self.power)
 
     def error(self, found: Weighted) -> float:
         """Return the average error of what was found."""

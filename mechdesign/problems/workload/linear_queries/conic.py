@@ -53,7 +53,7 @@ def _average(problem: LinearQueries) -> Outcome:
     found = np.maximum(np.asarray(weights.value), 0.0)
     dual = np.asarray(block.dual_value)
     outer = -2.0 * dual[size:, :size]  # B of the scaled root
-    bound = _from_dual(root, outer / 2.0, np.asarray(sums.dual_value), shares, scale)
+    bound = _from_dual(problem, root, outer / 2.0, np.asarray(sums.dual_value), scale)
     amounts = found / (patterns @ shares)
     kept_sets = amounts > 1e-10 * float(amounts.max())
     best = best_bound(problem, bound)
@@ -62,14 +62,16 @@ def _average(problem: LinearQueries) -> Outcome:
     )
 
 
-def _from_dual(root: Array, outer: Array, sums: Array, shares: Array, scale: float) -> list[WorkloadBound]:
+def _from_dual(
+    problem: LinearQueries, root: Array, outer: Array, sums: Array, scale: float
+) -> list[WorkloadBound]:
     """Return the bounds of both signs of the multipliers: conventions differ between solvers."""
-    back = root.T @ np.linalg.inv(root @ root.T)
+    shares, back = problem.shares, root.T @ np.linalg.inv(root @ root.T)
     found = []
     for sign in (1.0, -1.0):
         for other in (1.0, -1.0):
-            matrix = sign * back @ outer / math.sqrt(scale)
-            found.append(WorkloadBound(shares, matrix, other * sums))
+            directions = problem.directions(sign * back @ outer / math.sqrt(scale))
+            found.append(WorkloadBound(shares, directions, other * sums))
     return found
 
 

@@ -1,8 +1,8 @@
 """Patterns to begin with: thresholds of a Gaussian field whose second moments are those of the spectral dual.
 
 The dual's optimum asks for the moments of the law of patterns with weights w/(pi.v)^2: mass, mean and second
-moments. A pair of types is in the set together with a known probability; the correlation of two normal variables
-whose thresholds give it is found by bisection of Plackett's integral.
+moments. A pair of types is in the set together with a known probability; the correlation of two normal
+variables whose thresholds give it is found by bisection of Plackett's integral.
 """
 
 from __future__ import annotations

@@ -10,16 +10,14 @@ and their mirror image, M is block-diagonal over even and odd vectors, and D is 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from mechdesign.problems.workload.linear_queries.interior import State, minimised
 
-STEPS = 80
-BACK = 0.995
-"""How far a step goes towards the boundary."""
+Array = NDArray[np.float64]
 
 CLOSE = 1e-11
 """Complementarity, as a part of the objective, at which the method stops."""
@@ -74,68 +72,6 @@ class Weighted:
     steps: int
 
 
-@dataclass(frozen=True, eq=False)
-class _State:
-    """What the derivatives at some weights are made of, block by block."""
-
-    inverses: list[Array]
-    outers: list[Array]
-    turned: list[tuple[Array, Array]]
-    value: float
-
-
-class _Hessian:
-    """The matrix Diag(d) + H with H the Hessian of tr(G M^-1) in the weights, ready to solve with.
-
-    With M^-1 = T T^T and M^-1 G M^-1 = T Diag(l) T^T the Hessian of two columns a, b (coordinates T^T z) is
-    sum over i <= j of (l_i + l_j) c_ij^2 a_i a_j b_i b_j, c_ij^2 = 2 off the diagonal: a product F^T F.
-    """
-
-    def __init__(self, turned: list[tuple[Array, Array]], diagonal: Array) -> None:
-        factors = []
-        for part, levels in turned:
-            first, last = np.triu_indices(len(levels))
-            scale = np.sqrt(np.maximum(levels[first] + levels[last], 0.0))
-            scale *= np.where(first == last, 1.0, np.sqrt(2.0))
-            factors.append((part[:, first] * part[:, last] * scale).T)
-        self.factor = np.vstack(factors)
-        self.diagonal = diagonal
-        self.is_short = len(self.factor) < len(diagonal)
-        if self.is_short:
-            scaled = self.factor / np.sqrt(diagonal)
-            self.root = np.linalg.cholesky(scaled @ scaled.T + np.eye(len(scaled)))
-        else:
-            half = self.factor / np.sqrt(diagonal)
-            self.root = np.linalg.cholesky(half.T @ half + np.eye(len(diagonal)))
-
-    def _once(self, sides: Array) -> Array:
-        if not self.is_short:
-            root = np.sqrt(self.diagonal)[:, None]
-            found: Array = _cholesky_solve(self.root, sides / root) / root
-            return found
-        scaled = sides / self.diagonal[:, None]
-        inner = _cholesky_solve(self.root, self.factor @ scaled)
-        whole: Array = scaled - (self.factor.T @ inner) / self.diagonal[:, None]
-        return whole
-
-    def times(self, columns: Array) -> Array:
-        """Return the matrix times columns."""
-        found: Array = self.diagonal[:, None] * columns + self.factor.T @ (self.factor @ columns)
-        return found
-
-    def solve(self, sides: Array) -> Array:
-        """Return the solution for several right-hand sides, refined once."""
-        found = self._once(sides)
-        return found + self._once(sides - self.times(found))
-
-
-def _cholesky_solve(root: NDArray[Any], sides: NDArray[Any]) -> Array:
-    from scipy.linalg import cho_solve
-
-    found: Array = cho_solve((root, True), sides, check_finite=False)
-    return found
-
-
 class Master:
     """The program for fixed columns.
 
@@ -157,8 +93,11 @@ class Master:
         self.left = self.parts[0].T  # the constraint, in coordinates of the even block
         self.right = even.T @ np.ones(len(population))
 
-    def _state(self, weights: Array) -> _State | None:
-        inverses, outers, turned, value = [], [], [], 0.0
+    def state(self, weights: Array) -> State | None:
+        """Return value, slopes and curvature at these weights; None where M is singular."""
+        value, slopes = 0.0, np.zeros(len(weights))
+        inverses: list[Array] = []
+        turned: list[tuple[Array, Array]] = []
         for part, gram in zip(self.parts, self.grams, strict=True):
             moment = (part * weights[:, None]).T @ part
             try:
@@ -167,80 +106,38 @@ class Master:
                 return None
             root = np.linalg.solve(factor, np.eye(len(factor)))  # M^-1 = root^T root
             levels, turn = np.linalg.eigh(root @ gram @ root.T)
-            inverse = root.T @ root
+            inverse = np.asarray(root.T @ root)
             inverses.append(inverse)
-            outers.append(inverse @ gram @ inverse)
-            turned.append((root.T @ turn, levels))
+            turned.append((np.asarray(part @ root.T @ turn), levels))
             value += float(np.sum(gram * inverse))
-        return _State(inverses, outers, turned, value)
+            slopes -= np.einsum("kn,kn->k", part @ (inverse @ gram @ inverse), part)
+        return State(value, slopes, partial(_factor, turned), inverses)
 
-    def _slopes(self, outers: list[Array]) -> Array:
-        found = np.zeros(len(self.parts[0]))
-        for part, outer in zip(self.parts, outers, strict=True):
-            found -= np.einsum("kn,kn->k", part @ outer, part)
-        return found
-
-    def _newton(self, state: _State, diagonal: Array, rest: Array, missed: Array) -> tuple[Array, Array]:
-        """Solve (H + Diag(d)) dw - Z^T dl = r, Z dw = s."""
-        turned = [
-            (part @ turn, levels) for part, (turn, levels) in zip(self.parts, state.turned, strict=True)
-        ]
-        hessian = _Hessian(turned, diagonal)
-        solved = hessian.solve(np.column_stack([rest, self.left.T]))
-        schur = self.left @ solved[:, 1:]
-        step_l = np.asarray(np.linalg.lstsq(schur, missed - self.left @ solved[:, 0], rcond=1e-15)[0])
-        return solved[:, 0] + solved[:, 1:] @ step_l, step_l
-
-    def solve(self, accuracy: float = CLOSE, start: Array | None = None) -> Weighted:
+    def solve(self, accuracy: float = CLOSE) -> Weighted:
         """Return the optimal weights and multipliers."""
-        count = len(self.parts[0])
-        weights = np.full(count, 1.0 / count) if start is None else start.copy()
-        state = self._state(weights)
-        if state is None:
-            raise np.linalg.LinAlgError("the patterns do not span the types")
-        slopes = self._slopes(state.outers)
-        slack = np.full(count, max(float(np.abs(slopes).max()), 1e-12))
-        multiplier = np.zeros(len(self.right))
-        best = 0
-        for best in range(1, STEPS + 1):
-            gap = float(weights @ slack)
-            missed = self.right - self.left @ weights
-            uneven = slopes - self.left.T @ multiplier - slack
-            if (
-                gap + float(weights @ np.abs(uneven)) <= accuracy * state.value
-                and np.abs(missed).max() < 1e-10
-            ):
-                break
-            center = 0.1 if best > 2 else 0.5
-            aim = center * gap / count
-            rest = aim / weights - (slopes - self.left.T @ multiplier)
-            step_w, step_l = self._newton(state, slack / weights, rest, missed)
-            step_s = (aim - weights * slack - slack * step_w) / weights
-            length = min(_longest(weights, step_w), _longest(slack, step_s))
-            moved = None
-            for _ in range(40):
-                trial = weights + length * step_w
-                moved = self._state(trial)
-                if moved is not None and moved.value <= 50.0 * state.value:
-                    break
-                length /= 2.0
-            if moved is None:
-                break
-            weights, state = trial, moved
-            slopes = self._slopes(state.outers)
-            multiplier = multiplier + length * step_l
-            slack = slack + length * step_s
-            if length < 1e-9:
-                break
-        whole = self.basis.moment(state.inverses)
+        found = minimised(self, len(self.parts[0]), accuracy)
+        whole = self.basis.moment(found.state.more)
         even = self.basis.blocks[0]
         return Weighted(
-            weights, -(even @ multiplier), whole, state.value, float(weights @ slack) / state.value, best
+            found.weights,
+            -(even @ found.multiplier),
+            whole,
+            found.state.value,
+            found.complementarity,
+            found.steps,
         )
 
 
-def _longest(values: Array, step: Array) -> float:
-    falling = step < 0.0
-    if not falling.any():
-        return 1.0
-    return min(1.0, BACK * float((-values[falling] / step[falling]).min()))
+def _factor(turned: list[tuple[Array, Array]]) -> Array:
+    """Return F with F'F the Hessian of tr(G M^-1) in the weights.
+
+    With M^-1 = T T' and M^-1 G M^-1 = T Diag(l) T' the entry of two columns with the coordinates a = T'z and b is
+    sum over i <= j of (l_i + l_j) c_ij^2 a_i a_j b_i b_j, c_ij^2 = 2 off the diagonal.
+    """
+    factors = []
+    for part, levels in turned:
+        first, last = np.triu_indices(len(levels))
+        scale = np.sqrt(np.maximum(levels[first] + levels[last], 0.0))
+        scale *= np.where(first == last, 1.0, np.sqrt(2.0))
+        factors.append((part[:, first] * part[:, last] * scale).T)
+    return np.vstack(factors)

@@ -66,7 +66,7 @@ def enumerated_bound(
 ) -> WorkloadBound:
     """Return the numbers that the master program's dual proves the bound by, for few types."""
     shares = problem.shares if population is None else population
-    return WorkloadBound(shares, found.inverse, found.multiplier)
+    return WorkloadBound(shares, problem.directions(found.inverse, shares), found.multiplier)
 
 
 def spectral_bound(
@@ -90,7 +90,9 @@ def spectral_bound(
     solver = SpectralDual(centered, shares, problem.epsilon, pairs)
     steps = 300 if size <= 512 else 60
     best = solver.improved(dual or solver.start(), steps, 1e-11 if size <= 512 else 1e-8)
-    return solver.certificate(best), solver, best
+    matrix, multiplier = solver.multipliers(best)
+    directions = problem.directions(matrix, shares)
+    return WorkloadBound(shares, directions, multiplier, best.delta, best.alpha), solver, best
 
 
 def _grown(problem: LinearQueries, size: int) -> Dual:

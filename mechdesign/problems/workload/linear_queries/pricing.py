@@ -21,43 +21,45 @@ CHUNK = 1 << 16
 
 @dataclass(frozen=True, eq=False)
 class Prices:
-    """Dual numbers X and mu, scaled so that tr X G = 1.mu.
+    """Dual numbers B and mu, scaled so that tr B W~' = 1.mu.
 
     Parameters
     ----------
-    matrix : (n, n) array
+    directions : (r, n) array
+        B.
     multiplier : (n,) array
-    centered : (n, n) array
-        The centered Gram matrix G.
+    rows : (r, n) array
+        The centered queries W~.
     population : (n,) array
     power : float
         E = e^epsilon.
     """
 
-    matrix: Array
+    directions: Array
     multiplier: Array
-    centered: Array
+    rows: Array
     population: Array
     power: float
 
     @classmethod
-    def of(cls, matrix: Array, multiplier: Array, centered: Array, population: Array, power: float) -> Prices:
-        """Return the numbers scaled so that tr X G = 1.mu, which leaves the bound as it is."""
-        factor = float(np.sum(matrix * centered)) / float(multiplier.sum())
-        return cls(matrix * factor, multiplier * factor**2, centered, population, power)
+    def of(cls, bound: WorkloadBound, rows: Array, power: float) -> Prices:
+        """Return the numbers of a bound, scaled, which leaves it as it is."""
+        factor = float(np.sum(bound.directions * rows)) / float(bound.multiplier.sum())
+        directions, multiplier = bound.directions * factor, bound.multiplier * factor**2
+        return cls(directions, multiplier, rows, bound.population, power)
 
     def between(self, bound: WorkloadBound, share: float) -> Prices:
         """Return the numbers between these and those of a bound."""
-        other = Prices.of(bound.matrix, bound.multiplier, self.centered, self.population, self.power)
-        matrix = (1.0 - share) * self.matrix + share * other.matrix
+        other = Prices.of(bound, self.rows, self.power)
+        directions = (1.0 - share) * self.directions + share * other.directions
         multiplier = (1.0 - share) * self.multiplier + share * other.multiplier
-        return Prices(matrix, multiplier, self.centered, self.population, self.power)
+        return Prices(directions, multiplier, self.rows, self.population, self.power)
 
     @property
     def form(self) -> Array:
         """The matrix B'B."""
-        found: Array = self.matrix.T @ self.centered @ self.matrix
-        return (found + found.T) / 2.0
+        found: Array = self.directions.T @ self.directions
+        return found
 
     def ratios(self, sets: Sets) -> Array:
         """Return |Bv|^2 / ((mu.v)(pi.v)) for each set."""

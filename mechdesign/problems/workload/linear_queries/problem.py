@@ -167,6 +167,13 @@ class LinearQueries(Problem[WorkloadRelease]):
         """The Gram matrix of the queries less their averages over the shares."""
         return self.queries.centered(self.shares)
 
+    def directions(self, matrix: Array, population: Array | None = None) -> Array:
+        """Return B = F~ X for a bound, F~ the centered rows of :attr:`Workload.factor`."""
+        rows = self.queries.factor[0]
+        shares = self.shares if population is None else population
+        found: Array = (rows - (rows @ shares)[:, None]) @ matrix
+        return found
+
     @cached_property
     def design_gram(self) -> Array:
         """The centered Gram matrix that methods design for: with a little of every type's share added.
@@ -244,4 +251,4 @@ class LinearQueries(Problem[WorkloadRelease]):
         """Return what stored numbers prove, in outward rounding."""
         if not self.is_worst and (bound.population != self.shares).any():
             raise ParameterError("bound", "it is for another population", "solve the problem again")
-        return bound.check(self.queries.gram, self.queries.gram_error, self.epsilon)
+        return bound.check(*self.queries.factor, self.epsilon)

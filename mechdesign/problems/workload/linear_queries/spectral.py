@@ -17,7 +17,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.workload_bound import WorkloadBound
 from mechdesign.solvers.quasi_newton import descend
 
 Array = NDArray[np.float64]
@@ -156,8 +155,8 @@ class SpectralDual:
             parts.append(-gamma[first, last] - (bent[first] + bent[last]) / (2.0 * constant) - curved)
         return -(2.0 * math.log(nuclear) - math.log(scale)), -np.concatenate(parts)
 
-    def certificate(self, dual: Dual) -> WorkloadBound:
-        """Return the numbers that prove the bound of this point."""
+    def multipliers(self, dual: Dual) -> tuple[Array, Array]:
+        """Return X and mu of this point: B = W~ X proves its bound."""
         raw, linear, constant = self._form(dual)
         form = raw - np.outer(linear, linear) / (4.0 * constant)
         slope = np.linalg.solve(form, self.population)
@@ -169,13 +168,7 @@ class SpectralDual:
         # B = T^(-1/2) R K with R'R = G / tr G; R X = T^(-1/2) R K for X = R'(R R')^-1 T^(-1/2) R K
         inverse = self.root.T @ np.linalg.inv(self.root @ self.root.T)
         matrix = inverse @ (turn / np.sqrt(levels)) @ turned @ whole / math.sqrt(self.size)
-        return WorkloadBound(
-            self.population,
-            matrix,
-            dual.nu + scale * self.population,
-            dual.delta,
-            dual.alpha,
-        )
+        return matrix, dual.nu + scale * self.population
 
     def moments(self, dual: Dual) -> tuple[float, Array, Array]:
         """Return mass, first and second moments of the law of patterns that the dual asks for."""
