@@ -1,8 +1,8 @@
 """``linear-queries`` by column generation: few patterns at a time, and a bound that is proven on its own.
 
 Up to 20 types all patterns are gone through for the worst ones, and the master program's own dual is the
-bound: the optimum is exact. Beyond, patterns are drawn from a field with the moments of the spectral dual, and local
-search adds others until the gap to the spectral bound is small enough.
+bound: the optimum is exact. Beyond, patterns are drawn from a field with the moments of the spectral dual,
+and local search adds others until the gap to the spectral bound is small enough.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     minimise  f(A w)   subject to  w >= 0,  Z w = r
 
-The Hessian in w is F'F with as many rows as f has arguments. Each Newton system is solved by Woodbury's identity,
-or directly where there are fewer weights, and refined once.
+The Hessian in w is F'F with as many rows as f has arguments. Each Newton system is solved by Woodbury's
+identity, or directly where there are fewer weights, and refined once.
 """
 
 from __future__ import annotations

@@ -131,8 +131,8 @@ class Master:
 def _factor(turned: list[tuple[Array, Array]]) -> Array:
     """Return F with F'F the Hessian of tr(G M^-1) in the weights.
 
-    With M^-1 = T T' and M^-1 G M^-1 = T Diag(l) T' the entry of two columns with the coordinates a = T'z and b is
-    sum over i <= j of (l_i + l_j) c_ij^2 a_i a_j b_i b_j, c_ij^2 = 2 off the diagonal.
+    With M^-1 = T T' and M^-1 G M^-1 = T Diag(l) T' the entry of two columns with the coordinates a = T'z and
+    b is sum over i <= j of (l_i + l_j) c_ij^2 a_i a_j b_i b_j, c_ij^2 = 2 off the diagonal.
     """
     factors = []
     for part, levels in turned:
