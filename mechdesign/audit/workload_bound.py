@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from fractions import Fraction
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -161,6 +162,65 @@ class WorkloadBound:
                 if name in document
             }
         )
+
+
+@dataclass(frozen=True, eq=False)
+class TraceBound:
+    """A lower bound from the mean variance of likelihood ratios, for equal shares of n types.
+
+    A report's ratios z with a mean of 1 between types have a mean square of at most 1 + e, where
+
+        e = max over k of r (1 - r)(E - 1)^2 / (1 + (E - 1) r)^2,   r = k/n, k = 1 .. n - 1,
+
+    so the trace of M outside of the direction 1 is at most n e. By the inequality of Cauchy and Schwarz
+    pi.t >= (tr U W~')^2 / (|U|^2 n e) - |W~|^2/n for every U, with the spectral norm |U|.
+
+    Parameters
+    ----------
+    directions : (r, n) array
+        U: the polar factor of W~ makes the bound largest.
+
+    Examples
+    --------
+    >>> bound = TraceBound(np.array([[0.5, -0.5]]))
+    >>> round(bound.check(np.array([[1.0, 0.0]]), np.zeros((1, 2)), 1.0), 9)
+    0.920673594
+    """
+
+    directions: Array
+    method: ClassVar[str] = "the trace of the moments"
+
+    @property
+    def population(self) -> Array:
+        """Equal shares."""
+        size = self.directions.shape[1]
+        return np.full(size, 1.0 / size)
+
+    def check(self, rows: Array, error: Array, epsilon: float) -> float:
+        """Return a proven lower bound of the average error of one report; see :meth:`WorkloadBound.check`."""
+        if self.directions.shape != rows.shape or not np.isfinite(self.directions).all():
+            raise CertificateError("bound", f"its numbers do not fit {rows.shape[1]} types")
+        size = rows.shape[1]
+        shares = Enclosure.of(self.population, 4.0 * UNIT * self.population)
+        centered = _centered(Enclosure.of(rows, error), shares)
+        directions = Enclosure.of(self.directions)
+        product = (directions * centered).sum()
+        square = directions.transposed @ directions
+        largest = 1.0 + 1e-9
+        below = least_eigenvalue(Enclosure.of(largest * np.eye(size)) - square)
+        norm = Enclosure.of(float(np.nextafter(largest - below, np.inf)))
+        if product.low() <= 0.0:
+            raise CertificateError("bound", "its numbers prove nothing: tr U W~' may be negative")
+        spread = Enclosure.of(float_up(_largest_spread(size, exp_upper(epsilon))))
+        own = (centered * centered).sum() / Enclosure.of(float(size))
+        return float((product * product / (norm * Enclosure.of(float(size)) * spread) - own).low())
+
+
+def _largest_spread(size: int, power: Fraction) -> Fraction:
+    """Return e exactly; r (1 - r)/(1 + (E - 1) r)^2 rises up to r = 1/(E + 1) and falls after that."""
+    peak = int(size / (power + 1))
+    shares = [Fraction(k, size) for k in (peak, peak + 1) if 1 <= k <= size - 1]
+    return max(share * (1 - share) * (power - 1) ** 2 / (1 + (power - 1) * share) ** 2 for share in shares)
 
 
 def _centered(rows: Enclosure, shares: Enclosure) -> Enclosure:

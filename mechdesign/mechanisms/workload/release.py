@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from statistics import NormalDist
 from typing import Any, ClassVar, Self
@@ -19,7 +20,7 @@ from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.numbers import frozen, number_of_text, wholes
 from mechdesign.core.randomness import BITS, BitSource, Rng, bit_source
 from mechdesign.core.tables import Values
-from mechdesign.core.validation import in_range, privacy_epsilon, probability_vector, user_count
+from mechdesign.core.validation import choice, in_range, privacy_epsilon, probability_vector, user_count
 from mechdesign.mechanisms.categories import CategoryMechanism
 from mechdesign.mechanisms.collecting import column_operations, count_outside
 from mechdesign.mechanisms.frequencies import project_to_simplex
@@ -31,13 +32,11 @@ from mechdesign.mechanisms.mean.values import Domain
 from mechdesign.mechanisms.operations import ANYWAY, CLIP, Column, Operation, Settings
 from mechdesign.mechanisms.plausible import implausible
 from mechdesign.mechanisms.workload.estimate import QueryEstimate
+from mechdesign.mechanisms.workload.orbits import OrbitValue, OrbitWeights, Translations
 from mechdesign.mechanisms.workload.queries import Workload
 from mechdesign.mechanisms.workload.server import QueryCounts
 from mechdesign.mechanisms.workload.value import Array, ChannelValue
 from mechdesign.mechanisms.workload.weights import PatternWeights
-
-FEW = 64
-"""Up to this many users a client goes through all reports, always to the end, as a single device does."""
 
 BIASED = 2.0**-31
 """The largest bias that is allowed, as a part of the standard error of one report: that of 2^62 users."""
@@ -52,7 +51,7 @@ class WorkloadRelease(CategoryMechanism):
         The queries; see :class:`~mechdesign.mechanisms.workload.queries.Workload`.
     epsilon : float
         The guarantee; audited here.
-    weights : PatternWeights
+    weights : PatternWeights or OrbitWeights
         Sets of types and the integer weights of their reports.
     population : (n,) array, optional
         The shares at which the estimator is the best one; equal shares by default. It is unbiased for all.
@@ -84,14 +83,16 @@ class WorkloadRelease(CategoryMechanism):
         self,
         workload: Any,
         epsilon: float,
-        weights: PatternWeights,
+        weights: PatternWeights | OrbitWeights,
         population: Any = None,
         domain: Any = None,
         labels: Sequence[str] | None = None,
     ) -> None:
         self.workload = workload if isinstance(workload, Workload) else Workload(workload)
         self.epsilon = privacy_epsilon(epsilon)
-        self.weights = PatternWeights(frozen(weights.sets), frozen(weights.low), frozen(weights.high))
+        self.weights = replace(
+            weights, sets=frozen(weights.sets), low=frozen(weights.low), high=frozen(weights.high)
+        )
         size = self.workload.size
         if weights.sets.shape[1] != size:
             raise CertificateError("channel", f"its sets are of {weights.sets.shape[1]} types, not {size}")
@@ -99,6 +100,10 @@ class WorkloadRelease(CategoryMechanism):
         self.population: Array = (
             frozen(equal) if population is None else probability_vector("population", population)
         )
+        if isinstance(weights, OrbitWeights) and (
+            weights.group.size != size or float(np.ptp(self.population)) > 1e-12
+        ):
+            raise CertificateError("population", "translates need equal shares and as many types")
         if len(self.population) != size or self.population.min() <= 0.0:
             raise CertificateError("population", f"expected {size} shares above 0")
         self.domain = None if domain is None else Domain(*domain)
@@ -123,9 +128,9 @@ class WorkloadRelease(CategoryMechanism):
         return audit_patterns(self.weights.low, self.weights.high, self.weights.blank, self.epsilon)
 
     @cached_property
-    def value(self) -> ChannelValue:
+    def value(self) -> ChannelValue | OrbitValue:
         """The errors of the integer channel with its best estimator."""
-        return ChannelValue(self.weights.channel, self.population)
+        return self.weights.value(self.population)
 
     def certificates(self) -> tuple[Certificate, ...]:
         """Return the exact certificates of privacy and row sums, and the bias of the estimates."""
@@ -136,11 +141,7 @@ class WorkloadRelease(CategoryMechanism):
     @cached_property
     def _unbiased(self) -> Certificate:
         """What the estimator, applied to the very weights, gives for each type, against the type itself."""
-        applied = self.value.solver @ self.weights.channel
-        size = len(applied)
-        gram = self.workload.gram
-        off = applied - np.eye(size)
-        bias = math.sqrt(max(float(np.einsum("in,ij,jn->n", off, gram, off).max()), 0.0))
+        bias = self.value.bias(self.workload.gram)
         error = math.sqrt(max(self.average_error, 0.0))
         note = "computed in doubles; below the standard error of 2**62 users"
         return Certificate("unbiased", bias <= BIASED * error, False, {"worst_bias": bias}, {}, note)
@@ -161,18 +162,7 @@ class WorkloadRelease(CategoryMechanism):
 
     def draw(self, codes: Codes, source: BitSource) -> Codes:
         """Return the number of a report for the number of each type: one uniform integer each."""
-        drawn, found = source.integers(len(codes)), np.empty(len(codes), dtype=np.int64)
-        if not len(codes):
-            return found
-        order = np.argsort(codes, kind="stable")
-        kinds, starts = np.unique(codes[order], return_index=True)
-        for kind, users in zip(kinds.tolist(), np.split(order, starts[1:]), strict=True):
-            ends = np.cumsum(self.weights.row(kind))
-            if len(codes) <= FEW:
-                found[users] = (ends[None, :] <= drawn[users, None]).sum(axis=1)
-            else:
-                found[users] = np.searchsorted(ends, drawn[users], side="right")
-        return found
+        return self.weights.draw(codes, source.integers(len(codes)))
 
     def randomize(
         self, answers: Any, rng: Rng = None, anyway: bool = False, clip: bool = False
@@ -225,7 +215,7 @@ class WorkloadRelease(CategoryMechanism):
     def estimate_from_counts(self, counts: Codes, population: bool = False) -> QueryEstimate:
         """Return the estimates from the number of times each report was made."""
         users = int(counts.sum())
-        shares = self.value.solver @ (counts / users)
+        shares = self.value.shares_from(counts)
         rows, names = self._listed
         errors = self.spread(rows, shares, users, population)
         values = rows @ shares
@@ -359,6 +349,7 @@ class WorkloadRelease(CategoryMechanism):
             "population": self.population.tolist(),
             "domain": None if self.domain is None else [self.domain.low, self.domain.high],
             "labels": None if self.labels.names is None else list(self.labels.names),
+            "group": self.weights.group.kind if isinstance(self.weights, OrbitWeights) else None,
             "sets": [row.tobytes().hex() for row in packed],
             "low": self.weights.low.tolist(),
             "high": self.weights.high.tolist(),
@@ -371,7 +362,10 @@ class WorkloadRelease(CategoryMechanism):
         packed = np.array([list(bytes.fromhex(text)) for text in content["sets"]], dtype=np.uint8)
         sets = np.unpackbits(packed, axis=1, count=workload.size).astype(bool)
         low, high = (wholes(name, content[name], 1) for name in ("low", "high"))
-        weights = PatternWeights(sets, low, high)
+        weights: PatternWeights | OrbitWeights = PatternWeights(sets, low, high)
+        if content["group"] is not None:
+            kind = choice("group", content["group"], ("cycle", "cube"))
+            weights = OrbitWeights(sets, low, high, Translations(workload.size, kind))
         return cls(
             workload, content["epsilon"], weights, content["population"], content["domain"], content["labels"]
         )

@@ -84,6 +84,16 @@ class ChannelValue:
         refined: Array = found - (found @ self.channel - np.eye(len(found))) @ found
         return refined
 
+    def shares_from(self, counts: NDArray[np.int64]) -> Array:
+        """Return the unbiased estimate of the shares of the types, from the counts of the reports."""
+        found: Array = self.solver @ (counts / counts.sum())
+        return found
+
+    def bias(self, gram: Array) -> float:
+        """Return the largest bias of a single type's estimate in the norm of the queries."""
+        off = self.solver @ self.channel - np.eye(self.channel.shape[1])
+        return float(np.sqrt(max(float(np.einsum("in,ij,jn->n", off, gram, off).max()), 0.0)))
+
     def errors(self, rows: Array) -> Array:
         """Return t_u, the expected squared error of one report of a user of type u, shape (n,)."""
         found: Array = self.query_errors(rows).sum(axis=1)

@@ -12,10 +12,14 @@ from mechdesign.audit.exponential import exp_lower
 from mechdesign.audit.patterns import blank_weights
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.randomness import BITS, TOTAL
+from mechdesign.mechanisms.workload.orbits import OrbitWeights, Translations
 from mechdesign.mechanisms.workload.value import Array, ChannelValue, Sets, columns_of
 
 RESERVE = 1e-9
 """The part of all reports that are blank: it absorbs every rounding error."""
+
+FEW = 64
+"""Up to this many users a client goes through all reports, as a single device does."""
 
 RARE = 1e-6
 """Patterns that are reported more rarely than this are dropped."""
@@ -53,6 +57,29 @@ class PatternWeights:
     def row(self, type_number: int) -> NDArray[np.int64]:
         """Return the weights of all reports for a type, blank last."""
         return np.append(np.where(self.sets[:, type_number], self.high, self.low), self.blank[type_number])
+
+    def draw(self, codes: NDArray[np.int64], drawn: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the report for each type and drawn integer.
+
+        A single device goes through all reports, always to the end; for many users at once the sums of a type
+        are made once and searched.
+        """
+        found = np.empty(len(codes), dtype=np.int64)
+        if not len(codes):
+            return found
+        order = np.argsort(codes, kind="stable")
+        kinds, starts = np.unique(codes[order], return_index=True)
+        for kind, users in zip(kinds.tolist(), np.split(order, starts[1:]), strict=True):
+            ends = np.cumsum(self.row(kind))
+            if len(codes) <= FEW:
+                found[users] = (ends[None, :] <= drawn[users, None]).sum(axis=1)
+            else:
+                found[users] = np.searchsorted(ends, drawn[users], side="right")
+        return found
+
+    def value(self, population: Array) -> ChannelValue:
+        """Return the errors of the very numbers that are sampled from."""
+        return ChannelValue(self.channel, population)
 
     @cached_property
     def channel(self) -> Array:
@@ -119,6 +146,7 @@ def integer_weights(sets: Sets, amounts: Array, epsilon: float) -> PatternWeight
     )
 
 
-def value_of(weights: PatternWeights, population: Array) -> ChannelValue:
-    """Return the errors of the very numbers that are sampled from."""
-    return ChannelValue(weights.channel, population)
+def integer_orbits(sets: Sets, amounts: Array, group: Translations, epsilon: float) -> OrbitWeights:
+    """Return integer weights of base sets and all their translates, high <= e^epsilon low exactly."""
+    made = integer_weights(sets, amounts, epsilon)
+    return OrbitWeights(made.sets, made.low, made.high, group)

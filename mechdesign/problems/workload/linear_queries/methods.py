@@ -1,10 +1,18 @@
 """The methods of ``linear-queries``, in the order in which they are tried."""
 
 from mechdesign.core.method import Method
-from mechdesign.problems.workload.linear_queries import all_columns, columns, conic
+from mechdesign.problems.workload.linear_queries import all_columns, columns, conic, symmetric
 from mechdesign.problems.workload.linear_queries.problem import LinearQueries
 
 METHODS = (
+    Method(
+        name="symmetric",
+        problem=LinearQueries,
+        kind="numeric",
+        summary="base sets with all their translates, for a cycle or a cube of types",
+        run=symmetric.run,
+        why_not=symmetric.why_not,
+    ),
     Method(
         name="all-columns",
         problem=LinearQueries,

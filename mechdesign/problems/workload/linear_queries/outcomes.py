@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mechdesign.audit.workload_bound import MOST_ENUMERATED, WorkloadBound
+from mechdesign.audit.workload_bound import MOST_ENUMERATED, TraceBound, WorkloadBound
 from mechdesign.core.errors import CertificateError
 from mechdesign.core.method import Outcome
 from mechdesign.mechanisms.workload.value import Array, Sets
@@ -20,6 +20,8 @@ from mechdesign.problems.workload.linear_queries.spectral import (
     Dual,
     SpectralDual,
 )
+
+Bound = WorkloadBound | TraceBound
 
 NOTHING = "at epsilon = 0 a report says nothing; set epsilon > 0"
 
@@ -41,7 +43,7 @@ def outcome(
     problem: LinearQueries,
     sets: Sets,
     amounts: Array,
-    bound: WorkloadBound | None,
+    bound: Bound | None,
     solver: str,
     optimal: bool = True,
     notes: dict[str, Any] | None = None,
@@ -104,7 +106,7 @@ def _grown(problem: LinearQueries, size: int) -> Dual:
     return solver.improved(start or solver.start(), 200, 1e-9).stretched(size)
 
 
-def best_bound(problem: LinearQueries, bounds: list[WorkloadBound]) -> WorkloadBound | None:
+def best_bound(problem: LinearQueries, bounds: Sequence[Bound]) -> Bound | None:
     """Return the bound that proves most; None where none proves anything."""
     proven = []
     for bound in bounds:
@@ -116,9 +118,14 @@ def best_bound(problem: LinearQueries, bounds: list[WorkloadBound]) -> WorkloadB
     return max(sound, key=lambda item: item[0])[1] if sound else None
 
 
+def trace_bound(problem: LinearQueries) -> TraceBound:
+    """Return the trace bound with the polar factor of the centered queries; for equal shares."""
+    rows = problem.directions(np.eye(problem.queries.size))
+    left, values, right = np.linalg.svd(rows, full_matrices=False)
+    kept = values > 1e-12 * values[0]
+    return TraceBound(left[:, kept] @ right[kept])
+
+
 def can_enumerate(problem: LinearQueries) -> bool:
     """Whether all patterns can be gone through."""
     return problem.queries.size <= MOST_ENUMERATED
-
-
-Patterns = NDArray[np.bool_]

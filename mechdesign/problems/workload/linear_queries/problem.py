@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.workload_bound import WorkloadBound
+from mechdesign.audit.workload_bound import TraceBound, WorkloadBound
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.fields import checked, frozen_problem, related
@@ -17,8 +17,9 @@ from mechdesign.core.numbers import frozen, shown
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
 from mechdesign.core.validation import finite_array, privacy_epsilon, probability_vector
 from mechdesign.mechanisms.workload import Workload, WorkloadRelease
+from mechdesign.mechanisms.workload.orbits import OrbitValue, Translations
 from mechdesign.mechanisms.workload.value import ChannelValue, columns_of
-from mechdesign.mechanisms.workload.weights import integer_weights, kept_and_repaired
+from mechdesign.mechanisms.workload.weights import integer_orbits, integer_weights, kept_and_repaired
 
 Array = NDArray[np.float64]
 
@@ -191,30 +192,33 @@ class LinearQueries(Problem[WorkloadRelease]):
 
     # Judging candidates
 
-    def _value(self, variables: Variables) -> ChannelValue:
+    def _value(self, variables: Variables) -> ChannelValue | OrbitValue:
         sets = np.asarray(variables["patterns"], dtype=bool)
         columns = columns_of(sets, float(np.exp(self.epsilon)))
         channel = columns * np.asarray(variables["weights"], dtype=np.float64)[:, None]
+        if "translations" in variables:
+            return OrbitValue(Translations(self.queries.size, variables["translations"]), channel)
         return ChannelValue(channel, np.asarray(variables["population"], dtype=np.float64))
 
     def objective(self, variables: Variables) -> float:
         """Return the error of one report with the best estimator for ``population``."""
         value = self._value(variables)
+        population = np.asarray(variables["population"], dtype=np.float64)
         if self.is_worst:
-            return float(value.type_errors(self.queries.centered(value.population)).max())
-        errors = value.type_errors(self.queries.centered(value.population))
+            return float(value.type_errors(self.queries.centered(population)).max())
+        errors = value.type_errors(self.queries.centered(population))
         return float(self.shares @ errors)
 
     def residuals(self, variables: Variables) -> dict[str, float]:
         """Return the largest violations of the row sums, of signs and of unbiasedness, in floating point."""
         value = self._value(variables)
         gram = self.centered
-        off = value.inverse @ value.moment - np.eye(len(gram))
         size = float(np.sqrt(max(np.diag(gram).max(), 1e-300)))
+        sums = value.columns.sum() if isinstance(value, OrbitValue) else value.channel.sum(axis=0)
         return {
-            "row_sums": float(np.abs(value.channel.sum(axis=0) - 1.0).max()),
+            "row_sums": float(np.abs(sums - 1.0).max()),
             "signs": max(0.0, -float(np.min(variables["weights"]))),
-            "bias": float(np.sqrt(np.abs(np.einsum("in,ij,jn->n", off, gram, off)).max())) / size,
+            "bias": value.bias(gram) / size,
         }
 
     # From a solution to something that runs
@@ -223,9 +227,15 @@ class LinearQueries(Problem[WorkloadRelease]):
         """Return the mechanism with exact integer weights and a blank report."""
         variables = solution.variables
         sets = np.asarray(variables["patterns"], dtype=bool)
-        kept, amounts = kept_and_repaired(
-            sets, np.asarray(variables["weights"], dtype=np.float64), float(np.exp(self.epsilon))
-        )
+        amounts = np.asarray(variables["weights"], dtype=np.float64)
+        power = float(np.exp(self.epsilon))
+        if "translations" in variables:
+            group = Translations(self.queries.size, variables["translations"])
+            whole = amounts / float((columns_of(sets, power).sum(axis=1) * amounts).sum())
+            return WorkloadRelease(
+                self.queries, self.epsilon, integer_orbits(sets, whole, group, self.epsilon)
+            )
+        kept, amounts = kept_and_repaired(sets, amounts, power)
         weights = integer_weights(kept, amounts, self.epsilon)
         return WorkloadRelease(self.queries, self.epsilon, weights, variables["population"])
 
@@ -243,11 +253,11 @@ class LinearQueries(Problem[WorkloadRelease]):
         figures |= {"bound": solution.bound, "gap": solution.gap, "left": deployed / solution.bound - 1.0}
         judged = self.optimality(solution, deployed - solution.bound, solution.value, figures=figures)
         stored = solution.realisation
-        if isinstance(stored, WorkloadBound) and self.proven(stored) < solution.bound:
+        if isinstance(stored, WorkloadBound | TraceBound) and self.proven(stored) < solution.bound:
             judged = Certificate(judged.property, False, False, figures, note="the stored numbers prove less")
         return (*mechanism.certificates(), judged)
 
-    def proven(self, bound: WorkloadBound) -> float:
+    def proven(self, bound: WorkloadBound | TraceBound) -> float:
         """Return what stored numbers prove, in outward rounding."""
         if not self.is_worst and (bound.population != self.shares).any():
             raise ParameterError("bound", "it is for another population", "solve the problem again")

@@ -1,7 +1,7 @@
 """``linear-queries`` with a group of translations: a handful of base sets and all their translates.
 
-Where the types are a cycle or the corners of a cube and translating them leaves the Gram matrix G as it is, M of a
-set and all its translates has the characters as eigenvectors: m = |z^|^2 / n. The master program is
+Where the types are a cycle or the corners of a cube and translating them leaves the Gram matrix G as it is, M
+of a set and all its translates has the characters as eigenvectors: m = |z^|^2 / n. The master program is
 
     minimise  sum g / m   subject to  m = A w,  sum w = 1,  w >= 0
 
@@ -12,90 +12,42 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
-from functools import cached_property, partial
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mechdesign.audit.workload_bound import WorkloadBound
 from mechdesign.core.method import Outcome
+from mechdesign.mechanisms.workload.orbits import Translations
 from mechdesign.mechanisms.workload.value import Array, Sets, columns_of
 from mechdesign.problems.workload.linear_queries.fields import top_entries
 from mechdesign.problems.workload.linear_queries.interior import State, minimised
-from mechdesign.problems.workload.linear_queries.outcomes import best_bound, infeasible, outcome
+from mechdesign.problems.workload.linear_queries.outcomes import (
+    Bound,
+    best_bound,
+    infeasible,
+    outcome,
+    trace_bound,
+)
 from mechdesign.problems.workload.linear_queries.pricing import Prices, shaken
 from mechdesign.problems.workload.linear_queries.problem import LinearQueries
 from mechdesign.solvers.quasi_newton import descend
 
-MOST_REPORTS = 1 << 14
-"""Patterns that are written down, translates included."""
+MOST_REPORTS = 1 << 20
+"""Reports, translates included: the server keeps a counter for each."""
+
+MOST_BASES = 640
+"""Base sets that are kept."""
 
 DRAWN = 600
 """Base sets that the master program begins with."""
 
-ROUNDS = 6
-
-
-@dataclass(frozen=True)
-class Translations:
-    """A group of translations of n types: "cycle" or "cube"."""
-
-    size: int
-    kind: str
-
-    @cached_property
-    def moved(self) -> NDArray[np.int64]:
-        """The type that translation g takes type u from, entry (g, u)."""
-        place = np.arange(self.size)
-        if self.kind == "cube":
-            return place[:, None] ^ place[None, :]
-        return (place[None, :] - place[:, None]) % self.size
-
-    def spectrum(self, rows: Array) -> Array:
-        """Return the squared absolute values of the transform of each row, over n; (k, n)."""
-        if self.kind == "cycle":
-            found: Array = np.abs(np.fft.fft(rows, axis=1)) ** 2 / self.size
-            return found
-        whole: Array = self._walsh(rows) ** 2 / self.size
-        return whole
-
-    def eigenvalues(self, row: Array) -> Array:
-        """Return the eigenvalues of the invariant symmetric matrix with this first row."""
-        if self.kind == "cycle":
-            found: Array = np.real(np.fft.fft(row))
-            return found
-        return self._walsh(row[None, :])[0]
-
-    def first_row(self, eigenvalues: Array) -> Array:
-        """Return the first row of the invariant matrix with these eigenvalues."""
-        if self.kind == "cycle":
-            found: Array = np.real(np.fft.ifft(eigenvalues))
-            return found
-        whole: Array = self._walsh(eigenvalues[None, :])[0] / self.size
-        return whole
-
-    def matrix(self, row: Array) -> Array:
-        """Return the invariant matrix with this first row."""
-        found: Array = row[self.moved]
-        return found
-
-    def _walsh(self, rows: Array) -> Array:
-        found, width = rows.astype(np.float64).copy(), 1
-        while width < self.size:
-            parts = found.reshape(len(rows), -1, 2, width)
-            found = np.stack([parts[:, :, 0] + parts[:, :, 1], parts[:, :, 0] - parts[:, :, 1]], axis=2)
-            found = found.reshape(len(rows), self.size)
-            width *= 2
-        return found
-
-    @cached_property
-    def classes(self) -> NDArray[np.int64]:
-        """A class per translation: those that every solution may treat alike, 0 for none at all."""
-        place = np.arange(self.size)
-        if self.kind == "cycle":
-            return np.minimum(place, self.size - place)
-        return np.array([int(number).bit_count() for number in place])
+ROUNDS = 12
+NEWEST = 200
+RIDGES = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
+PERMUTED = 8
+"""Copies of a base set of the cube with its bits in another order."""
 
 
 class Weighing:
@@ -148,8 +100,9 @@ class Symmetric:
         """Return the dual with one alpha per class, and the eigenvalues of its form on the characters."""
         count = int(self.group.classes.max())
         start = np.zeros(count)
-        if self.problem.epsilon > 1.0:
-            start = descend(self._lowered, start, np.zeros(count), 300, 1e-12)
+        for ridge in RIDGES:  # keeps the form positive on the characters that nobody asks about
+            self.raised = np.maximum(self.levels, ridge * float(self.levels.mean()))
+            start = descend(self._lowered, start, np.zeros(count), 500, 1e-13)
         return self._certificate(start)
 
     def _dual(self, alpha: Array) -> tuple[Array, Array, float, float, float]:
@@ -164,20 +117,20 @@ class Symmetric:
         return row, form, linear, constant, -size * zero
 
     def _lowered(self, alpha: Array) -> tuple[float, Array]:
-        row, form, linear, constant, scale = self._dual(alpha)
-        inner = form[self.asked]
+        _, form, linear, constant, scale = self._dual(alpha)
+        inner = form[1:]
         if constant <= 0.0 or scale <= 0.0 or inner.min() <= 0.0:
             return 1e6, np.zeros_like(alpha)
-        roots = np.sqrt(self.levels[self.asked] * inner)
+        roots = np.sqrt(self.raised[1:] * inner)
         total, size = float(roots.sum()), self.group.size
         slopes = np.zeros(size)  # by the eigenvalues of alpha
-        slopes[self.asked] = -roots / inner / 2.0 / total
+        slopes[1:] = -roots / inner / 2.0 / total
         ratio = linear / (2.0 * constant)
         by_zero = -0.5 - size * ratio - size * size * ratio**2 / 2.0
         slopes[0] += by_zero * size / scale
         by_row = self.group.eigenvalues(slopes) if self.group.kind == "cube" else np.real(np.fft.fft(slopes))
         found = np.bincount(self.group.classes, weights=by_row)[1:]
-        return -(2.0 * math.log(total) - math.log(scale)), -found
+        return -(2.0 * math.log(total) - math.log(scale)), -np.asarray(found, dtype=np.float64)
 
     def _certificate(self, alpha: Array) -> tuple[WorkloadBound, Array]:
         size = self.group.size
@@ -206,12 +159,10 @@ class Symmetric:
         return found
 
     def drawn(self, moments: Array, count: int, rng: np.random.Generator) -> Sets:
-        """Return base sets: thresholds of invariant Gaussian fields, and on the cube sets by the number of ones."""
+        """Return base sets: thresholds of invariant Gaussian fields, arcs, sets by the number of ones."""
         size = self.group.size
         wanted = np.sqrt(np.maximum(moments, 1e-6 * moments.max()))
-        field = np.concatenate(
-            [self._field(wanted**power, count // 2, rng) for power in (1.0, 1.4)]
-        )
+        field = np.concatenate([self._field(wanted**power, count // 2, rng) for power in (1.0, 1.4)])
         share = size / (1.0 + self.power)
         sizes = np.clip(np.floor(share + rng.random(len(field))).astype(np.int64), 1, size - 1)
         found = [top_entries(field, sizes)]
@@ -232,12 +183,23 @@ class Symmetric:
         whole: Array = noise @ self.group.matrix(row)
         return whole
 
+    def reordered(self, sets: Sets, rng: np.random.Generator) -> Sets:
+        """Return the sets with the bits of the cube in other orders; none on a cycle."""
+        if self.group.kind == "cycle":
+            return sets[:0]
+        bits = int(self.group.classes.max())
+        shaped = sets.reshape(len(sets), *([2] * bits))
+        orders = [rng.permutation(bits) + 1 for _ in range(PERMUTED)]
+        return np.vstack([shaped.transpose(0, *order).reshape(len(sets), -1) for order in orders])
+
     def _radial(self) -> Sets:
         """Return sets of the cube that depend on the number of ones, or of agreeing chosen bits, alone."""
         bits = int(self.group.classes.max())
         ones = self.group.classes
         found = []
-        for kinds in itertools.islice(itertools.product((False, True), repeat=bits + 1), 1, (1 << bits + 1) - 1):
+        for kinds in itertools.islice(
+            itertools.product((False, True), repeat=bits + 1), 1, (1 << bits + 1) - 1
+        ):
             found.append(np.array(kinds)[ones])
         return np.array(found)
 
@@ -268,19 +230,22 @@ def run(problem: LinearQueries, seed: int = 0) -> Outcome:
     rng = np.random.default_rng(seed)
     work = Symmetric(problem)
     bound, moments = work.bound()
-    best = best_bound(problem, [bound])
-    most = max(8, MOST_REPORTS // work.group.size)
+    best = best_bound(problem, [bound, trace_bound(problem)])
+    most = min(MOST_BASES, max(8, MOST_REPORTS // work.group.size))
     sets = work.drawn(moments, DRAWN, rng)
     weights, moments, error = work.solved(sets, 1e-6)
     for _ in range(ROUNDS):
         used = weights > 1e-6 * weights.max()
         sets, weights = sets[used], weights[used]
         likely = sets[np.argsort(-weights)[:100]]
-        reached = work.prices(moments).climbed(np.vstack([likely, shaken(likely, 0.05, rng)]))
+        starts = np.vstack([likely, *(shaken(likely, share, rng) for share in (0.02, 0.1, 0.25))])
+        reached = np.unique(work.prices(moments).climbed(starts), axis=0)
+        best_of = np.argsort(-work.prices(moments).ratios(reached))[:NEWEST]
+        reached = np.vstack([reached[best_of], work.reordered(reached[best_of[:40]], rng)])
         before, error_before = len(sets), error
         sets = np.unique(np.vstack([sets, reached]), axis=0)
         weights, moments, error = work.solved(sets, 1e-7)
-        if len(sets) == before or error_before - error < 1e-5 * error:
+        if len(sets) == before or error_before - error < 1e-6 * error:
             break
     chosen = np.argsort(-weights)[:most]
     sets = sets[chosen]
@@ -293,15 +258,14 @@ def run(problem: LinearQueries, seed: int = 0) -> Outcome:
 
 
 def _written(
-    problem: LinearQueries, work: Symmetric, sets: Sets, weights: Array, bound: WorkloadBound | None
+    problem: LinearQueries, work: Symmetric, sets: Sets, weights: Array, bound: Bound | None
 ) -> Outcome:
-    """Return the outcome with all translates written down."""
+    """Return the outcome: base sets, and the probability of each translate for a type outside of it."""
     size = work.group.size
-    columns = columns_of(sets, work.power)
-    amounts = np.repeat(weights / weights.sum() / columns.mean(axis=1) / size, size)
-    translates = sets[:, work.group.moved].reshape(-1, size)
-    notes = {"base_sets": len(sets), "patterns": len(translates)}
-    return outcome(problem, translates, amounts, bound, "group of translations", notes=notes)
+    amounts = weights / weights.sum() / columns_of(sets, work.power).mean(axis=1) / size
+    notes = {"base_sets": len(sets), "reports": len(sets) * size + 1}
+    found = outcome(problem, sets, amounts, bound, "group of translations", notes=notes)
+    return replace(found, variables={**found.variables, "translations": work.group.kind})
 
 
 def why_not(problem: LinearQueries) -> str | None:
