@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 from mechdesign.audit.workload_bound import WorkloadBound, patterns_from
 from mechdesign.mechanisms.workload.value import Array, Sets, columns_of
 
+JUMPS = 20
+"""Steps to the maximum of the tangent, at most."""
+
 FLIPS = 60
 """Exchanges of one start, at most."""
 
@@ -72,7 +75,7 @@ class Prices:
         """Return local maxima of |Bv|^2 - (mu.v)(pi.v) under the exchange of one type, one per start."""
         form, mu, pi = self.form, self.multiplier, self.population
         step = self.power - 1.0
-        sets = sets.copy()
+        sets = self._jumped(sets, form)
         active = np.arange(len(sets))
         columns = columns_of(sets, self.power)
         applied, masses, shares = columns @ form, columns @ mu, columns @ pi
@@ -92,6 +95,21 @@ class Prices:
             masses[active] += moved * mu[best]
             shares[active] += moved * pi[best]
         return sets
+
+    def _jumped(self, sets: Sets, form: Array) -> Sets:
+        """Maximise the tangent of the convex |Bv|^2/(pi.v) - mu.v over all patterns, repeatedly."""
+        for _ in range(JUMPS):
+            columns = columns_of(sets, self.power)
+            applied, shares = columns @ form, columns @ self.population
+            squares = np.einsum("kn,kn->k", applied, columns) / shares
+            slopes = (2.0 * applied - squares[:, None] * self.population) / shares[:, None] - self.multiplier
+            moved = slopes > 0.0
+            proper = moved.any(axis=1) & ~moved.all(axis=1)
+            moved[~proper] = sets[~proper]
+            if (moved == sets).all():
+                break
+            sets = moved
+        return sets.copy()
 
     def worst_of_all(self, count: int) -> tuple[Sets, float]:
         """Return the patterns with the largest ratios among all of them, and the largest ratio."""
