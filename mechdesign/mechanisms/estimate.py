@@ -15,7 +15,7 @@ from mechdesign.core.figure import Figure
 from mechdesign.core.printable import printable
 from mechdesign.core.text import listed, table
 from mechdesign.core.tidy import Columns, Tidy, tidy_columns
-from mechdesign.mechanisms.figures import interval_figures
+from mechdesign.mechanisms.interval_figures import interval_figures
 from mechdesign.mechanisms.intervals import Limits, NormalLimits, tail_of
 
 Array = NDArray[np.float64]
@@ -148,9 +148,9 @@ class ListedEstimate(Estimated):
             for text, numbers in zip(texts, figures, strict=True)
         ]
 
-    def _drawn(self, title: str, thing: str, quantity: str, naive: Any = None) -> list[Figure]:
-        """Return the estimates with their intervals, beside what the reports would say as they came."""
-        return interval_figures(title, self._names(), self.value, self.interval(), thing, quantity, naive)
+    def _drawn(self, title: str, thing: str, quantity: str, **options: Any) -> list[Figure]:
+        """Return the estimates with their intervals; the options are those of :func:`interval_figures`."""
+        return interval_figures(title, self._names(), self.value, self.interval(), thing, quantity, **options)
 
     def __repr__(self) -> str:
         digits, brief = self.digits, self.error_digits
@@ -159,7 +159,7 @@ class ListedEstimate(Estimated):
         return f"{type(self).__name__}({self.users} {self.reporters}: {listed(shown)})"
 
     def __str__(self) -> str:
-        header = [self.thing, *self._beside(), self.estimated, "std.error", "95% low", "95% high"]
+        header = [self.thing, *self._beside(), self.estimated, "std error", "95% low", "95% high"]
         rows = self.rows()
         rest = 0 if self.most is None else max(0, len(rows) - self.most)
         more = f"\n... and {rest} more {self.things}" if rest else ""

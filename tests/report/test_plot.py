@@ -95,12 +95,15 @@ def test_an_estimate_stands_beside_the_reports_as_they_came():
     mechanism = md.solve(SURVEY).mechanism()
     reports = ["no"] * 60 + ["once"] * 30 + ["often"] * 10
     estimate = mechanism.estimate(reports)
-    naive, found = figures_of(estimate)[0].panels[0].marks
-    assert isinstance(naive, Bars)
+    bars, found, naive = figures_of(estimate)[0].panels[0].marks
+    assert isinstance(bars, Bars)
     assert isinstance(found, Intervals)
+    assert naive.faint
     assert naive.y.tolist() == [0.6, 0.3, 0.1]
-    assert found.y.tolist() == estimate.value.tolist()
+    assert bars.y.tolist() == estimate.value.tolist()
     low, high = estimate.interval()
+    assert estimate.value[2] < 0.0, "so its interval is not cut off"
+    assert (low[:2].min() > 0.0, high.max() < 1.0) == (True, True)
     assert found.low.tolist() == low.tolist()
     assert found.high.tolist() == high.tolist()
     assert md.solve(SURVEY, "lp").mechanism().estimate(reports).reported.tolist() == [0.6, 0.3, 0.1]
@@ -209,7 +212,9 @@ def test_the_whole_way_of_a_survey_in_pictures(folder, capsys):
     assert {path.name for path in folder.glob("*.svg")} == {
         "design.svg", "design-2.svg", "m.svg", "m-2.svg", "shares.svg",
     }  # fmt: skip
-    assert "reports as they came" in (folder / "shares.svg").read_text()
+    drawn = (folder / "shares.svg").read_text()
+    assert "95% confidence interval" in drawn
+    assert "share among the randomized reports" in drawn
     assert main(["estimate", "m.json", "reports.csv", "--figure", "shares.svg"]) == 2, "by force alone"
     assert main(["estimate", "m.json", "reports.csv", "--figure", "shares.svg", "--force"]) == 0
 

@@ -14,8 +14,8 @@ from mechdesign.core.figure import Figure
 from mechdesign.core.text import table
 from mechdesign.core.tidy import Columns, tidy_columns
 from mechdesign.mechanisms.cross_table import CrossTable
-from mechdesign.mechanisms.figures import interval_figures
 from mechdesign.mechanisms.frequency_limits import few_users
+from mechdesign.mechanisms.interval_figures import table_figures
 from mechdesign.mechanisms.intervals import Limits, tail_of
 
 Array = NDArray[np.float64]
@@ -78,10 +78,9 @@ class JointTable(CrossTable):
 
     def figures(self) -> list[Figure]:
         """Return the unbiased shares with their intervals."""
-        names = [", ".join(cell) for cell in product(*self.values)]
-        return interval_figures(
-            f"{self.title}: {self.users} reports", names, self.unbiased, self.interval(), "cell", "share"
-        )
+        axes = [*self.attributes, *(f"given {name}" for name in self.given)]
+        title = f"{self.title}: {self.users} reports"
+        return table_figures(title, axes, self.values, self.unbiased, self.interval())
 
     @property
     def title(self) -> str:
@@ -111,7 +110,7 @@ class JointTable(CrossTable):
         low, high = self.interval()
         columns = [self.value, self.spread, self.unbiased, self.standard_error, low, high]
         first = "likeliest" if self.penalty is None else "estimate"
-        names = [first, "spread", "unbiased", "std.error", "95% low", "95% high"]
+        names = [first, "spread", "unbiased", "std error", "95% low", "95% high"]
         shown = [
             (name, column.ravel()) for name, column in zip(names, columns, strict=True) if column is not None
         ]

@@ -18,7 +18,7 @@ from mechdesign.core.figure import Figure
 from mechdesign.core.randomness import Rng, numpy_generator
 from mechdesign.core.tidy import Columns, Tidy, stacked
 from mechdesign.core.validation import integer
-from mechdesign.mechanisms.figures import MOST_PANELS, together
+from mechdesign.mechanisms.figures import in_pictures
 from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.marginals.attributes import Attributes
 from mechdesign.mechanisms.marginals.choice import effect_variance
@@ -152,11 +152,11 @@ class ReleasedMarginals(Tidy):
         return sum(self.reports)
 
     def figures(self) -> list[Figure]:
-        """Return the unbiased shares of each attribute by itself, of the first six that a view holds."""
-        held = sorted({place for view in self.views for place in view})[:MOST_PANELS]
+        """Return the unbiased shares of each attribute by itself that a view holds."""
+        held = sorted({place for view in self.views for place in view})
         alone = [self._raw((place,)).figures() for place in held]
         title = f"Unbiased shares of {self.users} users"
-        return together(title, [figure for figures in alone for figure in figures])
+        return in_pictures(title, [figure for figures in alone for figure in figures])
 
     def __repr__(self) -> str:
         return f"ReleasedMarginals({self.users} reports, {len(self.views)} views, {self.attributes!r})"
@@ -247,8 +247,8 @@ class ReleasedMarginals(Tidy):
             names,
             self.population,
         )
-        values = self._values(places)
-        return RawMarginal(self._names(places), self.attributes.shape(places), cells, views, values)
+        shape = self.attributes.shape(places)
+        return RawMarginal(self._names(places), shape, cells, views, self._values(places))
 
     def _penalized(self, places: View, resampled: int = 0) -> MarginalEstimate:
         contained = any(set(places) <= set(view) for view in self.views)
@@ -275,6 +275,7 @@ class ReleasedMarginals(Tidy):
             None if tables is None else tables.std(axis=0, ddof=1),
             notes,
             partial(self.fitted.foreseen, places, contained),
+            partial(self._raw, places) if contained else None,
         )
 
     @cached_property

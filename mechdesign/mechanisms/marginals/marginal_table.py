@@ -6,18 +6,20 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.encoding import json_object
-from mechdesign.core.figure import Figure, Panel
-from mechdesign.core.marks import Bars
+from mechdesign.core.figure import Figure
 from mechdesign.core.text import listed, table
 from mechdesign.core.tidy import Columns, tidy_columns
 from mechdesign.mechanisms.cross_table import CrossTable
-from mechdesign.mechanisms.figures import axis_names
+from mechdesign.mechanisms.interval_figures import UNBIASED, table_figures
+
+if TYPE_CHECKING:
+    from mechdesign.mechanisms.marginals.raw import RawMarginal
 
 Array = NDArray[np.float64]
 
@@ -55,6 +57,8 @@ class MarginalEstimate(CrossTable):
     notes : tuple of str
     foreseen : callable, optional
         How :attr:`predicted_error` is found, when it is asked for.
+    raw : callable, optional
+        How the unbiased estimate of the same table is found, where a view contains it.
     """
 
     attributes: tuple[str, ...]
@@ -70,6 +74,7 @@ class MarginalEstimate(CrossTable):
     spread: Array | None = None
     notes: tuple[str, ...] = ()
     foreseen: Callable[[], float | None] = field(default=lambda: None, repr=False)
+    raw: Callable[[], RawMarginal] | None = field(default=None, repr=False)
 
     @cached_property
     def predicted_error(self) -> float | None:
@@ -81,11 +86,23 @@ class MarginalEstimate(CrossTable):
         return self.foreseen()
 
     def figures(self) -> list[Figure]:
-        """Return the shares; intervals are those of the unbiased estimate, with ``raw``."""
-        names = [", ".join(cell) for cell in product(*self.labels)]
-        marks = [Bars(x=np.arange(self.value.size), y=self.value.ravel(), label="estimated share")]
-        panel = Panel("cell", "share", marks, x_names=axis_names(names))
-        return [Figure(f"{' x '.join(self.attributes)}: {self.users} reports", [panel])]
+        """Return the shares, with the confidence intervals of the unbiased estimate where there is one.
+
+        A table that no view contains has no confidence intervals: its lines are two expected errors of a
+        cell long to either side.
+        """
+        interval, said = self._ends()
+        title = f"{' x '.join(self.attributes)}: {self.users} reports"
+        return table_figures(title, self.attributes, self.labels, self.value, interval, said)
+
+    def _ends(self) -> tuple[tuple[Array, Array] | None, str]:
+        """Return the intervals of a picture, and what they are."""
+        if self.raw is not None:
+            return self.raw().interval(), UNBIASED
+        if self.predicted_error is None:
+            return None, ""
+        reach = 2.0 * self.predicted_error
+        return (self.value - reach, self.value + reach), "range of two expected errors of a cell"
 
     def tidy(self, level: float = 0.95) -> Columns:
         """Return the shares as columns, a row for each cell.
@@ -109,7 +126,7 @@ class MarginalEstimate(CrossTable):
     def _error_text(self) -> str:
         foreseen = "not computed" if self.predicted_error is None else f"{self.predicted_error:.2g}"
         return (
-            f"penalty {self.penalty:g}; error to expect of a cell {foreseen}, "
+            f"penalty {self.penalty:g}; standard error of a cell {foreseen} (bias included), "
             f"without the penalty {self.unpenalized_error:.2g}"
         )
 

@@ -18,9 +18,9 @@ from mechdesign.core.errors import EstimationError
 from mechdesign.core.figure import Figure
 from mechdesign.core.tidy import Columns, with_question
 from mechdesign.mechanisms.cross_table import CrossTable
-from mechdesign.mechanisms.figures import interval_figures
 from mechdesign.mechanisms.frequencies import FrequencyEstimate
 from mechdesign.mechanisms.frequency_limits import cumulants, few_users
+from mechdesign.mechanisms.interval_figures import table_figures
 from mechdesign.mechanisms.intervals import (
     AverageLaw,
     law_of_average,
@@ -165,8 +165,7 @@ class RawMarginal(CrossTable):
     def figures(self) -> list[Figure]:
         """Return the unbiased shares with their intervals."""
         title = f"{' x '.join(self.attributes)}, unbiased: {self.users} reports"
-        names, ends = self.cells.categories, self.cells.interval()
-        return interval_figures(title, names, self.cells.value, ends, "cell", "share")
+        return table_figures(title, self.attributes, self.labels, self.value, self.interval())
 
     def __repr__(self) -> str:
         return f"RawMarginal({', '.join(self.attributes)}: {self.cells!r})"

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError
+from mechdesign.core.figure import Figure
 from mechdesign.core.frames import FrameTable
 from mechdesign.core.randomness import Rng, bit_source
 from mechdesign.core.tables import Block, Source, Values
@@ -18,6 +19,7 @@ from mechdesign.core.validation import integer
 from mechdesign.mechanisms.collecting import collect, marked
 from mechdesign.mechanisms.cross_table import CrossTables
 from mechdesign.mechanisms.door import in_python, missing_rule
+from mechdesign.mechanisms.figures import in_pictures
 from mechdesign.mechanisms.marginals.estimates import ReleasedMarginals
 from mechdesign.mechanisms.marginals.layout import REPORT, VIEW, Drawn
 from mechdesign.mechanisms.marginals.marginal_table import MarginalEstimate
@@ -59,6 +61,15 @@ class MarginalTables(CrossTables):
     def as_json(self) -> dict[str, Any]:
         """Return them as plain values."""
         return {"marginals": [estimate.as_json() for estimate in self.found]}
+
+    def figures(self) -> list[Figure]:
+        """Return one picture of a few attributes by themselves, and one of each table over several."""
+        alone = [estimate for estimate in self.found if len(estimate.attributes) == 1]
+        rest = [estimate for estimate in self.found if len(estimate.attributes) > 1]
+        panels = [figure for estimate in alone for figure in estimate.figures()]
+        title = f"Estimated shares of {max(each.users for each in alone)} users" if alone else ""
+        single = in_pictures(title, panels) if len(panels) > 1 else panels
+        return [*single, *(figure for estimate in rest for figure in estimate.figures())]
 
 
 def release_operations(mechanism: MarginalRelease) -> tuple[Operation, ...]:

@@ -24,7 +24,7 @@ from mechdesign.core.randomness import BITS, BitSource, Rng
 from mechdesign.core.tables import Values
 from mechdesign.core.validation import privacy_epsilon, user_count
 from mechdesign.mechanisms.base import CollectingMechanism
-from mechdesign.mechanisms.collecting import column_operations, count_outside
+from mechdesign.mechanisms.collecting import column_operations, count_outside, marked
 from mechdesign.mechanisms.door import on_table
 from mechdesign.mechanisms.finite import CHUNK
 from mechdesign.mechanisms.intake import Intake
@@ -36,6 +36,7 @@ from mechdesign.mechanisms.mean.tally import Moments, Tally
 from mechdesign.mechanisms.mean.values import Array, Domain
 from mechdesign.mechanisms.operations import CLIP, Column, Operation, Settings
 from mechdesign.mechanisms.plausible import implausible
+from mechdesign.mechanisms.recipes import Answer, AskedNumber, Recipe, Steps, no_recipe
 from mechdesign.mechanisms.server import Server
 
 
@@ -139,6 +140,21 @@ class MeanMechanism(CollectingMechanism):
             reports[start : start + CHUNK] = self.draw(unit, source)
         return reports
 
+    def client_steps(self) -> Steps:
+        """Return how reports are drawn for parts of the range, as plain values."""
+        raise no_recipe(self.type)
+
+    def recipe(self) -> Recipe:
+        """Return how a client draws a report of one number."""
+        name = self.data_columns[0] if self.data_columns else None
+        column = marked(name or "value", self.fingerprint)
+        asked = AskedNumber(name, self.domain.low, self.domain.high)
+        return Recipe((asked,), (column,), self.client_steps())
+
+    def draw_recipe(self, answer: Answer, source: BitSource) -> Any:
+        """Return one report as a whole number, from the bits of a source."""
+        return int(self.draw(self.domain.to_unit(self.domain.check([answer])), source)[0])
+
     # Tables
 
     def operations(self) -> tuple[Operation, ...]:
@@ -171,7 +187,8 @@ class MeanMechanism(CollectingMechanism):
     def forecast(self, users: int = USERS) -> Forecast:
         """Return the standard error of the mean with so many users, whatever their values."""
         count = user_count(users)
-        return Forecast("mean", count, possible=True, largest=math.sqrt(self.worst_variance() / count))
+        largest = math.sqrt(self.worst_variance() / count)
+        return Forecast("mean", count, possible=True, largest=largest, of="the mean")
 
     # Server
 

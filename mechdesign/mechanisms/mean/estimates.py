@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from mechdesign.core.figure import Figure
 from mechdesign.core.tidy import Columns, tidy_columns
 from mechdesign.mechanisms.estimate import Estimated, ListedEstimate
-from mechdesign.mechanisms.figures import interval_figures
+from mechdesign.mechanisms.interval_figures import interval_figures
 from mechdesign.mechanisms.intervals import Limits
 
 Array = NDArray[np.float64]
@@ -61,7 +61,7 @@ class MeanEstimate(Estimated):
     def figures(self) -> list[Figure]:
         """Return the estimate with its interval."""
         title = f"Estimated mean of {self.users} users"
-        return interval_figures(title, ["mean"], self.value, self.interval(), "attribute", "mean")
+        return interval_figures(title, ["mean"], self.value, self.interval(), "attribute", "mean", bars=False)
 
     def __repr__(self) -> str:
         return f"MeanEstimate({self.value:.6g} +- {self.standard_error:.3g}, {self.users} reports)"
@@ -118,4 +118,4 @@ class AttributeMeans(ListedEstimate):
 
     def figures(self) -> list[Figure]:
         """Return the estimates with their intervals."""
-        return self._drawn(f"Estimated means of {self.users} users", "attribute", "mean")
+        return self._drawn(f"Estimated means of {self.users} users", "attribute", "mean", bars=False)

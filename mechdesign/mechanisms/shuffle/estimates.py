@@ -14,7 +14,7 @@ from mechdesign.core.figure import Figure
 from mechdesign.core.printable import printable
 from mechdesign.core.text import table
 from mechdesign.core.tidy import Columns, Tidy, tidy_columns
-from mechdesign.mechanisms.figures import interval_figures
+from mechdesign.mechanisms.interval_figures import ANYTHING, interval_figures
 from mechdesign.mechanisms.intervals import Limits, NormalLimits, tail_of
 
 Array = NDArray[np.float64]
@@ -66,7 +66,10 @@ class TotalEstimate(Tidy):
     def figures(self) -> list[Figure]:
         """Return the estimate with its interval."""
         title, name = f"Estimated {self.quantity} over {self.users} users", self.quantity
-        return interval_figures(title, [name], self.value, self.interval(), "over all users", name)
+        possible = (0.0, float(self.users)) if name == "count" else ANYTHING
+        return interval_figures(
+            title, [name], self.value, self.interval(), "over all users", name, possible=possible
+        )
 
     def __repr__(self) -> str:
         return f"TotalEstimate({self.quantity} {self.value:.6g} +- {self.standard_error:.3g})"
@@ -137,7 +140,10 @@ class HistogramEstimate(Tidy):
     def figures(self) -> list[Figure]:
         """Return the counts with their intervals."""
         title = f"Estimated counts of {self.users} users"
-        return interval_figures(title, self.names, self.value, self.interval(), "category", "users")
+        possible = (0.0, float(self.users))
+        return interval_figures(
+            title, self.names, self.value, self.interval(), "category", "users", possible=possible
+        )
 
     def __repr__(self) -> str:
         largest = float(self.standard_error.max())

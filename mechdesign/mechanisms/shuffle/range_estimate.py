@@ -18,7 +18,7 @@ from mechdesign.core.text import table
 from mechdesign.core.tidy import Columns, Tidy, tidy_columns
 from mechdesign.core.validation import integer
 from mechdesign.mechanisms.count_limits import Group, NoiseLimits, Sum
-from mechdesign.mechanisms.figures import interval_figures
+from mechdesign.mechanisms.interval_figures import interval_figures
 from mechdesign.mechanisms.intervals import Limits, NormalLimits, tail_of
 
 Array = NDArray[np.float64]
@@ -122,7 +122,13 @@ class RangeEstimate(Tidy):
         title = f"Estimated cumulative counts of {self.users} users"
         value, _ = self.cumulative()
         return interval_figures(
-            title, self.names, value, self.interval(), "category, with all before it", "users"
+            title,
+            self.names,
+            value,
+            self.interval(),
+            "category, with all before it",
+            "users",
+            possible=(0.0, float(self.users)),
         )
 
     def __repr__(self) -> str:
