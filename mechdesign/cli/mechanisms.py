@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mechdesign.cli.figures import FigureOutput, figure_option
 from mechdesign.cli.options import (
@@ -23,6 +23,10 @@ from mechdesign.cli.options import (
     shuffled_options,
 )
 from mechdesign.core.errors import ParameterError
+
+if TYPE_CHECKING:
+    from mechdesign.export import ExportCheck
+    from mechdesign.mechanisms import Mechanism
 
 
 def add_commands(command: AddCommand) -> None:
@@ -43,10 +47,13 @@ def add_commands(command: AddCommand) -> None:
     add_users(build)
     shuffled_options(build)
     data_options(build)
+    build.add_argument("--title", metavar="TEXT", help="the heading that respondents read")
+    build.add_argument("--question", metavar="TEXT", help="what respondents are asked")
     build.add_argument("-o", "--output", required=True, metavar="FILE", help="the mechanism file (JSON)")
     build.add_argument("--force", action="store_true", help="replace an existing file")
     audit = command("audit", _audit, "audit a mechanism file exactly")
     audit.add_argument("mechanism", metavar="MECHANISM", help="a file written by build")
+    audit.add_argument("exports", nargs="*", metavar="EXPORT", help="files written by export, to compare")
     audit.add_argument("--json", action="store_true", help="print JSON")
     figure_option(audit, "what the mechanism does")
     randomize = command("randomize", _randomize, "randomize columns of people's data")
@@ -146,6 +153,7 @@ def _build(options: argparse.Namespace) -> int:
     from mechdesign.core.printable import printable
     from mechdesign.core.solve import solve
     from mechdesign.mechanisms import load_mechanism
+    from mechdesign.mechanisms.written import heading
     from mechdesign.problems.shuffle import shuffled
     from mechdesign.report.outputs import require_output
 
@@ -176,7 +184,9 @@ def _build(options: argparse.Namespace) -> int:
         lambda: load_mechanism(options.output).fingerprint == mechanism.fingerprint,
     )
     planned = model.problem.planned_users if design is None else design.promise.users
-    mechanism = mechanism.described(model.title, model.question, options.users or planned)
+    title = heading("--title", options.title or model.title)
+    question = heading("--question", options.question or model.question)
+    mechanism = mechanism.described(title, question, options.users or planned)
     users = planned if options.users is None else options.users
     forecast = mechanism.forecast() if users is None else mechanism.forecast(users)
     mechanism.save(options.output)
@@ -205,12 +215,14 @@ def _audit(options: argparse.Namespace) -> int:
     certificates = mechanism.certificates()
     audit = mechanism.audit() if hasattr(mechanism, "audit") else None
     details: dict[str, Any] = audit.details() if isinstance(audit, PrivacyAudit) else {}
+    checks = _compared(mechanism, options.exports)
     if options.json:
         print_json(
             {
                 "mechanism": type(mechanism).__name__,
                 "certificates": [encode(certificate.as_dict()) for certificate in certificates],
                 "details": encode(details),
+                "exports": [encode(vars(check)) for check in checks],
             }
         )
     else:
@@ -218,7 +230,20 @@ def _audit(options: argparse.Namespace) -> int:
         print("\n".join(f"  {certificate}" for certificate in certificates))
         for name, value in details.items():
             print(f"    {name}: {value}")
-    return FINE if all(certificate.holds for certificate in certificates) else MISMATCH
+        if checks:
+            print(f"  fingerprint {mechanism.fingerprint}")
+        print("".join(f"{check}\n" for check in checks), end="")
+    holds = [certificate.holds for certificate in certificates] + [check.holds for check in checks]
+    return FINE if all(holds) else MISMATCH
+
+
+def _compared(mechanism: Mechanism, paths: list[str]) -> list[ExportCheck]:
+    """Return whether exports are those of a mechanism; nothing is imported for none."""
+    if not paths:
+        return []
+    from mechdesign.export import compare
+
+    return [compare(mechanism, path) for path in paths]
 
 
 def _randomize(options: argparse.Namespace) -> int:

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 from functools import cache
 
-from mechdesign.cli import mechanisms, models, pages, sources
+from mechdesign.cli import exports, mechanisms, models, pages, sources
 from mechdesign.cli.options import Parser
 from mechdesign.core.version import installed_version
 
@@ -31,6 +31,7 @@ def parser() -> argparse.ArgumentParser:
 
     models.add_commands(command)
     mechanisms.add_commands(command)
+    exports.add_commands(command)
     pages.add_commands(command)
     sources.add_commands(command)
     return main

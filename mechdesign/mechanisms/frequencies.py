@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.errors import DataError, RowError
+from mechdesign.core.errors import DataError, EstimationError, RowError
 from mechdesign.core.figure import Figure
 from mechdesign.core.randomness import BitSource, Rng, bit_source
 from mechdesign.core.tables import Coded, Values
@@ -110,6 +110,17 @@ def project_to_simplex(vector: Array) -> Array:
     last = int(np.flatnonzero(descending > excess)[-1])
     projected: Array = np.maximum(vector - excess[last], 0.0)
     return projected
+
+
+def reported_alike(names: Sequence[str], blank: bool) -> EstimationError:
+    """Return the error for answers that have the same reports; blank: because no report says anything."""
+    shown = ", ".join(map(repr, names[:4])) + (", ..." if len(names) > 4 else "")
+    nothing = "with epsilon = 0 and delta = 0 reports say nothing; build with a larger epsilon"
+    return EstimationError(
+        "channel",
+        f"{len(names)} answers ({shown}) are reported alike, so their frequencies cannot be told apart",
+        nothing if blank else REMEDY,
+    )
 
 
 MOST_EXPLAINED = 12

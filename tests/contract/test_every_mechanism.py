@@ -27,6 +27,7 @@ from mechdesign.mechanisms.oracles import SupportOracle
 from mechdesign.mechanisms.shuffle import Protocol
 from tests.meta.test_shown import MECHANISMS
 from tests.support.channels import dense_weights
+from tests.support.mechanism_files import opened
 
 KINDS = sorted(MECHANISMS)
 USERS, ERROR = 1000, 1e-7
@@ -120,7 +121,7 @@ def test_a_file_and_a_copy_are_the_same_mechanism(kind, tmp_path):
     """The same content, audited again with the same certificates, and the same reports for a seed."""
     mechanism, path = made(kind), tmp_path / "m.json"
     mechanism.save(path)
-    document = json.loads(path.read_text())
+    document = opened(path)
     assert document["type"] == kind
     certificates = [str(item) for item in mechanism.certificates()]
     assert certificates

@@ -16,6 +16,7 @@ from mechdesign.core.errors import DataError, ParameterError, UnknownNameError, 
 from mechdesign.core.numbers import plain, shown
 from mechdesign.core.validation import integer
 from mechdesign.mechanisms.labels import Codes, Labels
+from mechdesign.mechanisms.recipes import AskedChoice
 from mechdesign.mechanisms.sealed import Sealed
 
 MOST_ATTRIBUTES = 10_000
@@ -82,6 +83,10 @@ class Attributes(Sealed):
     def shown(self) -> list[str]:
         """Return a text for every attribute: its name, or its number."""
         return self._names.shown()
+
+    def choices(self) -> tuple[AskedChoice, ...]:
+        """Return what a client asks: one choice an attribute."""
+        return tuple(AskedChoice.of(*pair) for pair in zip(self.labels, self.shown(), strict=True))
 
     def positions(self, wanted: Iterable[Any]) -> tuple[int, ...]:
         """Return the numbers of attributes given by name or by number, in the order given.

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -26,6 +26,7 @@ from mechdesign.core.randomness import BITS, TOTAL, BitSource, Rng
 from mechdesign.core.types import PrivacyVerdict
 from mechdesign.core.validation import integer, user_count
 from mechdesign.mechanisms.base import Mechanism, mechanism_types
+from mechdesign.mechanisms.collecting import marked
 from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.marginals.attributes import Attributes
 from mechdesign.mechanisms.marginals.choice import (
@@ -47,6 +48,7 @@ from mechdesign.mechanisms.operations import Operation
 from mechdesign.mechanisms.oracles.base import SupportOracle
 from mechdesign.mechanisms.oracles.best import KINDS, best_oracle, cell_variance
 from mechdesign.mechanisms.oracles.oracle import Oracle
+from mechdesign.mechanisms.recipes import Answer, Recipe, plain_report, row_hex
 
 PIECE = 1 << 16
 """Users whose reports are drawn at a time; blocks of files are a multiple of it."""
@@ -155,6 +157,25 @@ class MarginalRelease(AttributeMechanism):
                 if len(rows):
                     drawn.append((number, rows, self.oracles[number].draw(cells[rows], source)))
             yield Drawn(views, drawn)
+
+    def recipe(self) -> Recipe:
+        """Return how a client draws a view and reports its cell."""
+        document = self.content()
+        steps = {
+            "step": "view",
+            "ends": row_hex(list(accumulate(self.shares))),
+            "views": document["views"],
+            "oracle_of_view": document["oracle_of_view"],
+            "oracles": [self.oracles[number].client_steps() for number in self._sharing],
+        }
+        columns = (VIEW, marked(REPORT, self.fingerprint))
+        return Recipe(self.attributes.choices(), columns, steps, False)
+
+    def draw_recipe(self, answer: Answer, source: BitSource) -> Any:
+        """Return one report, a list of the view and what is reported of it, from the bits of a source."""
+        (piece,) = self.draw(self.attributes.encode([answer]), source)
+        ((number, _, reports),) = piece.parts
+        return [int(piece.views[0]), plain_report(self.oracles[number].written(reports))]
 
     # Tables
 

@@ -23,7 +23,7 @@ from mechdesign.core.randomness import BITS, BitSource, Rng
 from mechdesign.core.tables import Values
 from mechdesign.core.validation import privacy_epsilon, user_count
 from mechdesign.mechanisms.base import CollectingMechanism
-from mechdesign.mechanisms.collecting import column_operations, count_outside
+from mechdesign.mechanisms.collecting import column_operations, count_outside, marked
 from mechdesign.mechanisms.finite import CHUNK
 from mechdesign.mechanisms.intake import Intake
 from mechdesign.mechanisms.intervals import BinomialLimits
@@ -34,6 +34,7 @@ from mechdesign.mechanisms.mean.tally import Moments, Tally
 from mechdesign.mechanisms.mean.values import Array, Domain
 from mechdesign.mechanisms.operations import CLIP, Column, Operation, Settings
 from mechdesign.mechanisms.plausible import implausible
+from mechdesign.mechanisms.recipes import Answer, AskedNumber, Recipe, Steps, no_recipe
 from mechdesign.mechanisms.server import Server
 
 
@@ -134,6 +135,21 @@ class MeanMechanism(CollectingMechanism):
             unit = self.domain.to_unit(column[start : start + CHUNK])
             reports[start : start + CHUNK] = self.draw(unit, source)
         return reports
+
+    def client_steps(self) -> Steps:
+        """Return how reports are drawn for parts of the range, as plain values."""
+        raise no_recipe(self.type)
+
+    def recipe(self) -> Recipe:
+        """Return how a client draws a report of one number."""
+        name = self.data_columns[0] if self.data_columns else None
+        column = marked(name or "value", self.fingerprint)
+        asked = AskedNumber(name, self.domain.low, self.domain.high)
+        return Recipe((asked,), (column,), self.client_steps())
+
+    def draw_recipe(self, answer: Answer, source: BitSource) -> Any:
+        """Return one report as a whole number, from the bits of a source."""
+        return int(self.draw(self.domain.to_unit(self.domain.check([answer])), source)[0])
 
     # Tables
 
