@@ -19,6 +19,7 @@ from mechdesign.cli.options import (
     model_options,
     options_of,
     print_json,
+    result_options,
     shuffled_of,
     shuffled_options,
 )
@@ -98,6 +99,7 @@ def add_commands(command: AddCommand) -> None:
         "--simplex", action="store_true", help="also give the nearest frequencies that are >= 0 and sum to 1"
     )
     _table_options(estimate)
+    result_options(estimate)
     estimate.add_argument("--json", action="store_true", help="print JSON")
     figure_option(estimate, "the estimates with their intervals")
     run = command("run", _run, "run an operation of a mechanism on files; without one, list them")
@@ -123,7 +125,10 @@ def _choose(options: argparse.Namespace) -> int:
     from mechdesign.mechanisms.intake import Intake
     from mechdesign.problems.mean import choose
     from mechdesign.report.outputs import require_output
+    from mechdesign.report.results import MECHANISM, require_suffix
 
+    if options.output:
+        require_suffix(options.output, MECHANISM)
     columns, ranges = options.column or [], options.range or []
     attributes = options.attributes or max(1, len(columns), len(ranges))
     low, high = ranges[0] if len(ranges) == 1 else (0.0, 1.0)
@@ -156,7 +161,9 @@ def _build(options: argparse.Namespace) -> int:
     from mechdesign.mechanisms.written import heading
     from mechdesign.problems.shuffle import shuffled
     from mechdesign.report.outputs import require_output
+    from mechdesign.report.results import MECHANISM, require_suffix
 
+    require_suffix(options.output, MECHANISM)
     model, given = model_of(options), shuffled_of(options)
     data = model.data.overridden(options.column, options.range, options.missing)
     method_settings = options_of(options)

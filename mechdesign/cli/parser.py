@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 from functools import cache
 
-from mechdesign.cli import exports, mechanisms, models, pages, sources
+from mechdesign.cli import exports, mechanisms, models, pages, sources, tables
 from mechdesign.cli.options import Parser
 from mechdesign.core.version import installed_version
 
@@ -34,4 +34,5 @@ def parser() -> argparse.ArgumentParser:
     exports.add_commands(command)
     pages.add_commands(command)
     sources.add_commands(command)
+    tables.add_commands(command)
     return main
