@@ -109,6 +109,7 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares these with w
         SpectrumPrimary,
         SpectrumSecondary,
     )
+    from mechdesign.problems.survey import SurveyDesign, SurveyLimit
     from mechdesign.report.plot import plot
 
 __all__ = [
@@ -158,6 +159,8 @@ __all__ = [
     "SpectrumPartition",
     "SpectrumPrimary",
     "SpectrumSecondary",
+    "SurveyDesign",
+    "SurveyLimit",
     "UnknownNameError",
     "check_models",
     "choose",

@@ -35,7 +35,7 @@ def _export(options: argparse.Namespace) -> int:
     from mechdesign.report.outputs import require_output
 
     mechanism = load_mechanism(options.mechanism)
-    title, question = options.title or mechanism.title, options.question or mechanism.question
+    title, question = options.title or mechanism.about.title, options.question or mechanism.about.question
     settings = ExportSettings(title, question, options.post)
     try:
         text = export(mechanism, options.to, settings)
@@ -44,5 +44,5 @@ def _export(options: argparse.Namespace) -> int:
     require_output(options.output, [options.mechanism], options.force)
     with whole_file(options.output, MethodError) as temporary:
         temporary.write_text(text, encoding="utf-8")
-    print(f"{options.output}: {options.to}, {len(text.encode())} bytes, fingerprint {mechanism.fingerprint}")
+    print(f"{options.output}: {options.to}, fingerprint {mechanism.fingerprint}")
     return FINE

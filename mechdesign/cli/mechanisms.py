@@ -158,7 +158,6 @@ def _build(options: argparse.Namespace) -> int:
     from mechdesign.core.printable import printable
     from mechdesign.core.solve import solve
     from mechdesign.mechanisms import load_mechanism
-    from mechdesign.mechanisms.written import heading
     from mechdesign.problems.shuffle import shuffled
     from mechdesign.report.outputs import require_output
     from mechdesign.report.results import MECHANISM, require_suffix
@@ -191,8 +190,7 @@ def _build(options: argparse.Namespace) -> int:
         lambda: load_mechanism(options.output).fingerprint == mechanism.fingerprint,
     )
     planned = model.problem.planned_users if design is None else design.promise.users
-    title = heading("--title", options.title or model.title)
-    question = heading("--question", options.question or model.question)
+    title, question = options.title or model.title, options.question or model.question
     mechanism = mechanism.described(title, question, options.users or planned)
     users = planned if options.users is None else options.users
     forecast = mechanism.forecast() if users is None else mechanism.forecast(users)
@@ -255,8 +253,16 @@ def _compared(mechanism: Mechanism, paths: list[str]) -> list[ExportCheck]:
 
 def _randomize(options: argparse.Namespace) -> int:
     from mechdesign.cli.operations import execute
+    from mechdesign.mechanisms import CollectingMechanism, load_mechanism
+    from mechdesign.report.repeats import repeated_note
 
-    return execute(options, "randomize", ("column", "clip", "seed", "anyway"))
+    mechanism = load_mechanism(options.mechanism)
+    code = execute(options, "randomize", ("column", "clip", "seed", "anyway"), mechanism)
+    if options.seed is None and isinstance(mechanism, CollectingMechanism):
+        note = repeated_note(options.inputs[0], mechanism.audit().epsilon)
+        if note:
+            print(f"mechdesign: {note}", file=sys.stderr)
+    return code
 
 
 def _estimate(options: argparse.Namespace) -> int:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, Protocol
 
 from mechdesign.core.documents import parse_toml
-from mechdesign.core.errors import ParameterError, suggestion
+from mechdesign.core.errors import ParameterError, UnknownNameError, suggestion
 from mechdesign.core.forecast import USERS
 
 FINE, MISMATCH, BAD_INPUT = 0, 1, 2
@@ -133,7 +133,12 @@ def without_families(names: Sequence[str]) -> list[str]:
     from mechdesign.catalog import models
 
     shipped, found = models(), []
+    families = {slug.partition("/")[0] for slug in shipped}
     for name in names:
+        if not {"/", "."} & set(name) and name not in families:
+            hint = suggestion(name, [*families, *shipped])
+            hint = hint if hint.startswith("did you mean") else suggestion(name, families)
+            raise UnknownNameError("model", f"no model or family '{name}'", hint)
         found += [slug for slug in shipped if slug.startswith(f"{name}/")] or [name]
     return list(dict.fromkeys(found))
 

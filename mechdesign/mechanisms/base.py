@@ -32,7 +32,7 @@ from mechdesign.core.notebook import Explained
 from mechdesign.core.numbers import number_of_text
 from mechdesign.core.randomness import BitSource, Rng, bit_source, numpy_generator
 from mechdesign.core.types import Counter, Estimate, PrivacyVerdict, Verdict
-from mechdesign.mechanisms.about import WithAbout
+from mechdesign.mechanisms.about import About, WithAbout
 from mechdesign.mechanisms.door import WithTables
 from mechdesign.mechanisms.figures import forecast_figures
 from mechdesign.mechanisms.intake import Intake
@@ -131,6 +131,7 @@ class Mechanism(Explained, WithTables, WithAbout):
 
     def forecast(self, users: int = USERS) -> Forecast | None:
         """Return how good its answers will be with so many users; None where it estimates nothing."""
+        return None
 
     def recipe(self) -> Recipe:
         """Return how a client draws a report in whole numbers; see :mod:`mechdesign.mechanisms.recipes`.
@@ -221,10 +222,11 @@ class Mechanism(Explained, WithTables, WithAbout):
             "format": FORMAT,
             "version": VERSION,
             "type": self.type,
-            **self.about(),
             "content": content,
             "certificates": _written(self),
         }
+        if self.about != About():
+            document["about"] = self.about.as_json()
         if self.intake != Intake():
             document["data"] = self.intake.as_json()
         document["sha256"] = _sum_of(document)
@@ -355,7 +357,8 @@ def _restored(path: str | os.PathLike[str], kind: type[Mechanism], document: Map
         mechanism = kind.from_content(content)
         if "data" in document:
             mechanism = mechanism.for_data(Intake.from_json(document["data"]))
-        mechanism = mechanism.described_by(document)
+        if "about" in document:
+            mechanism = mechanism.replaced(about=About.from_json(document["about"]))
         failed = [certificate for certificate in mechanism.certificates() if not certificate.holds]
         written = _written(mechanism)
     except CertificateError as error:

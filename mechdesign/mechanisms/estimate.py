@@ -159,7 +159,7 @@ class ListedEstimate(Estimated):
         return f"{type(self).__name__}({self.users} {self.reporters}: {listed(shown)})"
 
     def __str__(self) -> str:
-        header = [self.thing, *self._beside(), self.estimated, "std.error", "95% low", "95% high"]
+        header = [self.thing, *self._beside(), self.estimated, "std error", "95% low", "95% high"]
         rows = self.rows()
         rest = 0 if self.most is None else max(0, len(rows) - self.most)
         more = f"\n... and {rest} more {self.things}" if rest else ""

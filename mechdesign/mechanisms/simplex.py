@@ -71,7 +71,7 @@ class OnSimplex(Tidy):
     >>> estimate = FrequencyEstimate(np.array([0.9, 0.2, -0.1]), np.full(3, 0.1), 100, ("a", "b", "c"))
     >>> print(OnSimplex(estimate))
     100 reports
-    category  on simplex  estimate  std.error
+    category  on simplex  estimate  std error
     --------  ----------  --------  ---------
     a            0.85000   0.90000    0.10000
     b            0.15000   0.20000    0.10000
@@ -87,7 +87,7 @@ class OnSimplex(Tidy):
             for name, *figures in zip(self.estimate.categories, *columns, strict=True)
         ]
         more = f"\n... and {len(rows) - MOST_ROWS} more categories" if len(rows) > MOST_ROWS else ""
-        header = ["category", "on simplex", "estimate", "std.error"]
+        header = ["category", "on simplex", "estimate", "std error"]
         return f"{self.estimate.users} reports\n{table(header, rows[:MOST_ROWS])}{more}"
 
     def figures(self) -> list[Figure]:

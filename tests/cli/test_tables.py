@@ -226,7 +226,7 @@ def test_what_can_be_estimated_is_said_before_anything_is_collected(folder, caps
     good, bad = ["--set", "epsilon=3"], ["--set", "prior=[0.9, 0.05, 0.05]", "--set", "epsilon=1"]
     for command in (["build", "-o", "g.json"], ["solve"], ["compare"]):
         text = said(capsys, *command, "survey.toml", *good, "--users", "400")
-        assert "frequencies: can be estimated; with 400 users the standard error is" in text
+        assert "frequencies: can be estimated; with 400 users the standard error of a share is" in text
         assert "CANNOT" not in text
     for command in (["build", "-o", "b.json"], ["solve"], ["compare"]):
         text = said(capsys, *command, "survey.toml", *bad)

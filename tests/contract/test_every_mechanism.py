@@ -50,7 +50,8 @@ NO_SERVER = {
 
 BY_CALL = {
     *("hadamard-response", "local-hashing", "projective-geometry", "subset-selection", "unary-encoding"),
-    *("marginal-release", "marginal-rival", "joint-response", "grid-mean", "discrete-piecewise"),
+    *("marginal-release", "marginal-rival", "joint-response", "set-response", "grid-mean"),
+    "discrete-piecewise",
     *("attribute-sampling", "harmony"),
     *("aut", "cnt-rr", "cnt-2m", "cnt-bn", "cnt-sgm", "distinct-parity", "hist-dump", "hist-flip", "hist-mm"),
     *("hist-rr", "murs", "prhr", "pucm", "put", "range-tree", "rsum-dsg", "rsum-kr", "rsum-pure", "rsum-rm"),
@@ -63,6 +64,7 @@ size, so that this is nowhere seen."""
 OTHER_LAW = {
     **NO_SERVER,
     "joint-response": "its bits against their chances: tests/mechanisms/test_joint_response.py",
+    "set-response": "its sets against the whole channel: tests/mechanisms/test_sets.py",
     "put": "always as many messages: tests/mechanisms/test_shuffle_uniformity_bits.py",
 }
 """Types whose law is not looked at here, and why."""
@@ -80,7 +82,7 @@ def values_for(mechanism: Any, users: int = USERS) -> Any:
         return number % 2
     if mechanism.type in ("attribute-sampling", "harmony"):
         return np.repeat(number[:, None] % 2, mechanism.size, axis=1) * 2.0 - 1.0
-    if mechanism.type in ("marginal-release", "marginal-rival", "joint-response"):
+    if mechanism.type in ("marginal-release", "marginal-rival", "joint-response", "set-response"):
         attributes = {"joint-response": 2}.get(mechanism.type, 3)
         return np.stack([(number + place) % 2 for place in range(attributes)], axis=1)
     if hasattr(mechanism, "labels"):

@@ -317,7 +317,8 @@ class JointResponse(AttributeMechanism):
             count,
             math.sqrt(largest / count),
             math.sqrt(typical / count),
-            "for an unbiased share of one attribute, if all its values are equally frequent",
+            "if all values are equally frequent",
+            "the share of a value of one attribute",
         )
 
     # Tables

@@ -110,7 +110,7 @@ class JointTable(CrossTable):
         low, high = self.interval()
         columns = [self.value, self.spread, self.unbiased, self.standard_error, low, high]
         first = "likeliest" if self.penalty is None else "estimate"
-        names = [first, "spread", "unbiased", "std.error", "95% low", "95% high"]
+        names = [first, "spread", "unbiased", "std error", "95% low", "95% high"]
         shown = [
             (name, column.ravel()) for name, column in zip(names, columns, strict=True) if column is not None
         ]

@@ -247,8 +247,8 @@ class ReleasedMarginals(Tidy):
             names,
             self.population,
         )
-        values = self._values(places)
-        return RawMarginal(self._names(places), self.attributes.shape(places), cells, views, values)
+        shape = self.attributes.shape(places)
+        return RawMarginal(self._names(places), shape, cells, views, self._values(places))
 
     def _penalized(self, places: View, resampled: int = 0) -> MarginalEstimate:
         contained = any(set(places) <= set(view) for view in self.views)

@@ -126,7 +126,7 @@ class MarginalEstimate(CrossTable):
     def _error_text(self) -> str:
         foreseen = "not computed" if self.predicted_error is None else f"{self.predicted_error:.2g}"
         return (
-            f"penalty {self.penalty:g}; error to expect of a cell {foreseen}, "
+            f"penalty {self.penalty:g}; standard error of a cell {foreseen} (bias included), "
             f"without the penalty {self.unpenalized_error:.2g}"
         )
 

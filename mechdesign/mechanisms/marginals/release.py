@@ -244,8 +244,8 @@ class MarginalRelease(AttributeMechanism):
             for oracle, share in {(id(o), s): (o, s / TOTAL) for o, s in self._shared_out()}.values()
         ]
         largest, typical = (max(each) for each in zip(*found, strict=True))
-        cell = "in an unbiased cell of a view, if even"
-        figures = Forecast.of_shares(count, (largest / count) ** 0.5, (typical / count) ** 0.5, cell)
+        errors = ((largest / count) ** 0.5, (typical / count) ** 0.5)
+        figures = Forecast.of_shares(count, *errors, "if all cells are equally frequent", "a cell of a view")
         return replace(figures, quantity="marginals")
 
     def _shared_out(self) -> list[tuple[Oracle, int]]:

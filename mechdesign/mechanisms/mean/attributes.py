@@ -226,7 +226,7 @@ class AttributeSampling(CollectingMechanism):
         expected = np.array([count * self.per_user / self.size])
         widest = float(self.ranges.width.max()) / self.inner.domain.width
         largest = float(self.worst_errors(expected, count)[0]) * widest
-        return Forecast("means", count, possible=True, largest=largest)
+        return Forecast("means", count, possible=True, largest=largest, of="a mean")
 
     def worst_errors(self, counts: NDArray[Any], users: int) -> Array:
         """Return the largest standard errors of columns with so many reports, in units of the inner range."""

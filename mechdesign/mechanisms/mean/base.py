@@ -187,7 +187,8 @@ class MeanMechanism(CollectingMechanism):
     def forecast(self, users: int = USERS) -> Forecast:
         """Return the standard error of the mean with so many users, whatever their values."""
         count = user_count(users)
-        return Forecast("mean", count, possible=True, largest=math.sqrt(self.worst_variance() / count))
+        largest = math.sqrt(self.worst_variance() / count)
+        return Forecast("mean", count, possible=True, largest=largest, of="the mean")
 
     # Server
 

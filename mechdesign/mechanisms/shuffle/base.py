@@ -346,7 +346,8 @@ class Protocol(Mechanism):
 
     def forecast(self, users: int | None = None) -> Forecast:
         """Return the root mean squared error for the users it was made for: a protocol has no others."""
-        return Forecast(f"the {self.quantity}", self.promise.users, possible=True, largest=self.rmse)
+        quantity = f"the {self.quantity}"
+        return Forecast(quantity, self.promise.users, possible=True, largest=self.rmse, of=quantity)
 
     def figures(self) -> list[Figure]:
         """Return its error beside that of a curator who sees all data and adds Laplace noise."""

@@ -37,13 +37,13 @@ def mechanism_page(mechanism: Mechanism, name: str, version: str) -> str:
     (True, True)
     """
     certificates = mechanism.certificates()
-    planned = mechanism.planned_users
-    forecast = mechanism.forecast(planned) if planned else mechanism.forecast()
+    about = mechanism.about
+    forecast = mechanism.forecast(about.users) if about.users else mechanism.forecast()
     file = printable(os.path.basename(name))
     return rendered(
         "mechanism.html",
-        heading=printable(mechanism.headline) or file,
-        title=printable(mechanism.title) if mechanism.question else "",
+        heading=printable(about.heading) or file,
+        title=printable(about.title) if about.question else "",
         name=file,
         type=mechanism.type.replace("-", " "),
         shown=printable(repr(mechanism)),

@@ -89,8 +89,8 @@ def results_page(mechanism: Mechanism, made: Estimation, version: str) -> str:
     """
     certificates = mechanism.certificates()
     figures = _figures(made.result)
-    title = mechanism.title
-    heading = mechanism.headline or f"Results from {printable(os.path.basename(made.mechanism))}"
+    title = mechanism.about.title
+    heading = mechanism.about.heading or f"Results from {printable(os.path.basename(made.mechanism))}"
     users = _users(made.result)
     return rendered(
         "results.html",

@@ -174,8 +174,9 @@ class MarginalRival(AttributeMechanism):
         except MechDesignError as error:  # fewer users than groups
             return Forecast("marginals", count, False, reason=str(error))
         largest = max(found)
-        cell = f"in a cell of a marginal of {self.rival.setting.order}"
-        return replace(Forecast.of_shares(count, largest, min(found), cell), quantity="marginals")
+        cell = f"a cell of a marginal of {self.rival.setting.order}"
+        figures = Forecast.of_shares(count, largest, min(found), "where it is smallest", cell)
+        return replace(figures, quantity="marginals")
 
     # Certificates and file
 

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-
-from mechdesign.problems.marginals.marginal_views.allocation_terms import Array, ErrorTerms
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
+Array = NDArray[np.float64]
 
 STEPS, MOST_STEPS = 100, 3000
 """Multiplicative steps before Newton's method, and where that is too large."""
@@ -35,8 +36,43 @@ CENTERING = 30
 
 
 @dataclass(frozen=True)
-class ViewShares:
-    """Shares, the mean error for one user, and a bound that no shares of these views go below."""
+class ErrorTerms:
+    """What is wanted, the ways to ask, and how much one report of each way tells of what is wanted.
+
+    Attributes
+    ----------
+    weights : (A,) array
+        Weights of what is wanted.
+    information : (A, V) sparse array
+        1 / (error of one report); nothing where a way to ask does not tell.
+    """
+
+    weights: Array
+    information: csr_array
+
+    def errors(self, shares: Array) -> Array:
+        """Return each error for one user in all; infinite where nothing tells."""
+        with np.errstate(divide="ignore"):
+            found: Array = 1.0 / (self.information @ shares)
+        return found
+
+    def mean(self, shares: Array) -> float:
+        """Return the weighted mean of the errors."""
+        return float(self.weights @ self.errors(shares))
+
+    def worst(self, shares: Array) -> float:
+        """Return the largest error times its weight, relative to the mean weight."""
+        return float((self.weights * self.errors(shares)).max() * len(self.weights))
+
+    def prices(self, shares: Array) -> Array:
+        """Return by how much the mean error falls per share of each way to ask: - its gradient."""
+        found: Array = self.information.T @ (self.weights * self.errors(shares) ** 2)
+        return found
+
+
+@dataclass(frozen=True)
+class ProvenShares:
+    """Shares, the mean error for one user, and a bound that no shares of these ways to ask go below."""
 
     shares: Array
     value: float
@@ -48,8 +84,8 @@ def lower_bound(terms: ErrorTerms, shares: Array) -> float:
 
     Examples
     --------
-    >>> from mechdesign.problems.marginals.marginal_views.allocation_terms import terms_of
-    >>> terms = terms_of([2, 4], {(0,): 1.0, (1,): 1.0}, [(0,), (1,)], 1.0, "best")
+    >>> from scipy.sparse import csr_array
+    >>> terms = ErrorTerms(np.array([0.5, 0.5]), csr_array(np.diag([0.1, 0.3])))
     >>> w = np.sqrt(terms.errors(np.ones(2)))
     >>> w /= w.sum()  # the closed form: proportional to the square root of the cost
     >>> bool(abs(lower_bound(terms, w) / terms.mean(w) - 1.0) < 1e-12)
@@ -60,11 +96,11 @@ def lower_bound(terms: ErrorTerms, shares: Array) -> float:
     return value * (value / price) if math.isfinite(price) else 0.0
 
 
-def allocate(terms: ErrorTerms) -> ViewShares:
-    """Return the best shares; every marginal has to lie in some view.
+def allocate(terms: ErrorTerms) -> ProvenShares:
+    """Return the best shares; everything that is wanted has to be told by some way to ask.
 
     Multiplicative steps w_v <- w_v sqrt(p_v), normalised, never increase the mean error (Yu 2010); they find
-    a symmetric optimum at once, and the closed form where every marginal lies in one view only. Otherwise
+    a symmetric optimum at once, and the closed form where all is told in one way only. Otherwise
     Newton's method follows.
     """
     large = min(terms.information.shape) > MOST_DENSE
@@ -75,7 +111,7 @@ def allocate(terms: ErrorTerms) -> ViewShares:
         best = max(best, lower_bound(terms, found))
         if terms.mean(found) <= value:
             shares, value = found, terms.mean(found)
-    return ViewShares(shares, value, best)
+    return ProvenShares(shares, value, best)
 
 
 def _multiplicative(terms: ErrorTerms, steps: int) -> tuple[Array, float]:
