@@ -25,6 +25,7 @@ from mechdesign.mechanisms.mean import CensoringInterval, GridMean
 from mechdesign.mechanisms.mean.base import FormulaMechanism
 from mechdesign.mechanisms.oracles import SupportOracle
 from mechdesign.mechanisms.shuffle import Protocol
+from mechdesign.mechanisms.workload import WorkloadRelease
 from tests.meta.test_shown import MECHANISMS
 from tests.support.channels import dense_weights
 from tests.support.mechanism_files import opened
@@ -253,6 +254,14 @@ def bit_law(mechanism: CensoringInterval) -> None:
         assert happens(ones, DRAWS, weight / TOTAL), value
 
 
+def pattern_law(mechanism: WorkloadRelease) -> None:
+    """Reports of every type, against the integers of its row; the blank report is nearly never drawn."""
+    for kind in range(mechanism.labels.size):
+        reports = mechanism.randomize(np.full(DRAWS, kind), rng=1)
+        row = mechanism.weights.row(kind)
+        assert agrees(np.bincount(reports, minlength=len(row))[:-1], row[:-1]), kind
+
+
 def support_law(mechanism: SupportOracle) -> None:
     """How many reports support the own category, and another one."""
     own, other = mechanism.support_shares()
@@ -349,6 +358,7 @@ TRUTHS = {"distinct-parity": 2}
 LAWS: tuple[tuple[type, Any], ...] = (
     (Protocol, protocol_law),
     (SupportOracle, support_law),
+    (WorkloadRelease, pattern_law),
     (GridMean, knot_law),
     (CensoringInterval, bit_law),
     (FormulaMechanism, density_law),
