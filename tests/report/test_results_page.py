@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -192,3 +193,17 @@ def test_counts_stay_within_the_users_and_consistent_tables_show_the_expected_er
     (table,) = result_tables(found, "share")
     assert table["header"] == ["answer", "estimate", "expected error"]
     assert table["caption"] == "", "the only table is headed by the page"
+
+
+def test_questions_of_a_survey_keep_their_own_units():
+    problem = md.SurveyDesign(
+        questions=[{"name": "age", "range": [18, 90]}, {"name": "smokes", "labels": ["no", "yes"]}],
+        epsilon=4.0,
+        users=1000,
+    )
+    survey = md.solve(problem).mechanism()
+    found = survey.estimate(survey.randomize([[40, "no"], [60, "yes"]] * 500, rng=1))
+    page = results_page(survey, Estimation(found, "estimate", "m.json", ["r.csv"]), "1")
+    outline = Outline(page)
+    assert re.search(r"mean \d\d\.\d", outline.text), "years are no percent"
+    assert re.search(r"smokes .* no \d\d\.\d+% ", outline.text)

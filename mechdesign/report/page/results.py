@@ -99,7 +99,7 @@ def results_page(mechanism: Mechanism, made: Estimation, version: str) -> str:
         users="" if users is None else f"{users:,}",
         certified=all(item.holds for item in certificates),
         exact=all(item.exact for item in certificates if item.property == "privacy"),
-        tables=result_tables(made.result, _unit(figures)),
+        tables=result_tables(made.result, _unit(figures), _units(made.result)),
         figures=drawn_figures(figures),
         notes=_notes(made.result),
         population=made.population,
@@ -114,7 +114,7 @@ def results_page(mechanism: Mechanism, made: Estimation, version: str) -> str:
     )
 
 
-def result_tables(result: Any, unit: str) -> list[dict[str, Any]]:
+def result_tables(result: Any, unit: str, units: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
     """Return the tables of a result: a caption, a header and rows of text; or the text that is printed.
 
     Parameters
@@ -122,6 +122,8 @@ def result_tables(result: Any, unit: str) -> list[dict[str, Any]]:
     result : estimate
     unit : str
         What the estimates are: ``share`` (shown in percent), ``users``, or anything else.
+    units : mapping, optional
+        The same for questions that differ in it.
 
     Examples
     --------
@@ -141,10 +143,11 @@ def result_tables(result: Any, unit: str) -> list[dict[str, Any]]:
     shown = [name for name in HEADINGS if any(value not in (None, "") for value in columns.get(name, []))]
     tables: dict[str, list[list[str]]] = {}
     users = _users(result)
-    possible = {"share": SHARE, "users": (0.0, float(users or math.inf))}.get(unit, ANYTHING)
+    ends = {"share": SHARE, "users": (0.0, float(users or math.inf))}
     for place, question in enumerate(columns["question"]):
         row = {name: columns[name][place] for name in shown}
-        tables.setdefault(str(question), []).append(_row(row, unit == "share", possible))
+        own = (units or {}).get(str(question), unit)
+        tables.setdefault(str(question), []).append(_row(row, own == "share", ends.get(own, ANYTHING)))
     return [
         {
             "caption": printable(question) if len(tables) > 1 else "",
@@ -199,6 +202,11 @@ def _unit(figures: Sequence[Figure]) -> str:
     """Return what the pictures say that the estimates are; empty where they differ."""
     labels = {panel.y_label for figure in figures for panel in figure.panels}
     return labels.pop() if len(labels) == 1 else ""
+
+
+def _units(result: Any) -> dict[str, str]:
+    """Return what the estimates of each part of a survey are, by the names of the parts."""
+    return {part.name: _unit(part.estimate.figures()) for part in getattr(result, "results", ())}
 
 
 def _users(result: Any) -> int | None:
