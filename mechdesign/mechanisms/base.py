@@ -129,6 +129,10 @@ class Mechanism(Explained, WithTables, WithAbout):
         """The columns of people's data it was built for; empty when it does not say."""
         return self.intake.columns
 
+    def bare_codes(self) -> tuple[tuple[str | None, int], ...]:
+        """Return each column's name, if it has one, and how many codes it takes; 0 for names."""
+        return ()
+
     def forecast(self, users: int = USERS) -> Forecast | None:
         """Return how good its answers will be with so many users; None where it estimates nothing."""
         return None
