@@ -23,8 +23,8 @@ BEST = 4
 def share_in(epsilon: float, part: float) -> float:
     """Return rho, the share of users whose set is drawn around their answer.
 
-    With t the part of all answers that a set holds, rho = (E - 1) t / (1 + (E - 1) t) with E = e^epsilon: then a set that holds the answer is E times as likely
-    as one that does not.
+    With t the part of all answers that a set holds, rho = (E - 1) t / (1 + (E - 1) t), E = e^epsilon: then a
+    set that holds the answer is E times as likely as one that does not.
 
     Examples
     --------
