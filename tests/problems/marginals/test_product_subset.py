@@ -9,7 +9,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.core.errors import MethodError
-from mechdesign.mechanisms.sets import CellSet, SetResponse
+from mechdesign.mechanisms.sets import CellSet, MatchSet, SetResponse
 from mechdesign.mechanisms.sets.products import best_products, product_shares
 from mechdesign.mechanisms.survey import Survey
 
@@ -82,6 +82,19 @@ def test_several_tables_are_reported_together_at_large_epsilon():
     table = mechanism.estimate(mechanism.randomize(answers, rng=2)).table(["x", "z"])
     truth = np.array([[((answers[:, 0] == a) & (answers[:, 2] == c)).mean() for c in (0, 1)] for a in (0, 1)])
     assert (np.abs(table.value - truth) < 5 * table.standard_error).all()
+
+
+def test_many_yes_no_questions_are_matched():
+    """Fifty at epsilon 8: 7.4072 effective questions, 6.7843 by products; built and estimated."""
+    problem = singles([2] * 50, 8.0)
+    solution = md.solve(problem, "product-subset")
+    assert solution.variables["sets"] == [{"widths": [1] * 50, "matches": 35}]
+    assert 0.5 / (solution.value * problem.users) * 50 == pytest.approx(7.4072, abs=5e-5)
+    mechanism = solution.mechanism()
+    assert isinstance(mechanism.sets, MatchSet)
+    assert float(mechanism.effective_share([7])) * 50 == pytest.approx(7.4072, abs=5e-5)
+    ten = md.solve(singles([2] * 10, 8.0), "product-subset")
+    assert all("matches" not in column for column in ten.variables["sets"])
 
 
 def test_products_found_by_steps_are_the_best_of_all():

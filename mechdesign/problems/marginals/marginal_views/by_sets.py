@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.mechanisms.marginals import Attributes
-from mechdesign.mechanisms.sets import CellSet, ProductSet, SetResponse, SetShape
-from mechdesign.mechanisms.sets.products import product_shares, share_in
+from mechdesign.mechanisms.sets import CellSet, MatchSet, ProductSet, SetResponse, SetShape
+from mechdesign.mechanisms.sets.products import match_share, product_shares, share_in
 from mechdesign.mechanisms.survey import Question, Survey
 from mechdesign.mechanisms.survey.parts import SetPart
 from mechdesign.mechanisms.survey.questions import Questions
@@ -48,6 +48,10 @@ def _of_parts(problem: MarginalViews, column: Mapping[str, Any]) -> Callable[[tu
         same = share_in(problem.epsilon, width / cells) ** 2 * (cells - width) / (width * (cells - 1))
         return lambda _: same
     widths = column["widths"]
+    if "matches" in column:
+        size, count = problem.sizes[0], len(widths)
+        alone_share = match_share(size, count, column["matches"], problem.epsilon)
+        return lambda part: alone_share if len(part) == 1 else 0.0
     share = math.prod(d / k for d, k in zip(widths, problem.sizes, strict=True))
     square = share_in(problem.epsilon, share) ** 2
     alone = [eta / square for eta in product_shares(problem.sizes, widths, problem.epsilon)]
@@ -82,7 +86,13 @@ class BySets:
 
     def _one(self) -> SetResponse:
         (column,) = self.sets
-        shape: SetShape = CellSet(column["cells"]) if "cells" in column else ProductSet(column["widths"])
+        shape: SetShape
+        if "cells" in column:
+            shape = CellSet(column["cells"])
+        elif "matches" in column:
+            shape = MatchSet(column["widths"], column["matches"])
+        else:
+            shape = ProductSet(column["widths"])
         tables = None if "cells" in column else [table for table in self.problem.wanted if len(table) > 1]
         attributes = Attributes(self.problem.sizes, self.problem.names, self.problem.labels)
         return SetResponse.of(attributes, self.problem.epsilon, shape, tables=tables)

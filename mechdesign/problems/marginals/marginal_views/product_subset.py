@@ -2,8 +2,9 @@
 
 No views: a report is a product of subsets of the attributes' values, d of k each, and says nothing about
 those with d = k. Where single attributes are wanted, users are split among several products, which are found
-by dynamic programming at the prices so far. Where tables are wanted, all users report one product of subsets
-of all attributes, or scattered cells of their whole table, whichever is better.
+by dynamic programming at the prices so far; where all are alike, enough matches may be better. Where tables
+are wanted, all users report one product of subsets of all attributes, or scattered cells of their whole table,
+whichever is better.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.method import Outcome
-from mechdesign.mechanisms.sets.products import best_products, product_shares
+from mechdesign.mechanisms.sets.products import best_products, match_share, product_shares
 from mechdesign.problems.marginals.marginal_views.by_sets import mean_error
 from mechdesign.problems.marginals.marginal_views.splits import NOTHING
 from mechdesign.solvers.reciprocals import ErrorTerms, allocate
@@ -34,6 +35,9 @@ ROUNDS, CLOSE, DROPPED = 60, 1e-8, 1e-7
 MOST_ATTRIBUTES, MOST_TABLES, MOST_IN_TABLE = 16, 300, 6
 """Where tables are wanted: more attributes in one report, or more tables, have large errors."""
 
+MOST_MATCHED = 300
+"""Attributes whose matches are counted."""
+
 MOST_CELLS = 1 << 12
 """Cells of the whole table, of which scattered ones are reported."""
 
@@ -44,6 +48,9 @@ def run(problem: MarginalViews) -> Outcome:
         return Outcome(status="infeasible", solver=SOLVER, message=NOTHING)
     if only_singles(problem):
         sets, shares = split(problem)
+        alike = matches(problem)
+        if alike and mean_error(problem, alike, np.ones(1)) < mean_error(problem, sets, shares):
+            sets, shares = alike, np.ones(1)
     else:
         sets, shares = [one_set(problem)], np.ones(1)
     variables = {"sets": sets, "shares": shares, "count": len(sets)}
@@ -97,6 +104,17 @@ def split(problem: MarginalViews) -> tuple[list[dict[str, Any]], Array]:
     order = kept[np.argsort(-shares[kept], kind="stable")]
     sets = [_of_all(problem, places, columns[place]) for place in order.tolist()]
     return sets, shares[order] / shares[order].sum()
+
+
+def matches(problem: MarginalViews) -> list[dict[str, Any]]:
+    """Return one match set of all attributes where these are alike and all wanted; none elsewhere."""
+    count, size = len(problem.sizes), problem.sizes[0]
+    if len(problem.wanted) < count or len(set(problem.sizes)) > 1 or len(set(problem.wanted.values())) > 1:
+        return []
+    if count > MOST_MATCHED:
+        return []
+    best = max(range(1, count + 1), key=lambda least: match_share(size, count, least, problem.epsilon))
+    return [{"widths": [1] * count, "matches": best}]
 
 
 def _told(sizes: Sequence[int], columns: Sequence[Sequence[int]], epsilon: float) -> Array:
