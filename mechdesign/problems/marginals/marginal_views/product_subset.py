@@ -3,7 +3,7 @@
 No views: a report is a product of subsets of the attributes' values, d of k each, and says nothing about
 those with d = k. Where single attributes are wanted, users are split among several products, which are found
 by dynamic programming at the prices so far; where all are alike, enough matches may be better. Where tables
-are wanted, all users report one product of subsets of all attributes, or scattered cells of their whole table,
+are wanted, all users report one product of subsets of all attributes, or scattered cells of the whole table,
 whichever is better.
 """
 
