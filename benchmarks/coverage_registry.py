@@ -15,6 +15,7 @@ from benchmarks.coverage_frequencies import FREQUENCIES, frequency_coverage
 from benchmarks.coverage_local import LOCAL
 from benchmarks.coverage_means import MEANS, coverage
 from benchmarks.coverage_shuffle import PROTOCOLS, protocol_measure
+from benchmarks.coverage_survey import survey
 from mechdesign.mechanisms.mean import MeanMechanism
 
 NO_ESTIMATE = {
@@ -61,6 +62,7 @@ MEASURED: dict[str, Measure] = {
     "hybrid": mean_measure(MEANS["hybrid"]),
     "square-wave": mean_measure(MEANS["square-wave"]),
     "finite-channel": channel_measure,
+    "survey": survey,
     **LOCAL,
     **{name: protocol_measure(builds) for name, builds in PROTOCOLS.items()},
 }

@@ -38,6 +38,7 @@ from mechdesign.mechanisms.sets import ProductSet, SetResponse
 from mechdesign.mechanisms.shuffle import BatchShuffler, Promise
 from mechdesign.mechanisms.shuffled import Shuffled
 from mechdesign.mechanisms.spectrum import SpectrumCloak, SpectrumDatabase, SpectrumUser
+from mechdesign.mechanisms.survey import Question, Survey
 from mechdesign.papers.marginals.rivals import MarginalRival
 from mechdesign.problems import exported_names
 from tests.support.protocols import PROTOCOLS
@@ -78,6 +79,10 @@ MECHANISMS = {
     "set-response": (
         lambda: SetResponse.of([2, 3, 2], 2.0, ProductSet([1, 2, 1])),
         "SetResponse(3 attributes, product widths=[1, 2, 1], epsilon=2)",
+    ),
+    "survey": (
+        lambda: Survey.of([Question("a", labels=("no", "yes")), Question("b", labels=("x", "y", "z"))], 1.0),
+        "Survey(2 questions, 2 designs, epsilon=1)",
     ),
     "subset-selection": (
         lambda: SubsetSelection.of(9, 1.0, 2),

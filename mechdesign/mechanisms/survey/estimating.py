@@ -17,9 +17,9 @@ from mechdesign.mechanisms.intervals import NormalLimits
 from mechdesign.mechanisms.mean.estimates import AttributeMeans, MeanEstimate
 from mechdesign.mechanisms.plausible import implausible
 from mechdesign.mechanisms.survey.combined import CombinedLimits, Evidence, ScaledLimits, evidence
-from mechdesign.mechanisms.survey.parts import Law, NumberPart, Part, SetPart, TablePart
+from mechdesign.mechanisms.survey.parts import Law, NumberPart, SetPart, SurveyPart, TablePart
 from mechdesign.mechanisms.survey.questions import Question
-from mechdesign.mechanisms.survey.results import Quantiles, Result, SurveyResults
+from mechdesign.mechanisms.survey.results import Quantiles, SurveyResult, SurveyResults
 from mechdesign.mechanisms.survey.wanted import Wanted
 
 if TYPE_CHECKING:
@@ -80,25 +80,25 @@ def results_of(survey: Survey, counts: SurveyCounts, population: bool) -> Survey
     return SurveyResults(found, counts.users, survey.epsilon, population)
 
 
-def _result(survey: Survey, counts: SurveyCounts, wanted: Wanted, population: bool) -> Result:
+def _result(survey: Survey, counts: SurveyCounts, wanted: Wanted, population: bool) -> SurveyResult:
     name, question = wanted.name(survey.questions), survey.questions[wanted.places[0]]
     if wanted.number is not None:
-        return Result(name, wanted, _group_means(survey, counts, wanted))
+        return SurveyResult(name, wanted, _group_means(survey, counts, wanted))
     if len(wanted.places) == 1 and question.is_mean:
-        return Result(name, wanted, _mean(survey, counts, wanted, population))
+        return SurveyResult(name, wanted, _mean(survey, counts, wanted, population))
     given = None if population else counts.users
     told, names = told_of(survey, counts, wanted), _cell_names(survey, wanted)
     if not told:
-        return Result(name, wanted, _unknown_shares(names, counts.users, population))
+        return SurveyResult(name, wanted, _unknown_shares(names, counts.users, population))
     cells = _shares([_each(item) for item in told], names, given, counts.users)
     if len(wanted.places) > 1 or not question.is_ordered:
-        return Result(name, wanted, cells)
+        return SurveyResult(name, wanted, cells)
     ordered = _cumulative(told, question, given, counts.users)
     found = None if question.skip else quantiles(ordered, question.categories[-1])
-    return Result(name, wanted, cells, ordered, found)
+    return SurveyResult(name, wanted, cells, ordered, found)
 
 
-def _telling(survey: Survey, counts: SurveyCounts, wanted: Wanted) -> Iterator[tuple[Part, Any, float]]:
+def _telling(survey: Survey, counts: SurveyCounts, wanted: Wanted) -> Iterator[tuple[SurveyPart, Any, float]]:
     """Yield the parts that tell something and have reports, with their counters and the information."""
     for design, counters in zip(survey.designs, counts.counters, strict=True):
         for part, counter in zip(design.parts, counters, strict=True):

@@ -35,7 +35,7 @@ Law = tuple[Moments, Moments]
 """Moments of how many of some cells a report supports: for users in one of them, and for the others."""
 
 
-class Part(Sealed):
+class SurveyPart(Sealed):
     """Some questions, and the mechanism that reports the answers to them together.
 
     Attributes
@@ -82,7 +82,7 @@ class Part(Sealed):
         }
 
 
-class TablePart(Part):
+class TablePart(SurveyPart):
     """Answers as one cell of a table, reported through a frequency oracle.
 
     A number that is asked for its mean enters as one of two categories, low and high: it is rounded at random
@@ -141,7 +141,7 @@ class TablePart(Part):
         return summed
 
 
-class SetPart(Part):
+class SetPart(SurveyPart):
     """Answers to several questions, reported as one product of sets.
 
     Parameters
@@ -186,7 +186,7 @@ class SetPart(Part):
         return held
 
 
-class NumberPart(Part):
+class NumberPart(SurveyPart):
     """A number, reported for its mean.
 
     Parameters
@@ -250,8 +250,8 @@ def whole_numbers(texts: NDArray[np.str_]) -> NDArray[Any]:
     return texts
 
 
-def part_of(questions: Questions, document: Any) -> Part:
-    """Return the part that :meth:`Part.as_json` describes, audited again."""
+def part_of(questions: Questions, document: Any) -> SurveyPart:
+    """Return the part that :meth:`SurveyPart.as_json` describes, audited again."""
     if not isinstance(document, Mapping):
         raise CertificateError("designs", "a part is damaged", "build it anew")
     places = [integer("designs: question", place, 0, len(questions) - 1) for place in document["questions"]]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from mechdesign.mechanisms.kary import KaryResponse
 from mechdesign.mechanisms.oracles.best import cell_variance
-from mechdesign.mechanisms.survey.parts import NumberPart, Part, SetPart, TablePart
+from mechdesign.mechanisms.survey.parts import NumberPart, SetPart, SurveyPart, TablePart
 from mechdesign.mechanisms.survey.questions import Questions
 from mechdesign.mechanisms.survey.wanted import Wanted
 
@@ -39,7 +39,7 @@ def effective_share(part: TablePart) -> float:
     return (1.0 - 1.0 / cells) / (cells * cell_variance(part.oracle))
 
 
-def information(questions: Questions, wanted: Wanted, part: Part) -> float:
+def information(questions: Questions, wanted: Wanted, part: SurveyPart) -> float:
     """Return what one report of a part tells of a wanted result; 0 where it does not."""
     if not set(wanted.places) <= set(part.places):
         return 0.0

@@ -48,7 +48,7 @@ class Quantiles:
 
 
 @dataclass(frozen=True)
-class Result:
+class SurveyResult:
     """One result of a survey.
 
     Attributes
@@ -99,7 +99,7 @@ class SurveyResults:
 
     Attributes
     ----------
-    results : tuple of Result
+    results : tuple of SurveyResult
     users : int
         How many users reported.
     epsilon : float
@@ -107,7 +107,7 @@ class SurveyResults:
     population : bool
     """
 
-    results: tuple[Result, ...]
+    results: tuple[SurveyResult, ...]
     users: int
     epsilon: float
     population: bool = False
@@ -115,7 +115,7 @@ class SurveyResults:
     def __getitem__(self, name: str) -> FrequencyEstimate | MeanEstimate | AttributeMeans:
         return self.result(name).estimate
 
-    def result(self, name: str) -> Result:
+    def result(self, name: str) -> SurveyResult:
         """Return a result by name; UnknownNameError with the closest name where there is none."""
         known = {result.name: result for result in self.results}
         if name not in known:

@@ -31,7 +31,7 @@ from mechdesign.mechanisms.mean.discrete import DiscretePiecewise
 from mechdesign.mechanisms.operations import Operation
 from mechdesign.mechanisms.oracles.best import best_oracle
 from mechdesign.mechanisms.survey.figures import survey_figures
-from mechdesign.mechanisms.survey.parts import Answers, NumberPart, Part, TablePart, part_of
+from mechdesign.mechanisms.survey.parts import Answers, NumberPart, SurveyPart, TablePart, part_of
 from mechdesign.mechanisms.survey.planned import expected_errors, information
 from mechdesign.mechanisms.survey.questions import Question, Questions
 from mechdesign.mechanisms.survey.results import SurveyResults
@@ -52,12 +52,12 @@ class Design:
 
     Attributes
     ----------
-    parts : tuple of Part
+    parts : tuple of SurveyPart
     weight : int
         Out of 2**62, the chance of a user to get this design.
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[SurveyPart, ...]
     weight: int
 
     @property
@@ -74,7 +74,7 @@ class Survey(CollectingMechanism):
     questions : sequence of Question
     epsilon : float
         The promise for everything that a user reports, audited here.
-    designs : sequence of sequence of Part
+    designs : sequence of sequence of SurveyPart
         What a user may be asked; the parts of one design are about different questions.
     shares : sequence, optional
         In which proportion the designs are drawn; even by default.
@@ -99,7 +99,7 @@ class Survey(CollectingMechanism):
         self,
         questions: Sequence[Question] | Questions,
         epsilon: float,
-        designs: Sequence[Sequence[Part]],
+        designs: Sequence[Sequence[SurveyPart]],
         shares: Sequence[Any] | None = None,
         wanted: Sequence[Wanted] = (),
         users: int | None = None,
@@ -144,7 +144,7 @@ class Survey(CollectingMechanism):
         """Return the chance of a design."""
         return self.designs[number].weight / TOTAL
 
-    def told(self, wanted: Wanted, part: Part) -> float:
+    def told(self, wanted: Wanted, part: SurveyPart) -> float:
         """Return what one report of a part was planned to tell of a wanted result."""
         return information(self.questions, wanted, part)
 
@@ -382,7 +382,7 @@ class SurveyAudit:
         return f"SurveyAudit({self})"
 
 
-def best_part(questions: Questions, place: int, epsilon: float) -> Part:
+def best_part(questions: Questions, place: int, epsilon: float) -> SurveyPart:
     """Return the part that reports one question with the mechanism of least variance at even answers."""
     question = questions[place]
     if question.is_mean:
@@ -391,7 +391,7 @@ def best_part(questions: Questions, place: int, epsilon: float) -> Part:
     return TablePart(questions, [place], best_oracle(question.size, epsilon))
 
 
-def _disjoint(number: int, parts: Sequence[Part]) -> tuple[Part, ...]:
+def _disjoint(number: int, parts: Sequence[SurveyPart]) -> tuple[SurveyPart, ...]:
     """Return the parts of a design; refuse two about one question: their errors would go together."""
     places = [place for part in parts for place in part.places]
     if not places or len(set(places)) < len(places):

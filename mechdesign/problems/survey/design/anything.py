@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from itertools import combinations
 
-from mechdesign.problems.survey.design.setting import Setting
+from mechdesign.problems.survey.design.setting import SurveySetting
 
 MOST_PLACES = 16
 """Questions of a wanted table whose components are listed."""
 
 
-def bound_for_any(setting: Setting) -> float | None:
+def bound_for_any(setting: SurveySetting) -> float | None:
     """Return a lower bound of the mean error of every epsilon-private mechanism at even answers.
 
     (sum_S sqrt(W_S dim_S))^2 / sinh(epsilon / 2)^2 over the components S of the wanted tables, and never less
@@ -24,7 +24,7 @@ def bound_for_any(setting: Setting) -> float | None:
     >>> from mechdesign.problems.survey.design.targets import targets_of
     >>> asked = Questions([Question(name, labels=("no", "yes")) for name in "ab"])
     >>> targets = targets_of(asked, [{"name": "a"}, {"name": "b"}], [], [])
-    >>> round(bound_for_any(Setting(asked, targets, 1.0)), 4)  # 4 (1/2) / sinh(1/2)^2 ...
+    >>> round(bound_for_any(SurveySetting(asked, targets, 1.0)), 4)  # 4 (1/2) / sinh(1/2)^2 ...
     7.3654
     """
     if any(target.is_mean or target.wanted.number is not None for target in setting.targets):

@@ -17,12 +17,12 @@ from mechdesign.mechanisms.mean.discrete import DiscretePiecewise
 from mechdesign.mechanisms.oracles.best import best_oracle
 from mechdesign.mechanisms.oracles.oracle import Oracle
 from mechdesign.mechanisms.sets import ProductSet, SetResponse
-from mechdesign.mechanisms.survey.parts import NumberPart, Part, SetPart, TablePart
+from mechdesign.mechanisms.survey.parts import NumberPart, SetPart, SurveyPart, TablePart
 from mechdesign.mechanisms.survey.questions import Questions
 from mechdesign.mechanisms.survey.survey import Survey
 from mechdesign.problems.survey.design.generation import Column
 from mechdesign.problems.survey.design.information import Ask
-from mechdesign.problems.survey.design.setting import Setting
+from mechdesign.problems.survey.design.setting import SurveySetting
 
 if TYPE_CHECKING:
     from mechdesign.problems.survey.design.problem import SurveyDesign
@@ -64,7 +64,7 @@ def _ask(questions: Questions, item: Mapping[str, Any]) -> Ask:
     return Ask(item["kind"], places, float(item["epsilon"]), tuple(item.get("sets", ())))
 
 
-def information(setting: Setting, variables: Variables) -> Array:
+def information(setting: SurveySetting, variables: Variables) -> Array:
     """Return what a user's report tells of each target, on average over the designs."""
     columns = columns_of(setting.questions, variables)
     shares = np.asarray(variables["shares"], dtype=np.float64)
@@ -98,7 +98,7 @@ def survey(problem: SurveyDesign, variables: Variables) -> Survey:
     )
 
 
-def _parts(questions: Questions, column: Column, epsilon: float) -> list[Part]:
+def _parts(questions: Questions, column: Column, epsilon: float) -> list[SurveyPart]:
     return [
         _part(questions, ask, budget)
         for ask, budget in zip(column, budgets([ask.epsilon for ask in column], epsilon), strict=True)
@@ -124,7 +124,7 @@ def budgets(given: Sequence[float], epsilon: float) -> list[float]:
     return [*first, last]
 
 
-def _part(questions: Questions, ask: Ask, epsilon: float) -> Part:
+def _part(questions: Questions, ask: Ask, epsilon: float) -> SurveyPart:
     if ask.kind == "number":
         domain = questions[ask.places[0]].domain
         mean = _mean(epsilon).content() | {"low": domain.low, "high": domain.high}

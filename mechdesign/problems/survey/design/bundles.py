@@ -84,7 +84,7 @@ def bundle_price(sizes: Sequence[int], prices: Array, epsilon: float, sets: dict
     Examples
     --------
     >>> round(bundle_price([2, 2], np.array([1.0, 1.0]), 2.0, {0: 1, 1: 1}), 6)
-    0.756444
+    0.756399
     """
     share = math.prod(size / sizes[place] for place, size in sets.items())
     gains = sum(

@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.problems.survey.design.information import Ask
-from mechdesign.problems.survey.design.setting import Setting
+from mechdesign.problems.survey.design.setting import SurveySetting
+from mechdesign.solvers.linear import LinearProgram, solve_linear
 from mechdesign.solvers.reciprocals import ErrorTerms, allocate
 
 Array = NDArray[np.float64]
@@ -27,7 +28,7 @@ Column = tuple[Ask, ...]
 Pricing = Callable[[Array, float], tuple[list[Column], float]]
 """From prices of the targets, and a price up to which the bound is good enough, to designs and the bound."""
 
-Master = Callable[["Setting", Array], tuple[Array, float, Array]]
+Master = Callable[["SurveySetting", Array], tuple[Array, float, Array]]
 
 TOLERANCE = 1e-5
 """The relative gap at which it ends."""
@@ -68,13 +69,13 @@ class Mixture:
 
 
 def generate(
-    setting: Setting, start: Sequence[Column], pricing: Pricing, decide: float | None = None
+    setting: SurveySetting, start: Sequence[Column], pricing: Pricing, decide: float | None = None
 ) -> Mixture:
     """Return the best mixture of the designs that ``pricing`` chooses from.
 
     Parameters
     ----------
-    setting : Setting
+    setting : SurveySetting
     start : sequence of tuple of Ask
         Designs that together tell every target.
     pricing : callable
@@ -112,7 +113,7 @@ def generate(
 
 
 def _without_rare(
-    master: Master, setting: Setting, table: Array, shares: Array, value: float
+    master: Master, setting: SurveySetting, table: Array, shares: Array, value: float
 ) -> tuple[NDArray[np.int64], Array, float]:
     """Return which designs are kept, with their shares: as few as cost next to nothing."""
     for least in RARE:
@@ -127,14 +128,14 @@ def _without_rare(
     return keep, shares[keep] / shares[keep].sum(), value
 
 
-def _bound(setting: Setting, value: float, most: float) -> float:
+def _bound(setting: SurveySetting, value: float, most: float) -> float:
     """Return the bound of weak duality, from the largest price of a design."""
     if most <= 0.0:
         return 0.0
     return value * value / most if setting.needed is None else 1.0 / most
 
 
-def _mean_master(setting: Setting, table: Array) -> tuple[Array, float, Array]:
+def _mean_master(setting: SurveySetting, table: Array) -> tuple[Array, float, Array]:
     """Return shares, the mean error and its prices."""
     from scipy.sparse import csr_array
 
@@ -144,29 +145,29 @@ def _mean_master(setting: Setting, table: Array) -> tuple[Array, float, Array]:
     return shares, float((setting.weights / information).sum()), setting.weights / information**2
 
 
-def _users_master(setting: Setting, table: Array) -> tuple[Array, float, Array]:
+def _users_master(setting: SurveySetting, table: Array) -> tuple[Array, float, Array]:
     """Return shares, the least number of users, and prices: max t with information >= t needed."""
-    from scipy.optimize import linprog
+    from scipy.sparse import csr_array
 
-    assert setting.needed is not None
     needed = np.asarray(setting.needed)
-    count = len(table)
     asked = needed > 0.0
     scale = 1.0 / needed[asked]
     gains = table[:, asked] * scale
-    result = linprog(
-        np.append(np.zeros(count), -1.0),
-        A_ub=np.hstack([-gains.T, np.ones((int(asked.sum()), 1))]),
-        b_ub=np.zeros(int(asked.sum())),
-        A_eq=np.append(np.ones(count), 0.0)[None, :],
-        b_eq=[1.0],
-        bounds=[(0.0, None)] * count + [(None, None)],
-        method="highs",
+    unit = float(gains.max())  # t is at most the largest entry
+    count, rows = len(table), np.hstack([-gains.T / unit, np.ones((int(asked.sum()), 1))])
+    program = LinearProgram(
+        objective=np.append(np.zeros(count), 1.0),
+        upper_rows=csr_array(rows),
+        upper_limits=np.zeros(len(rows)),
+        equal_rows=csr_array(np.append(np.ones(count), 0.0)[None, :]),
+        equal_limits=np.ones(1),
+        low=np.zeros(count + 1),
+        high=np.ones(count + 1),
     )
-    shares = np.maximum(np.asarray(result.x)[:-1], 0.0)
+    result = solve_linear(program)
+    shares = np.maximum(result.variables[:-1], 0.0)
     shares /= shares.sum()
-    duals = np.maximum(-result.ineqlin.marginals, 0.0)
-    duals /= duals.sum()
+    duals = result.upper_multipliers / result.upper_multipliers.sum()
     prices = np.zeros(len(needed))
     prices[asked] = duals * scale
     return shares, float(1.0 / (shares @ gains).min()), prices

@@ -15,7 +15,7 @@ from mechdesign.core.method import Outcome
 from mechdesign.problems.survey.design.building import variables_of
 from mechdesign.problems.survey.design.information import Ask, single
 from mechdesign.problems.survey.design.problem import SurveyDesign
-from mechdesign.problems.survey.design.setting import Setting
+from mechdesign.problems.survey.design.setting import SurveySetting
 
 STEPS = 8
 """Parts of epsilon that independent answers take."""
@@ -27,9 +27,11 @@ def run(problem: SurveyDesign) -> Outcome:
     """Return the best mixture of the designs of the grid."""
     import cvxpy as cp
 
+    from mechdesign.solvers.convex import solve_convex
+
     if problem.epsilon == 0.0:
         message = "with epsilon = 0 reports say nothing; give a larger epsilon"
-        return Outcome(status="infeasible", solver="Clarabel", message=message)
+        return Outcome(status="infeasible", solver="cvxpy", message=message)
     setting = problem.own_setting
     columns = list(_columns(setting))
     table = np.array([setting.told(column) for column in columns])
@@ -41,15 +43,15 @@ def run(problem: SurveyDesign) -> Outcome:
         least = cp.Variable()
         scaled = table / setting.each_needed * problem.users
         program = cp.Problem(cp.Maximize(least), [scaled.T @ shares >= least, cp.sum(shares) == 1])
-    program.solve(solver=cp.CLARABEL)
+    result = solve_convex(program)
     if shares.value is None:
-        return Outcome(status="failed", solver="Clarabel", message=f"it says {program.status}")
+        return Outcome(status="failed", solver=result.solver, message=result.message)
     found = np.where(shares.value > 1e-9, shares.value, 0.0)
     kept = np.flatnonzero(found)
     split = found[kept] / found[kept].sum()
     chosen = [columns[place] for place in kept]
     variables = variables_of(problem.asked, chosen, split.tolist(), problem.epsilon)
-    return Outcome("feasible", variables, solver="Clarabel", notes={"designs_listed": len(columns)})
+    return Outcome("feasible", variables, solver=result.solver, notes={"designs_listed": len(columns)})
 
 
 def why_not(problem: SurveyDesign) -> str | None:
@@ -68,7 +70,7 @@ def _count(questions: int) -> int:
     return divisions + (1 << questions)
 
 
-def _columns(setting: Setting) -> Iterator[tuple[Ask, ...]]:
+def _columns(setting: SurveySetting) -> Iterator[tuple[Ask, ...]]:
     """Yield all divisions of epsilon in eighths, and k-ary response on the cells of all sets of questions."""
     questions = setting.questions
     for cuts in combinations(range(STEPS + len(questions) - 1), len(questions) - 1):

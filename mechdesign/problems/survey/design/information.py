@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from mechdesign.mechanisms.mean.discrete import best_shape
 from mechdesign.mechanisms.survey.questions import Questions
-from mechdesign.problems.survey.design.targets import Target
+from mechdesign.problems.survey.design.targets import SurveyTarget
 
 Array = NDArray[np.float64]
 
@@ -105,12 +105,12 @@ def number_noise(epsilon: float) -> float:
     return best_shape(epsilon)[0] if epsilon > 0.0 else math.inf
 
 
-def told(questions: Questions, targets: Sequence[Target], asks: Sequence[Ask]) -> Array:
+def told(questions: Questions, targets: Sequence[SurveyTarget], asks: Sequence[Ask]) -> Array:
     """Return the information of one report about each target, summed over the parts of a design."""
     return np.array([sum(_one(questions, target, ask) for ask in asks) for target in targets])
 
 
-def _one(questions: Questions, target: Target, ask: Ask) -> float:
+def _one(questions: Questions, target: SurveyTarget, ask: Ask) -> float:
     wanted = target.wanted
     if not set(wanted.places) <= set(ask.places) or ask.epsilon <= 0.0:
         return 0.0

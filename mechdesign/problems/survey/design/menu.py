@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from mechdesign.mechanisms.mean.discrete import least_variances
 from mechdesign.mechanisms.survey.questions import Questions
 from mechdesign.problems.survey.design.information import Ask, best_effective, effective, single
-from mechdesign.problems.survey.design.targets import Target
+from mechdesign.problems.survey.design.targets import SurveyTarget
 
 Array = NDArray[np.float64]
 
@@ -42,7 +42,9 @@ class Menu:
         return single(questions, place, float(self.budgets[self.used[place, step]]))
 
 
-def menu_of(questions: Questions, targets: Sequence[Target], epsilon: float, steps: int = STEPS) -> Menu:
+def menu_of(
+    questions: Questions, targets: Sequence[SurveyTarget], epsilon: float, steps: int = STEPS
+) -> Menu:
     """Return the menu of all questions."""
     budgets = epsilon * np.arange(steps + 1) / steps
     budgets[-1] = epsilon

@@ -12,7 +12,7 @@ from mechdesign.problems.survey.design.bundles import Bundle, best_bundles
 from mechdesign.problems.survey.design.generation import Column
 from mechdesign.problems.survey.design.independent import division, read_back
 from mechdesign.problems.survey.design.information import Ask, single
-from mechdesign.problems.survey.design.setting import Setting
+from mechdesign.problems.survey.design.setting import SurveySetting
 from mechdesign.problems.survey.design.views import views_of
 
 Array = NDArray[np.float64]
@@ -35,7 +35,7 @@ class Independent:
 
     among = "independent answers to any number of questions, with budgets in steps of epsilon / 200"
 
-    def __init__(self, setting: Setting) -> None:
+    def __init__(self, setting: SurveySetting) -> None:
         self.setting = setting
         self.places = list(range(len(setting.questions)))
 
@@ -62,7 +62,7 @@ class Joint(Independent):
         "joint reports of whole tables"
     )
 
-    def __init__(self, setting: Setting) -> None:
+    def __init__(self, setting: SurveySetting) -> None:
         super().__init__(setting)
         questions = setting.questions
         self.numbers = [place for place in self.places if questions[place].is_mean]

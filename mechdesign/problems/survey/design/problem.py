@@ -18,8 +18,8 @@ from mechdesign.core.validation import MOST_USERS, privacy_epsilon
 from mechdesign.mechanisms.survey.questions import Question, Questions
 from mechdesign.mechanisms.survey.survey import Survey
 from mechdesign.problems.survey.design import building
-from mechdesign.problems.survey.design.setting import Setting
-from mechdesign.problems.survey.design.targets import Target, targets_of
+from mechdesign.problems.survey.design.setting import SurveySetting
+from mechdesign.problems.survey.design.targets import SurveyTarget, targets_of
 
 LEAST_EPSILON, LARGEST_EPSILON = 2.0**-20, 50.0
 """The range in which the mechanisms of single answers run."""
@@ -95,7 +95,7 @@ class SurveyDesign(Problem[Survey]):
     ... )
     >>> solution = md.solve(problem)
     >>> round(solution.value, 3), solution.status, len(solution.variables["designs"])
-    (2.906, 'optimal', 2)
+    (4.945, 'optimal', 2)
     """
 
     name: ClassVar[str] = "survey-design"
@@ -149,6 +149,15 @@ class SurveyDesign(Problem[Survey]):
                 remedy="write error = 0.01 there, or take goal = 'mean'",
             )
 
+    def __repr__(self) -> str:
+        """Return the parameters in short: the names of the questions."""
+        names = list(self.asked.names)
+        listed = ", ".join(names[:4]) + (f", ... {len(names)} in all" if len(names) > 4 else "")
+        more = f", goal='{self.goal}'" if self.goal != "mean" else ""
+        extra = len(self.targets) - len(names)
+        joint = f", {extra} joint result{'s' * (extra > 1)}" if extra else ""
+        return f"{type(self).__name__}(questions=[{listed}]{joint}, epsilon={self.epsilon:g}{more})"
+
     @cached_property
     def asked(self) -> Questions:
         """The questions as the mechanism knows them."""
@@ -158,7 +167,7 @@ class SurveyDesign(Problem[Survey]):
         return Questions(found)
 
     @cached_property
-    def targets(self) -> tuple[Target, ...]:
+    def targets(self) -> tuple[SurveyTarget, ...]:
         """Everything that is wanted."""
         return targets_of(self.asked, self.questions, self.tables, self.group_means)
 
@@ -167,14 +176,14 @@ class SurveyDesign(Problem[Survey]):
         """How many people will report."""
         return self.users
 
-    def setting(self, epsilon: float | None = None) -> Setting:
+    def setting(self, epsilon: float | None = None) -> SurveySetting:
         """Return the survey as its optimisation sees it, at its own epsilon or another one."""
-        return Setting(
+        return SurveySetting(
             self.asked, self.targets, self.epsilon if epsilon is None else epsilon, self.goal != "mean"
         )
 
     @cached_property
-    def own_setting(self) -> Setting:
+    def own_setting(self) -> SurveySetting:
         """The setting at its epsilon."""
         return self.setting()
 

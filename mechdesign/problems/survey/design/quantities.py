@@ -14,16 +14,16 @@ from mechdesign.problems.survey.design.generation import generate
 from mechdesign.problems.survey.design.pricing import Independent
 from mechdesign.problems.survey.design.problem import SurveyDesign
 from mechdesign.problems.survey.design.rules import asked_evenly
-from mechdesign.problems.survey.design.setting import Setting
+from mechdesign.problems.survey.design.setting import SurveySetting
 from mechdesign.problems.survey.design.solving import RULES
 
 
 def quantities(problem: SurveyDesign, solution: Candidate) -> dict[str, Any]:
     """Return what claims, figures and readers ask for besides designs and shares.
 
-    ``errors`` are the expected standard errors of all wanted results with the planned users, in their order: of
-    a table the root mean square over its cells, of a mean in its units. For goal ``mean`` without cross tables
-    ``split``, ``even``, ``sampled`` and ``rule`` are the values of the methods of these names, and
+    ``errors`` are the expected standard errors of all wanted results with the planned users, in their order:
+    of a table the root mean square over its cells, of a mean in its units. For goal ``mean`` without cross
+    tables ``split``, ``even``, ``sampled`` and ``rule`` are the values of the methods of these names, and
     ``bound_for_any`` is what no mechanism of this epsilon goes below, where every question has categories.
     """
     setting = problem.setting(float(solution.variables["epsilon"]))
@@ -37,7 +37,7 @@ def quantities(problem: SurveyDesign, solution: Candidate) -> dict[str, Any]:
     return found
 
 
-def _otherwise(setting: Setting) -> dict[str, float]:
+def _otherwise(setting: SurveySetting) -> dict[str, float]:
     pricing = Independent(setting)
     found = {"split": generate(setting, pricing.start(), pricing).value}
     for name, count, _ in RULES:

@@ -6,10 +6,10 @@ import math
 
 from mechdesign.problems.survey.design.generation import Column
 from mechdesign.problems.survey.design.information import single
-from mechdesign.problems.survey.design.setting import Setting
+from mechdesign.problems.survey.design.setting import SurveySetting
 
 
-def asked_evenly(setting: Setting, count: int) -> tuple[list[Column], list[float]]:
+def asked_evenly(setting: SurveySetting, count: int) -> tuple[list[Column], list[float]]:
     """Return designs that ask so many questions each, every question equally often, with even budgets.
 
     Windows of neighboring questions, one after the other around the circle, each with the same share.
@@ -23,7 +23,7 @@ def asked_evenly(setting: Setting, count: int) -> tuple[list[Column], list[float
     return columns, [1.0 / windows] * windows
 
 
-def rule_count(setting: Setting) -> int:
+def rule_count(setting: SurveySetting) -> int:
     """Return k = max(1, min(d, floor(epsilon / 2.5))) (Wang et al. 2019, section 4.2).
 
     Examples

@@ -12,19 +12,19 @@ from numpy.typing import NDArray
 from mechdesign.mechanisms.survey.questions import Questions
 from mechdesign.problems.survey.design.information import Ask, told
 from mechdesign.problems.survey.design.menu import STEPS, Menu, menu_of
-from mechdesign.problems.survey.design.targets import Target
+from mechdesign.problems.survey.design.targets import SurveyTarget
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Setting:
+class SurveySetting:
     """What is asked and wanted, under one epsilon.
 
     Attributes
     ----------
     questions : Questions
-    targets : tuple of Target
+    targets : tuple of SurveyTarget
         First every question alone.
     epsilon : float
     by_errors : bool
@@ -32,7 +32,7 @@ class Setting:
     """
 
     questions: Questions
-    targets: tuple[Target, ...]
+    targets: tuple[SurveyTarget, ...]
     epsilon: float
     by_errors: bool = False
 

@@ -17,7 +17,7 @@ from mechdesign.problems.survey.design.pricing import Independent, Joint
 from mechdesign.problems.survey.design.problem import SurveyDesign
 from mechdesign.problems.survey.design.rotations import rotated
 from mechdesign.problems.survey.design.rules import asked_evenly, rule_count
-from mechdesign.problems.survey.design.setting import Setting
+from mechdesign.problems.survey.design.setting import SurveySetting
 
 Array = NDArray[np.float64]
 
@@ -41,12 +41,12 @@ def by_generation(kind: Class) -> Callable[[SurveyDesign], Outcome]:
     return run
 
 
-def _mixture(setting: Setting, kind: Class, decide: float | None = None) -> Mixture:
+def _mixture(setting: SurveySetting, kind: Class, decide: float | None = None) -> Mixture:
     pricing = kind(setting)
     return generate(setting, pricing.start(), pricing, decide)
 
 
-def _outcome(problem: SurveyDesign, setting: Setting, mixture: Mixture, kind: Class) -> Outcome:
+def _outcome(problem: SurveyDesign, setting: SurveySetting, mixture: Mixture, kind: Class) -> Outcome:
     columns, shares = rotated(mixture, setting.groups)
     variables = variables_of(problem.asked, columns, shares.tolist(), setting.epsilon)
     value, bound = _in_goal(problem, mixture.value), _in_goal(problem, mixture.bound)
@@ -141,7 +141,7 @@ def one_question(problem: SurveyDesign) -> Outcome:
     return Outcome("feasible", variables, solver="closed form", notes=notes)
 
 
-def _is_best(setting: Setting) -> bool:
+def _is_best(setting: SurveySetting) -> bool:
     """Whether what a question tells per unit of budget is largest at all of epsilon, for every question."""
     menu = setting.menu
     rate = menu.told[:, 1:] / menu.budgets[1:]
@@ -158,7 +158,7 @@ def no_closed_form(problem: SurveyDesign) -> str | None:
 # What is usual
 
 
-def by_rule(count: Callable[[Setting], int]) -> Callable[[SurveyDesign], Outcome]:
+def by_rule(count: Callable[[SurveySetting], int]) -> Callable[[SurveyDesign], Outcome]:
     """Return the method that asks so many questions of each user, evenly."""
 
     def run(problem: SurveyDesign) -> Outcome:
@@ -172,17 +172,17 @@ def by_rule(count: Callable[[Setting], int]) -> Callable[[SurveyDesign], Outcome
     return run
 
 
-def every_question(setting: Setting) -> int:
+def every_question(setting: SurveySetting) -> int:
     """Return how many questions there are."""
     return len(setting.questions)
 
 
-def one(setting: Setting) -> int:
+def one(setting: SurveySetting) -> int:
     """Return one."""
     return 1
 
 
-RULES: Sequence[tuple[str, Callable[[Setting], int], str]] = (
+RULES: Sequence[tuple[str, Callable[[SurveySetting], int], str]] = (
     ("even", every_question, "every question of every user, with epsilon divided evenly"),
     ("sampled", one, "one question of each user, drawn evenly, with all of epsilon"),
     ("rule", rule_count, "max(1, min(d, floor(epsilon / 2.5))) questions of each user (Wang et al. 2019)"),

@@ -15,7 +15,7 @@ from mechdesign.mechanisms.survey.wanted import Wanted, singles, wanted_means, w
 
 
 @dataclass(frozen=True)
-class Target:
+class SurveyTarget:
     """One wanted result.
 
     Attributes
@@ -53,7 +53,7 @@ def targets_of(
     given: Sequence[Mapping[str, Any]],
     tables: Sequence[Any],
     means: Sequence[Any],
-) -> tuple[Target, ...]:
+) -> tuple[SurveyTarget, ...]:
     """Return everything that is wanted, with what the model says of it.
 
     Parameters
@@ -83,7 +83,7 @@ def targets_of(
     return tuple(found)
 
 
-def _target(questions: Questions, wanted: Wanted, options: Mapping[str, Any], where: str) -> Target:
+def _target(questions: Questions, wanted: Wanted, options: Mapping[str, Any], where: str) -> SurveyTarget:
     importance = in_range(
         f"{where}: importance", options.get("importance", 1.0), 0.0, math.inf, low_open=True, high_open=True
     )
@@ -96,4 +96,4 @@ def _target(questions: Questions, wanted: Wanted, options: Mapping[str, Any], wh
         cells, spread = 0, question.relative_spread**2
     elif wanted.number is None:
         spread = 1.0 - 1.0 / cells
-    return Target(wanted, name, cells, spread, unit(questions, wanted), importance, error)
+    return SurveyTarget(wanted, name, cells, spread, unit(questions, wanted), importance, error)
