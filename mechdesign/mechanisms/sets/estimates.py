@@ -14,6 +14,7 @@ from mechdesign.core.encoding import json_object
 from mechdesign.core.figure import Figure
 from mechdesign.core.tidy import Columns, Tidy, stacked, with_question
 from mechdesign.mechanisms.cross_table import CrossTable
+from mechdesign.mechanisms.figures import MOST_PANELS, together
 from mechdesign.mechanisms.frequencies import FrequencyEstimate
 from mechdesign.mechanisms.frequency_limits import FrequencyLimits, few_users
 from mechdesign.mechanisms.interval_figures import SHARE, interval_figures
