@@ -47,6 +47,8 @@ class Model:
         Columns, ranges and missing values of the data that the mechanism is for.
     figures : tuple of FigureTable
         What is drawn of it; a sweep without any is drawn as it is.
+    changed : tuple of str
+        Parameters that have other values than in the file; claims about them are not evaluated.
     """
 
     slug: str
@@ -61,6 +63,7 @@ class Model:
     methods: tuple[str, ...] = ()
     data: DataSettings = field(default_factory=DataSettings)
     figures: tuple[FigureTable, ...] = ()
+    changed: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"Model({self.slug}: {self.problem!r}, {len(self.claims)} claims)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from textwrap import indent
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mechdesign.cli.figures import FigureOutput, figure_option
 from mechdesign.cli.options import (
@@ -20,10 +20,15 @@ from mechdesign.cli.options import (
     model_options,
     options_of,
     print_json,
+    result_options,
     shuffled_of,
     shuffled_options,
 )
 from mechdesign.core.errors import ParameterError
+
+if TYPE_CHECKING:
+    from mechdesign.export import ExportCheck
+    from mechdesign.mechanisms import Mechanism
 
 
 def add_commands(command: AddCommand) -> None:
@@ -44,10 +49,13 @@ def add_commands(command: AddCommand) -> None:
     add_users(build)
     shuffled_options(build)
     data_options(build)
+    build.add_argument("--title", metavar="TEXT", help="the heading that respondents read")
+    build.add_argument("--question", metavar="TEXT", help="what respondents are asked")
     build.add_argument("-o", "--output", required=True, metavar="FILE", help="the mechanism file (JSON)")
     build.add_argument("--force", action="store_true", help="replace an existing file")
     audit = command("audit", _audit, "audit a mechanism file exactly")
     audit.add_argument("mechanism", metavar="MECHANISM", help="a file written by build")
+    audit.add_argument("exports", nargs="*", metavar="EXPORT", help="files written by export, to compare")
     audit.add_argument("--json", action="store_true", help="print JSON")
     figure_option(audit, "what the mechanism does")
     randomize = command("randomize", _randomize, "randomize columns of people's data")
@@ -63,6 +71,9 @@ def add_commands(command: AddCommand) -> None:
     )
     randomize.add_argument(
         "--anyway", action="store_true", help="collect although nothing can be estimated from the reports"
+    )
+    randomize.add_argument(
+        "--codes", action="store_true", help="numbers are the codes of categories, although none is 0"
     )
     _table_options(randomize)
     randomize.add_argument("--seed", type=int, help="for simulations only: repeatable, and not private")
@@ -92,6 +103,7 @@ def add_commands(command: AddCommand) -> None:
         "--simplex", action="store_true", help="also give the nearest frequencies that are >= 0 and sum to 1"
     )
     _table_options(estimate)
+    result_options(estimate)
     estimate.add_argument("--json", action="store_true", help="print JSON")
     figure_option(estimate, "the estimates with their intervals")
     run = command("run", _run, "run an operation of a mechanism on files; without one, list them")
@@ -117,7 +129,10 @@ def _choose(options: argparse.Namespace) -> int:
     from mechdesign.mechanisms.intake import Intake
     from mechdesign.problems.mean import choose
     from mechdesign.report.outputs import require_output
+    from mechdesign.report.results import MECHANISM, require_suffix
 
+    if options.output:
+        require_suffix(options.output, MECHANISM)
     columns, ranges = options.column or [], options.range or []
     attributes = options.attributes or max(1, len(columns), len(ranges))
     low, high = ranges[0] if len(ranges) == 1 else (0.0, 1.0)
@@ -149,7 +164,9 @@ def _build(options: argparse.Namespace) -> int:
     from mechdesign.mechanisms import load_mechanism
     from mechdesign.problems.shuffle import shuffled
     from mechdesign.report.outputs import require_output
+    from mechdesign.report.results import MECHANISM, require_suffix
 
+    require_suffix(options.output, MECHANISM)
     model, given = model_of(options), shuffled_of(options)
     data = model.data.overridden(options.column, options.range, options.missing)
     method_settings = options_of(options)
@@ -177,7 +194,8 @@ def _build(options: argparse.Namespace) -> int:
         lambda: load_mechanism(options.output).fingerprint == mechanism.fingerprint,
     )
     planned = model.problem.planned_users if design is None else design.promise.users
-    mechanism = mechanism.described(model.title, model.question, options.users or planned)
+    title, question = options.title or model.title, options.question or model.question
+    mechanism = mechanism.described(title, question, options.users or planned)
     users = planned if options.users is None else options.users
     forecast = mechanism.forecast() if users is None else mechanism.forecast(users)
     try:
@@ -213,12 +231,14 @@ def _audit(options: argparse.Namespace) -> int:
     certificates = mechanism.certificates()
     audit = mechanism.audit() if hasattr(mechanism, "audit") else None
     details: dict[str, Any] = audit.details() if isinstance(audit, PrivacyAudit) else {}
+    checks = _compared(mechanism, options.exports)
     if options.json:
         print_json(
             {
                 "mechanism": type(mechanism).__name__,
                 "certificates": [encode(certificate.as_dict()) for certificate in certificates],
                 "details": encode(details),
+                "exports": [encode(vars(check)) for check in checks],
             }
         )
     else:
@@ -226,13 +246,37 @@ def _audit(options: argparse.Namespace) -> int:
         print("\n".join(f"  {certificate}" for certificate in certificates))
         for name, value in details.items():
             print(f"    {name}: {value}")
-    return FINE if all(certificate.holds for certificate in certificates) else MISMATCH
+        if checks:
+            print(f"  fingerprint {mechanism.fingerprint}")
+        print("".join(f"{check}\n" for check in checks), end="")
+    holds = [certificate.holds for certificate in certificates] + [check.holds for check in checks]
+    return FINE if all(holds) else MISMATCH
+
+
+def _compared(mechanism: Mechanism, paths: list[str]) -> list[ExportCheck]:
+    """Return whether exports are those of a mechanism; nothing is imported for none."""
+    if not paths:
+        return []
+    from mechdesign.export import compare
+
+    return [compare(mechanism, path) for path in paths]
 
 
 def _randomize(options: argparse.Namespace) -> int:
     from mechdesign.cli.operations import execute
+    from mechdesign.mechanisms import CollectingMechanism, load_mechanism
+    from mechdesign.report.codes import require_codes
+    from mechdesign.report.repeats import repeated_note
 
-    return execute(options, "randomize", ("column", "clip", "seed", "anyway"))
+    mechanism = load_mechanism(options.mechanism)
+    if not options.codes:
+        require_codes(mechanism, options.inputs[0], options.column)
+    code = execute(options, "randomize", ("column", "clip", "seed", "anyway"), mechanism)
+    if options.seed is None and isinstance(mechanism, CollectingMechanism):
+        note = repeated_note(options.inputs[0], mechanism.audit().epsilon)
+        if note:
+            print(f"mechdesign: {note}", file=sys.stderr)
+    return code
 
 
 def _estimate(options: argparse.Namespace) -> int:

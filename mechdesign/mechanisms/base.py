@@ -28,18 +28,23 @@ from mechdesign.core.figure import Figure
 from mechdesign.core.files import read_text, whole_file
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.homes import homes
+from mechdesign.core.notebook import Explained
 from mechdesign.core.numbers import number_of_text
 from mechdesign.core.randomness import BitSource, Rng, bit_source, numpy_generator
 from mechdesign.core.types import Counter, Estimate, PrivacyVerdict, Verdict
 from mechdesign.mechanisms.about import About, WithAbout
+from mechdesign.mechanisms.door import WithTables
 from mechdesign.mechanisms.figures import forecast_figures
 from mechdesign.mechanisms.intake import Intake
 from mechdesign.mechanisms.kinds import derived, import_all
 from mechdesign.mechanisms.operations import Operation
+from mechdesign.mechanisms.recipes import Answer, Recipe, no_recipe
+from mechdesign.mechanisms.written import converted, read, written
 
 GROUP = "mechdesign.mechanisms"
 FORMAT = "mechdesign-mechanism"
-VERSION = 1
+VERSION = 2
+"""Version 2 writes large whole numbers as strings; version 1, with numbers only, is still read."""
 
 MARKUP = re.compile(r"(?::\w+:)?`+~?([^`]+)`+")
 """Code and references in a docstring, which people read as plain words."""
@@ -49,7 +54,7 @@ LARGEST_FILE = 1 << 27
 """A mechanism file with more bytes is neither written nor read."""
 
 
-class Mechanism(WithAbout):
+class Mechanism(Explained, WithTables, WithAbout):
     """Base class of every mechanism.
 
     It does not change: what differs is another mechanism. Two are equal when they are of one type, run on
@@ -124,9 +129,27 @@ class Mechanism(WithAbout):
         """The columns of people's data it was built for; empty when it does not say."""
         return self.intake.columns
 
+    def bare_codes(self) -> tuple[tuple[str | None, int], ...]:
+        """Return each column's name, if it has one, and how many codes it takes; 0 for names."""
+        return ()
+
     def forecast(self, users: int = USERS) -> Forecast | None:
         """Return how good its answers will be with so many users; None where it estimates nothing."""
         return None
+
+    def recipe(self) -> Recipe:
+        """Return how a client draws a report in whole numbers; see :mod:`mechdesign.mechanisms.recipes`.
+
+        Raises
+        ------
+        MethodError
+            Where reports are not drawn in whole numbers, naming the exact mechanism that would do.
+        """
+        raise no_recipe(self.type)
+
+    def draw_recipe(self, answer: Answer, source: BitSource) -> Any:
+        """Return one report as a plain value, from the bits of a source, as every client draws it."""
+        raise no_recipe(self.type)
 
     def figures(self) -> list[Figure]:
         """Return pictures of it, for ``plot``; by default its errors over the number of users, if any."""
@@ -211,7 +234,7 @@ class Mechanism(WithAbout):
         if self.intake != Intake():
             document["data"] = self.intake.as_json()
         document["sha256"] = _sum_of(document)
-        text = json.dumps(document, indent=1, allow_nan=False) + "\n"
+        text = json.dumps(converted(document, written), indent=1, allow_nan=False) + "\n"
         if len(text) > LARGEST_FILE:
             limit = LARGEST_FILE >> 20
             raise ModelFileError(path, f"the mechanism takes more than {limit} MiB", "make it smaller")
@@ -318,10 +341,11 @@ def load_mechanism(path: str | os.PathLike[str]) -> Mechanism:
         raise ModelFileError(path, f"is not JSON ({error})", "name a file written by build") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ModelFileError(path, "is not a mechanism file", "name a file written by build")
-    if document.get("version") != VERSION or isinstance(document.get("version"), bool):
-        raise ModelFileError(
-            path, f"has version {document.get('version')}, this release reads {VERSION}", ANEW
-        )
+    version: Any = document.get("version")
+    if version not in range(1, VERSION + 1) or isinstance(version, bool):
+        raise ModelFileError(path, f"has version {version}, this release reads 1 to {VERSION}", ANEW)
+    if version > 1:
+        document = converted(document, read)
     known = mechanism_types()
     kind = document.get("type")
     if not isinstance(kind, str) or kind not in known:

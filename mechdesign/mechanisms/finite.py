@@ -36,6 +36,7 @@ from mechdesign.mechanisms.frequency_limits import (
 )
 from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.plausible import implausible
+from mechdesign.mechanisms.recipes import Steps, listed, row_hex
 from mechdesign.mechanisms.repair import PrivacyTarget, as_floats, make_private
 
 CHUNK = 1 << 16
@@ -192,6 +193,11 @@ class FiniteChannel(FrequencyMechanism):
         found: Codes = place - base
         return found
 
+    def client_steps(self) -> Steps:
+        """Return the cumulative rows and the names of the reports."""
+        rows = [row_hex(row) for row in self._cumulative.tolist()]
+        return {"step": "row", "rows": rows, "labels": listed(self.report_labels)}
+
     # Server
 
     @cached_property
@@ -263,7 +269,7 @@ class FiniteChannel(FrequencyMechanism):
         >>> import numpy as np
         >>> channel = FiniteChannel.from_floats(np.eye(2) / 2 + 0.25, PrivacyTarget(1.2))
         >>> print(channel.forecast(100))
-        frequencies: can be estimated; with 100 users the standard error is 0.0866 ...
+        frequencies: can be estimated; with 100 users the standard error of a share is 0.0866 ...
         """
         count = user_count(users)
         try:

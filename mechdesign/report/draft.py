@@ -11,10 +11,10 @@ from typing import Any
 from mechdesign.core.errors import DataError
 from mechdesign.core.printable import printable
 from mechdesign.mechanisms.collecting import require_commas, require_data
+from mechdesign.mechanisms.missing import MissingRule
 from mechdesign.report.codebook import DESCRIPTION, read_codebook
 from mechdesign.report.drafted import DraftQuestion, of_types, of_values
 from mechdesign.report.files import open_table
-from mechdesign.report.missing import MissingRule
 
 LOOKING = (
     "PRIVACY: people's values were read for {}. The labels and ranges",

@@ -138,6 +138,10 @@ MECHANISMS = {
         lambda: SpectrumUser.of(2.0, 5.0, [0, 0, 20, 20]),
         "SpectrumUser(privacy radius 2, radius 5, epsilon=2.4",
     ),
+    "linear-queries": (
+        lambda: md.solve(md.LinearQueries(workload={"name": "likert", "size": 5}, epsilon=1.0)).mechanism(),
+        "WorkloadRelease(4 queries (likert), 5 types, ",
+    ),
     "square-wave": (lambda: SquareWave(1.0), "SquareWave([-1, 1], epsilon=1)"),
     "attribute-sampling": (
         lambda: AttributeSampling.of(Duchi, 1.0, ["steps", "pulse"]),

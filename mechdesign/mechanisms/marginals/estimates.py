@@ -12,9 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.certificate import Certificate
+from mechdesign.core.encoding import json_object
 from mechdesign.core.errors import DataError
 from mechdesign.core.figure import Figure
 from mechdesign.core.randomness import Rng, numpy_generator
+from mechdesign.core.tidy import Columns, Tidy, stacked
 from mechdesign.core.validation import integer
 from mechdesign.mechanisms.figures import in_pictures
 from mechdesign.mechanisms.labels import Codes
@@ -58,7 +60,7 @@ CLUSTERED = (
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ReleasedMarginals:
+class ReleasedMarginals(Tidy):
     """What the views say, from which any marginal can be had.
 
     Attributes
@@ -309,20 +311,28 @@ class ReleasedMarginals:
             made.append(Certificate("consistency", gap <= ROUNDING, False, {"residual": gap}))
         return tuple(made)
 
+    def _singles(self) -> list[MarginalEstimate]:
+        return [self._penalized((place,)) for place in range(self.attributes.count)]
+
+    def tidy(self, level: float = 0.95) -> Columns:
+        """Return the shares of every attribute by itself as columns; :meth:`marginal` has more."""
+        return stacked(single.tidy(level) for single in self._singles())
+
     def __str__(self) -> str:
-        singles = [str(self._penalized((place,))) for place in range(self.attributes.count)]
-        return "\n\n".join(singles)
+        return "\n\n".join(map(str, self._singles()))
 
     def as_json(self) -> dict[str, Any]:
         """Return the tables of the views as plain values."""
-        return {
-            "users": self.users,
-            "views": [list(self._names(view)) for view in self.views],
-            "reports": list(self.reports),
-            "value": self.value,
-            "unpenalized_error": [self._error(view, self.attributes.cells(view)) for view in self.views],
-            "certificates": [certificate.as_dict() for certificate in self.certificates()],
-        }
+        return json_object(
+            {
+                "users": self.users,
+                "views": [list(self._names(view)) for view in self.views],
+                "reports": list(self.reports),
+                "value": self.value,
+                "unpenalized_error": [self._error(view, self.attributes.cells(view)) for view in self.views],
+                "certificates": [certificate.as_dict() for certificate in self.certificates()],
+            }
+        )
 
 
 def unbiased_table(oracle: Oracle, counts: Codes, users: int) -> Array:

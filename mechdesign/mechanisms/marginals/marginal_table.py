@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.encoding import json_object
 from mechdesign.core.figure import Figure
 from mechdesign.core.text import listed, table
+from mechdesign.core.tidy import Columns, tidy_columns
+from mechdesign.mechanisms.cross_table import CrossTable
 from mechdesign.mechanisms.interval_figures import UNBIASED, table_figures
 
 if TYPE_CHECKING:
@@ -24,7 +28,7 @@ MOST_ROWS = 60
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MarginalEstimate:
+class MarginalEstimate(CrossTable):
     """An estimated marginal: positive, with sum 1, the sum of cells of one distribution.
 
     Attributes
@@ -100,11 +104,37 @@ class MarginalEstimate:
         reach = 2.0 * self.predicted_error
         return (self.value - reach, self.value + reach), "range of two expected errors of a cell"
 
+    def tidy(self, level: float = 0.95) -> Columns:
+        """Return the shares as columns, a row for each cell.
+
+        There is no standard error of a share of one distribution: ``predicted_error`` is the root mean
+        squared error that is to be expected of a cell, ``spread`` that over resampled reports.
+        """
+        names = [", ".join(cell) for cell in product(*self.labels)]
+        more: dict[str, Any] = {"predicted_error": self.predicted_error}
+        more |= {} if self.spread is None else {"spread": self.spread}
+        return tidy_columns(self.title, names, self.value, more=more)
+
     def __repr__(self) -> str:
         kind = "contained" if self.contained else "reconstructed"
         return f"MarginalEstimate({listed(self.attributes)}: {self.value.size} cells, {kind})"
 
     def __str__(self) -> str:
+        cells = self._short_grid() if self.spread is None else ""
+        return f"{self.users} reports; {self._error_text()}\n{cells or self._listed_cells()}{self._noted()}"
+
+    def _error_text(self) -> str:
+        foreseen = "not computed" if self.predicted_error is None else f"{self.predicted_error:.2g}"
+        return (
+            f"penalty {self.penalty:g}; standard error of a cell {foreseen} (bias included), "
+            f"without the penalty {self.unpenalized_error:.2g}"
+        )
+
+    def _noted(self) -> str:
+        return "".join(f"\nnote: {note}" for note in self.notes)
+
+    def _listed_cells(self) -> str:
+        """Return a line for each cell, of a large table of the first ones."""
         flat = self.value.ravel()
         spread = None if self.spread is None else self.spread.ravel()
         rows = []
@@ -114,29 +144,25 @@ class MarginalEstimate:
             rows.append([*names, f"{flat[cell]:.5f}", *([] if spread is None else [f"{spread[cell]:.5f}"])])
         rest = len(flat) - MOST_ROWS
         more = f"\n... and {rest} more cells (--json prints all)" if rest > 0 else ""
-        notes = "".join(f"\nnote: {note}" for note in self.notes)
-        foreseen = "not computed" if self.predicted_error is None else f"{self.predicted_error:.2g}"
-        said = (
-            f"penalty {self.penalty:g}; error to expect of a cell {foreseen}, "
-            f"without the penalty {self.unpenalized_error:.2g}"
-        )
         header = [*self.attributes, "estimate", *([] if spread is None else ["spread"])]
-        return f"{self.users} reports; {said}\n{table(header, rows)}{more}{notes}"
+        return f"{table(header, rows)}{more}"
 
     def as_json(self) -> dict[str, Any]:
         """Return the estimate as plain values."""
-        return {
-            "attributes": list(self.attributes),
-            "labels": [list(names) for names in self.labels],
-            "users": self.users,
-            "value": self.value,
-            "predicted_error": self.predicted_error,
-            "unpenalized_error": self.unpenalized_error,
-            "spread": self.spread,
-            "contained": self.contained,
-            "penalty": self.penalty,
-            "gap": self.gap,
-            "distance": self.distance,
-            "together": list(self.together),
-            "notes": list(self.notes),
-        }
+        return json_object(
+            {
+                "attributes": list(self.attributes),
+                "labels": [list(names) for names in self.labels],
+                "users": self.users,
+                "value": self.value,
+                "predicted_error": self.predicted_error,
+                "unpenalized_error": self.unpenalized_error,
+                "spread": self.spread,
+                "contained": self.contained,
+                "penalty": self.penalty,
+                "gap": self.gap,
+                "distance": self.distance,
+                "together": list(self.together),
+                "notes": list(self.notes),
+            }
+        )

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import EstimationError
 from mechdesign.core.figure import Figure
+from mechdesign.core.tidy import Columns, with_question
+from mechdesign.mechanisms.cross_table import CrossTable
 from mechdesign.mechanisms.frequencies import FrequencyEstimate
 from mechdesign.mechanisms.frequency_limits import cumulants, few_users
 from mechdesign.mechanisms.interval_figures import table_figures
@@ -110,7 +112,7 @@ class MarginalLimits:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RawMarginal:
+class RawMarginal(CrossTable):
     """Unbiased estimates of the cells of a marginal; they need neither be >= 0 nor agree with others.
 
     Attributes
@@ -130,6 +132,15 @@ class RawMarginal:
     cells: FrequencyEstimate
     views: tuple[int, ...]
     labels: tuple[tuple[str, ...], ...]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Where the intervals may cover less often than stated: why."""
+        return self.cells.notes
+
+    def tidy(self, level: float = 0.95) -> Columns:
+        """Return the cells as columns, a row each; see :meth:`Tidy.tidy`."""
+        return with_question(self.cells.tidy(level), self.title)
 
     @property
     def value(self) -> Array:

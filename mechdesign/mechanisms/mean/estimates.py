@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.figure import Figure
+from mechdesign.core.tidy import Columns, tidy_columns
 from mechdesign.mechanisms.estimate import Estimated, ListedEstimate
 from mechdesign.mechanisms.interval_figures import interval_figures
 from mechdesign.mechanisms.intervals import Limits
@@ -109,6 +110,11 @@ class AttributeMeans(ListedEstimate):
 
     def _beside(self) -> dict[str, NDArray[np.int64]]:
         return {"reports": self.reports}
+
+    def tidy(self, level: float = 0.95) -> Columns:
+        """Return the means as columns, a row for each attribute; see :meth:`Tidy.tidy`."""
+        ends, single = self.interval(level), [self.single] * len(self.names)
+        return tidy_columns(self.names, single, self.value, self.standard_error, ends, self._beside())
 
     def figures(self) -> list[Figure]:
         """Return the estimates with their intervals."""

@@ -18,6 +18,7 @@ from mechdesign.mechanisms.oracles.design import BlockDesign, BlockOracle
 from mechdesign.mechanisms.oracles.draws import subsets
 from mechdesign.mechanisms.oracles.moments import Moments, of_sets
 from mechdesign.mechanisms.oracles.packed import as_texts, member_counts, read_sets, set_sizes, width
+from mechdesign.mechanisms.recipes import Steps, whole_hex
 
 BLOCK = 1 << 19
 """Entries of a table of membership that are drawn at a time."""
@@ -108,6 +109,11 @@ class SubsetSelection(BlockOracle):
                 member[where] = sets
             reports[start : start + rows] = np.packbits(member, axis=1)
         return reports
+
+    def client_steps(self) -> Steps:
+        """Return categories, k and the weight."""
+        shape = {"categories": self.labels.size, "size": self.size}
+        return {"step": "subset", **shape, "include": whole_hex(self.include)}
 
     def read(self, reports: Any) -> NDArray[Any]:
         """Return packed sets, from those or from texts; refuse sets of another size."""

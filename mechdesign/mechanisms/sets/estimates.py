@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.encoding import json_object
 from mechdesign.core.figure import Figure
+from mechdesign.core.tidy import Columns, Tidy, stacked, with_question
+from mechdesign.mechanisms.cross_table import CrossTable
 from mechdesign.mechanisms.figures import MOST_PANELS, together
-from mechdesign.mechanisms.frequencies import FrequencyEstimate, project_to_simplex
+from mechdesign.mechanisms.frequencies import FrequencyEstimate
 from mechdesign.mechanisms.frequency_limits import FrequencyLimits, few_users
 from mechdesign.mechanisms.interval_figures import SHARE, interval_figures
 from mechdesign.mechanisms.labels import Codes
@@ -27,20 +30,32 @@ View = tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SetTable:
+class SetTable(CrossTable):
     """Unbiased estimates of the cells of one table; they need neither be >= 0 nor agree with others.
 
     Attributes
     ----------
     attributes : tuple of str
+    labels : tuple of tuple of str
+        The names of the values on each axis.
     shape : tuple of int
     cells : FrequencyEstimate
         The same flat, the last attribute fastest, with errors and limits.
     """
 
     attributes: tuple[str, ...]
+    labels: tuple[tuple[str, ...], ...]
     shape: tuple[int, ...]
     cells: FrequencyEstimate
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Where the intervals may cover less often than stated: why."""
+        return self.cells.notes
+
+    def tidy(self, level: float = 0.95) -> Columns:
+        """Return the cells as columns, a row each."""
+        return with_question(self.cells.tidy(level), self.title)
 
     @property
     def value(self) -> Array:
@@ -76,11 +91,12 @@ class SetTable:
 
     def as_json(self) -> dict[str, Any]:
         """Return the estimate as plain values."""
-        return {"attributes": list(self.attributes), "shape": list(self.shape), **self.cells.as_json()}
+        about = {"attributes": list(self.attributes), "shape": list(self.shape)}
+        return json_object({**about, **self.cells.as_json()})
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SetEstimate:
+class SetEstimate(Tidy):
     """What the reports say: each attribute by itself, and any table that was counted.
 
     Attributes
@@ -119,14 +135,14 @@ class SetEstimate:
         shown, labels = mechanism.attributes.shown(), mechanism.attributes.labels
         names = tuple(", ".join(texts) for texts in product(*(labels[place].shown() for place in places)))
         shape = mechanism.attributes.shape(places)
-        shares = project_to_simplex(value.ravel()).reshape(shape)
-        limits = cell_limits(score, value.ravel(), shares, self.users, self.population)
+        limits = cell_limits(score, value, self.users, self.population)
         errors = limits.standard_error()
         notes = few_users(self.users) + implausible(names, value.ravel(), errors, 0.0, 1.0)
         cells = FrequencyEstimate(
             value.ravel(), errors, self.users, names, self.population, None, limits, notes
         )
-        return SetTable(tuple(shown[place] for place in places), shape, cells)
+        axes = tuple(tuple(labels[place].shown()) for place in places)
+        return SetTable(tuple(shown[place] for place in places), axes, shape, cells)
 
     def _unbiased(self, places: View) -> Array:
         """Return the unbiased estimates of the shares of a table, one axis an attribute."""
@@ -166,6 +182,10 @@ class SetEstimate:
         found = [table.interval(level) for table in self._singles]
         return [low for low, _ in found], [high for _, high in found]
 
+    def tidy(self, level: float = 0.95) -> Columns:
+        """Return the shares of the single attributes as columns, a row each."""
+        return stacked(table.tidy(level) for table in self._singles)
+
     def figures(self) -> list[Figure]:
         """Return the shares of the first six attributes."""
         alone = [figure for table in self._singles[:MOST_PANELS] for figure in table.figures()]
@@ -193,7 +213,8 @@ def _over(table: Codes, axes: Sequence[int], wanted: Sequence[int]) -> Codes:
 def weights_of_patterns(score: TableScore, shares: Array) -> Array:
     """Return for each pattern and cell the share of users who agree with the cell in just that pattern.
 
-    Shape (patterns, cells); the shares are those of the table, one axis an attribute.
+    Shape (patterns, cells); the shares are those of the table, one axis an attribute. They may be unbiased
+    estimates: those of smaller tables are sums of theirs, with less noise, and taken as what they can be.
 
     Examples
     --------
@@ -204,22 +225,26 @@ def weights_of_patterns(score: TableScore, shares: Array) -> Array:
     array([0.5 , 0.25, 0.25, 0.  ])
     """
     if len(score.patterns[0]) != shares.ndim:  # of a table whose cells are all that counts
-        return np.stack([shares.ravel(), shares.sum() - shares.ravel()])
-    found = []
+        own = np.clip(shares.ravel(), 0.0, 1.0)
+        return np.stack([own, 1.0 - own])
+    shown = {}
     for pattern in score.patterns:
-        part = shares
-        for axis, same in enumerate(pattern):
-            part = part if same else part.sum(axis=axis, keepdims=True) - part
-        found.append(part.ravel())
+        dropped = tuple(axis for axis, same in enumerate(pattern) if not same)
+        shown[pattern] = np.clip(shares.sum(axis=dropped, keepdims=True), 0.0, 1.0)
+    found = []
+    for pattern in score.patterns:  # agreement in just these attributes, from agreement in at least these
+        weight = np.zeros(shares.shape)
+        for other, share in shown.items():
+            if all(also or not same for also, same in zip(other, pattern, strict=True)):
+                weight = weight + (-1.0) ** (sum(other) - sum(pattern)) * share
+        found.append(np.maximum(weight, 0.0).ravel())
     return np.stack(found)
 
 
-def cell_limits(
-    score: TableScore, value: Array, shares: Array, users: int, population: bool
-) -> FrequencyLimits:
-    """Return the limits of the score test for each cell, other users being as the shares say."""
+def cell_limits(score: TableScore, table: Array, users: int, population: bool) -> FrequencyLimits:
+    """Return the limits of the score test for each cell, other users being as the estimated table says."""
     moments = score.table.T  # moment, pattern
-    weights = np.maximum(weights_of_patterns(score, shares)[1:], 0.0)
+    weights, value = weights_of_patterns(score, table)[1:], table.ravel()
     total = weights.sum(axis=0)
     even = np.full_like(weights, 1.0 / len(weights))
     weights = np.where(total > 0.0, weights / np.where(total > 0.0, total, 1.0), even)

@@ -21,9 +21,11 @@ from mechdesign.audit.classes import ClassAudit, audit_classes
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, EstimationError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
+from mechdesign.core.frames import is_table
 from mechdesign.core.numbers import shown
 from mechdesign.core.randomness import BITS, TOTAL, BitSource, Rng
 from mechdesign.core.validation import privacy_epsilon, user_count
+from mechdesign.mechanisms.door import on_table
 from mechdesign.mechanisms.finite import require_total
 from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.marginals.attributes import Attributes
@@ -185,6 +187,8 @@ class SetResponse(AttributeMechanism):
         anyway : bool
             Whether to collect although the noise is larger than any frequency.
         """
+        if is_table(answers):
+            return on_table(self, "randomize", answers, rng=rng, anyway=anyway)
         if not anyway:
             self.require_estimable()
         return self.draw(self.attributes.encode(answers), self.source(rng))

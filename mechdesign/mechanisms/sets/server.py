@@ -38,7 +38,7 @@ class SetCounts(Server["SetResponse"]):
         self.users = 0
         self.counts: Codes = np.zeros(mechanism.layout.counters, dtype=np.int64)
 
-    def update(self, reports: Any) -> None:
+    def _count(self, reports: Any) -> None:
         """Count reports; nothing is counted when one of them is impossible."""
         read = self.mechanism.read(reports)
         require_users(self.users + len(read))

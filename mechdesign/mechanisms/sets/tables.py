@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from mechdesign.core.randomness import bit_source
 from mechdesign.core.tables import Block, Source
-from mechdesign.mechanisms.collecting import collect, marked, report_column
+from mechdesign.mechanisms.collecting import marked
+from mechdesign.mechanisms.cross_table import CrossTables
 from mechdesign.mechanisms.operations import (
     ANYWAY,
     COLUMN,
@@ -34,13 +35,10 @@ MARGINAL = Option("marginal", "texts", "a marginal: attributes separated by comm
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SetTables:
+class SetTables(CrossTables):
     """The tables that were asked for, one under the other."""
 
     found: tuple[SetTable, ...]
-
-    def __str__(self) -> str:
-        return "\n\n".join(map(str, self.found))
 
     def as_json(self) -> dict[str, Any]:
         """Return them as plain values."""
@@ -58,6 +56,7 @@ def set_operations(mechanism: SetResponse) -> tuple[Operation, ...]:
             (report,),
             partial(_randomized, mechanism),
             (COLUMN, ANYWAY, SEED),
+            in_order=True,
         ),
         Operation(
             "estimate",
@@ -86,6 +85,7 @@ def _estimated(mechanism: SetResponse, sources: Sequence[Source], settings: Sett
     for places in wanted:  # before anything is read
         mechanism.score(places)
     server = mechanism.aggregator()
-    collect(sources, lambda source: [report_column(source, settings, mechanism)], server.update)
+    for source in sources:
+        server.count_table(source, settings)
     estimate = server.estimate(bool(settings["population"]))
     return SetTables(tuple(estimate.table(places) for places in wanted))

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.encoding import json_object
 from mechdesign.core.figure import Figure
 from mechdesign.core.printable import printable
 from mechdesign.core.text import table
+from mechdesign.core.tidy import Columns, Tidy, tidy_columns
 from mechdesign.mechanisms.interval_figures import ANYTHING, interval_figures
 from mechdesign.mechanisms.intervals import Limits, NormalLimits, tail_of
 
@@ -22,7 +24,7 @@ SHOWN = 30
 
 
 @dataclass(frozen=True, repr=False)
-class TotalEstimate:
+class TotalEstimate(Tidy):
     """The estimated count or sum over all users.
 
     Attributes
@@ -57,6 +59,10 @@ class TotalEstimate:
         down, up = (self.limits or NormalLimits(self.standard_error)).distances(tail_of(level))
         return self.value - float(down), self.value + float(up)
 
+    def tidy(self, level: float = 0.95) -> Columns:
+        """Return the estimate as columns with one row; see :meth:`Tidy.tidy`."""
+        return tidy_columns("", [self.quantity], self.value, self.standard_error, self.interval(level))
+
     def figures(self) -> list[Figure]:
         """Return the estimate with its interval."""
         title, name = f"Estimated {self.quantity} over {self.users} users", self.quantity
@@ -77,20 +83,22 @@ class TotalEstimate:
     def as_json(self) -> dict[str, Any]:
         """Return the estimate as plain values."""
         low, high = self.interval()
-        return {
-            "quantity": self.quantity,
-            "value": self.value,
-            "standard_error": self.standard_error,
-            "low": low,
-            "high": high,
-            "users": self.users,
-            "messages": self.messages,
-            "notes": list(self.notes),
-        }
+        return json_object(
+            {
+                "quantity": self.quantity,
+                "value": self.value,
+                "standard_error": self.standard_error,
+                "low": low,
+                "high": high,
+                "users": self.users,
+                "messages": self.messages,
+                "notes": list(self.notes),
+            }
+        )
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class HistogramEstimate:
+class HistogramEstimate(Tidy):
     """The estimated number of users in each category.
 
     Attributes
@@ -124,6 +132,10 @@ class HistogramEstimate:
         """Return the ends of confidence intervals of this level in (0, 1), each for its category alone."""
         down, up = (self.limits or NormalLimits(self.standard_error)).distances(tail_of(level))
         return self.value - down, self.value + up
+
+    def tidy(self, level: float = 0.95) -> Columns:
+        """Return the counts as columns, a row for each category; see :meth:`Tidy.tidy`."""
+        return tidy_columns("", self.names, self.value, self.standard_error, self.interval(level))
 
     def figures(self) -> list[Figure]:
         """Return the counts with their intervals."""
@@ -162,13 +174,15 @@ class HistogramEstimate:
     def as_json(self) -> dict[str, Any]:
         """Return the estimate as plain values."""
         low, high = self.interval()
-        return {
-            "names": list(self.names),
-            "value": self.value.tolist(),
-            "standard_error": self.standard_error.tolist(),
-            "low": low.tolist(),
-            "high": high.tolist(),
-            "users": self.users,
-            "messages": self.messages,
-            "notes": list(self.notes),
-        }
+        return json_object(
+            {
+                "names": list(self.names),
+                "value": self.value.tolist(),
+                "standard_error": self.standard_error.tolist(),
+                "low": low.tolist(),
+                "high": high.tolist(),
+                "users": self.users,
+                "messages": self.messages,
+                "notes": list(self.notes),
+            }
+        )

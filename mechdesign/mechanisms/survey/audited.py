@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from mechdesign.audit.exponential import float_up
 from mechdesign.core.certificate import Certificate
+from mechdesign.core.notebook import TextInNotebooks
 
 if TYPE_CHECKING:
     from mechdesign.mechanisms.survey.survey import Survey
 
 
 @dataclass(frozen=True)
-class SurveyAudit:
+class SurveyAudit(TextInNotebooks):
     """What a user gives away at most, over all that the survey reports.
 
     Attributes

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from mechdesign.core.errors import UnknownNameError, suggestion
 from mechdesign.core.figure import Figure
 from mechdesign.core.text import table
+from mechdesign.core.tidy import TIDY, Columns, Tidy
 from mechdesign.mechanisms.estimate import ListedEstimate
 from mechdesign.mechanisms.figures import in_pictures
 from mechdesign.mechanisms.frequencies import FrequencyEstimate
@@ -95,7 +96,7 @@ class SurveyResult:
 
 
 @dataclass(frozen=True)
-class SurveyResults:
+class SurveyResults(Tidy):
     """All results of a survey, by name.
 
     Attributes
@@ -141,6 +142,12 @@ class SurveyResults:
     def rows(self, level: float = 0.95) -> list[tuple[str, str, float, float, float, float]]:
         """Return one row for each estimate: result, category, estimate, standard error, low, high."""
         return [row for result in self.results for row in result.rows(level)]
+
+    def tidy(self, level: float = 0.95) -> Columns:
+        """Return all results as columns, a row for each estimate."""
+        rows = self.rows(level)
+        columns = list(zip(*rows, strict=True)) if rows else [()] * len(TIDY)
+        return {name: list(column) for name, column in zip(TIDY, columns, strict=True)}
 
     @property
     def ledger(self) -> str:

@@ -53,7 +53,7 @@ class SurveyCounts(Server["Survey"]):
         """How many users reported."""
         return sum(self.reports)
 
-    def update(self, reports: Any) -> None:
+    def _count(self, reports: Any) -> None:
         """Count reports, one text a user; nothing is counted when one of them is impossible."""
         fresh = type(self)(self.mechanism)
         designs, payloads = self._parsed(reports)

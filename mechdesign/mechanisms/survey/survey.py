@@ -20,9 +20,11 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.figure import Figure
 from mechdesign.core.forecast import USERS, Forecast
+from mechdesign.core.frames import is_table
 from mechdesign.core.randomness import BITS, TOTAL, BitSource, Rng
 from mechdesign.core.validation import integer, privacy_epsilon, user_count
 from mechdesign.mechanisms.base import CollectingMechanism
+from mechdesign.mechanisms.door import on_table
 from mechdesign.mechanisms.intake import Intake
 from mechdesign.mechanisms.marginals.release import view_weights
 from mechdesign.mechanisms.mean.discrete import DiscretePiecewise
@@ -205,6 +207,8 @@ class Survey(CollectingMechanism):
         DataError
             For an answer that is not possible, with its question and row.
         """
+        if is_table(answers):
+            return on_table(self, "randomize", answers, rng=rng, clip=clip)
         return self.draw(self.questions.encode(answers, clip), self.source(rng))
 
     def remember(

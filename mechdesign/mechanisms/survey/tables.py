@@ -46,9 +46,12 @@ def survey_operations(mechanism: Survey) -> tuple[Operation, ...]:
     run, keep = partial(_randomized, mechanism), partial(_remembered, mechanism)
     one_each = "one private report for each row, of a design drawn at random"
     again = "the same, drawn once: who is asked again sends the report that is kept"
+    options = (STATE, KEY, COLUMN, CLIP, SEED)
     return (
-        Operation("randomize", one_each, (takes,), (gives,), run, (COLUMN, CLIP, SEED)),
-        Operation("remember", again, (takes, key), (gives,), keep, (STATE, KEY, COLUMN, CLIP, SEED)),
+        Operation("randomize", one_each, (takes,), (gives,), run, (COLUMN, CLIP, SEED), in_order=True),
+        Operation(
+            "remember", again, (takes, key), (gives,), keep, (STATE, KEY, COLUMN, CLIP, SEED), in_order=True
+        ),
         estimation(mechanism, (gives,), "every question, cross table and mean that was asked for"),
     )
 
