@@ -87,6 +87,9 @@ class _Seen:
     counts: dict[str, int] = field(default_factory=dict)
     missing: int = 0
     many: bool = False
+    rows: int = 0
+    distinct: int = 0
+    whole: bool = True
     numeric: bool = True
     low: float = math.inf
     high: float = -math.inf
@@ -97,9 +100,11 @@ class _Seen:
         there = array != MISSING_CATEGORY
         self.missing += int((~there).sum())
         distinct, counts = np.unique(array[there], return_counts=True)
+        self.rows, self.distinct = self.rows + int(there.sum()), self.distinct + len(distinct)
         for text, count in zip(distinct.tolist(), counts.tolist(), strict=True):
             found = number_of_text(text)
             self.numeric = self.numeric and found is not None
+            self.whole = self.whole and (found is None or found.is_integer())
             if found is not None:
                 self.low, self.high = min(self.low, float(found)), max(self.high, float(found))
             if text in self.counts or len(self.counts) <= MOST_LABELS:
@@ -107,9 +112,14 @@ class _Seen:
             else:
                 self.many = True
 
+    @property
+    def is_of_persons(self) -> bool:
+        """Whether each row of a block has another text or whole number, as numbers of people have."""
+        return self.many and self.distinct == self.rows and self.whole
+
 
 def of_values(table: FileTable, columns: Sequence[str]) -> list[DraftQuestion]:
-    """Return questions with labels and ranges read from people's values, which tells something about them.
+    """Return questions with labels and ranges read from people's values, which tells something of them.
 
     The table was opened with the rule ``category`` for missing values.
     """
@@ -125,6 +135,8 @@ def of_values(table: FileTable, columns: Sequence[str]) -> list[DraftQuestion]:
 def _of_seen(name: str, seen: _Seen) -> DraftQuestion:
     if len(seen.counts) < 2:
         return DraftQuestion(name, None, "values", ("fewer than two different values: nothing to ask",))
+    if seen.is_of_persons:
+        return DraftQuestion(name, None, "values", ("another value in every row: it tells people apart",))
     if seen.numeric and len(seen.counts) > FEW_NUMBERS:
         return DraftQuestion(name, _number(name, seen), "values", _number_remarks(seen))
     if len(seen.counts) > MOST_LABELS or seen.many:

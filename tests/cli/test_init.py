@@ -33,6 +33,7 @@ def folder(tmp_path: Path, monkeypatch) -> Path:
     rng = np.random.default_rng(1)
     users = 300
     columns = {
+        "number": list(range(users)),
         "person": [f"p{number}" for number in range(users)],
         "age": rng.integers(18, 88, users).tolist(),
         "sex": rng.choice(["f", "m"], users).tolist(),
@@ -53,9 +54,9 @@ def questions(path: str) -> dict[str, dict]:
 def test_a_draft_from_values_says_so_and_works_up_to_the_estimate(folder, capsys):
     assert main(["init", "people.csv", "-o", "survey.toml"]) == 0
     said, text = capsys.readouterr().out, Path("survey.toml").read_text()
-    assert "PRIVACY: people's values were read for person, age, sex" in said
-    assert "# PRIVACY: people's values were read for 'person', 'age', 'sex'" in text
-    assert "left out: person, constant" in said
+    assert "PRIVACY: people's values were read for number, person, age, sex" in said
+    assert "# PRIVACY: people's values were read for 'number', 'person', 'age'" in text
+    assert "left out: number, person, constant" in said
     assert "p17" not in text  # no person's number is in the draft
     found = questions("survey.toml")
     assert list(found) == ["age", "sex", "children", "income"]
@@ -86,7 +87,7 @@ def test_what_a_codebook_has_is_not_read(folder, capsys, monkeypatch):
     assert (found["sex"]["labels"], found["sex"]["skip"]) == (["f", "m"], True)
     assert main(["init", "people.csv", "--private", "--codebook", "codes.csv", "-o", "private.toml"]) == 0
     said = capsys.readouterr().out
-    assert "nothing but name and type is known: person, children, income, constant" in said
+    assert "nothing but name and type is known: number, person, children, income, constant" in said
     assert "PRIVACY" not in said
     for name in ("survey", "private"):
         assert main(["build", f"{name}.toml", "-o", f"{name}.json"]) == 0

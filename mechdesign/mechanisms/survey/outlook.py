@@ -24,8 +24,8 @@ class Expected:
     Attributes
     ----------
     name : str
-    error : float
-        The standard error with the planned users: of a table the root mean square over its cells, of a mean
+    standard_error : float
+        With the planned users: of a table the root mean square over its cells, of a mean
         in its units.
     wanted : float or None
         The requested standard error.
@@ -34,7 +34,7 @@ class Expected:
     """
 
     name: str
-    error: float
+    standard_error: float
     wanted: float | None = None
     users: int | None = None
 
@@ -85,7 +85,7 @@ class SurveyOutlook:
 
     def _expected(self) -> str:
         header = ["result", f"standard error, {self.users} users"]
-        rows = [[item.name, f"{item.error:.4g}"] for item in self.results]
+        rows = [[item.name, f"{item.standard_error:.4g}"] for item in self.results]
         if any(item.wanted is not None for item in self.results):
             header += ["wanted", "takes users"]
             for row, item in zip(rows, self.results, strict=True):

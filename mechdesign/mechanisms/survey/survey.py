@@ -31,7 +31,7 @@ from mechdesign.mechanisms.mean.discrete import DiscretePiecewise
 from mechdesign.mechanisms.operations import Operation
 from mechdesign.mechanisms.oracles.best import best_oracle
 from mechdesign.mechanisms.survey.audited import SurveyAudit, audit_of
-from mechdesign.mechanisms.survey.figures import survey_figures
+from mechdesign.mechanisms.survey.figures import shares_of, survey_figures
 from mechdesign.mechanisms.survey.parts import Answers, NumberPart, SurveyPart, TablePart, part_of
 from mechdesign.mechanisms.survey.planned import expected_errors, information
 from mechdesign.mechanisms.survey.questions import Question, Questions
@@ -319,15 +319,12 @@ class Survey(CollectingMechanism):
             f"{self.count} designs, without looking at the answers, and reports the answers to its questions "
             "only, each at random.",
         ]
-        often = sorted(range(self.count), key=self.share, reverse=True)[:MOST_EXPLAINED]
-        for number in often:
-            parts = " and ".join(
-                " with ".join(self.questions[place].name for place in part.places)
-                for part in self.designs[number].parts
-            )
-            lines.append(f"Of 1000 users about {round(1000 * self.share(number))} report {parts}.")
-        if self.count > MOST_EXPLAINED:
-            lines.append(f"The other {self.count - MOST_EXPLAINED} designs are rarer.")
+        often = shares_of(self)
+        for parts, share in often[:MOST_EXPLAINED]:
+            text = " and ".join(" with ".join(self.questions[place].name for place in part) for part in parts)
+            lines.append(f"Of 1000 users about {round(1000 * share)} report {text}.")
+        if len(often) > MOST_EXPLAINED:
+            lines.append(f"The other {len(often) - MOST_EXPLAINED} choices are rarer.")
         return (
             *lines,
             f"Everything that a user reports together gives away at most epsilon = {self.epsilon:g}.",

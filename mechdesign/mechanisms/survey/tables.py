@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 REPORT = "survey"
 
-
 STATE = Option("state", "path", "the file that keeps the reports; made when it is not there")
 KEY = Option("key", "text", "the column that tells users apart")
 
@@ -49,9 +48,7 @@ def survey_operations(mechanism: Survey) -> tuple[Operation, ...]:
     options = (STATE, KEY, COLUMN, CLIP, SEED)
     return (
         Operation("randomize", one_each, (takes,), (gives,), run, (COLUMN, CLIP, SEED), in_order=True),
-        Operation(
-            "remember", again, (takes, key), (gives,), keep, (STATE, KEY, COLUMN, CLIP, SEED), in_order=True
-        ),
+        Operation("remember", again, (takes, key), (gives,), keep, options, in_order=True),
         estimation(mechanism, (gives,), "every question, cross table and mean that was asked for"),
     )
 
