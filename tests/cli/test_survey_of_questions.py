@@ -195,6 +195,15 @@ def test_models_that_are_wrong_name_the_question(folder, capsys, old, new, texts
     assert all(text in error for text in texts), error
 
 
+def test_rows_without_an_answer_are_dropped_where_that_is_wanted(folder, capsys):
+    rows = Path("people.csv").read_text().splitlines()[:4]
+    Path("people.csv").write_text("\n".join([*rows, "7,male,,no,good,5"]) + "\n")
+    base = ["randomize", "survey.json", "people.csv", "--missing", "drop", "-o", "reports.csv"]
+    assert main(base) == 0
+    dropped = 1 + sum(",," in f"{row}," for row in rows)
+    assert f"{4 - dropped} rows of" in capsys.readouterr().out
+
+
 def test_reports_of_another_survey_and_of_designs_that_are_not_there(folder, capsys):
     assert main(["randomize", "survey.json", "people.csv", "-o", "reports.csv"]) == 0
     assert main(["build", "survey.toml", "--set", "epsilon=2", "-o", "other.json"]) == 0

@@ -171,21 +171,17 @@ class Survey(CollectingMechanism):
         """Return the survey for columns of a file, which have to be its questions."""
         if ranges:
             raise ParameterError("range", "a survey has the ranges of its questions", "leave it out")
-        self.require_missing(intake.missing)
         for name in intake.columns:
             self.questions.place(name, "columns")
         if intake.columns and len(intake.columns) != len(self.questions):
             raise ParameterError(
                 "columns", f"{len(intake.columns)} for {len(self.questions)} questions", "name all"
             )
-        return self.replaced(intake=Intake(intake.columns, SKIPPED))
+        rule = SKIPPED if intake.missing == "refuse" else intake.missing
+        return self.replaced(intake=Intake(intake.columns, rule))
 
     def require_missing(self, rule: str) -> None:
-        """Raise ParameterError where rows are to be dropped: each question says itself what skipping is."""
-        if rule == "drop":
-            raise ParameterError(
-                "missing", "'drop' is not for a survey", "allow users to skip a question with skip = true"
-            )
+        """Accept every rule about missing values: unless rows are dropped, each question has its own."""
 
     # Client
 
