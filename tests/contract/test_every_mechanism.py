@@ -51,7 +51,7 @@ NO_SERVER = {
 
 BY_CALL = {
     *("hadamard-response", "local-hashing", "projective-geometry", "subset-selection", "unary-encoding"),
-    *("marginal-release", "marginal-rival", "joint-response", "set-response", "grid-mean"),
+    *("marginal-release", "marginal-rival", "joint-response", "set-response", "grid-mean", "survey"),
     "discrete-piecewise",
     *("attribute-sampling", "harmony"),
     *("aut", "cnt-rr", "cnt-2m", "cnt-bn", "cnt-sgm", "distinct-parity", "hist-dump", "hist-flip", "hist-mm"),
@@ -66,6 +66,7 @@ OTHER_LAW = {
     **NO_SERVER,
     "joint-response": "its bits against their chances: tests/mechanisms/test_joint_response.py",
     "set-response": "its sets against the whole channel: tests/mechanisms/test_sets.py",
+    "survey": "every result against the truth, with its error: tests/mechanisms/survey/test_survey.py",
     "put": "always as many messages: tests/mechanisms/test_shuffle_uniformity_bits.py",
 }
 """Types whose law is not looked at here, and why."""
@@ -86,6 +87,11 @@ def values_for(mechanism: Any, users: int = USERS) -> Any:
     if mechanism.type in ("marginal-release", "marginal-rival", "joint-response", "set-response"):
         attributes = {"joint-response": 2}.get(mechanism.type, 3)
         return np.stack([(number + place) % 2 for place in range(attributes)], axis=1)
+    if mechanism.type == "survey":
+        questions = mechanism.questions.all
+        ends = [(q.low, q.high) if q.is_mean else q.categories[:2] for q in questions]
+        columns = [np.array(pair, dtype=object)[number % 2] for pair in ends]
+        return np.stack(columns, axis=1)
     if hasattr(mechanism, "labels"):
         return np.array(mechanism.labels.shown())[number % 2]
     domain = getattr(mechanism, "local", mechanism).domain
