@@ -9,5 +9,6 @@ demo check test cover lint docs bench:
 	@$(PYTHON) run.py $@
 
 clean:
-	rm -rf .venv .venv-bench mechdesign-demo build dist docs/_build docs/generated htmlcov .coverage .coverage.* \
+	rm -rf .venv .venv-bench mechdesign-demo build dist docs/_build docs/reference/generated htmlcov .coverage \
+		.coverage.* \
 		.hypothesis .mypy_cache .pytest_cache .ruff_cache

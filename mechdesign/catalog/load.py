@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from mechdesign.papers.claims.claim import Claim
 
 TABLES = ("model", "parameters", "data", "claim", "sweep", "simulation", "figure")
-MODEL_KEYS = ("title", "problem", "source", "statement", "methods")
+MODEL_KEYS = ("title", "question", "problem", "source", "statement", "methods")
 SOURCES = "sources"
 """The folder beside those of families that lists the items of sources; its files are no models."""
 
@@ -174,6 +174,7 @@ def _parse(slug: str, path: Path, document: dict[str, Any], overrides: dict[str,
     return Model(
         slug=slug,
         title=head["title"],
+        question=_question(path, head),
         problem=problem,
         statement=str(head.get("statement", "")),
         source=_table(path, head, "source"),
@@ -185,6 +186,13 @@ def _parse(slug: str, path: Path, document: dict[str, Any], overrides: dict[str,
         figures=_figures(path, document, problem, sweep),
         changed=_changed(problem, _table(path, document, "parameters"), overrides),
     )
+
+
+def _question(path: Path, head: Mapping[str, Any]) -> str:
+    question = head.get("question", "")
+    if not isinstance(question, str):
+        raise ModelFileError(f"{path}: [model] question", "is not a text", "put it in quotes")
+    return question
 
 
 def _changed(problem: Problem, recorded: Mapping[str, Any], overrides: Mapping[str, Any]) -> tuple[str, ...]:

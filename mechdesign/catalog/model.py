@@ -32,6 +32,8 @@ class Model:
     slug : str
         ``family/name``, or the path of the file.
     title, statement : str
+    question : str
+        What respondents are asked, word for word; empty where it is no survey.
     source : mapping
         ``cite`` and ``where``.
     problem : Problem
@@ -53,6 +55,7 @@ class Model:
     title: str
     problem: Problem
     statement: str = ""
+    question: str = ""
     source: Mapping[str, Any] = field(default_factory=dict)
     claims: tuple[Claim, ...] = ()
     sweep: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)

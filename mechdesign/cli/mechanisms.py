@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mechdesign.cli.figures import FigureOutput, figure_option
 from mechdesign.cli.options import (
@@ -19,10 +19,15 @@ from mechdesign.cli.options import (
     model_options,
     options_of,
     print_json,
+    result_options,
     shuffled_of,
     shuffled_options,
 )
 from mechdesign.core.errors import ParameterError
+
+if TYPE_CHECKING:
+    from mechdesign.export import ExportCheck
+    from mechdesign.mechanisms import Mechanism
 
 
 def add_commands(command: AddCommand) -> None:
@@ -43,10 +48,13 @@ def add_commands(command: AddCommand) -> None:
     add_users(build)
     shuffled_options(build)
     data_options(build)
+    build.add_argument("--title", metavar="TEXT", help="the heading that respondents read")
+    build.add_argument("--question", metavar="TEXT", help="what respondents are asked")
     build.add_argument("-o", "--output", required=True, metavar="FILE", help="the mechanism file (JSON)")
     build.add_argument("--force", action="store_true", help="replace an existing file")
     audit = command("audit", _audit, "audit a mechanism file exactly")
     audit.add_argument("mechanism", metavar="MECHANISM", help="a file written by build")
+    audit.add_argument("exports", nargs="*", metavar="EXPORT", help="files written by export, to compare")
     audit.add_argument("--json", action="store_true", help="print JSON")
     figure_option(audit, "what the mechanism does")
     randomize = command("randomize", _randomize, "randomize columns of people's data")
@@ -94,6 +102,7 @@ def add_commands(command: AddCommand) -> None:
         "--simplex", action="store_true", help="also give the nearest frequencies that are >= 0 and sum to 1"
     )
     _table_options(estimate)
+    result_options(estimate)
     estimate.add_argument("--json", action="store_true", help="print JSON")
     figure_option(estimate, "the estimates with their intervals")
     run = command("run", _run, "run an operation of a mechanism on files; without one, list them")
@@ -119,7 +128,10 @@ def _choose(options: argparse.Namespace) -> int:
     from mechdesign.mechanisms.intake import Intake
     from mechdesign.problems.mean import choose
     from mechdesign.report.outputs import require_output
+    from mechdesign.report.results import MECHANISM, require_suffix
 
+    if options.output:
+        require_suffix(options.output, MECHANISM)
     columns, ranges = options.column or [], options.range or []
     attributes = options.attributes or max(1, len(columns), len(ranges))
     low, high = ranges[0] if len(ranges) == 1 else (0.0, 1.0)
@@ -151,7 +163,9 @@ def _build(options: argparse.Namespace) -> int:
     from mechdesign.mechanisms import load_mechanism
     from mechdesign.problems.shuffle import shuffled
     from mechdesign.report.outputs import require_output
+    from mechdesign.report.results import MECHANISM, require_suffix
 
+    require_suffix(options.output, MECHANISM)
     model, given = model_of(options), shuffled_of(options)
     data = model.data.overridden(options.column, options.range, options.missing)
     method_settings = options_of(options)
@@ -179,6 +193,8 @@ def _build(options: argparse.Namespace) -> int:
         lambda: load_mechanism(options.output).fingerprint == mechanism.fingerprint,
     )
     planned = model.problem.planned_users if design is None else design.promise.users
+    title, question = options.title or model.title, options.question or model.question
+    mechanism = mechanism.described(title, question, options.users or planned)
     users = planned if options.users is None else options.users
     forecast = mechanism.forecast() if users is None else mechanism.forecast(users)
     mechanism.save(options.output)
@@ -207,12 +223,14 @@ def _audit(options: argparse.Namespace) -> int:
     certificates = mechanism.certificates()
     audit = mechanism.audit() if hasattr(mechanism, "audit") else None
     details: dict[str, Any] = audit.details() if isinstance(audit, PrivacyAudit) else {}
+    checks = _compared(mechanism, options.exports)
     if options.json:
         print_json(
             {
                 "mechanism": type(mechanism).__name__,
                 "certificates": [encode(certificate.as_dict()) for certificate in certificates],
                 "details": encode(details),
+                "exports": [encode(vars(check)) for check in checks],
             }
         )
     else:
@@ -220,7 +238,20 @@ def _audit(options: argparse.Namespace) -> int:
         print("\n".join(f"  {certificate}" for certificate in certificates))
         for name, value in details.items():
             print(f"    {name}: {value}")
-    return FINE if all(certificate.holds for certificate in certificates) else MISMATCH
+        if checks:
+            print(f"  fingerprint {mechanism.fingerprint}")
+        print("".join(f"{check}\n" for check in checks), end="")
+    holds = [certificate.holds for certificate in certificates] + [check.holds for check in checks]
+    return FINE if all(holds) else MISMATCH
+
+
+def _compared(mechanism: Mechanism, paths: list[str]) -> list[ExportCheck]:
+    """Return whether exports are those of a mechanism; nothing is imported for none."""
+    if not paths:
+        return []
+    from mechdesign.export import compare
+
+    return [compare(mechanism, path) for path in paths]
 
 
 def _randomize(options: argparse.Namespace) -> int:

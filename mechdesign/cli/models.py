@@ -61,7 +61,12 @@ def add_commands(command: AddCommand) -> None:
     sweep = command("sweep", _sweep, "solve a model over its sweep, with its simulation")
     model_options(sweep)
     sweep.add_argument("--method", help="the method's name")
-    sweep.add_argument("-o", "--output", metavar="FILE", help="write the table as CSV or Parquet")
+    sweep.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="write the table, with what the figure shows: .csv, .parquet, .xlsx or .json",
+    )
     run_options(sweep)
     figure_option(sweep, "the sweep, as the model's [[figure]] tables say")
 
@@ -239,25 +244,28 @@ def _check(options: argparse.Namespace) -> int:
 
 def _sweep(options: argparse.Namespace) -> int:
     from mechdesign.catalog import load_swept, model_figures, sweep
+    from mechdesign.catalog.plotted import plotted_quantities
     from mechdesign.core.text import table
     from mechdesign.report.outputs import require_output
-    from mechdesign.report.tables import sweep_json, sweep_table
-    from mechdesign.report.writing import write_columns
+    from mechdesign.report.results import RESULTS, require_suffix, write_results
+    from mechdesign.report.tables import sweep_columns, sweep_json, sweep_table
 
     model = load_swept(options.model, overrides_of(options.set))
     if options.output:
+        require_suffix(options.output, RESULTS)
         require_output(options.output, [model.slug], options.force)
     output = FigureOutput(options, [model.slug], options.output)
     rows = run_many("points", options, sweep, model, options.method)
     header, lines = sweep_table(rows)
     figures = model_figures(model, rows) if output.wanted else []
     output.places(figures, model.slug)  # before anything is written
+    plotted = plotted_quantities(model, rows) if options.output or options.json else []
     if options.output:
-        write_columns(options.output, dict(zip(header, zip(*lines, strict=True), strict=True)))
+        write_results(options.output, {"sweep": sweep_columns(rows, plotted)})
     if output.wanted:
         output.write(figures, model.slug)
     if options.json:
-        print_json(sweep_json(rows))
+        print_json(sweep_json(rows, plotted))
     elif options.output:
         print(f"{options.output}: {len(rows)} points of {model.slug}")
     else:

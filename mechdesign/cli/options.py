@@ -111,6 +111,16 @@ def missing_option(added: argparse.ArgumentParser) -> None:
     )
 
 
+def result_options(added: argparse.ArgumentParser) -> None:
+    """Add where a result is written to, and that cross tables are grids."""
+    added.add_argument(
+        "-o", "--output", metavar="FILE", help="one row an estimate: .csv, .parquet, .xlsx or .json"
+    )
+    added.add_argument(
+        "--grid", action="store_true", help="cross tables as on paper: the last attribute across"
+    )
+
+
 def model_of(options: argparse.Namespace) -> Any:
     """Return the model that was named, with its parameters overridden."""
     from mechdesign.catalog import load_model

@@ -15,13 +15,14 @@ from mechdesign.core.encoding import encode
 from mechdesign.core.errors import CertificateError, MethodError
 from mechdesign.core.forecast import Forecast
 from mechdesign.core.method import Kind, Status
+from mechdesign.core.notebook import TextInNotebooks
 from mechdesign.core.printable import printable
 from mechdesign.core.problem import Problem
 from mechdesign.core.types import MechanismT_co
 
 
 @dataclass(frozen=True, repr=False)
-class Solution(Generic[MechanismT_co]):
+class Solution(TextInNotebooks, Generic[MechanismT_co]):
     """The checked result of one method on one problem.
 
     ``value`` and ``residuals`` are computed by the problem from ``variables``, never taken from a

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import json
 import os
-import pkgutil
 import re
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
-from importlib.metadata import entry_points
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -31,17 +28,23 @@ from mechdesign.core.figure import Figure
 from mechdesign.core.files import read_text, whole_file
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.homes import homes
+from mechdesign.core.notebook import Explained
 from mechdesign.core.numbers import number_of_text
 from mechdesign.core.randomness import BitSource, Rng, bit_source, numpy_generator
 from mechdesign.core.types import Counter, Estimate, PrivacyVerdict, Verdict
+from mechdesign.mechanisms.about import About, WithAbout
+from mechdesign.mechanisms.door import WithTables
 from mechdesign.mechanisms.figures import forecast_figures
 from mechdesign.mechanisms.intake import Intake
+from mechdesign.mechanisms.kinds import derived, import_all
 from mechdesign.mechanisms.operations import Operation
-from mechdesign.mechanisms.sealed import Sealed
+from mechdesign.mechanisms.recipes import Answer, Recipe, no_recipe
+from mechdesign.mechanisms.written import converted, read, written
 
 GROUP = "mechdesign.mechanisms"
 FORMAT = "mechdesign-mechanism"
-VERSION = 1
+VERSION = 2
+"""Version 2 writes large whole numbers as strings; version 1, with numbers only, is still read."""
 
 MARKUP = re.compile(r"(?::\w+:)?`+~?([^`]+)`+")
 """Code and references in a docstring, which people read as plain words."""
@@ -51,7 +54,7 @@ LARGEST_FILE = 1 << 27
 """A mechanism file with more bytes is neither written nor read."""
 
 
-class Mechanism(Sealed):
+class Mechanism(Explained, WithTables, WithAbout):
     """Base class of every mechanism.
 
     It does not change: what differs is another mechanism. Two are equal when they are of one type, run on
@@ -134,6 +137,20 @@ class Mechanism(Sealed):
         """Return how good its answers will be with so many users; None where it estimates nothing."""
         return None
 
+    def recipe(self) -> Recipe:
+        """Return how a client draws a report in whole numbers; see :mod:`mechdesign.mechanisms.recipes`.
+
+        Raises
+        ------
+        MethodError
+            Where reports are not drawn in whole numbers, naming the exact mechanism that would do.
+        """
+        raise no_recipe(self.type)
+
+    def draw_recipe(self, answer: Answer, source: BitSource) -> Any:
+        """Return one report as a plain value, from the bits of a source, as every client draws it."""
+        raise no_recipe(self.type)
+
     def figures(self) -> list[Figure]:
         """Return pictures of it, for ``plot``; by default its errors over the number of users, if any."""
         return forecast_figures(repr(self), self.forecast)
@@ -212,10 +229,12 @@ class Mechanism(Sealed):
             "content": content,
             "certificates": _written(self),
         }
+        if self.about != About():
+            document["about"] = self.about.as_json()
         if self.intake != Intake():
             document["data"] = self.intake.as_json()
         document["sha256"] = _sum_of(document)
-        text = json.dumps(document, indent=1, allow_nan=False) + "\n"
+        text = json.dumps(converted(document, written), indent=1, allow_nan=False) + "\n"
         if len(text) > LARGEST_FILE:
             limit = LARGEST_FILE >> 20
             raise ModelFileError(path, f"the mechanism takes more than {limit} MiB", "make it smaller")
@@ -276,19 +295,8 @@ def mechanism_types() -> dict[str, type[Mechanism]]:
     A class is found by living in this package, in a home, or in a module that another distribution names by
     an entry point of the group ``mechdesign.mechanisms``.
     """
-    for name in (__name__.rpartition(".")[0], *homes()):
-        for module_info in pkgutil.iter_modules(importlib.import_module(name).__path__):
-            importlib.import_module(f"{name}.{module_info.name}")
-    for point in entry_points(group=GROUP):
-        importlib.import_module(point.value)
-    found: dict[str, type[Mechanism]] = {}
-    waiting: list[type[Mechanism]] = list(Mechanism.__subclasses__())
-    while waiting:
-        candidate = waiting.pop()
-        waiting += candidate.__subclasses__()
-        if "type" in candidate.__dict__:
-            found[candidate.type] = candidate
-    return found
+    import_all((__name__.rpartition(".")[0], *homes()), GROUP)
+    return {kind.type: kind for kind in derived(Mechanism.__subclasses__()) if "type" in vars(kind)}
 
 
 def load_mechanism(path: str | os.PathLike[str]) -> Mechanism:
@@ -333,10 +341,11 @@ def load_mechanism(path: str | os.PathLike[str]) -> Mechanism:
         raise ModelFileError(path, f"is not JSON ({error})", "name a file written by build") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ModelFileError(path, "is not a mechanism file", "name a file written by build")
-    if document.get("version") != VERSION or isinstance(document.get("version"), bool):
-        raise ModelFileError(
-            path, f"has version {document.get('version')}, this release reads {VERSION}", ANEW
-        )
+    version: Any = document.get("version")
+    if version not in range(1, VERSION + 1) or isinstance(version, bool):
+        raise ModelFileError(path, f"has version {version}, this release reads 1 to {VERSION}", ANEW)
+    if version > 1:
+        document = converted(document, read)
     known = mechanism_types()
     kind = document.get("type")
     if not isinstance(kind, str) or kind not in known:
@@ -352,6 +361,8 @@ def _restored(path: str | os.PathLike[str], kind: type[Mechanism], document: Map
         mechanism = kind.from_content(content)
         if "data" in document:
             mechanism = mechanism.for_data(Intake.from_json(document["data"]))
+        if "about" in document:
+            mechanism = mechanism.replaced(about=About.from_json(document["about"]))
         failed = [certificate for certificate in mechanism.certificates() if not certificate.holds]
         written = _written(mechanism)
     except CertificateError as error:

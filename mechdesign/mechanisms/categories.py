@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from functools import cached_property
+from typing import Any
 
 from mechdesign.core.errors import EstimationError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
+from mechdesign.core.randomness import BitSource
+from mechdesign.core.tables import Values
 from mechdesign.mechanisms.base import CollectingMechanism
+from mechdesign.mechanisms.collecting import marked
 from mechdesign.mechanisms.intake import MISSING_CATEGORY
-from mechdesign.mechanisms.labels import Labels
+from mechdesign.mechanisms.labels import Codes, Labels
+from mechdesign.mechanisms.recipes import Answer, AskedChoice, Recipe, Steps, no_recipe, plain_report
 
 
 class CategoryMechanism(CollectingMechanism):
@@ -20,6 +25,28 @@ class CategoryMechanism(CollectingMechanism):
     @abstractmethod
     def forecast(self, users: int = USERS) -> Forecast:
         """Return whether frequencies can be estimated, and the standard error with so many users."""
+
+    @abstractmethod
+    def draw(self, codes: Codes, source: BitSource) -> Any:
+        """Return a report for the number of each answer."""
+
+    @abstractmethod
+    def written(self, reports: Any) -> Values:
+        """Return reports as they stand in a table."""
+
+    def client_steps(self) -> Steps:
+        """Return how a report is drawn for the number of an answer, as plain values."""
+        raise no_recipe(self.type)
+
+    def recipe(self) -> Recipe:
+        """Return how a client draws a report of one answer."""
+        name = self.data_columns[0] if self.data_columns else None
+        column = marked(name or "answer", self.fingerprint)
+        return Recipe((AskedChoice.of(self.labels, name),), (column,), self.client_steps())
+
+    def draw_recipe(self, answer: Answer, source: BitSource) -> Any:
+        """Return one report as a plain value, from the bits of a source."""
+        return plain_report(self.written(self.draw(self.labels.encode([answer]), source)))
 
     def require_estimable(self) -> None:
         """Raise EstimationError when no frequencies can be estimated from its reports."""

@@ -36,6 +36,7 @@ from mechdesign.mechanisms.frequency_limits import (
 )
 from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.plausible import implausible
+from mechdesign.mechanisms.recipes import Steps, listed, row_hex
 from mechdesign.mechanisms.repair import PrivacyTarget, as_floats, make_private
 
 CHUNK = 1 << 16
@@ -191,6 +192,11 @@ class FiniteChannel(FrequencyMechanism):
             place[index] = base[index] + np.searchsorted(row, drawn[index], side="right")
         found: Codes = place - base
         return found
+
+    def client_steps(self) -> Steps:
+        """Return the cumulative rows and the names of the reports."""
+        rows = [row_hex(row) for row in self._cumulative.tolist()]
+        return {"step": "row", "rows": rows, "labels": listed(self.report_labels)}
 
     # Server
 

@@ -10,14 +10,17 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.errors import DataError, RowError
+from mechdesign.core.errors import DataError, EstimationError, RowError
 from mechdesign.core.figure import Figure
+from mechdesign.core.frames import is_table
 from mechdesign.core.randomness import BitSource, Rng, bit_source
 from mechdesign.core.tables import Coded, Values
 from mechdesign.mechanisms.categories import CategoryMechanism
 from mechdesign.mechanisms.collecting import column_operations
 from mechdesign.mechanisms.counts import require_users, whole_rows
+from mechdesign.mechanisms.door import on_table
 from mechdesign.mechanisms.estimate import ListedEstimate
+from mechdesign.mechanisms.interval_figures import SHARE
 from mechdesign.mechanisms.intervals import Limits
 from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.operations import ANYWAY, Column, Operation, Settings
@@ -91,8 +94,9 @@ class FrequencyEstimate(ListedEstimate):
         return project_to_simplex(self.value)
 
     def figures(self) -> list[Figure]:
-        """Return the estimates with their intervals, beside the reports as they came."""
-        return self._drawn(f"Estimated shares of {self.users} users", "answer", "share", self.reported)
+        """Return the estimates with their intervals; the shares among the reports are faint beside them."""
+        title = f"Estimated shares of {self.users} users"
+        return self._drawn(title, "answer", "share", naive=self.reported, possible=SHARE)
 
 
 def project_to_simplex(vector: Array) -> Array:
@@ -108,6 +112,17 @@ def project_to_simplex(vector: Array) -> Array:
     last = int(np.flatnonzero(descending > excess)[-1])
     projected: Array = np.maximum(vector - excess[last], 0.0)
     return projected
+
+
+def reported_alike(names: Sequence[str], blank: bool) -> EstimationError:
+    """Return the error for answers that have the same reports; blank: because no report says anything."""
+    shown = ", ".join(map(repr, names[:4])) + (", ..." if len(names) > 4 else "")
+    nothing = "with epsilon = 0 and delta = 0 reports say nothing; build with a larger epsilon"
+    return EstimationError(
+        "channel",
+        f"{len(names)} answers ({shown}) are reported alike, so their frequencies cannot be told apart",
+        nothing if blank else REMEDY,
+    )
 
 
 MOST_EXPLAINED = 12
@@ -238,6 +253,8 @@ class FrequencyMechanism(CategoryMechanism):
         EstimationError
             When no frequencies can be estimated from the reports, unless ``anyway``.
         """
+        if is_table(answers):
+            return on_table(self, "randomize", answers, rng=rng, anyway=anyway)
         if not anyway:
             self.require_estimable()
         return self.report_labels.decode(self.draw(self.labels.encode(answers), self.source(rng)))
@@ -290,7 +307,7 @@ class Aggregator(Server[FrequencyMechanism]):
         """How many reports were counted."""
         return int(self.counts.sum())
 
-    def update(self, reports: Any) -> None:
+    def _count(self, reports: Any) -> None:
         """Count reports; nothing is counted when one of them is impossible."""
         self.counts = self.counts + self.mechanism.count(self.mechanism.read(reports))
 
@@ -301,7 +318,7 @@ class Aggregator(Server[FrequencyMechanism]):
     def estimate(self, population: bool = False) -> FrequencyEstimate:
         """Return the estimate from all counted reports."""
         self.require_some()
-        return self.mechanism.estimate_from_counts(self.counts, population)
+        return self._asked(self.mechanism.estimate_from_counts(self.counts, population))
 
     def _written(self) -> dict[str, Any]:
         return {"counts": self.counts.tolist()}

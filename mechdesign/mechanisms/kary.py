@@ -24,13 +24,14 @@ from mechdesign.core.randomness import BITS, TOTAL, BitSource
 from mechdesign.core.validation import privacy_delta, privacy_epsilon, user_count
 from mechdesign.mechanisms.figures import MOST_HEAT, channel_figures
 from mechdesign.mechanisms.finite import SINGULAR, require_total
-from mechdesign.mechanisms.frequencies import REMEDY, FrequencyEstimate, FrequencyMechanism
+from mechdesign.mechanisms.frequencies import FrequencyEstimate, FrequencyMechanism, reported_alike
 from mechdesign.mechanisms.frequency_limits import few_users, told_by_intervals
-from mechdesign.mechanisms.kary_estimator import KaryEstimator
+from mechdesign.mechanisms.kary_estimator import KaryEstimator, split_weights
 from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.oracles.moments import Moments, bernoulli
 from mechdesign.mechanisms.oracles.oracle import Oracle, Shares
 from mechdesign.mechanisms.plausible import implausible
+from mechdesign.mechanisms.recipes import Steps, listed, whole_hex
 
 Array = NDArray[np.float64]
 
@@ -184,10 +185,10 @@ class KaryResponse(FrequencyMechanism, Oracle):
         exponential = exp_lower(channel.epsilon)
         own = math.floor(Fraction(delta) * TOTAL)
         kept = wholes("kept", channel.kept, 1)
-        low, high = _split(TOTAL - own, len(kept), exponential)
+        low, high = split_weights(TOTAL - own, len(kept), exponential)
         if high < low:  # epsilon below the resolution of the weights: the constant response is as good
             kept = kept[:1]
-            low, high = _split(TOTAL - own, 1, exponential)
+            low, high = split_weights(TOTAL - own, 1, exponential)
         weights = KaryWeights(channel.size, len(kept), own, high, low)
         return cls(weights, kept, channel.epsilon, delta, labels)
 
@@ -310,6 +311,19 @@ class KaryResponse(FrequencyMechanism, Oracle):
         reports: Codes = np.where(drawn < own, codes, np.where(drawn < own + bonus, delegates, others))
         return reports
 
+    def client_steps(self) -> Steps:
+        """Return where the weights end, and the answers that are reported where these are not all."""
+        weights, all_kept = self.weights, np.array_equal(self.kept, np.arange(self.weights.size))
+        return {
+            "step": "kary",
+            "size": weights.size,
+            "own": whole_hex(weights.own),
+            "delegate": whole_hex(weights.own + weights.high - weights.low),
+            "low": whole_hex(weights.low),
+            "kept": None if all_kept else self.kept.tolist(),
+            "labels": listed(self.report_labels),
+        }
+
     def estimate_from_counts(self, counts: Codes, population: bool = False) -> FrequencyEstimate:
         """Return unbiased frequency estimates with standard errors from the counts of reports."""
         estimator, users = self._estimator, int(counts.sum())
@@ -352,20 +366,8 @@ class KaryResponse(FrequencyMechanism, Oracle):
     def _singular(self) -> EstimationError:
         outside = self._outside if self.weights.own == 0 else self._outside[:0]
         alike = np.append(self.kept[0], outside) if len(outside) else self.kept
-        shown = self.labels.shown()
-        names = ", ".join(repr(shown[answer]) for answer in alike[:4].tolist())
-        names += ", ..." if len(alike) > 4 else ""
         blank = self.epsilon == 0.0 and self.delta == 0.0
-        remedy = (
-            "with epsilon = 0 and delta = 0 reports say nothing; build with a larger epsilon"
-            if blank
-            else REMEDY
-        )
-        return EstimationError(
-            "channel",
-            f"{len(alike)} answers ({names}) are reported alike, so their frequencies cannot be told apart",
-            remedy,
-        )
+        return reported_alike([self.labels.shown()[answer] for answer in alike.tolist()], blank)
 
     def content(self) -> dict[str, Any]:
         """Return weights, promise and labels as plain values."""
@@ -389,9 +391,3 @@ class KaryResponse(FrequencyMechanism, Oracle):
         own, high, low = (content[name] for name in ("own", "high", "low"))
         weights = KaryWeights(content["size"], len(kept), own, high, low)
         return cls(weights, kept, content["epsilon"], content["delta"], content["labels"])
-
-
-def _split(rest: int, kept: int, exponential: Fraction) -> tuple[int, int]:
-    """Return (low, high) with high + (kept - 1) low = rest and high <= E low."""
-    low = math.ceil(rest / (exponential + kept - 1))
-    return low, rest - (kept - 1) * low

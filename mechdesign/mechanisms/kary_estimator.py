@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -174,3 +175,9 @@ def power_means(scores: Array, chances: Sequence[float]) -> Array:
     """
     moments: Array = np.stack([scores**power for power in (2, 3, 4)]) @ np.asarray(chances)
     return moments
+
+
+def split_weights(rest: int, kept: int, exponential: Fraction) -> tuple[int, int]:
+    """Return (low, high) with high + (kept - 1) low = rest and high <= E low."""
+    low = math.ceil(rest / (exponential + kept - 1))
+    return low, rest - (kept - 1) * low

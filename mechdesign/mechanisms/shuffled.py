@@ -19,7 +19,7 @@ from mechdesign.audit.shuffled import Randomizer, proven
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.forecast import Forecast
-from mechdesign.core.randomness import TOTAL
+from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.core.tables import Block, Source
 from mechdesign.core.types import Counter, Estimate, PrivacyVerdict
 from mechdesign.mechanisms.base import CollectingMechanism, Mechanism, mechanism_types
@@ -33,6 +33,7 @@ from mechdesign.mechanisms.mean import AttributeSampling, CensoringInterval
 from mechdesign.mechanisms.mean.base import MeanMechanism
 from mechdesign.mechanisms.mean.grid import GridMean
 from mechdesign.mechanisms.operations import ANYWAY, Operation, Settings
+from mechdesign.mechanisms.recipes import Answer, Recipe
 from mechdesign.mechanisms.shuffle.promise import Promise
 
 LOCAL = (CategoryMechanism, MeanMechanism, AttributeSampling, MarginalRelease)
@@ -182,6 +183,14 @@ class Shuffled(CollectingMechanism):
     def stream(self) -> str:
         """Return the stream of the local mechanism."""
         return self.local.stream()
+
+    def recipe(self) -> Recipe:
+        """Return that of the local mechanism: a shuffler sorts the reports of all users before use."""
+        return self.local.recipe()
+
+    def draw_recipe(self, answer: Answer, source: BitSource) -> Any:
+        """Return one report of the local mechanism, from the bits of a source."""
+        return self.local.draw_recipe(answer, source)
 
     # Tables
 

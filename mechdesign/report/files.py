@@ -9,15 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError
-from mechdesign.report.missing import MissingRule
+from mechdesign.mechanisms.missing import MissingRule
 from mechdesign.report.reading import FileTable
 from mechdesign.report.reading_csv import CsvTable
+from mechdesign.report.reading_json import JSON_LINES, JsonTable
 from mechdesign.report.reading_parquet import ParquetTable
 from mechdesign.report.writing import PARQUET
 
 
 def open_table(path: str | os.PathLike[str], missing: MissingRule | None = None) -> FileTable:
-    r"""Return the table in a CSV or Parquet file.
+    r"""Return the table in a file of CSV, Parquet, or JSON lines (``.jsonl``, ``.ndjson``).
 
     Parameters
     ----------
@@ -44,6 +45,8 @@ def open_table(path: str | os.PathLike[str], missing: MissingRule | None = None)
     rule = MissingRule() if missing is None else missing
     if Path(path).suffix.lower() in PARQUET:
         return ParquetTable(path, rule)
+    if Path(path).suffix.lower() in JSON_LINES:
+        return JsonTable(path, rule)
     return CsvTable(path, rule)
 
 

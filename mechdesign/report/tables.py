@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from mechdesign.core.encoding import encode
 from mechdesign.core.printable import printable
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import methods_of
+from mechdesign.core.tidy import Columns, one_cell, stacked
 
 SHOWN_ROWS = 12
 SHOWN_COLUMNS = 10
@@ -114,8 +115,20 @@ def sweep_table(rows: Sequence[SweepRow]) -> tuple[list[str], list[list[str]]]:
     return header, lines
 
 
-def sweep_json(rows: Sequence[SweepRow]) -> list[dict[str, Any]]:
-    """Return a sweep as plain values, without the variables."""
+def sweep_columns(rows: Sequence[SweepRow], plotted: Sequence[Mapping[str, Any]]) -> Columns:
+    """Return a sweep as columns of plain values: parameters, value, bound, what was measured and is drawn."""
+    parts = []
+    for row, shown in zip(rows, plotted, strict=True):
+        solution = row.solution
+        whole = {**row.parameters, "status": solution.status}
+        whole |= {"value": solution.value if solution.found else None, "bound": solution.bound}
+        whole |= {"gap": solution.gap if math.isfinite(solution.gap) else None, **row.measured, **shown}
+        parts.append({name: [one_cell(value)] for name, value in whole.items()})
+    return stacked(parts)
+
+
+def sweep_json(rows: Sequence[SweepRow], plotted: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return a sweep as plain values, without the variables; with what the figures show."""
     return [
         {
             "parameters": encode(row.parameters),
@@ -123,6 +136,7 @@ def sweep_json(rows: Sequence[SweepRow]) -> list[dict[str, Any]]:
             "value": encode(row.solution.value),
             "bound": encode(row.solution.bound),
             "measured": encode(row.measured),
+            "plotted": encode(dict(shown)),
         }
-        for row in rows
+        for row, shown in zip(rows, plotted, strict=True)
     ]

@@ -230,7 +230,7 @@ def test_sweep_prints_writes_and_encodes(tmp_path, capsys):
         assert text == f"{place}: 7 points of response/survey_skewed\n"
     assert len(parsed(capsys, "sweep", "response/survey_skewed", "-o", place, "--force", "--json")) == 7
     lines = (tmp_path / "s.csv").read_text().splitlines()
-    assert lines[0].startswith("epsilon,status,value,gap")
+    assert lines[0].startswith("epsilon,status,value,bound,gap")
     assert len(lines) == 8
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from mechdesign.cli import main
+from tests.support.mechanism_files import opened
 
 MODELS = {
     "counting": 'problem = "shuffle-counting"\n[parameters]\nprotocol = "cnt-rr"\n',
@@ -147,7 +148,7 @@ def test_promises_that_cannot_be_kept_are_not_built(folder, capsys, words, code,
 
 
 def test_a_file_whose_noise_was_lowered_is_refused(folder, capsys):
-    document = json.loads((folder / "counting.json").read_text())
+    document = opened(folder / "counting.json")
     document["content"]["flip"] //= 2
     (folder / "forged.json").write_text(json.dumps(document))
     assert shell("audit", "forged.json") == 2

@@ -13,6 +13,7 @@ from mechdesign.core.errors import MechDesignError
 from mechdesign.core.randomness import TOTAL
 from mechdesign.mechanisms import FrequencyMechanism, Mechanism, load_mechanism
 from mechdesign.mechanisms.base import mechanism_types
+from tests.support.mechanism_files import opened
 
 PROBLEM = md.RandomizedResponse(prior=[0.4, 0.35, 0.25], epsilon=1.5, labels=["a", "b", "c"])
 SAMPLES: dict[str, Callable[[], list[Mechanism]]] = {
@@ -80,7 +81,7 @@ def test_every_single_change_of_its_content_is_refused(mechanism, tmp_path):
     """Each number is changed by one unit or a little, each text by a letter, one at a time."""
     path = tmp_path / "m.json"
     mechanism.save(path)
-    original = json.loads(path.read_text())
+    original = opened(path)
     for keys, value in leaves(original["content"]):
         if isinstance(value, str):
             other = value + "x"

@@ -15,6 +15,7 @@ from mechdesign.core.randomness import TOTAL
 from mechdesign.mechanisms import FiniteChannel, KaryResponse, load_mechanism
 from mechdesign.mechanisms.base import digest
 from mechdesign.mechanisms.repair import PrivacyTarget
+from tests.support.mechanism_files import opened
 
 
 @pytest.fixture
@@ -33,7 +34,7 @@ def kary(tmp_path: Path) -> Path:
 
 def change(path: Path, *keys_and_value, sign: bool = False) -> Path:
     """Set one entry of the file, counted from the top; with ``sign`` the digest is made to fit."""
-    document = json.loads(path.read_text())
+    document = opened(path)
     *keys, last, value = keys_and_value
     place = document
     for key in keys:
@@ -91,7 +92,7 @@ def test_a_row_whose_sum_is_kept_but_whose_privacy_is_broken_is_refused(finite, 
             for number, weight in enumerate(row)
         ]
 
-    document = json.loads(finite.read_text())
+    document = opened(finite)
     least = [min(row) for row in document["content"]["weights"]]
     row = next(number for number, weight in enumerate(least) if weight > 0)
     text = refusal(change(finite, "content", "weights", row, move, sign=signed))
@@ -102,7 +103,7 @@ def test_a_row_whose_sum_is_kept_but_whose_privacy_is_broken_is_refused(finite, 
 
 def test_the_last_unit_counts(kary):
     """Moving one unit of 2**62 from low to own, with the sum kept, already breaks the promise."""
-    document = json.loads(kary.read_text())
+    document = opened(kary)
     content = document["content"]
     kept = len(content["kept"])
     content["low"] -= 1
@@ -176,7 +177,7 @@ def test_a_changed_structure_is_refused(kary, keys, text):
         (("content", "distance", [[0.0, 1.0]]), "damaged"),
         (("content", None), "has no content"),
         (("content", lambda content: {"total": TOTAL}), "content is damaged (KeyError('weights'))"),
-        (("version", 2), "has version 2, this release reads 1; build it anew"),
+        (("version", 3), "has version 3, this release reads 1 to 2; build it anew"),
         (("format", "something"), "is not a mechanism file"),
     ],
 )

@@ -17,6 +17,7 @@ from mechdesign.mechanisms import load_mechanism
 from mechdesign.mechanisms.location import PlanarLaplace, PlanarLattice, planar_quantile
 from mechdesign.mechanisms.location.radial import RadialWeights, radial_weights
 from mechdesign.mechanisms.location.rounding import spline_rounding
+from tests.support.mechanism_files import opened
 
 AREA = [0.0, 0.0, 1.0, 1.0]
 
@@ -260,7 +261,7 @@ def test_files_give_back_the_same_and_changes_are_refused(make, tmp_path):
         again.randomize([[0.5, 0.5]] * 50, rng=1).tolist()
         == mechanism.randomize([[0.5, 0.5]] * 50, rng=1).tolist()
     )
-    original = json.loads(path.read_text())
+    original = opened(path)
     for key, value in original["content"].items():
         for number in range(len(value)) if isinstance(value, list) else [None]:
             document = json.loads(json.dumps(original))

@@ -23,7 +23,11 @@ ALLOWED = {
     "catalog": {"core", "audit", "solvers", "mechanisms", "problems", "catalog"},
     "papers": {"core", "audit", "solvers", "mechanisms", "problems", "catalog", "papers"},
     "report": {"core", "audit", "solvers", "mechanisms", "problems", "catalog", "papers", "report"},
-    "cli": {"core", "audit", "solvers", "mechanisms", "problems", "catalog", "papers", "report", "cli"},
+    "export": {"core", "audit", "solvers", "mechanisms", "export"},
+    "cli": {
+        *("core", "audit", "solvers", "mechanisms", "problems", "catalog", "papers", "report"),
+        *("export", "cli"),
+    },
 }
 """What each layer may import; ``__init__`` and ``__main__`` stand above all of them."""
 

@@ -15,9 +15,12 @@ from mechdesign.audit.repeated import RepeatedAudit, RepeatedBits, audit_repeate
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, EstimationError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
+from mechdesign.core.frames import is_table
 from mechdesign.core.numbers import rational, shown
 from mechdesign.core.randomness import BITS, TOTAL, BitSource, Rng
 from mechdesign.core.validation import integer, privacy_epsilon
+from mechdesign.mechanisms.collecting import marked
+from mechdesign.mechanisms.door import on_table
 from mechdesign.mechanisms.finite import require_total
 from mechdesign.mechanisms.joint.client import PermanentResponse
 from mechdesign.mechanisms.joint.estimate import JointEstimate
@@ -32,7 +35,8 @@ from mechdesign.mechanisms.of_attributes import AttributeMechanism
 from mechdesign.mechanisms.operations import Operation
 from mechdesign.mechanisms.oracles.base import weight
 from mechdesign.mechanisms.oracles.draws import bernoulli_words
-from mechdesign.mechanisms.oracles.packed import Packed, padding, read_sets
+from mechdesign.mechanisms.oracles.packed import Packed, as_texts, padding, read_sets
+from mechdesign.mechanisms.recipes import Answer, Recipe, plain_report, whole_hex
 
 MOST_BITS = 1 << 16
 """Longer reports are refused."""
@@ -181,10 +185,24 @@ class JointResponse(AttributeMechanism):
         For one report only: a second call draws other permanent bits, and the promise is for those of
         :meth:`remember`.
         """
+        if is_table(answers):
+            return on_table(self, "randomize", answers, rng=rng, anyway=anyway)
         if not anyway:
             self.require_estimable()
         source = self.source(rng)
         return self.draw_reports(self.draw_permanent(self.attributes.encode(answers), source), source)
+
+    def recipe(self) -> Recipe:
+        """Return how a client draws its permanent response, and reports from that."""
+        weights = {name: whole_hex(getattr(self.weights, name)) for name in ("flip", "keep", "add")}
+        most = self.reports_per_user if self.limited else None
+        steps = {"step": "joint", "sizes": list(self.attributes.sizes), **weights, "reports": most}
+        return Recipe(self.attributes.choices(), (marked("report", self.fingerprint),), steps, False)
+
+    def draw_recipe(self, answer: Answer, source: BitSource) -> Any:
+        """Return a first report as a text: the bits of a source make the permanent response, then this."""
+        permanent = self.draw_permanent(self.attributes.encode([answer]), source)
+        return plain_report(as_texts(self.draw_reports(permanent, source)))
 
     def draw_permanent(self, codes: Codes, source: BitSource) -> Packed:
         """Return the permanent bits of values (n, d), packed."""

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -21,11 +21,15 @@ from numpy.typing import NDArray
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, EstimationError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
+from mechdesign.core.frames import is_table
+from mechdesign.core.notebook import TextInNotebooks
 from mechdesign.core.numbers import rational
 from mechdesign.core.randomness import BITS, TOTAL, BitSource, Rng
 from mechdesign.core.types import PrivacyVerdict
 from mechdesign.core.validation import integer, user_count
 from mechdesign.mechanisms.base import Mechanism, mechanism_types
+from mechdesign.mechanisms.collecting import marked
+from mechdesign.mechanisms.door import on_table
 from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.marginals.attributes import Attributes
 from mechdesign.mechanisms.marginals.choice import (
@@ -41,12 +45,13 @@ from mechdesign.mechanisms.marginals.layout import REPORT, VIEW, Drawn, Layout
 from mechdesign.mechanisms.marginals.penalized import FOLDS, draw_folds, read_penalty
 from mechdesign.mechanisms.marginals.reconstruction import memory
 from mechdesign.mechanisms.marginals.server import MarginalAggregator
-from mechdesign.mechanisms.marginals.tables import release_operations
+from mechdesign.mechanisms.marginals.tables import estimated_from_table, release_operations
 from mechdesign.mechanisms.of_attributes import AttributeMechanism
 from mechdesign.mechanisms.operations import Operation
 from mechdesign.mechanisms.oracles.base import SupportOracle
 from mechdesign.mechanisms.oracles.best import KINDS, best_oracle, cell_variance
 from mechdesign.mechanisms.oracles.oracle import Oracle
+from mechdesign.mechanisms.recipes import Answer, Recipe, plain_report, row_hex
 
 PIECE = 1 << 16
 """Users whose reports are drawn at a time; blocks of files are a multiple of it."""
@@ -124,6 +129,8 @@ class MarginalRelease(AttributeMechanism):
 
     def randomize(self, answers: Any, rng: Rng = None, anyway: bool = False) -> NDArray[Any]:
         """Return one report a user: records with the fields ``view`` and ``report`` (bytes)."""
+        if is_table(answers):
+            return on_table(self, "randomize", answers, rng=rng, anyway=anyway)
         if not anyway:
             self.require_estimable()
         codes = self.attributes.encode(answers)
@@ -155,6 +162,25 @@ class MarginalRelease(AttributeMechanism):
                 if len(rows):
                     drawn.append((number, rows, self.oracles[number].draw(cells[rows], source)))
             yield Drawn(views, drawn)
+
+    def recipe(self) -> Recipe:
+        """Return how a client draws a view and reports its cell."""
+        document = self.content()
+        steps = {
+            "step": "view",
+            "ends": row_hex(list(accumulate(self.shares))),
+            "views": document["views"],
+            "oracle_of_view": document["oracle_of_view"],
+            "oracles": [self.oracles[number].client_steps() for number in self._sharing],
+        }
+        columns = (VIEW, marked(REPORT, self.fingerprint))
+        return Recipe(self.attributes.choices(), columns, steps, False)
+
+    def draw_recipe(self, answer: Answer, source: BitSource) -> Any:
+        """Return one report, a list of the view and what is reported of it, from the bits of a source."""
+        (piece,) = self.draw(self.attributes.encode([answer]), source)
+        ((number, _, reports),) = piece.parts
+        return [int(piece.views[0]), plain_report(self.oracles[number].written(reports))]
 
     # Tables
 
@@ -198,6 +224,8 @@ class MarginalRelease(AttributeMechanism):
         penalty : float or "cross-validated", optional
             lambda of the penalized distribution, 30 by default.
         """
+        if is_table(reports):
+            return estimated_from_table(self, reports, population, penalty)
         counter = self.aggregator()
         counter.update(reports)
         parts: list[MarginalAggregator] = []
@@ -295,7 +323,7 @@ class MarginalRelease(AttributeMechanism):
 
 
 @dataclass(frozen=True)
-class ReleaseAudit:
+class ReleaseAudit(TextInNotebooks):
     """The audits of all oracles of a release: it is as private as the least private of them."""
 
     epsilon: float

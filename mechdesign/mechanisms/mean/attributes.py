@@ -26,9 +26,12 @@ from mechdesign.audit.exponential import float_up
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
+from mechdesign.core.frames import is_table
 from mechdesign.core.randomness import BitSource, Rng
 from mechdesign.core.validation import choice, integer, privacy_epsilon, user_count
 from mechdesign.mechanisms.base import CollectingMechanism, Mechanism, mechanism_types
+from mechdesign.mechanisms.collecting import marked
+from mechdesign.mechanisms.door import on_table
 from mechdesign.mechanisms.finite import CHUNK
 from mechdesign.mechanisms.intake import Intake
 from mechdesign.mechanisms.intervals import BinomialLimits
@@ -44,6 +47,7 @@ from mechdesign.mechanisms.mean.table import ColumnRanges
 from mechdesign.mechanisms.mean.tally import Codes, Moments
 from mechdesign.mechanisms.mean.values import Array
 from mechdesign.mechanisms.operations import Operation
+from mechdesign.mechanisms.recipes import Answer, AskedNumber, Recipe
 
 MAX_ATTRIBUTES = 1_000_000
 """More attributes are refused: a file of a few bytes must not ask for gigabytes."""
@@ -162,7 +166,12 @@ class AttributeSampling(CollectingMechanism):
         DataError
             For columns that are not the attributes, NaN, or a value outside its range.
         """
-        table, source = self.ranges.check(answers, clip), self.source(rng)
+        if is_table(answers):
+            return on_table(self, "randomize", answers, rng=rng, clip=clip)
+        return self._drawn(self.ranges.check(answers, clip), self.source(rng))
+
+    def _drawn(self, table: Array, source: BitSource) -> NDArray[Any]:
+        """Return the reports of checked values, one row a user."""
         users, k = len(table), self.per_user
         reports = np.empty(users * k, dtype=self.dtype)
         piece = 1 << max(0, (CHUNK // k).bit_length() - 1)  # a power of two: blocks of a file leave no trace
@@ -175,6 +184,17 @@ class AttributeSampling(CollectingMechanism):
             block["attribute"] = drawn
             block["report"] = self.inner.draw(self.ranges.to_unit(chosen, drawn), source)
         return reports
+
+    def recipe(self) -> Recipe:
+        """Return how a client draws the reports of the attributes that it draws."""
+        ends = zip(self.labels.shown(), self.ranges.low.tolist(), self.ranges.high.tolist(), strict=True)
+        steps = {"step": "sample", "per_user": self.per_user, "each": self.inner.client_steps()}
+        columns = ("attribute", marked("report", self.fingerprint))
+        return Recipe(tuple(AskedNumber(*end) for end in ends), columns, steps, False, True)
+
+    def draw_recipe(self, answer: Answer, source: BitSource) -> Any:
+        """Return the reports of one user, a list of (attribute, report), from the bits of a source."""
+        return [list(map(int, row)) for row in self._drawn(self.ranges.check([answer]), source).tolist()]
 
     # Tables
 

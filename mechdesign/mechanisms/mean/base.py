@@ -19,11 +19,13 @@ from mechdesign.audit.density import DensityAudit
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
+from mechdesign.core.frames import is_table
 from mechdesign.core.randomness import BITS, BitSource, Rng
 from mechdesign.core.tables import Values
 from mechdesign.core.validation import privacy_epsilon, user_count
 from mechdesign.mechanisms.base import CollectingMechanism
-from mechdesign.mechanisms.collecting import column_operations, count_outside
+from mechdesign.mechanisms.collecting import column_operations, count_outside, marked
+from mechdesign.mechanisms.door import on_table
 from mechdesign.mechanisms.finite import CHUNK
 from mechdesign.mechanisms.intake import Intake
 from mechdesign.mechanisms.intervals import BinomialLimits
@@ -34,6 +36,7 @@ from mechdesign.mechanisms.mean.tally import Moments, Tally
 from mechdesign.mechanisms.mean.values import Array, Domain
 from mechdesign.mechanisms.operations import CLIP, Column, Operation, Settings
 from mechdesign.mechanisms.plausible import implausible
+from mechdesign.mechanisms.recipes import Answer, AskedNumber, Recipe, Steps, no_recipe
 from mechdesign.mechanisms.server import Server
 
 
@@ -128,12 +131,29 @@ class MeanMechanism(CollectingMechanism):
         DataError
             For NaN, a text, or a value outside the range; the message names the row.
         """
+        if is_table(answers):
+            return on_table(self, "randomize", answers, rng=rng, clip=clip)
         column, source = self.domain.check(answers, clip), self.source(rng)
         reports = np.empty(len(column), dtype=self.report_dtype)
         for start in range(0, len(column), CHUNK):
             unit = self.domain.to_unit(column[start : start + CHUNK])
             reports[start : start + CHUNK] = self.draw(unit, source)
         return reports
+
+    def client_steps(self) -> Steps:
+        """Return how reports are drawn for parts of the range, as plain values."""
+        raise no_recipe(self.type)
+
+    def recipe(self) -> Recipe:
+        """Return how a client draws a report of one number."""
+        name = self.data_columns[0] if self.data_columns else None
+        column = marked(name or "value", self.fingerprint)
+        asked = AskedNumber(name, self.domain.low, self.domain.high)
+        return Recipe((asked,), (column,), self.client_steps())
+
+    def draw_recipe(self, answer: Answer, source: BitSource) -> Any:
+        """Return one report as a whole number, from the bits of a source."""
+        return int(self.draw(self.domain.to_unit(self.domain.check([answer])), source)[0])
 
     # Tables
 
@@ -330,7 +350,7 @@ class MeanAggregator(Server[MeanMechanism]):
         """How many reports were added."""
         return int(self.tally.counts()[0])
 
-    def update(self, reports: Any) -> None:
+    def _count(self, reports: Any) -> None:
         """Add reports; nothing is added when one of them is impossible."""
         self.tally.add(self.tally.check(reports))
 
@@ -341,7 +361,7 @@ class MeanAggregator(Server[MeanMechanism]):
         """Return the estimate from all reports added so far."""
         moments = self.tally.moments()
         self.require_some()
-        return self.mechanism.estimate_from_moments(moments, population)
+        return self._asked(self.mechanism.estimate_from_moments(moments, population))
 
     def _written(self) -> dict[str, Any]:
         return {"sums": self.tally.as_json()}

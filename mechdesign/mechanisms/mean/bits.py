@@ -41,6 +41,7 @@ from mechdesign.mechanisms.mean.curves import Curves, ReportSums
 from mechdesign.mechanisms.mean.score import ScoreLimits
 from mechdesign.mechanisms.mean.tally import CodeTally
 from mechdesign.mechanisms.mean.values import Array, Domain
+from mechdesign.mechanisms.recipes import Steps, whole_hex
 from mechdesign.mechanisms.repair import PrivacyTarget, make_private
 
 ROUNDING = Fraction(1, 2**50)
@@ -196,6 +197,10 @@ class CensoringInterval(MeanMechanism):
         np.minimum(weight, self.hi - self.lo, out=weight)
         weight += self.lo
         return (source.integers(len(unit)) < weight).view(np.uint8)
+
+    def client_steps(self) -> Steps:
+        """Return the ends of the scale interval."""
+        return {"step": "bit", "lo": whole_hex(self.lo), "hi": whole_hex(self.hi)}
 
     # Server
 

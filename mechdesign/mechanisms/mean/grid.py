@@ -45,6 +45,7 @@ from mechdesign.mechanisms.mean.curves import Curves, ReportSums
 from mechdesign.mechanisms.mean.score import ScoreLimits
 from mechdesign.mechanisms.mean.tally import CodeTally
 from mechdesign.mechanisms.mean.values import Array, Domain
+from mechdesign.mechanisms.recipes import Steps
 from mechdesign.mechanisms.repair import PrivacyTarget
 
 MIDDLE = Fraction(1, 2)
@@ -242,6 +243,10 @@ class GridMean(MeanMechanism):
         np.minimum(share, float(TOTAL), out=share)
         segment += source.integers(len(unit)) < share.astype(np.int64)
         return self.channel._search(segment, source.integers(len(unit)))
+
+    def client_steps(self) -> Steps:
+        """Return the knots and the cumulative rows of the channel between them."""
+        return {"step": "grid", "knots": self.knots.tolist(), "rows": self.channel.client_steps()["rows"]}
 
     def values(self, reports: Any) -> Array:
         """Return the values that reports stand for, in the units of the users' values."""

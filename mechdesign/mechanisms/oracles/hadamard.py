@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from mechdesign.core.randomness import BitSource
 from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.oracles.design import BlockDesign, NumberedBlocks
+from mechdesign.mechanisms.recipes import Steps, whole_hex
 
 BLOCK = 1 << 16
 """Reports that are drawn at a time."""
@@ -80,6 +81,10 @@ class HadamardResponse(NumberedBlocks):
             # Flipping the lowest digit of the row changes the parity: a bijection of the two halves.
             reports[start : start + BLOCK] = drawn ^ np.where(wrong, row & -row, 0)
         return reports
+
+    def client_steps(self) -> Steps:
+        """Return the order of the matrix and the weight."""
+        return {"step": "parity", "order": self.order, "even": whole_hex(self.even)}
 
     def supports(self, counts: Codes, users: int) -> Codes:
         """Return how many reports each row marks: (users + transform) / 2."""

@@ -19,6 +19,7 @@ from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.oracles.base import Shares, SupportOracle, weight
 from mechdesign.mechanisms.oracles.draws import below
 from mechdesign.mechanisms.oracles.family import AffineFamily, collision, prime_from
+from mechdesign.mechanisms.recipes import Steps, whole_hex
 
 BLOCK = 1 << 16
 """Reports that are drawn at a time."""
@@ -132,6 +133,12 @@ class LocalHashing(SupportOracle):
             value = np.where(beyond < 0, own, np.maximum(beyond, 0) // self.other)
             reports[start : start + BLOCK] = seeds * self.family.buckets + value
         return reports
+
+    def client_steps(self) -> Steps:
+        """Return the hash family and where the weights end."""
+        shape = {"prime": self.family.prime, "buckets": self.family.buckets}
+        ends = {"own": whole_hex(self.own - self.other), "other": whole_hex(self.other)}
+        return {"step": "hash", **shape, **ends}
 
     def read(self, reports: Any) -> NDArray[Any]:
         """Return whole numbers, from those or from texts; refuse what no hash function gives."""

@@ -16,6 +16,7 @@ from mechdesign.mechanisms.oracles.design import BlockDesign, NumberedBlocks
 from mechdesign.mechanisms.oracles.draws import below
 from mechdesign.mechanisms.oracles.family import prime_from
 from mechdesign.mechanisms.oracles.geometry import ProjectiveSpace
+from mechdesign.mechanisms.recipes import Steps, whole_hex
 
 BLOCK = 1 << 14
 """Reports that are drawn at a time."""
@@ -113,6 +114,11 @@ class ProjectiveGeometry(NumberedBlocks):
             planes[waiting] = some
             waiting = waiting[~some.any(axis=1)]  # the vector 0 is no hyperplane
         return space.numbers_of(planes)
+
+    def client_steps(self) -> Steps:
+        """Return the space and the weight."""
+        space = {"field": self.space.field, "digits": self.space.digits}
+        return {"step": "hyperplane", **space, "include": whole_hex(self.include)}
 
     def supports(self, counts: Codes, users: int) -> Codes:
         """Return how many of the reported hyperplanes go through each point."""

@@ -16,8 +16,9 @@ from mechdesign.core.validation import integer
 from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.oracles.design import BlockDesign, BlockOracle
 from mechdesign.mechanisms.oracles.draws import subsets
-from mechdesign.mechanisms.oracles.moments import Moments, drawn, mixed, one_more
+from mechdesign.mechanisms.oracles.moments import Moments, of_sets
 from mechdesign.mechanisms.oracles.packed import as_texts, member_counts, read_sets, set_sizes, width
+from mechdesign.mechanisms.recipes import Steps, whole_hex
 
 BLOCK = 1 << 19
 """Entries of a table of membership that are drawn at a time."""
@@ -80,10 +81,7 @@ class SubsetSelection(BlockOracle):
 
     def supported(self, cells: int) -> tuple[Moments, Moments]:
         """Return the moments of how many of so many categories are in the set."""
-        own, others = self.support_shares()[0], self.labels.size - 1
-        rest, less = drawn(cells - 1, self.size, others), drawn(cells - 1, self.size - 1, others)
-        without, fewer = drawn(cells, self.size, others), drawn(cells, self.size - 1, others)
-        return mixed(own, one_more(less), rest), mixed(own, fewer, without)
+        return of_sets(self.support_shares()[0], self.labels.size, self.size, cells)
 
     @property
     def report_bits(self) -> int:
@@ -111,6 +109,11 @@ class SubsetSelection(BlockOracle):
                 member[where] = sets
             reports[start : start + rows] = np.packbits(member, axis=1)
         return reports
+
+    def client_steps(self) -> Steps:
+        """Return categories, k and the weight."""
+        shape = {"categories": self.labels.size, "size": self.size}
+        return {"step": "subset", **shape, "include": whole_hex(self.include)}
 
     def read(self, reports: Any) -> NDArray[Any]:
         """Return packed sets, from those or from texts; refuse sets of another size."""

@@ -27,6 +27,7 @@ from mechdesign.mechanisms.oracles.packed import (
     read_sets,
     width,
 )
+from mechdesign.mechanisms.recipes import Steps, whole_hex
 
 BLOCK = 1 << 17
 """Bytes of reports that are drawn at a time, which fit the processor's cache."""
@@ -139,6 +140,11 @@ class UnaryEncoding(SupportOracle):
         packed = bits.reshape(count, size)
         packed[:, -1] &= 255 ^ padding(self.labels.size)
         return packed
+
+    def client_steps(self) -> Steps:
+        """Return the two weights."""
+        weights = {name: whole_hex(number) for name, number in self.weights().items()}
+        return {"step": "bits", "size": self.labels.size, **weights}
 
     def read(self, reports: Any) -> NDArray[Any]:
         """Return packed bits, from those or from texts; every pattern of bits is possible."""

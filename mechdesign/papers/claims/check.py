@@ -14,6 +14,7 @@ from mechdesign.core.certificate import format_figure
 from mechdesign.core.compare import Comparison, compare
 from mechdesign.core.encoding import encode
 from mechdesign.core.errors import MechDesignError
+from mechdesign.core.notebook import TextInNotebooks
 from mechdesign.core.solution import Solution
 from mechdesign.papers.claims.claim import NOT_EVALUATED, UNDECIDED, VERDICT_WORDS, Claim
 from mechdesign.papers.claims.found import NotFound, Solver, series, single
@@ -143,7 +144,7 @@ class ClaimResult:
 
 
 @dataclass(frozen=True)
-class ModelCheck:
+class ModelCheck(TextInNotebooks):
     """The comparison of all methods on a model and the verdicts on its claims."""
 
     model: Model

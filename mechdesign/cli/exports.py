@@ -1,0 +1,48 @@
+"""The command ``export``: a client, a page for respondents or test vectors, made from a mechanism file."""
+
+from __future__ import annotations
+
+import argparse
+
+from mechdesign.cli.options import FINE, AddCommand
+
+KINDS = ("html", "js", "python", "r", "schema", "vectors")
+
+
+def add_commands(command: AddCommand) -> None:
+    """Add this command to the parser."""
+    added = command("export", _export, "write a client that randomizes on the respondent's own device")
+    added.add_argument("mechanism", metavar="MECHANISM", help="a file written by build")
+    added.add_argument("--to", required=True, choices=KINDS, help="what to write")
+    added.add_argument("-o", "--output", required=True, metavar="FILE", help="where to write it")
+    added.add_argument("--force", action="store_true", help="replace an existing file")
+    added.add_argument(
+        "--title", default="", metavar="TEXT", help="the heading of the page (default: the file's)"
+    )
+    added.add_argument(
+        "--question", default="", metavar="TEXT", help="what the page asks (default: the file's)"
+    )
+    added.add_argument(
+        "--post", default="", metavar="URL", help="where the page sends reports (default: a file to download)"
+    )
+
+
+def _export(options: argparse.Namespace) -> int:
+    from mechdesign.core.errors import MethodError
+    from mechdesign.core.files import whole_file
+    from mechdesign.export import ExportSettings, export
+    from mechdesign.mechanisms import load_mechanism
+    from mechdesign.report.outputs import require_output
+
+    mechanism = load_mechanism(options.mechanism)
+    title, question = options.title or mechanism.about.title, options.question or mechanism.about.question
+    settings = ExportSettings(title, question, options.post)
+    try:
+        text = export(mechanism, options.to, settings)
+    except MethodError as error:
+        raise error.within(options.mechanism) from None
+    require_output(options.output, [options.mechanism], options.force)
+    with whole_file(options.output, MethodError) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    print(f"{options.output}: {options.to}, fingerprint {mechanism.fingerprint}")
+    return FINE

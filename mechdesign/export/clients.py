@@ -1,0 +1,134 @@
+"""A client as one file without dependencies: the tables of a mechanism in a template of its language."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from importlib.resources import files
+from typing import Any
+
+from mechdesign.core.errors import ParameterError
+from mechdesign.export.vectors import self_check
+from mechdesign.mechanisms.base import Mechanism
+
+FORMAT = "mechdesign-client"
+VERSION = 1
+MARK = "mechdesign-export: "
+"""What begins the text in every export from which it can be made again."""
+
+
+@dataclass(frozen=True)
+class ExportSettings:
+    """What an export shows and where it sends reports, beside the mechanism itself.
+
+    Attributes
+    ----------
+    title, question : str
+        What respondents read on a page.
+    post : str
+        The address that a page sends reports to; without one, the report is a file to download.
+    """
+
+    title: str = ""
+    question: str = ""
+    post: str = ""
+
+    def __post_init__(self) -> None:
+        for name, text in asdict(self).items():
+            if not isinstance(text, str) or not text.isprintable():
+                raise ParameterError(name, "has a line break or a control character", "give one line")
+        if (self.post and not self.post.startswith(("https://", "http://", "/"))) or set(self.post) & set(
+            " ;,'\"<>"
+        ):
+            raise ParameterError("post", f"'{self.post}' is not an address", "give an https:// address")
+
+
+def sheet(mechanism: Mechanism) -> dict[str, Any]:
+    """Return all that a client runs on: what it is, the recipe, vectors, and the digest of both.
+
+    Examples
+    --------
+    >>> from mechdesign.mechanisms.kary import KaryResponse
+    >>> sorted(sheet(KaryResponse.of(3, 1.0)))
+    ['fingerprint', 'format', 'promise', 'recipe', 'sha256', 'type', 'vectors', 'version']
+    """
+    audit = getattr(mechanism, "audit", lambda: None)()
+    tables = {
+        "format": FORMAT,
+        "version": VERSION,
+        "type": mechanism.type,
+        "fingerprint": mechanism.fingerprint,
+        "promise": {"epsilon": getattr(audit, "epsilon", None), "delta": getattr(audit, "delta", 0.0)},
+        "recipe": mechanism.recipe().as_json(),
+    }
+    return {**tables, "sha256": digest_of(tables), "vectors": [list(row) for row in self_check(mechanism)]}
+
+
+def digest_of(tables: dict[str, Any]) -> str:
+    """Return the SHA-256 of the tables of a client, without its vectors and the digest itself."""
+    kept = {key: value for key, value in tables.items() if key not in ("sha256", "vectors")}
+    return hashlib.sha256(plain_json(kept).encode()).hexdigest()
+
+
+def plain_json(value: Any) -> str:
+    r"""Return canonical JSON in ASCII that can stand in a script, a page and a raw Python string.
+
+    Examples
+    --------
+    >>> plain_json({"b": "</script>", "a": 'Zürich'})
+    '{"a":"Z\\u00fcrich","b":"\\u003c/script\\u003e"}'
+    """
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    for letter in "<>&'":
+        text = text.replace(letter, f"\\u{ord(letter):04x}")
+    return text
+
+
+def template(name: str) -> str:
+    """Return the text of a template."""
+    return (files("mechdesign.export") / "templates" / name).read_text(encoding="utf-8")
+
+
+def header(kind: str, settings: ExportSettings) -> str:
+    """Return the line from which an export can be made again, to be compared."""
+    return MARK + plain_json({"to": kind, **asdict(settings)}).replace("--", "-\\u002d")
+
+
+def filled(text: str, parts: dict[str, str]) -> str:
+    """Return a template with its parts; a part that it does not have, or lacks, is an error."""
+    for name, part in parts.items():
+        place = f"@@{name}@@"
+        if text.count(place) != 1:
+            raise AssertionError(f"{place} stands {text.count(place)} times in the template")
+        text = text.replace(place, part)
+    return text
+
+
+def python(mechanism: Mechanism, settings: ExportSettings) -> str:
+    """Return the client for Python, a module."""
+    made = sheet(mechanism)
+    keeping = ""
+    if made["recipe"]["steps"]["step"] == "joint":
+        keeping = "    remember(answer, path)       draw the permanent response, once, into a file\n"
+        keeping += "    report(path)                 the next report from it"
+    return filled(
+        template("client.py.txt"),
+        {
+            "FINGERPRINT": made["fingerprint"],
+            "HEADER": header("python", settings),
+            "KEEPING": keeping,
+            "SHEET": plain_json(made),
+        },
+    )
+
+
+def javascript(mechanism: Mechanism, settings: ExportSettings, to: str = "js") -> str:
+    """Return the client for browsers and node, an ES module."""
+    made = sheet(mechanism)
+    parts = {
+        "FINGERPRINT": made["fingerprint"],
+        "HEADER": header(to, settings),
+        "SHEET": plain_json(made),
+    }
+    return filled(template("client.js"), parts)

@@ -1,0 +1,69 @@
+"""The page for respondents: the client, a form and its words in one file, with a content security policy."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+from urllib.parse import urlsplit
+
+from mechdesign.export.clients import (
+    ExportSettings,
+    filled,
+    header,
+    javascript,
+    plain_json,
+    template,
+)
+from mechdesign.mechanisms.base import Mechanism
+
+TITLE = "A question with a private answer"
+
+
+def page(mechanism: Mechanism, settings: ExportSettings) -> str:
+    """Return the page as one file of HTML without outside resources.
+
+    Examples
+    --------
+    >>> from mechdesign.mechanisms.kary import KaryResponse
+    >>> text = page(KaryResponse.of(3, 1.0), ExportSettings("Sleep", "How often do you wake?"))
+    >>> "<h1>Sleep</h1>" in text, "https://" in text
+    (True, False)
+    """
+    shown = {"title": settings.title, "question": settings.question, "post": settings.post}
+    program = filled(template("page.js"), {"PAGE": plain_json(shown)})
+    script, style = javascript(mechanism, settings, "html") + program, template("page.css")
+    policy = {
+        "default-src": "'none'",
+        "script-src": f"'sha256-{_digest(script)}'",
+        "style-src": f"'sha256-{_digest(style)}'",
+        "img-src": "data:",
+        "connect-src": _target(settings.post),
+        "base-uri": "'none'",
+        "form-action": "'none'",
+    }
+    title = html.escape(settings.title or TITLE)
+    return filled(
+        template("page.html"),
+        {
+            "HEADER": header("html", settings),
+            "POLICY": "; ".join(f"{name} {value}" for name, value in policy.items()),
+            "TITLE": title,
+            "TITLE_AGAIN": title,
+            "STYLE": style,
+            "SCRIPT": script,
+        },
+    )
+
+
+def _digest(text: str) -> str:
+    """Return the digest by which a policy names a script or a style."""
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _target(post: str) -> str:
+    """Return what a page may connect to: the origin of the address, or nothing."""
+    if not post:
+        return "'none'"
+    parts = urlsplit(post)
+    return f"{parts.scheme}://{parts.netloc}" if parts.netloc else "'self'"

@@ -1,0 +1,243 @@
+"""JSON Schemas (2020-12) of mechanism files, one a type, made from the fields of their content."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mechdesign.core.errors import UnknownNameError, suggestion
+from mechdesign.core.randomness import TOTAL
+from mechdesign.mechanisms.base import FORMAT, VERSION
+from mechdesign.mechanisms.intake import MISSING
+from mechdesign.mechanisms.written import EXACT
+
+Schema = dict[str, Any]
+
+WHOLE: Schema = {
+    "description": "a whole number; beyond 2^53 a string of its digits",
+    "oneOf": [
+        {"type": "integer", "minimum": -EXACT, "maximum": EXACT},
+        {"type": "string", "pattern": "^-?[0-9]{16,}$"},
+    ],
+}
+COUNT: Schema = {"type": "integer", "minimum": 0, "maximum": EXACT}
+NUMBER: Schema = {"type": "number"}
+PART: Schema = {"type": "number", "minimum": 0, "maximum": 1}
+POSITIVE: Schema = {"type": "number", "minimum": 0}
+TEXT: Schema = {"type": "string"}
+
+
+def either(*schemas: Schema) -> Schema:
+    """Return the schema of a value that has one of several."""
+    return {"anyOf": list(schemas)}
+
+
+def optional(schema: Schema) -> Schema:
+    """Return the schema of a value that may be null."""
+    return either(schema, {"type": "null"})
+
+
+def several(schema: Schema) -> Schema:
+    """Return the schema of a list."""
+    return {"type": "array", "items": schema}
+
+
+def record(fields: dict[str, Schema], required: tuple[str, ...] | None = None) -> Schema:
+    """Return the schema of an object with these fields and no others; all are required by default."""
+    needed = list(fields) if required is None else list(required)
+    return {"type": "object", "properties": fields, "required": needed, "additionalProperties": False}
+
+
+LABELS = optional(several(TEXT))
+ATTRIBUTES = record({"sizes": several(COUNT), "names": LABELS, "labels": optional(several(LABELS))})
+CHANNEL_FIELDS = "epsilon delta notion distance labels report_labels mixing total weights"
+LATTICE_FIELDS = "epsilon beta area step cells weights"
+RADIO_CHANNEL = record(
+    {"name": TEXT, "tiles": several(several({"type": "integer"})), "protection": POSITIVE}, ("name",)
+)
+
+FIELDS: dict[str, Schema] = {
+    **dict.fromkeys(("epsilon", "report_epsilon", "price", "budget", "cell", "slot", "path_loss"), POSITIVE),
+    **dict.fromkeys(("radius", "reserve", "tradeoff", "data_range", "error", "displacement"), POSITIVE),
+    **dict.fromkeys(("delta", "mixing", "honest", "beta", "participation", "confidence"), PART),
+    **dict.fromkeys(
+        ("own", "high", "low", "keep", "add", "flip", "other", "even", "include", "lo", "hi"), WHOLE
+    ),
+    **dict.fromkeys(("silent", "coin", "noise", "ratio", "dummy", "seed", "modulus"), WHOLE),
+    **dict.fromkeys(
+        ("size", "categories", "buckets", "field", "per_user", "reports", "users", "trials"), COUNT
+    ),
+    **dict.fromkeys(("length", "depth", "shares", "fakes", "hashes", "entries", "precision", "order"), COUNT),
+    **dict.fromkeys(("window", "cells", "threshold"), COUNT),
+    **dict.fromkeys(("kept", "lengths", "parts", "levels", "requirements", "oracle_of_view"), several(COUNT)),
+    **dict.fromkeys(("noises", "ratios", "others"), several(WHOLE)),
+    **dict.fromkeys(
+        ("outputs", "payment", "types", "counts", "participation_cost", "prices"), several(NUMBER)
+    ),
+    **dict.fromkeys(("protection", "origin"), several(NUMBER)),
+    **dict.fromkeys(("calibration", "information", "objective", "rule", "policy", "rival", "hide"), TEXT),
+    "labels": LABELS,
+    "report_labels": LABELS,
+    "tasks": several(TEXT),
+    "columns": several(TEXT),
+    "periods": optional(several(COUNT)),
+    "attributes": ATTRIBUTES,
+    "area": optional(several(NUMBER)),
+    "views": optional(several(several(COUNT))),
+    "distance": optional(several(several(NUMBER))),
+    "notion": {"enum": ["ldp", "entry-wise", "set-wise"]},
+    "estimator": {"enum": ["self-normalized", "scaled"]},
+    "total": {"const": str(TOTAL)},
+    "weights": several(several(WHOLE)),
+    "step": POSITIVE,
+    "privacy": POSITIVE,
+    "epsilon_min": optional(POSITIVE),
+    "epsilon_max": optional(POSITIVE),
+}
+"""What stands under a name, unless a type says otherwise."""
+
+PROMISE = "users epsilon delta honest calibration"
+TALLIED = f"{PROMISE} categories labels"
+TABLES = {
+    "kary-response": "epsilon delta labels total size own high low kept",
+    "finite-channel": CHANNEL_FIELDS,
+    "hadamard-response": "epsilon categories labels total even",
+    "local-hashing": "epsilon categories labels total buckets other",
+    "projective-geometry": "epsilon categories labels total field include",
+    "subset-selection": "epsilon categories labels total size include",
+    "unary-encoding": "epsilon categories labels total keep add",
+    "marginal-release": "attributes views oracles oracle_of_view shares users",
+    "marginal-rival": "rival attributes epsilon order views oracles users",
+    "joint-response": "attributes epsilon report_epsilon reports total flip keep add",
+    "grid-mean": "low high outputs displacement channel",
+    "duchi": "delta epsilon low high total lo hi mixing",
+    "censoring-interval": "delta epsilon low high total lo hi mixing",
+    "discrete-piecewise": "epsilon low high cells window",
+    **dict.fromkeys(("hybrid", "laplace", "piecewise", "square-wave"), "epsilon low high"),
+    **dict.fromkeys(
+        ("attribute-sampling", "harmony"), "inner attributes per_user epsilon low high estimator"
+    ),
+    "shuffled": "users epsilon delta honest local",
+    "contract-menu": "epsilon payment types counts participation_cost budget information data_range "
+    "confidence noise objective epsilon_min epsilon_max prices",
+    "online-auction": "tasks requirements epsilon participation tradeoff reserve periods rule policy",
+    "planar-laplace": "epsilon beta area",
+    "planar-lattice": LATTICE_FIELDS,
+    "batch-shuffler": "threshold hide epsilon delta columns",
+    "spectrum-cloak": "cell protection origin slot",
+    "spectrum-database": "channels price budget cell origin path_loss",
+    "spectrum-user": "privacy radius noise",
+    "aut": f"{TALLIED} error trials cell",
+    "cnt-rr": f"{PROMISE} flip",
+    "cnt-2m": f"{PROMISE} silent",
+    "cnt-bn": f"{PROMISE} trials coin",
+    "cnt-pure": f"{PROMISE} length noise ratio",
+    "cnt-sgm": f"{PROMISE} ratio depth shares modulus",
+    "distinct-parity": f"{TALLIED} flip shares",
+    "hist-dump": f"{TALLIED} trials dummy",
+    "hist-flip": f"{TALLIED} fakes flip",
+    "hist-kr": f"{TALLIED} other",
+    "hist-mm": f"{TALLIED} silent",
+    "hist-rr": f"{TALLIED} flip",
+    "murs": f"{TALLIED} buckets other fakes",
+    "prhr": f"{TALLIED} entries trials dummy",
+    "pucm": f"{TALLIED} hashes buckets seed trials cell",
+    "put": f"{TALLIED} error ratio depth shares modulus",
+    "range-tree": f"{TALLIED} trials cell",
+    "rsum-dsg": f"{PROMISE} precision ratio depth shares modulus",
+    "rsum-kr": f"{PROMISE} precision other",
+    "rsum-pure": f"{PROMISE} precision lengths noises ratios parts",
+    "rsum-rm": f"{PROMISE} precision levels others parts",
+    "rsum-rr": f"{PROMISE} precision flip",
+    "solh": f"{TALLIED} buckets other",
+    "uniformity-dump": f"{TALLIED} error trials dummy",
+}
+"""The fields of the content of each type."""
+
+ORACLES = ("kary-response", "hadamard-response", "local-hashing", "projective-geometry", "subset-selection")
+MEANS = ("duchi", "censoring-interval", "grid-mean", "discrete-piecewise", "hybrid", "laplace", "piecewise")
+ENDS = either(NUMBER, several(NUMBER))
+SAMPLED: dict[str, Schema] = {"low": ENDS, "high": ENDS, "attributes": either(COUNT, several(TEXT))}
+SPECIAL: dict[str, dict[str, Schema]] = {
+    **{kind: {"low": NUMBER, "high": NUMBER} for kind in (*MEANS, "square-wave")},
+    **{kind: SAMPLED for kind in ("attribute-sampling", "harmony")},
+    **{kind: {"cell": WHOLE} for kind in ("aut", "pucm", "range-tree")},
+    "marginal-release": {"shares": several(WHOLE), "users": optional(COUNT)},
+    "marginal-rival": {"users": optional(COUNT)},
+    "joint-response": {"report_epsilon": optional(POSITIVE)},
+    "planar-lattice": {"weights": several(WHOLE)},
+    "contract-menu": {"epsilon": several(POSITIVE), "budget": optional(POSITIVE), "noise": optional(TEXT)},
+    "spectrum-database": {"channels": several(RADIO_CHANNEL)},
+}
+"""Where a type has something else under a name."""
+
+
+def nested(kinds: tuple[str, ...]) -> Schema:
+    """Return the schema of a mechanism inside another one."""
+    return either(*(record({"type": {"const": kind}, "content": content_schema(kind)}) for kind in kinds))
+
+
+def content_schema(kind: str) -> Schema:
+    """Return the schema of the content of a mechanism type."""
+    inside = {
+        "inner": lambda: nested((*MEANS, "square-wave")),
+        "oracles": lambda: several(nested((*ORACLES, "unary-encoding"))),
+        "local": lambda: nested(tuple(name for name in TABLES if _is_local(name))),
+        "channel": lambda: content_schema("finite-channel"),
+    }
+    fields = {}
+    for name in TABLES[kind].split():
+        if kind == "spectrum-user" and name == "noise":
+            fields[name] = content_schema("planar-lattice")
+        elif name in SPECIAL.get(kind, {}):
+            fields[name] = SPECIAL[kind][name]
+        else:
+            fields[name] = inside[name]() if name in inside else FIELDS[name]
+    return record(fields)
+
+
+def _is_local(kind: str) -> bool:
+    """Whether a type can stand inside a shuffled one."""
+    others = ("shuffled", "contract-menu", "online-auction", "batch-shuffler", "marginal-rival")
+    return not kind.startswith(("spectrum", "planar")) and kind not in others and "calib" not in TABLES[kind]
+
+
+def schema(kind: str) -> Schema:
+    """Return the JSON Schema of the files of a mechanism type.
+
+    Parameters
+    ----------
+    kind : str
+
+    Raises
+    ------
+    UnknownNameError
+        For a type without one.
+
+    Examples
+    --------
+    >>> schema("duchi")["properties"]["type"]
+    {'const': 'duchi'}
+    """
+    if kind not in TABLES:
+        raise UnknownNameError("schema", f"no schema of the type '{kind}'", suggestion(kind, TABLES))
+    fields: dict[str, Schema] = {
+        "format": {"const": FORMAT},
+        "version": {"const": VERSION},
+        "type": {"const": kind},
+        "about": _about(),
+        "content": content_schema(kind),
+        "certificates": several({"type": "object"}),
+        "data": record({"columns": several(TEXT), "missing": {"enum": list(MISSING)}}),
+        "sha256": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+    }
+    required = tuple(name for name in fields if name not in ("about", "data"))
+    head = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"mechanism file of the type {kind}",
+    }
+    return {**head, **record(fields, required)}
+
+
+def _about() -> Schema:
+    """Return the schema of the title, the question and the planned users of a survey, each where it is."""
+    return record({"title": TEXT, "question": TEXT, "users": COUNT}, ())

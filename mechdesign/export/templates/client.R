@@ -1,0 +1,390 @@
+# Randomize an answer on the respondent's own device: base R, nothing to install.
+# Written by mechdesign from the mechanism with the fingerprint
+# @@FINGERPRINT@@
+# @@HEADER@@
+# Change nothing below: "mechdesign audit" compares this file.
+#
+#   randomize(answer)           one report
+#   randomize(answer, source)   the same from other random bytes; source(count) returns a raw vector. For tests.
+#   rows(report)                the report as rows of a table: one JSON line each for "mechdesign estimate"
+#   remember(answer, path)      for joint responses: draw the permanent response, once, into a file
+#   report(path)                the next report from it
+#
+# Numbers up to 2^62 are pairs c(high, low) of limbs with 31 bits each, which doubles hold exactly.
+
+.mechdesign <- local({
+  SHEET <- @@SHEET@@
+  RECIPE <- SHEET$recipe
+  LIMB <- 2^31
+  TOTAL <- c(LIMB, 0)
+  state <- new.env()
+
+  # Whole numbers in two limbs
+
+  whole <- function(text) {
+    part <- strtoi(substring(text, c(1, 5, 9, 13), c(4, 8, 12, 16)), 16L)
+    low <- part[3] * 65536 + part[4]
+    c((part[1] * 65536 + part[2]) * 2 + low %/% LIMB, low %% LIMB)
+  }
+  limbs <- function(number) c(number %/% LIMB, number %% LIMB)
+  plain <- function(x) x[1] * LIMB + x[2]
+  less <- function(x, y) x[1] < y[1] || (x[1] == y[1] && x[2] < y[2])
+  minus <- function(x, y) {
+    low <- x[2] - y[2]
+    if (low < 0) c(x[1] - y[1] - 1, low + LIMB) else c(x[1] - y[1], low)
+  }
+  plus <- function(x, y) {
+    low <- x[2] + y[2]
+    c(x[1] + y[1] + low %/% LIMB, low %% LIMB)
+  }
+  binary <- function(x) c(x[1] %/% 2^(30:0) %% 2, x[2] %/% 2^(30:0) %% 2)
+  times <- function(x, small) {
+    low <- x[2] * small
+    c(x[1] * small + low %/% LIMB, low %% LIMB)
+  }
+  # The remainder by a number below 2^42, ten binary digits at a time
+  remainder <- function(x, size) {
+    rest <- x[1] %% size
+    for (part in c(x[2] %/% 2^21, x[2] %/% 2^11 %% 2^10, x[2] %/% 2 %% 2^10)) rest <- (rest * 2^10 + part) %% size
+    (rest * 2 + x[2] %% 2) %% size
+  }
+  # The quotient, below 2^24: guessed in doubles, and corrected in whole numbers
+  quotient <- function(x, y) {
+    guess <- floor(plain(x) / plain(y))
+    product <- plus(times(times(y, guess %/% 4096), 4096), times(y, guess %% 4096))
+    if (less(x, product)) return(guess - 1)
+    if (less(minus(x, product), y)) guess else guess + 1
+  }
+
+  # Random bits
+
+  system_bytes <- function(count) {
+    if (!file.exists("/dev/urandom")) {
+      stop("this system offers base R no secure generator; use the Python or the JavaScript client")
+    }
+    if (count > length(state$pool)) {
+      device <- file("/dev/urandom", "rb", raw = TRUE)
+      on.exit(close(device))
+      state$pool <- readBin(device, "raw", max(8192, count))
+    }
+    taken <- state$pool[seq_len(count)]
+    state$pool <- state$pool[-seq_len(count)]
+    taken
+  }
+  words <- function(take, count) {
+    if (count == 0) return(integer())
+    taken <- take(8 * count)
+    if (!is.raw(taken) || length(taken) != 8 * count) stop("the source did not return ", 8 * count, " bytes")
+    as.integer(taken)
+  }
+  integers <- function(take, count) {
+    byte <- matrix(words(take, count), 8)
+    low <- byte[1, ] %/% 4 + byte[2, ] * 2^6 + byte[3, ] * 2^14 + byte[4, ] * 2^22 + byte[5, ] %% 2 * 2^30
+    high <- byte[5, ] %/% 2 + byte[6, ] * 2^7 + byte[7, ] * 2^15 + byte[8, ] * 2^23
+    lapply(seq_len(count), function(place) c(high[place], low[place]))
+  }
+  integer_below <- function(take) integers(take, 1)[[1]]
+  below <- function(take, limit) {
+    end <- minus(TOTAL, limbs(remainder(TOTAL, limit)))
+    repeat {
+      drawn <- integer_below(take)
+      if (less(drawn, end)) return(remainder(drawn, limit))
+    }
+  }
+  flags <- function(take, size, weight) {
+    if (!less(whole(weight), TOTAL)) return(rep(255L, size))
+    count <- (size + 7) %/% 8
+    digits <- binary(whole(weight))
+    digits <- digits[seq_len(max(0, which(digits == 1)))]
+    result <- integer(8 * count)
+    open <- rep(255L, 8 * count)
+    places <- seq_len(count)
+    for (turn in seq_along(digits)) {
+      if (!length(places)) break
+      drawn <- words(take, length(places))
+      at <- rep((places - 1) * 8, each = 8) + 1:8
+      if (digits[turn] == 1) {
+        result[at] <- bitwOr(result[at], bitwAnd(open, 255L - drawn))
+        open <- bitwAnd(open, drawn)
+      } else {
+        open <- bitwAnd(open, 255L - drawn)
+      }
+      if (turn %% 2 == 1) {
+        table <- matrix(open, 8)
+        left <- which(colSums(table) > 0)
+        if (length(left) < length(places) %/% 2) {
+          open <- as.vector(table[, left])
+          places <- places[left]
+        }
+      }
+    }
+    result[seq_len(size)]
+  }
+
+  packed <- function(members) {
+    full <- c(members, rep(0, -length(members) %% 8))
+    as.integer(colSums(matrix(full, 8) * 2^(7:0)))
+  }
+  trimmed <- function(bytes, size) {
+    last <- length(bytes)
+    spare <- 8 * last - size
+    bytes[last] <- bytes[last] %/% 2L^spare * 2L^spare
+    as.integer(bytes)
+  }
+  text_of <- function(bytes) paste0("x", paste(sprintf("%02x", as.integer(bytes)), collapse = ""))
+  bytes_of <- function(text) {
+    starts <- seq_len(nchar(text) %/% 2) * 2 - 1
+    strtoi(substring(text, starts, starts + 1), 16L)
+  }
+  named <- function(step, number) if (is.null(step$labels)) number else step$labels[number + 1]
+  search <- function(row, drawn) {
+    low <- 0
+    high <- nchar(row) / 16 - 1
+    while (low < high) {
+      middle <- (low + high) %/% 2
+      if (less(drawn, whole(substr(row, 16 * middle + 1, 16 * middle + 16)))) high <- middle else low <- middle + 1
+    }
+    low
+  }
+
+  # Steps for the number of an answer
+
+  CODES <- list(
+    row = function(step, code, take) named(step, search(step$rows[code + 1], integer_below(take))),
+    kary = function(step, code, take) {
+      drawn <- integer_below(take)
+      end <- whole(step$delegate)
+      low <- whole(step$low)
+      report <- if (is.null(step$kept) || code %in% step$kept) code else step$kept[1]
+      if (less(drawn, whole(step$own))) {
+        report <- code
+      } else if (!less(drawn, end) && plain(low) > 0) {
+        report <- quotient(minus(drawn, end), low)
+        if (!is.null(step$kept)) report <- step$kept[report + 1]
+      }
+      named(step, report)
+    },
+    bits = function(step, code, take) {
+      bytes <- flags(take, (step$size + 7) %/% 8, step$add)
+      place <- code %/% 8 + 1
+      own <- as.integer(128 / 2^(code %% 8))
+      bytes[place] <- bitwAnd(bytes[place], 255L - own)
+      if (less(integer_below(take), whole(step$keep))) bytes[place] <- bytes[place] + own
+      text_of(trimmed(bytes, step$size))
+    },
+    subset = function(step, code, take) {
+      others <- step$categories - 1
+      own <- as.numeric(less(integer_below(take), whole(step$include)))
+      members <- numeric(step$categories)
+      chosen <- step$size - own
+      for (last in seq_len(chosen) + others - chosen - 1) {
+        drawn <- below(take, last + 1)
+        place <- drawn + (drawn >= code)
+        if (members[place + 1] == 1) place <- last + (last >= code)
+        members[place + 1] <- 1
+      }
+      members[code + 1] <- own
+      text_of(packed(members))
+    },
+    parity = function(step, code, take) {
+      row <- code + 1
+      odd <- !less(integer_below(take), whole(step$even))
+      drawn <- integer_below(take)[2] %% step$order
+      common <- bitwAnd(as.integer(drawn), as.integer(row))
+      if ((sum(common %/% 2^(0:30) %% 2) %% 2 == 1) != odd) {
+        drawn <- bitwXor(as.integer(drawn), bitwAnd(as.integer(row), -as.integer(row)))
+      }
+      as.numeric(drawn)
+    },
+    hash = function(step, code, take) {
+      seed <- below(take, step$prime * (step$prime - 1))
+      bucket <- ((1 + seed %/% step$prime) * code + seed %% step$prime) %% step$prime %% step$buckets
+      drawn <- integer_below(take)
+      own <- whole(step$own)
+      if (!less(drawn, own)) bucket <- quotient(minus(drawn, own), whole(step$other))
+      seed * step$buckets + bucket
+    },
+    hyperplane = function(step, code, take) {
+      q <- step$field
+      powers <- q^(seq_len(step$digits) - 1)
+      starts <- (powers - 1) %/% (q - 1)
+      height <- max(which(starts <= code))
+      point <- (powers[height] + code - starts[height]) %/% powers %% q
+      product <- as.numeric(!less(integer_below(take), whole(step$include)))
+      repeat {
+        plane <- below(take, q^step$digits) %/% powers %% q
+        plane[height] <- 0
+        plane[height] <- (product - sum(plane * point)) %% q
+        if (any(plane > 0)) break
+      }
+      top <- max(which(plane > 0))
+      inverse <- which((seq_len(q - 1) * plane[top]) %% q == 1)
+      sum((plane * inverse) %% q * powers) - powers[top] + starts[top]
+    }
+  )
+
+  # Steps for numbers, given as parts of their ranges: a bound is computed, then only compared
+
+  NUMBERS <- list(
+    bit = function(step, units, take) {
+      low <- whole(step$lo)
+      span <- minus(whole(step$hi), low)
+      ends <- lapply(units, function(unit) {
+        part <- limbs(floor(unit * plain(span)))
+        plus(low, if (less(part, span)) part else span)
+      })
+      as.numeric(mapply(less, integers(take, length(units)), ends))
+    },
+    grid = function(step, units, take) {
+      knots <- step$knots
+      inner <- knots[-c(1, length(knots))]
+      segments <- vapply(units, function(unit) sum(unit >= inner), 0)
+      shares <- Map(function(unit, segment) {
+        factor <- 2^62 / (knots[segment + 2] - knots[segment + 1])
+        limbs(floor(min((unit - knots[segment + 1]) * factor, 2^62)))
+      }, units, segments)
+      rounded <- segments + as.numeric(mapply(less, integers(take, length(units)), shares))
+      as.numeric(mapply(function(segment, drawn) search(step$rows[segment + 1], drawn), rounded, integers(take, length(units))))
+    }
+  )
+
+  # Steps for several answers
+
+  permanent <- function(step, codes, take) {
+    members <- unlist(Map(function(size, code) as.numeric(seq_len(size) - 1 == code), step$sizes, codes))
+    bytes <- packed(members)
+    bitwXor(bytes, trimmed(flags(take, length(bytes), step$flip), length(members)))
+  }
+  reported <- function(step, kept, take) {
+    keep <- flags(take, length(kept), step$keep)
+    add <- flags(take, length(kept), step$add)
+    text_of(trimmed(bitwOr(bitwAnd(kept, keep), bitwAnd(255L - kept, add)), sum(step$sizes)))
+  }
+  LISTS <- list(
+    sample = function(step, units, take) {
+      chosen <- numeric()
+      for (last in seq_len(step$per_user) + length(units) - step$per_user - 1) {
+        drawn <- remainder(integer_below(take), last + 1)
+        chosen <- c(chosen, if (drawn %in% chosen) last else drawn)
+      }
+      reports <- NUMBERS[[step$each$step]](step$each, unlist(units)[chosen + 1], take)
+      unname(Map(c, chosen, reports))
+    },
+    view = function(step, codes, take) {
+      view <- search(step$ends, integer_below(take))
+      cell <- 0
+      for (place in step$views[[view + 1]]) cell <- cell * RECIPE$inputs[[place + 1]]$size + codes[[place + 1]]
+      oracle <- step$oracles[[step$oracle_of_view[view + 1] + 1]]
+      found <- CODES[[oracle$step]](oracle, cell, take)
+      if (is.numeric(found)) c(view, found) else list(view, found)
+    },
+    joint = function(step, codes, take) reported(step, permanent(step, codes, take), take)
+  )
+
+  # Answers
+
+  read_answer <- function(asked, answer) {
+    name <- if (is.null(asked$name)) "" else paste0(asked$name, ": ")
+    shown <- paste(format(answer), collapse = ", ")
+    if (!is.null(asked$low)) {
+      if (!is.numeric(answer) || length(answer) != 1 || !isTRUE(answer >= asked$low && answer <= asked$high)) {
+        stop(name, shown, " is not a number from ", asked$low, " to ", asked$high)
+      }
+      return(min(max((answer - asked$low) / (asked$high - asked$low), 0), 1))
+    }
+    if (is.null(asked$labels)) {
+      if (!is.numeric(answer) || length(answer) != 1 || !isTRUE(answer %in% (seq_len(asked$size) - 1))) {
+        stop(name, shown, " is not a whole number from 0 to ", asked$size - 1)
+      }
+      return(as.numeric(answer))
+    }
+    if (!is.character(answer) || length(answer) != 1 || !answer %in% asked$labels) {
+      stop(name, shown, " is not one of the answers")
+    }
+    match(answer, asked$labels) - 1
+  }
+  numbers_of <- function(answer) {
+    asked <- RECIPE$inputs
+    if (RECIPE$single) return(read_answer(asked[[1]], answer))
+    answer <- as.list(answer)
+    if (!is.null(names(answer))) {
+      wanted <- vapply(asked, function(entry) entry$name, "")
+      if (!setequal(names(answer), wanted)) stop("give an answer to each of ", paste(wanted, collapse = ", "))
+      answer <- answer[wanted]
+    }
+    if (length(answer) != length(asked)) stop("give a list of ", length(asked), " answers")
+    unname(Map(read_answer, asked, answer))
+  }
+  draw <- function(answer, take) {
+    step <- RECIPE$steps
+    numbers <- numbers_of(answer)
+    if (step$step %in% names(NUMBERS)) return(NUMBERS[[step$step]](step, numbers, take))
+    c(CODES, LISTS)[[step$step]](step, numbers, take)
+  }
+
+  tape <- function(bytes) {
+    used <- 0
+    list(
+      take = function(count) {
+        used <<- used + count
+        bytes[seq_len(count) + used - count]
+      },
+      left = function() length(bytes) - used
+    )
+  }
+  check <- function() {
+    for (vector in SHEET$vectors) {
+      source <- tape(as.raw(bytes_of(vector[[2]])))
+      made <- draw(vector[[1]], source$take)
+      if (!identical(made, vector[[3]]) || source$left() != 0) {
+        stop("this file is damaged: a test vector does not come out; export it again", call. = FALSE)
+      }
+    }
+  }
+  ready <- function(source) {
+    if (is.null(state$checked)) check()
+    state$checked <- TRUE
+    if (is.null(source)) system_bytes else source
+  }
+  randomize <- function(answer, source = NULL) draw(answer, ready(source))
+
+  rows <- function(report) {
+    list_of_rows <- if (RECIPE$several) report else list(as.list(report))
+    quoted <- function(text) paste0("\"", gsub("([\"\\\\])", "\\\\\\1", enc2utf8(text)), "\"")
+    value <- function(each) if (is.character(each)) quoted(each) else format(each, scientific = FALSE, digits = 16)
+    vapply(list_of_rows, function(row) {
+      pairs <- paste0(quoted(RECIPE$columns), ":", vapply(as.list(row), value, ""))
+      paste0("{", paste(pairs, collapse = ","), "}")
+    }, "")
+  }
+
+  # Joint responses: what the device keeps, and the reports that were made of it
+
+  write_kept <- function(kept, path) {
+    temporary <- tempfile(tmpdir = dirname(path))
+    saveRDS(kept, temporary)
+    if (!file.rename(temporary, path)) stop(path, ": cannot be written")
+  }
+  remember <- function(answer, path, source = NULL) {
+    if (RECIPE$steps$step != "joint") stop("this mechanism keeps nothing; call randomize")
+    if (file.exists(path)) stop(path, ": file exists; a permanent response is never replaced")
+    bits <- permanent(RECIPE$steps, numbers_of(answer), ready(source))
+    write_kept(list(mechanism = SHEET$fingerprint, bits = bits, made = 0), path)
+  }
+  report <- function(path, source = NULL) {
+    kept <- readRDS(path)
+    if (!identical(kept$mechanism, SHEET$fingerprint)) stop(path, ": belongs to another mechanism")
+    most <- RECIPE$steps$reports
+    if (!is.null(most) && kept$made >= most) stop(path, ": the guarantee is for ", most, " reports, which were made")
+    take <- ready(source)
+    kept$made <- kept$made + 1
+    write_kept(kept, path)
+    reported(RECIPE$steps, kept$bits, take)
+  }
+  environment()
+})
+
+randomize <- .mechdesign$randomize
+rows <- .mechdesign$rows
+remember <- .mechdesign$remember
+report <- .mechdesign$report

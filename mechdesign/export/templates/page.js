@@ -1,0 +1,196 @@
+
+// The page for respondents. The answer stays in the form, which is emptied; only the report is kept and sent.
+const PAGE =
+@@PAGE@@;
+
+(function () {
+  const at = (id) => document.getElementById(id);
+  const address = new URLSearchParams(location.search);
+  const round = address.get("round") || "1";
+  const token = new URLSearchParams(location.hash.slice(1)).get("token");
+  const key = `mechdesign report ${FINGERPRINT} ${round}`;
+
+  function say(text) {
+    at("notice").textContent = text;
+    at("notice").hidden = !text;
+  }
+
+  function stored() {
+    const text = localStorage.getItem(key);
+    return text === null ? null : JSON.parse(text);
+  }
+
+  function keep(document) {
+    localStorage.setItem(key, JSON.stringify(document));
+  }
+
+  // Whether this device can keep a report at all: asked before the answer is.
+  function requireStorage() {
+    const probe = `${key} probe`;
+    localStorage.setItem(probe, "x".repeat(4096));
+    localStorage.removeItem(probe);
+  }
+
+  function asked(entry) {
+    return entry.name === null || RECIPE.single ? PAGE.question || entry.name || "Your answer" : entry.name;
+  }
+
+  function element(tag, attributes, text) {
+    const made = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes || {})) made.setAttribute(name, value);
+    if (text !== undefined) made.textContent = text;
+    return made;
+  }
+
+  function choices(entry) {
+    return entry.labels || Array.from({ length: entry.size }, (_, place) => String(place));
+  }
+
+  function radios(entry, place) {
+    const group = element("fieldset");
+    group.append(element("legend", {}, asked(entry)));
+    choices(entry).forEach((text, code) => {
+      const option = element("label", { class: "option" });
+      option.append(element("input", { type: "radio", name: `q${place}`, value: code, required: "" }), text);
+      group.append(option);
+    });
+    return group;
+  }
+
+  function field(entry, place) {
+    if (!("low" in entry) && entry.size <= 12) return radios(entry, place);
+    const group = element("fieldset");
+    group.append(element("label", { class: "asked", for: `q${place}` }, asked(entry)));
+    if ("low" in entry) {
+      const limits = { min: entry.low, max: entry.high, step: "any", inputmode: "decimal" };
+      const hint = `a number from ${entry.low} to ${entry.high}`;
+      group.append(element("input", { type: "number", id: `q${place}`, name: `q${place}`, required: "", "aria-describedby": `h${place}`, ...limits }));
+      group.append(element("div", { id: `h${place}` }, hint));
+      return group;
+    }
+    const select = element("select", { id: `q${place}`, name: `q${place}`, required: "" });
+    const options = document.createDocumentFragment();
+    options.append(element("option", { value: "" }, "Please choose"));
+    choices(entry).forEach((text, code) => options.append(element("option", { value: code }, text)));
+    select.append(options);
+    group.append(select);
+    return group;
+  }
+
+  function answerOf(form) {
+    const given = new FormData(form);
+    const list = RECIPE.inputs.map((entry, place) => {
+      const value = Number(given.get(`q${place}`));
+      return "low" in entry || entry.labels === null ? value : entry.labels[value];
+    });
+    return RECIPE.single ? list[0] : list;
+  }
+
+  function message(kept) {
+    const said = { format: "mechdesign-report", version: 1, fingerprint: FINGERPRINT, rows: kept.rows };
+    return token === null ? said : { ...said, token };
+  }
+
+  function show(kept, before) {
+    at("form").hidden = true;
+    at("form").reset();
+    at("made").hidden = false;
+    at("report").textContent = kept.rows.map((row) => JSON.stringify(row)).join("\n");
+    at("again").textContent = before ? "This report was made before on this device; a second answer would weaken your privacy." : "";
+    at("send").textContent = PAGE.post ? (kept.sent ? "Send again" : "Send this report") : "Save this report";
+    at("heading").focus();
+  }
+
+  async function post(kept) {
+    const options = { method: "POST", headers: { "Content-Type": "application/json" }, credentials: "omit", referrerPolicy: "no-referrer" };
+    const answer = await fetch(PAGE.post, { ...options, body: JSON.stringify(message(kept)) });
+    if (answer.status === 409) return "A report was received for this link before; this one does not count.";
+    if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
+    return "Sent. Thank you.";
+  }
+
+  function download(kept) {
+    const lines = kept.rows.map((row) => JSON.stringify(row) + "\n").join("");
+    const link = element("a", { download: `report_${FINGERPRINT.slice(0, 12)}.jsonl` });
+    link.href = URL.createObjectURL(new Blob([lines], { type: "application/x-ndjson" }));
+    link.click();
+  }
+
+  async function send() {
+    const kept = stored();
+    at("send").disabled = true;
+    at("status").textContent = "";
+    try {
+      let said = "Saved. Send this file to the people who asked you.";
+      if (PAGE.post) said = await post(kept);
+      else download(kept);
+      keep({ ...kept, sent: true });
+      at("status").textContent = said;
+    } catch (error) {
+      at("status").textContent = `Not sent: ${error.message}. Your report is kept; try again later.`;
+    }
+    at("send").disabled = false;
+  }
+
+  function make(event) {
+    event.preventDefault();
+    if (stored() === null) {
+      try {
+        const joint = RECIPE.steps.step === "joint";
+        if (joint && !permanentKept()) remember(answerOf(at("form")));
+        keep({ rows: rows(joint ? report() : randomize(answerOf(at("form")))), sent: false });
+      } catch (error) {
+        say(`No report was made: ${error.message}`);
+        return;
+      }
+      show(stored(), false);
+    } else show(stored(), true);
+  }
+
+  function permanentKept() {
+    return RECIPE.steps.step === "joint" && localStorage.getItem(`mechdesign permanent ${FINGERPRINT}`) !== null;
+  }
+
+  function describe() {
+    const promise = SHEET.promise;
+    const delta = promise.delta ? `, delta = ${promise.delta}` : "";
+    at("type").textContent = SHEET.type;
+    at("promise").textContent = promise.epsilon === null ? "see the mechanism file" : `epsilon = ${promise.epsilon}${delta}`;
+    at("fingerprint").textContent = FINGERPRINT;
+    at("digest").textContent = SHEET.sha256;
+    const sure = promise.epsilon === null || promise.delta ? 100 : Math.ceil(100 / (1 + Math.exp(-promise.epsilon)));
+    const limit =
+      sure < 100
+        ? ` Someone who saw your report, and held two answers for equally likely before, is at most ${sure}% sure of one of them afterwards.`
+        : "";
+    at("leaves").textContent =
+      "Your answer does not leave this device. A report is drawn from it at random, and you see it before it is sent. " +
+      `The survey computes percentages or averages from the reports of many.${limit}`;
+  }
+
+  describe();
+  at("form").addEventListener("submit", make);
+  at("send").addEventListener("click", send);
+  try {
+    check();
+    system();
+  } catch (error) {
+    say(`This page cannot make a report: ${error.message}.`);
+    return;
+  }
+  let before = null;
+  try {
+    requireStorage();
+    before = stored();
+  } catch {
+    say("This browser does not let the page keep your report: its storage is blocked or full. Without it, answering twice would weaken your privacy. Allow storage for this page, or make room, and load it again.");
+    return;
+  }
+  if (before !== null) show(before, true);
+  else {
+    if (permanentKept()) at("questions").append(element("p", {}, "Your answers are kept on this device in randomized form; the next report is drawn from that."));
+    else at("questions").append(...RECIPE.inputs.map(field));
+    if (PAGE.question && !RECIPE.single) at("questions").prepend(element("p", { class: "asked" }, PAGE.question));
+    at("form").hidden = false;
+  }
+})();

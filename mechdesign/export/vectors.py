@@ -1,0 +1,232 @@
+"""Known-answer vectors: (answer, random bytes, report), over the first and the last integer of every report.
+
+What decides a report are comparisons of a 62-bit integer with bounds: the ends of a cumulative row, a weight.
+For each bound b the integers b - 1 and b are put at the place of the stream where they are compared with it;
+the rest of the stream is pseudorandom and the same for ever. The report is what the mechanism's own ``draw``
+makes of these bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+from mechdesign.core.randomness import TOTAL, ByteSource
+from mechdesign.mechanisms.base import Mechanism
+from mechdesign.mechanisms.recipes import DIGITS, AskedChoice, AskedNumber, Recipe, Steps
+
+Vector = tuple[Any, str, Any]
+"""The answer, the bytes that were used in hexadecimal digits, and the report."""
+
+LEAST = 1000
+"""At least so many are written."""
+
+MOST_BOUNDS = 4096
+"""Bounds of a step that are visited; of more, evenly many of all."""
+
+
+class Tape:
+    """A stream of bytes that begins with given words and goes on pseudorandomly; it records what was taken.
+
+    Examples
+    --------
+    >>> tape = Tape("example", [5])
+    >>> int.from_bytes(tape(8), "little"), len(tape(8)), len(tape.taken)
+    (5, 8, 16)
+    """
+
+    def __init__(self, name: str, words: Sequence[int] = ()) -> None:
+        self._waiting = b"".join(word.to_bytes(8, "little") for word in words)
+        self._name, self._block = name, 0
+        self.taken = b""
+
+    def __call__(self, count: int) -> bytes:
+        """Return the next bytes, and record them."""
+        while len(self._waiting) < count:
+            seed = f"{self._name} {self._block}".encode()
+            self._waiting += hashlib.sha512(seed).digest()
+            self._block += 1
+        found, self._waiting = self._waiting[:count], self._waiting[count:]
+        self.taken += found
+        return found
+
+
+def vectors(mechanism: Mechanism, least: int = LEAST) -> list[Vector]:
+    """Return vectors over all corners, and pseudorandom ones until there are enough.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    least : int
+
+    Raises
+    ------
+    MethodError
+        For a mechanism whose reports are not drawn in whole numbers.
+
+    Examples
+    --------
+    >>> from mechdesign.mechanisms.kary import KaryResponse
+    >>> made = vectors(KaryResponse.of(3, 1.0))
+    >>> len(made), made[0]
+    (1000, (0, '0000000000000000', 0))
+    """
+    recipe = mechanism.recipe()
+    found: list[Vector] = []
+    answers = list(_answers(recipe))
+    for words in _corners(recipe.steps):
+        for answer in answers if len(answers) * len(words) <= 64 else answers[:3]:
+            found.append(_vector(mechanism, answer, f"corner {len(found)}", words))
+    while len(found) < least:
+        answer = answers[len(found) % len(answers)]
+        found.append(_vector(mechanism, answer, f"random {len(found)}", []))
+    return found
+
+
+def self_check(mechanism: Mechanism, most: int = 24) -> list[Vector]:
+    """Return the few vectors that stand inside a client: the first corners of several answers, and others."""
+    recipe = mechanism.recipe()
+    answers = list(islice(_answers(recipe), 6))
+    words = list(islice(_corners(recipe.steps), most // 2))
+    found = [
+        _vector(mechanism, answers[place % len(answers)], f"corner {place}", word)
+        for place, word in enumerate(words)
+    ]
+    while len(found) < most:
+        found.append(_vector(mechanism, answers[len(found) % len(answers)], f"random {len(found)}", []))
+    return found
+
+
+def _vector(mechanism: Mechanism, answer: Any, name: str, words: Sequence[int]) -> Vector:
+    tape = Tape(name, words)
+    report = mechanism.draw_recipe(answer, ByteSource(tape))
+    return answer, tape.taken.hex(), report
+
+
+# Answers
+
+
+def _answers(recipe: Recipe) -> Iterator[Any]:
+    """Yield answers: every category up to 64, the ends and parts of a range, and mixtures of several."""
+    each = [_of_input(entry) for entry in recipe.inputs]
+    if recipe.single:
+        yield from each[0]
+        return
+    for turn in range(max(map(len, each))):
+        yield [values[turn % len(values)] for values in each]
+        yield [values[(turn + place) % len(values)] for place, values in enumerate(each)]
+
+
+def _of_input(entry: AskedChoice | AskedNumber) -> list[Any]:
+    if isinstance(entry, AskedNumber):
+        width = entry.high - entry.low
+        inside = [entry.low + width * part / 7 for part in range(1, 7)]
+        middle = [number for number in inside if entry.low <= number <= entry.high]
+        return [entry.low, entry.high, *middle]
+    places = range(entry.size) if entry.size <= 64 else [*range(32), *range(entry.size - 32, entry.size)]
+    return [place if entry.labels is None else entry.labels[place] for place in places]
+
+
+# Corners: streams that begin with given words
+
+
+def _word(integer: int) -> int:
+    """Return the word that an integer below 2**62 is read from; its two lowest bits are not used."""
+    return min(max(integer, 0), TOTAL - 1) << 2
+
+
+def _ends(bounds: Sequence[int]) -> Iterator[int]:
+    """Yield 0, the integers on both sides of every bound, and the largest integer."""
+    step = -(-len(bounds) // MOST_BOUNDS)
+    near = {0, TOTAL - 1, *(b + side for b in list(bounds)[::step] for side in (-1, 0))}
+    yield from sorted(number for number in near if 0 <= number < TOTAL)
+
+
+def _numbers(row: str) -> list[int]:
+    return [int(row[start : start + DIGITS], 16) for start in range(0, len(row), DIGITS)]
+
+
+def _kary_bounds(steps: Steps) -> list[int]:
+    own, end, low = (int(steps[name], 16) for name in ("own", "delegate", "low"))
+    if not low:
+        return [own, end]
+    shares = min((TOTAL - end) // low, 1 << 20)
+    return [own, *range(end, end + shares * low + 1, max(1, shares // MOST_BOUNDS) * low)]
+
+
+def _bounds(steps: Steps) -> list[int]:
+    """Return what the first integer of a step is compared with."""
+    kind = steps["step"]
+    if kind == "row":
+        rows = steps["rows"][:: -(-len(steps["rows"]) // 64)]
+        return sorted({number for row in rows for number in _numbers(row)})
+    if kind == "kary":
+        return _kary_bounds(steps)
+    if kind == "bit":
+        low, high = int(steps["lo"], 16), int(steps["hi"], 16)
+        return [low, low + min(int(float(high - low)), high - low)]  # what doubles make of the ends
+    if kind == "view":
+        return _numbers(steps["ends"])
+    names = {"subset": "include", "parity": "even", "hyperplane": "include"}
+    return [int(steps[names[kind]], 16)] if kind in names else []
+
+
+def _corners(steps: Steps) -> Iterator[list[int]]:
+    """Yield what streams begin with, so that every comparison is tried at both of its sides."""
+    kind = steps["step"]
+    if kind == "hash":
+        seeds, own, other = (
+            steps["prime"] * (steps["prime"] - 1),
+            int(steps["own"], 16),
+            int(steps["other"], 16),
+        )
+        buckets = [own + place * other for place in range(min(steps["buckets"], MOST_BOUNDS) + 1)]
+        for end in _ends(buckets):
+            yield [_word(3 * end % seeds), _word(end)]
+        yield [
+            _word(TOTAL - 1),
+            _word(seeds - 1),
+            _word(TOTAL - 1),
+        ]  # the first one is drawn again, if it has to
+    elif kind == "grid":
+        for end in _ends(_bounds({"step": "row", "rows": steps["rows"]})):
+            yield [_word(0), _word(end)]
+            yield [_word(TOTAL - 1), _word(end)]
+    elif kind == "bits":
+        yield from _flag_corners(steps["size"], int(steps["keep"], 16), int(steps["add"], 16))
+    elif kind == "joint":
+        size = sum(steps["sizes"])
+        for name in ("flip", "keep", "add"):
+            yield from _flag_corners(size, 0, int(steps[name], 16))
+    elif kind == "sample":
+        for inner in _corners(steps["each"]):
+            for place in range(4):
+                yield [*(_word(place + turn) for turn in range(steps["per_user"])), *inner]
+    elif kind == "view":
+        for place, end in enumerate(_numbers(steps["ends"])):
+            oracle = steps["oracles"][steps["oracle_of_view"][place]]
+            for inner in islice(_corners(oracle), 64):
+                yield [_word(end - 1), *inner]
+        for end in _ends(_bounds(steps)):
+            yield [_word(end)]
+    else:
+        for end in _ends(_bounds(steps)):
+            yield [_word(end)]
+            yield [_word(end), _word(TOTAL - 1), _word(0)]
+
+
+def _flag_corners(size: int, keep: int, add: int) -> Iterator[list[int]]:
+    """Yield words whose bits all follow the digits of the weight, so that they are decided last or never."""
+    words, ones = (size + 63) // 64, (1 << 64) - 1
+    for number in (0, TOTAL - 1, add - 1, add, add + 1):
+        digits = [ones if number >> digit & 1 else 0 for digit in range(61, -1, -1)]
+        tape = [word for word in digits for _ in range(words)]
+        for last in (keep - 1, keep):
+            yield [*tape[: words * _digits_read(add)], _word(last)]
+
+
+def _digits_read(weight: int) -> int:
+    """Return how many digits are read of bits that stay undecided: to the lowest 1 of the weight."""
+    return 62 - ((weight & -weight).bit_length() - 1) if weight else 0

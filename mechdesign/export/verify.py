@@ -1,0 +1,98 @@
+"""Whether a mechanism and its exports run on the same tables, and whether the exports are unchanged."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from mechdesign.core.errors import DataError
+from mechdesign.core.files import read_text
+from mechdesign.export.clients import MARK, ExportSettings, digest_of, sheet
+from mechdesign.export.exporting import KINDS, MOST_BYTES, export
+from mechdesign.mechanisms.base import Mechanism
+
+HEADER = re.compile(re.escape(MARK) + r"(\{[^\n]*?\})(?=\s|-->|$)")
+SHEET = re.compile(r'\{"fingerprint":"[^\n]*"format":"mechdesign-client"[^\n]*\}')
+
+
+@dataclass(frozen=True)
+class ExportCheck:
+    """What came of comparing an export with a mechanism.
+
+    Attributes
+    ----------
+    path : str
+    tables : bool
+        Whether the digest of the tables inside, computed anew, is the mechanism's.
+    program : bool
+        Whether the whole file is, to the last character, what ``export`` writes for the mechanism.
+    """
+
+    path: str
+    tables: bool
+    program: bool
+
+    @property
+    def holds(self) -> bool:
+        """Whether both agree."""
+        return self.tables and self.program
+
+    def __str__(self) -> str:
+        if self.holds:
+            return f"{self.path}: the same mechanism, and the unchanged client"
+        if self.tables:
+            return f"{self.path}: the same tables, but ANOTHER PROGRAM than this release exports; export it"
+        return f"{self.path}: ANOTHER MECHANISM, or changed tables; export it again"
+
+
+def compare(mechanism: Mechanism, path: str | os.PathLike[str]) -> ExportCheck:
+    """Return whether an export has the tables and the program of a mechanism.
+
+    Raises
+    ------
+    DataError
+        When the file cannot be read or is no export.
+    """
+    name = os.fspath(path)
+    try:
+        text = read_text(path, MOST_BYTES, DataError)
+    except OSError as error:
+        raise DataError(name, f"cannot be read ({error.strerror})", "check the path") from None
+    if text.startswith('{"format": "mechdesign-vectors"'):
+        same = text == export(mechanism, "vectors")
+        return ExportCheck(name, same, same)
+    head = HEADER.search(text)
+    if head is None:
+        raise DataError(name, "is not an export", "name a file written by export")
+    settings = _settings(name, head.group(1))
+    kind = settings.pop("to")
+    same = text == export(mechanism, kind, ExportSettings(**settings))
+    return ExportCheck(name, same or _same_tables(mechanism, text), same)
+
+
+def _settings(name: str, text: str) -> dict[str, Any]:
+    try:
+        read = json.loads(text)
+        ExportSettings(**{key: value for key, value in read.items() if key != "to"})
+        known = read["to"] in KINDS
+    except (ValueError, TypeError, KeyError, AttributeError):
+        known = False
+    if not known:
+        raise DataError(name, "its header is damaged", "export it again")
+    found: dict[str, Any] = read
+    return found
+
+
+def _same_tables(mechanism: Mechanism, text: str) -> bool:
+    """Whether the tables inside a text have the digest of the mechanism's."""
+    found = SHEET.search(text)
+    if found is None:
+        return False
+    try:
+        inside = json.loads(found.group(0))
+    except ValueError:
+        return False
+    return digest_of(inside) == str(sheet(mechanism)["sha256"])

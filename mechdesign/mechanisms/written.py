@@ -1,0 +1,62 @@
+"""How whole numbers stand in mechanism files: those that a double does not hold exactly, as strings.
+
+Readers of JSON in other languages round every number to a double, so a whole number beyond 2**53 is written
+as a string of its decimal digits. A string of at least 16 digits is therefore a number; a text that looks
+like one, such as a label of digits, is written with ``=`` before it, and so is one that begins with such
+signs. Both ways are inverse to each other, whatever the content.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+EXACT = 1 << 53
+"""The largest whole number up to which doubles hold all of them."""
+
+NUMBER = re.compile(r"-?[0-9]{16,4000}", re.ASCII)
+LIKE_A_NUMBER = re.compile(r"=*-?[0-9]{16,}", re.ASCII)
+NUMERIC = ("content", "certificates", "data")
+"""The parts of a file that hold numbers."""
+
+
+def written(value: Any) -> Any:
+    """Return plain values as they stand in a file.
+
+    Examples
+    --------
+    >>> written({"total": 1 << 62, "size": 3, "labels": ["no", "1234567890123456"]})
+    {'total': '4611686018427387904', 'size': 3, 'labels': ['no', '=1234567890123456']}
+    """
+    if isinstance(value, dict):
+        return {key: written(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [written(each) for each in value]
+    if isinstance(value, str):
+        return f"={value}" if LIKE_A_NUMBER.fullmatch(value) else value
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > EXACT:
+        return str(int(value))
+    return value
+
+
+def read(value: Any) -> Any:
+    """Return what :func:`written` was given.
+
+    Examples
+    --------
+    >>> read(written({"total": 1 << 62, "labels": ["1234567890123456", "=x"]}))
+    {'total': 4611686018427387904, 'labels': ['1234567890123456', '=x']}
+    """
+    if isinstance(value, dict):
+        return {key: read(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [read(each) for each in value]
+    if isinstance(value, str) and LIKE_A_NUMBER.fullmatch(value):
+        return value[1:] if value.startswith("=") else int(value) if NUMBER.fullmatch(value) else value
+    return value
+
+
+def converted(document: Mapping[str, Any], conversion: Callable[[Any], Any]) -> dict[str, Any]:
+    """Return a document whose parts with numbers were converted."""
+    return {key: conversion(part) if key in NUMERIC else part for key, part in document.items()}

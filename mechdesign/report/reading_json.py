@@ -1,0 +1,122 @@
+"""JSON lines in blocks: one object a line, as clients in other languages and servers write them."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from mechdesign.core.documents import parse_json
+from mechdesign.core.errors import DataError
+from mechdesign.core.tables import Values
+from mechdesign.mechanisms.missing import Mask
+from mechdesign.report.reading import MOST_BYTES, FileTable, Raw, texts
+
+JSON_LINES = (".jsonl", ".ndjson")
+
+LINES = 1 << 16
+"""Lines that are collected before they become a piece."""
+
+MESSAGE = "mechdesign-report"
+"""What a message of a page says it is; its ``rows`` are the rows of the table."""
+
+INTEGERS = range(-(1 << 63), 1 << 63)
+
+
+class JsonTable(FileTable):
+    """A file in UTF-8 with a JSON object a line: a row by its columns, or a message with several rows.
+
+    Texts, numbers and null (a missing value) are values. Every row has the columns of the first one.
+    """
+
+    def _columns(self) -> tuple[str, ...]:
+        for _, row in self._rows():
+            return tuple(row)
+        raise DataError(self.name, "is empty", "give one JSON object a line")
+
+    def _raw(self, columns: Sequence[str]) -> Iterator[Raw]:
+        size = max(1, os.path.getsize(self.path))
+        rows: list[list[Any]] = []
+        for place, row in self._rows():
+            rows.append([row[name] for name in columns])
+            if len(rows) == LINES:
+                yield self._piece(columns, rows, min(1.0, place / size))
+                rows = []
+        if rows:
+            yield self._piece(columns, rows, 1.0)
+
+    def _piece(self, columns: Sequence[str], rows: list[list[Any]], part: float) -> Raw:
+        values: dict[str, Values] = {}
+        missing: dict[str, Mask] = {}
+        codes = ("", *self.missing.codes)
+        for name, column in zip(columns, zip(*rows, strict=True), strict=True):
+            gone = [value is None or (isinstance(value, str) and value in codes) for value in column]
+            values[name], missing[name] = _array(list(column)), np.array(gone, dtype=np.bool_)
+        return values, missing, part
+
+    def _rows(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield how many bytes were read, and the next row."""
+        names: list[str] | None = None
+        place = 0
+        with self._errors(), self.path.open("rb") as binary:
+            for number, line in enumerate(iter(lambda: binary.readline(MOST_BYTES + 1), b""), start=1):
+                place += len(line)
+                if not line.strip():
+                    continue
+                for row in self._objects(f"{self.name}: line {number}", line):
+                    names = list(row) if names is None else names
+                    if sorted(row) != sorted(names):
+                        found = f"the columns {', '.join(row)}, not {', '.join(names)}"
+                        raise DataError(f"{self.name}: line {number}", found, "give every row the same ones")
+                    yield place, row
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise DataError(self.name, f"cannot be read ({error.strerror})", "check the path") from None
+
+    def _objects(self, where: str, line: bytes) -> list[dict[str, Any]]:
+        """Return the rows of a line."""
+        if len(line) > MOST_BYTES:
+            raise DataError(where, f"is longer than {MOST_BYTES} bytes", "is it JSON lines?")
+        try:
+            text = line.decode("utf-8-sig")
+            read = parse_json(text)
+            json.loads(text, object_pairs_hook=_different)
+        except (ValueError, RecursionError) as error:
+            raise DataError(where, f"is not JSON ({error})", "give one JSON object a line") from None
+        rows: Any = [read]
+        if isinstance(read, dict) and read.get("format") == MESSAGE:
+            rows = read.get("rows")
+        if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) and row for row in rows):
+            raise DataError(where, "is not a row", "give one JSON object a line, a value by its column")
+        for row in rows:
+            for name, value in row.items():
+                if isinstance(value, (bool, list, dict)):
+                    raise DataError(where, f"the value of '{name}' is neither text nor number", "correct it")
+        found: list[dict[str, Any]] = rows
+        return found
+
+
+def _different(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object, or raise ValueError for a key that stands twice: which value counts is open."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key stands twice")
+    return found
+
+
+def _array(column: list[Any]) -> Values:
+    """Return a column as whole numbers, numbers or texts; what is missing does not count."""
+    kinds = {type(value) for value in column if value is not None}
+    if kinds == {int} and None not in column and all(value in INTEGERS for value in column):
+        return np.array(column, dtype=np.int64)
+    if kinds and kinds <= {int, float}:
+        return np.array([np.nan if value is None else float(value) for value in column])
+    return texts(["" if value is None else str(value) for value in column])

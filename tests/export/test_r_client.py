@@ -1,0 +1,113 @@
+"""The R client: bit for bit the mechanism's reports, in base R."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+
+import pytest
+from scipy import stats
+
+from mechdesign.core.randomness import TOTAL
+from mechdesign.export import export, vectors
+from mechdesign.export.rlang import literal
+from tests.support.clients import CLIENTS, NAMES
+
+RSCRIPT = shutil.which("Rscript")
+needs_r = pytest.mark.skipif(not RSCRIPT, reason="no R here (Debian: r-base-core)")
+
+TRY = """
+for (stem in commandArgs(TRUE)) {
+  source(paste0(stem, ".R"))
+  for (vector in eval(parse(paste0(stem, ".vectors"), keep.source = FALSE))) {
+    tape <- .mechdesign$tape(as.raw(.mechdesign$bytes_of(vector[[2]])))
+    made <- randomize(vector[[1]], tape$take)
+    if (!identical(made, vector[[3]]) || tape$left() != 0) {
+      cat(stem, ":", format(vector), "->", format(made), "\\n")
+      break
+    }
+  }
+}
+"""
+
+
+def run_r(folder, text, *arguments):
+    (folder / "run.R").write_text(text, encoding="utf-8")
+    command = [RSCRIPT, "--vanilla", str(folder / "run.R"), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240, cwd=folder)
+    return done.stdout + done.stderr
+
+
+SLOW = ("kary 64", "unary 64", "hadamard 1000", "harmony", "shuffled")
+"""Instances whose steps are tried with others; R takes a millisecond a vector."""
+
+
+@needs_r
+def test_the_same_bytes_give_the_same_report(tmp_path):
+    stems = []
+    for name, make in CLIENTS.items():
+        if name in SLOW:
+            continue
+        mechanism, stem = make(), name.replace(" ", "_")
+        stems.append(stem)
+        rows = [list(row) for row in vectors(mechanism)]
+        assert len(rows) >= 1000
+        (tmp_path / f"{stem}.R").write_text(export(mechanism, "r"), encoding="utf-8")
+        (tmp_path / f"{stem}.vectors").write_text(literal(rows), encoding="utf-8")
+    assert run_r(tmp_path, TRY, *stems) == ""
+
+
+@needs_r
+def test_draws_of_the_systems_generator_have_the_exact_law(tmp_path):
+    """Chi-square against the integer weights: a correct client fails with probability 1e-6."""
+    (tmp_path / "client.R").write_text(export(CLIENTS["kary 64"](), "r"), encoding="utf-8")
+    text = 'source("client.R")\ncat(vapply(1:10000, function(turn) randomize(9), 0))'
+    drawn = list(map(int, run_r(tmp_path, text).split()))
+    weights = CLIENTS["kary 64"]().weights
+    expected = [10_000 * (weights.high if place == 9 else weights.low) / TOTAL for place in range(64)]
+    assert stats.chisquare([drawn.count(place) for place in range(64)], expected).pvalue > 1e-6
+
+
+@needs_r
+def test_wrong_answers_and_damaged_tables_are_refused_and_rows_are_json(tmp_path):
+    text = export(CLIENTS["kary-response"](), "r")
+    low = CLIENTS["kary-response"]().recipe().steps["low"]
+    (tmp_path / "client.R").write_text(text, encoding="utf-8")
+    (tmp_path / "damaged.R").write_text(text.replace(low, "0" + low[:-1]), encoding="utf-8")
+    body = f"""
+say <- function(made) cat(tryCatch(made, error = conditionMessage), "\\n", sep = "")
+source("client.R")
+say(randomize("nevr"))
+say(randomize("never", function(count) as.raw(1:3)))
+cat(rows({literal(NAMES[2])}), "\\n", sep = "")
+source("damaged.R")
+say(randomize("never"))
+"""
+    lines = run_r(tmp_path, body).splitlines()
+    assert lines[0] == "mood: nevr is not one of the answers"
+    assert lines[1] == "the source did not return 8 bytes"
+    assert list(json.loads(lines[2]).values()) == [NAMES[2]]
+    assert lines[3].startswith("this file is damaged")
+
+
+@needs_r
+def test_a_permanent_response_is_kept_and_counted(tmp_path):
+    (tmp_path / "client.R").write_text(export(CLIENTS["joint-response"](), "r"), encoding="utf-8")
+    body = """
+source("client.R")
+say <- function(made) cat(tryCatch(made, error = conditionMessage), "\\n", sep = "")
+remember(c(1, 2), "mine.rds")
+for (turn in 1:6) say(report("mine.rds"))
+say(remember(c(0, 0), "mine.rds"))
+"""
+    lines = run_r(tmp_path, body).splitlines()
+    assert {line[:1] for line in lines[:5]} == {"x"}
+    assert lines[5] == "mine.rds: the guarantee is for 5 reports, which were made"
+    assert lines[6] == "mine.rds: file exists; a permanent response is never replaced"
+
+
+def test_numbers_and_texts_are_exact_literals():
+    assert literal([0.1, -2.5]) == "c(0x1.999999999999ap-4,-0x1.4000000000000p+1)"
+    assert literal('a"\\\U0001f600') == '"a\\"\\\\\\U{1f600}"'
+    assert literal([[1, 2], []]) == "list(c(1,2),list())"

@@ -1,0 +1,228 @@
+"""The survey server end to end: a thousand respondents over HTTP, a few in a browser, a kill, an estimate."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPConnection
+from pathlib import Path
+
+import pytest
+
+from mechdesign.cli import main
+from mechdesign.core.errors import DataError
+from mechdesign.export import Receiver, export, vectors
+from tests.support.browser import CHROMIUM, DRIVER, REASON, chromium
+from tests.support.clients import CLIENTS, NAMES
+
+SERVER = Path(__file__).parents[2] / "examples" / "survey_server" / "server.py"
+KEY = "a key of the collector"
+
+
+class Running:
+    """The server as a process, with what a respondent and a collector do."""
+
+    def __init__(self, folder, mechanism, tokens):
+        self.folder = folder
+        mechanism.save(folder / "m.json")
+        (folder / "tokens.txt").write_text("\n".join(tokens), encoding="utf-8")
+        (folder / "key.txt").write_text(KEY, encoding="utf-8")
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self.start()
+
+    def start(self):
+        files = (
+            "--tokens",
+            "tokens.txt",
+            "--key-file",
+            "key.txt",
+            "--title",
+            "Mood",
+            "--question",
+            "How often?",
+        )
+        command = [sys.executable, str(SERVER), "serve", "m.json", *files, "--port", str(self.port)]
+        self.process = subprocess.Popen(
+            command, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        )
+        for _ in range(200):
+            try:
+                if self.get("/")[0] == 200:
+                    return
+            except OSError:
+                assert self.process.poll() is None, self.process.stdout.read().decode()
+                time.sleep(0.1)
+        raise AssertionError("the server does not answer")
+
+    def request(self, method, path, body=None, headers=()):
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=30)
+        try:
+            connection.request(method, path, body, dict(headers))
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode()
+        finally:
+            connection.close()
+
+    def get(self, path, key=""):
+        return self.request("GET", path, headers={"Authorization": f"Bearer {key}"}.items())
+
+    def post(self, document):
+        return self.request("POST", "/reports", json.dumps(document))[0]
+
+    def kill(self):
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+        self.process.stdout.close()
+
+
+def started(folder):
+    pytest.importorskip("starlette", reason="no starlette here: pip install mechdesign[server]")
+    pytest.importorskip("uvicorn", reason="no uvicorn here: pip install mechdesign[server]")
+    return Running(folder, CLIENTS["kary-response"](), [f"token-{number}" for number in range(1000)])
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory):
+    server = started(tmp_path_factory.mktemp("server"))
+    yield server
+    server.kill()
+
+
+@pytest.fixture
+def received(running):
+    """Return how many reports came in since the test began."""
+
+    def count():
+        return json.loads(running.get("/counts", KEY)[1])["reports"]
+
+    before = count()
+    return lambda: count() - before
+
+
+def message(mechanism, rows, token):
+    said = {"format": "mechdesign-report", "version": 1, "fingerprint": mechanism.fingerprint}
+    return {**said, "rows": rows, "token": token}
+
+
+def test_a_thousand_reports_a_kill_and_the_estimate(tmp_path, capsys):
+    running = started(tmp_path)
+    try:
+        survey(running, capsys)
+    finally:
+        running.kill()
+
+
+def survey(running, capsys):
+    mechanism, space = CLIENTS["kary-response"](), {}
+    exec(compile(export(mechanism, "python"), "client.py", "exec"), space)
+    answers = [NAMES[0]] * 700 + [NAMES[1]] * 300
+    messages = [
+        message(mechanism, space["rows"](space["randomize"](answer)), f"token-{number}")
+        for number, answer in enumerate(answers)
+    ]
+    with ThreadPoolExecutor(8) as pool:
+        assert set(pool.map(running.post, messages[:600])) == {204}
+        late = [pool.submit(running.post, document) for document in messages[600:]]
+        while sum(each.done() for each in late) < 100:
+            time.sleep(0.001)
+        running.kill()
+        kept = [each.exception() is None and each.result() == 204 for each in late]
+    assert 100 <= sum(kept) < 400
+    running.start()
+    found = json.loads(running.get("/counts", KEY)[1])
+    assert found["reports"] >= 600 + sum(kept)  # one may be kept whose answer did not arrive
+    with ThreadPoolExecutor(8) as pool:
+        again = list(pool.map(running.post, messages))
+    assert set(again[:600]) == {409}
+    assert {status for status, was in zip(again[600:], kept, strict=True) if was} == {409}
+    assert running.get("/counts") == (401, "the key is missing")
+    assert running.get("/reports.jsonl", KEY[:-1])[0] == 401
+    path = running.folder / "reports.jsonl"
+    path.write_text(running.get("/reports.jsonl", KEY)[1], encoding="utf-8")
+    sent = sorted(json.dumps(document["rows"][0]) for document in messages)
+    assert sorted(path.read_text(encoding="utf-8").splitlines()) == sent
+    capsys.readouterr()
+    assert main(["estimate", str(running.folder / "m.json"), str(path), "--json"]) == 0
+    estimate = json.loads(capsys.readouterr().out)
+    assert estimate["users"] == 1000
+    error = 6 * max(estimate["standard_error"])
+    assert abs(estimate["value"][0] - 0.7) < error < 0.4
+
+
+def test_what_is_no_report_or_has_no_token_is_refused(running, received):
+    mechanism = CLIENTS["kary-response"]()
+    (column,) = mechanism.recipe().columns
+    good = message(mechanism, [{column: NAMES[0]}], "token-1")
+    assert running.post({**good, "token": "unknown"}) == 403
+    for wrong in (
+        {key: value for key, value in good.items() if key != "token"},
+        {**good, "fingerprint": "0" * 64},
+        {**good, "rows": [{column: "nevr"}]},
+        {**good, "rows": [{column: NAMES[0]}] * 2},
+        {**good, "rows": [{"answer": NAMES[0]}]},
+        {**good, "version": 2},
+        [],
+    ):
+        assert running.post(wrong) == 400
+    assert running.request("POST", "/reports", "{" * 5)[0] == 400
+    assert running.request("POST", "/reports", "x" * (2 << 20))[0] == 413
+    assert running.post(good) == 204
+    assert running.post(good) == 409
+    assert received() == 1
+
+
+@pytest.mark.skipif(not (CHROMIUM and DRIVER), reason=REASON)
+def test_respondents_in_a_browser(running, received):
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    with chromium() as browser:
+        for number in range(3):
+            browser.get("about:blank")
+            browser.get(f"http://127.0.0.1:{running.port}/#token=token-{100 + number}")
+            browser.find_element("css selector", f"input[value='{number}']").click()
+            browser.find_element("id", "make").click()
+            browser.find_element("id", "send").click()
+            status = browser.find_element("id", "status")
+            WebDriverWait(browser, 10).until(lambda _, line=status: line.text.startswith("Sent"))
+            browser.execute_script("localStorage.clear()")
+        assert browser.get_log("browser") == []
+    assert received() == 3
+
+
+def test_the_database_does_not_join_tokens_and_reports(running):
+    import sqlite3
+    from contextlib import closing
+
+    mechanism = CLIENTS["kary-response"]()
+    (column,) = mechanism.recipe().columns
+    for number, name in enumerate(NAMES):
+        assert running.post(message(mechanism, [{column: name}], f"token-{200 + number}")) == 204
+    with closing(sqlite3.connect(running.folder / "reports.sqlite")) as database:
+        places = [place for (place,) in database.execute("SELECT place FROM reports")]
+        columns = [row[1] for row in database.execute("PRAGMA table_info(reports)")]
+    assert columns == ["place", "rows"]
+    assert min(places) > len(NAMES)  # drawn from 2^63: no order of arrival
+
+
+@pytest.mark.parametrize("name", sorted(CLIENTS))
+def test_every_report_of_a_client_is_received_and_others_are_not(name):
+    mechanism = CLIENTS[name]()
+    receiver = Receiver(mechanism)
+    recipe = receiver.recipe
+    for _, _, report in vectors(mechanism, 50)[:50]:
+        listed = report if isinstance(report, list) else [report]
+        table = listed if recipe.several else [listed]
+        rows = [dict(zip(recipe.columns, row, strict=True)) for row in table]
+        said = message(mechanism, rows, "t")
+        assert receiver.rows(said) == rows
+        for wrong in (None, True, -1, 1 << 60, 0.5, "x", "nothing", [0]):
+            broken = [{**rows[0], recipe.columns[-1]: wrong}, *rows[1:]]
+            with pytest.raises(DataError, match="is not a report of this mechanism"):
+                receiver.rows({**said, "rows": broken})

@@ -1,0 +1,67 @@
+"""A real browser without a window, and a small server of the files of a folder."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, ClassVar
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+DRIVER = shutil.which("chromedriver")
+REASON = "no Chromium with its driver here (Debian: chromium, chromium-driver)"
+
+
+@contextmanager
+def chromium(*arguments: str) -> Iterator[Any]:
+    """Yield a driver of the browser; it is closed in the end."""
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = str(CHROMIUM)
+    usual = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage")
+    for argument in (*usual, *arguments):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service(str(DRIVER)))
+    try:
+        yield driver
+    finally:
+        driver.quit()
+
+
+class Silent(SimpleHTTPRequestHandler):
+    """Serves files without a word; what is posted is kept in ``server.posted``."""
+
+    extensions_map: ClassVar = {**SimpleHTTPRequestHandler.extensions_map, ".mjs": "text/javascript"}
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Write nothing."""
+
+    def do_POST(self) -> None:
+        """Keep the body and answer 204, or 503 when ``server.broken``."""
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.posted.append(body.decode())  # type: ignore[attr-defined]
+        self.send_response(503 if self.server.broken else 204)  # type: ignore[attr-defined]
+        self.end_headers()
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[Any]:
+    """Yield a server of a folder's files on a free port of this machine; ``address`` is where."""
+    server: Any = ThreadingHTTPServer(("127.0.0.1", 0), partial(Silent, directory=str(folder)))
+    server.posted, server.broken = [], False
+    server.address = f"http://127.0.0.1:{server.server_address[1]}"
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

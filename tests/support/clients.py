@@ -1,0 +1,91 @@
+"""Mechanisms that clients are exported of: the smallest instances, and those with other sizes and names."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+import mechdesign as md
+from mechdesign.mechanisms import FiniteChannel, KaryResponse
+from mechdesign.mechanisms.intake import Intake
+from mechdesign.mechanisms.joint import JointResponse
+from mechdesign.mechanisms.kary import KaryChannel
+from mechdesign.mechanisms.marginals import MarginalRelease
+from mechdesign.mechanisms.mean import (
+    AttributeSampling,
+    CensoringInterval,
+    DiscretePiecewise,
+    Duchi,
+    Harmony,
+)
+from mechdesign.mechanisms.oracles import (
+    HadamardResponse,
+    LocalHashing,
+    ProjectiveGeometry,
+    SubsetSelection,
+    UnaryEncoding,
+)
+from mechdesign.mechanisms.repair import PrivacyTarget
+from mechdesign.mechanisms.shuffle import Promise
+from mechdesign.mechanisms.shuffled import Shuffled
+
+NAMES = ["never", "often — daily", 'say "no"', "Zürich</script>", "雪 & ice"]
+
+
+def _channel(answers: int, reports: int) -> FiniteChannel:
+    rng = np.random.default_rng(7)
+    return FiniteChannel.from_floats(
+        rng.dirichlet(np.ones(reports), size=answers), PrivacyTarget(1.5), NAMES[:answers]
+    )
+
+
+def _attributes() -> AttributeSampling:
+    inner = DiscretePiecewise(0.5, cells=6, window=2)
+    return AttributeSampling(
+        inner, ["age", "steps", "pulse"], 2, low=[18, 0, 30.5], high=[99, 30_000, 220.25]
+    )
+
+
+CLIENTS = {
+    "kary-response": lambda: KaryResponse.of(5, 2.0, NAMES).for_data(Intake(("mood",))),
+    "kary kept": lambda: KaryResponse.from_channel(KaryChannel(7, np.array([4, 0, 6]), 1.0, 0.01)),
+    "kary 64": lambda: KaryResponse.of(64, 1.0),
+    "finite-channel": lambda: _channel(5, 5),
+    "finite 3 to 9": lambda: _channel(3, 9),
+    "unary-encoding": lambda: UnaryEncoding.optimised(9, 1.0),
+    "unary 64": lambda: UnaryEncoding.optimised(64, 1.0),
+    "unary 200": lambda: UnaryEncoding.symmetric(200, 3.0),
+    "subset-selection": lambda: SubsetSelection.of(9, 1.0, 2),
+    "subset 30": lambda: SubsetSelection.of(30, 0.5, 11),
+    "hadamard-response": lambda: HadamardResponse.of(9, 1.0),
+    "hadamard 1000": lambda: HadamardResponse.of(1000, 1.0),
+    "local-hashing": lambda: LocalHashing.of(9, 1.0, 4),
+    "hashing 60000": lambda: LocalHashing.of(60_000, 2.0, 8),
+    "projective-geometry": lambda: ProjectiveGeometry.of(9, 1.0, 3),
+    "projective 500": lambda: ProjectiveGeometry.of(500, math.log(4.0), 5),
+    "duchi": lambda: Duchi(1.0, 40.0, 200.0),
+    "censoring-interval": lambda: CensoringInterval.from_interval(0.0, 0.1, 0.5, 0.1),
+    "grid-mean": lambda: md.solve(md.MeanChannel(epsilon=1.0, inputs=5)).mechanism(),
+    "discrete-piecewise": lambda: DiscretePiecewise(2.0, -3.25, 17.1),
+    "attribute-sampling": _attributes,
+    "harmony": lambda: Harmony(1.0, 4),
+    "marginal-release": lambda: MarginalRelease.of(
+        [2, 3, 2], [(0, 1), (1, 2)], 1.0, ["a", "b", "c"], [["no", "yes"], None, None]
+    ),
+    "marginals of 4 oracles": lambda: MarginalRelease(
+        MarginalRelease.of([2, 3, 4], [(0, 1), (1, 2), (0, 2), (2,)], 1.0).attributes,
+        [(0, 1), (1, 2), (0, 2), (2,)],
+        [
+            KaryResponse.of(6, 1.0),
+            SubsetSelection.of(12, 1.0, 3),
+            HadamardResponse.of(8, 1.0),
+            UnaryEncoding.optimised(4, 1.0),
+        ],
+        [1, 2, 3, 4],
+    ),
+    "joint-response": lambda: JointResponse.of([2, 3], 4.0, 0.5, 0.75, 0.5, reports_per_user=5),
+    "joint 90 bits": lambda: JointResponse.of([40, 50], 30.0, 0.0, 0.9, 0.125),
+    "shuffled": lambda: Shuffled(Duchi(4.0), Promise(users=100_000, epsilon=0.5, delta=1e-6)),
+}
+"""By type, or by another name where there are several of a type."""

@@ -1,0 +1,15 @@
+"""Mechanism files as tests change them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from mechdesign.mechanisms.written import read
+
+
+def opened(path: Path) -> dict[str, Any]:
+    """Return what a file holds, whole numbers as such; a file may be written with those as well."""
+    document = json.loads(path.read_text(encoding="utf-8"))
+    return {key: read(part) if key == "content" else part for key, part in document.items()}
