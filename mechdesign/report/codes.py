@@ -14,8 +14,8 @@ import numpy as np
 from mechdesign.core.errors import DataError, MechDesignError
 from mechdesign.core.tables import Block, Coded
 from mechdesign.mechanisms.base import Mechanism
+from mechdesign.mechanisms.missing import MissingRule
 from mechdesign.report.files import open_table
-from mechdesign.report.missing import MissingRule
 
 LEAST_ROWS = 20
 """In fewer rows the code 0 may be missing by chance."""
