@@ -33,7 +33,7 @@ from mechdesign.core.numbers import number_of_text
 from mechdesign.core.randomness import BitSource, Rng, bit_source, numpy_generator
 from mechdesign.core.types import Counter, Estimate, PrivacyVerdict, Verdict
 from mechdesign.mechanisms.about import About, WithAbout
-from mechdesign.mechanisms.door import OnTables
+from mechdesign.mechanisms.door import WithTables
 from mechdesign.mechanisms.figures import forecast_figures
 from mechdesign.mechanisms.intake import Intake
 from mechdesign.mechanisms.kinds import derived, import_all
@@ -54,7 +54,7 @@ LARGEST_FILE = 1 << 27
 """A mechanism file with more bytes is neither written nor read."""
 
 
-class Mechanism(OnTables, Explained, WithAbout):
+class Mechanism(Explained, WithTables, WithAbout):
     """Base class of every mechanism.
 
     It does not change: what differs is another mechanism. Two are equal when they are of one type, run on
@@ -128,6 +128,10 @@ class Mechanism(OnTables, Explained, WithAbout):
     def data_columns(self) -> tuple[str, ...]:
         """The columns of people's data it was built for; empty when it does not say."""
         return self.intake.columns
+
+    def bare_codes(self) -> tuple[tuple[str | None, int], ...]:
+        """Return each column's name, if it has one, and how many codes it takes; 0 for names."""
+        return ()
 
     def forecast(self, users: int = USERS) -> Forecast | None:
         """Return how good its answers will be with so many users; None where it estimates nothing."""

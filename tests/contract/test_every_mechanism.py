@@ -86,6 +86,9 @@ def values_for(mechanism: Any, users: int = USERS) -> Any:
     if mechanism.type in ("marginal-release", "marginal-rival", "joint-response", "set-response"):
         attributes = {"joint-response": 2}.get(mechanism.type, 3)
         return np.stack([(number + place) % 2 for place in range(attributes)], axis=1)
+    if mechanism.type == "survey":
+        labels = [question.labels for question in mechanism.questions]
+        return np.array([[each[one % 2] for each in labels] for one in number.tolist()])
     if hasattr(mechanism, "labels"):
         return np.array(mechanism.labels.shown())[number % 2]
     domain = getattr(mechanism, "local", mechanism).domain
