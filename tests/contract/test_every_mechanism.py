@@ -67,7 +67,7 @@ OTHER_LAW = {
     "joint-response": "its bits against their chances: tests/mechanisms/test_joint_response.py",
     "set-response": "its sets against the whole channel: tests/mechanisms/test_sets.py",
     "put": "always as many messages: tests/mechanisms/test_shuffle_uniformity_bits.py",
-    "survey": "of several mechanisms, each with its law; their estimates: tests/mechanisms/survey/test_survey.py",
+    "survey": "of several mechanisms, each with its law: tests/mechanisms/survey/test_survey.py",
 }
 """Types whose law is not looked at here, and why."""
 
