@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mechdesign.core.errors import DataError
+from mechdesign.export.page import require_no_shuffler
 from mechdesign.mechanisms.base import Mechanism
 from mechdesign.mechanisms.recipes import DIGITS, Recipe, Steps
 
@@ -35,6 +36,7 @@ class Receiver:
     """
 
     def __init__(self, mechanism: Mechanism) -> None:
+        require_no_shuffler(mechanism)
         self.fingerprint, self.recipe = mechanism.fingerprint, mechanism.recipe()
 
     def rows(self, message: Any) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -29,6 +30,7 @@ from mechdesign.mechanisms.oracles import (
 from mechdesign.mechanisms.repair import PrivacyTarget
 from mechdesign.mechanisms.shuffle import Promise
 from mechdesign.mechanisms.shuffled import Shuffled
+from tests.support.protocols import PROTOCOLS, made
 
 NAMES = ["never", "often — daily", 'say "no"', "Zürich</script>", "雪 & ice"]
 
@@ -89,3 +91,9 @@ CLIENTS = {
     "shuffled": lambda: Shuffled(Duchi(4.0), Promise(users=100_000, epsilon=0.5, delta=1e-6)),
 }
 """By type, or by another name where there are several of a type."""
+
+SECRET = {"cnt-sgm", "rsum-dsg", "put", "prhr"}
+"""Protocols whose messages clients in other languages do not draw."""
+
+MESSAGES = {kind: partial(made, kind, Promise(10_000, 1.0, 1e-6)) for kind in PROTOCOLS if kind not in SECRET}
+CLIENTS |= MESSAGES
