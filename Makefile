@@ -1,13 +1,14 @@
 # Shorthand for run.py, which makes the environment and does the work.
 PYTHON ?= python3
 
-.PHONY: help check test cover lint docs bench clean
+.PHONY: help demo check test cover lint docs bench clean
 help:
 	@$(PYTHON) run.py --help
 
-check test cover lint docs bench:
+demo check test cover lint docs bench:
 	@$(PYTHON) run.py $@
 
 clean:
-	rm -rf .venv .venv-bench build dist docs/_build docs/generated htmlcov .coverage .coverage.* \
+	rm -rf .venv .venv-bench mechdesign-demo build dist docs/_build docs/reference/generated htmlcov .coverage \
+		.coverage.* \
 		.hypothesis .mypy_cache .pytest_cache .ruff_cache

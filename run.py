@@ -3,6 +3,7 @@
 
 usage: python3 run.py TASK [ARGUMENT ...]
 
+  demo    six design problems: solved, built, run on shipped data; writes a folder with a page
   check   solve every model, or the named ones, with every method; check certificates and claims
   test    ruff, mypy, then the tests (pytest's summary is the last line)
   cover   the tests with coverage, which makes them half as fast
@@ -48,6 +49,7 @@ class Task(NamedTuple):
     programs: tuple[tuple[str, ...], ...]
     environment: str = ".venv"
     result: str = ""  # a file that it leaves in the checkout, for people to open
+    said: str = ""  # what it does, before a program that is silent for minutes
 
 
 RUFF = ("ruff", "check", ".")
@@ -60,11 +62,17 @@ COVERAGE = ("--cov", "--cov-report=term-missing:skip-covered")
 SPHINX = ("sphinx-build", "-W", "--keep-going", "-q", "-j", "2", "-b", "html", "docs", "docs/_build/html")
 
 TASKS = {
+    "demo": Task(("report",), (("mechdesign", "demo"),)),
     "check": Task((), (("mechdesign", "check"),)),
     "test": Task(("dev", "docs"), (RUFF, MYPY, PYTEST)),
     "cover": Task(("dev", "docs"), ((*PYTEST, *COVERAGE),)),
     "lint": Task(("dev",), (RUFF, MYPY)),
-    "docs": Task(("docs",), (SPHINX,), result="docs/_build/html/index.html"),
+    "docs": Task(
+        ("docs",),
+        (SPHINX,),
+        result="docs/_build/html/index.html",
+        said="building the documentation with Sphinx, which takes some minutes and prints warnings only",
+    ),
     # Apart from the rest: the rivals may insist on older versions of what the project itself uses.
     "bench": Task(("benchmarks",), (("python", "-m", "benchmarks"),), ".venv-bench"),
 }
@@ -181,6 +189,8 @@ def prepare(task: Task) -> Path:
 def run(task: Task, arguments: list[str]) -> int:
     """Run the task's programs; return the exit code of the first that fails, or 0."""
     scripts = prepare(task)
+    if task.said:
+        say(task.said)
     environment = {**os.environ, "PATH": os.pathsep.join([str(scripts), os.environ.get("PATH", os.defpath)])}
     for number, program in enumerate(task.programs, start=1):
         is_last = number == len(task.programs)

@@ -1,9 +1,9 @@
 """How often 95 % intervals contain the truth: every mechanism and estimator on extreme data.
 
 The lowest coverage over the data, over users at hand and population, and over the numbers of users is printed
-for each mechanism and epsilon, as the Markdown tables of ``docs/families/coverage.md``; then how much wider
-intervals are in ordinary cases than normal ones with the true standard deviation. Single rows, and other
-numbers of users ::
+for each mechanism and epsilon, as the Markdown tables of ``docs/explanation/coverage.md``; then how
+much wider intervals are in ordinary cases than normal ones with the true standard deviation. Single rows,
+and other numbers of users ::
 
     python -m benchmarks.coverage kary-response joint-response
     python -m benchmarks.coverage rsum-kr rsum-rr --users 5 10 20 --repetitions 400

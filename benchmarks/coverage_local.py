@@ -28,6 +28,7 @@ from mechdesign.mechanisms.oracles import (
     SupportOracle,
     UnaryEncoding,
 )
+from mechdesign.mechanisms.sets import CellSet, MatchSet, ProductSet, SetResponse, SetShape
 from mechdesign.mechanisms.shuffle import Promise
 from mechdesign.mechanisms.shuffled import Shuffled
 
@@ -166,6 +167,30 @@ def release(epsilon: float, users: int, repetitions: int, rng: np.random.Generat
     return found
 
 
+SHAPES: tuple[SetShape, ...] = (ProductSet([1, 2, 1]), MatchSet([1, 1, 1], 1), CellSet(3))
+"""Shapes of sets of three attributes with 2, 3 and 2 values."""
+
+
+def sets(epsilon: float, users: int, repetitions: int, rng: np.random.Generator) -> list[Covered]:
+    """Return the coverage of single attributes and pairs from reported sets, of users and of a population."""
+    found = []
+    for shape in SHAPES:
+        mechanism = SetResponse.of([2, 3, 2], epsilon, shape, NAMES)
+        for name, values in rows(users):
+            wanted = [(0,), (1,), (0, 1)]
+            counts = [
+                Counting(f"{shape.kind}, {len(places)} attributes, {name}", share_table(values, places))
+                for places in wanted
+            ]
+            for _ in range(repetitions):
+                estimate = mechanism.estimate(mechanism.randomize(values, rng=rng, anyway=True))
+                for places, counting in zip(wanted, counts, strict=True):
+                    table = estimate.table([NAMES[place] for place in places])
+                    counting.add(table.cells.interval())
+            found += [item for counting in counts for item in counting.found()]
+    return found
+
+
 def attributes_measure(build: Callable[[float], AttributeSampling]) -> Measure:
     """Return the measurement of a mechanism in which users report some of four attributes."""
 
@@ -256,5 +281,6 @@ LOCAL: dict[str, Measure] = {
     "shuffled": shuffled,
     "contract-menu": bought,
     "joint-response": joint,
+    "set-response": sets,
 }
 """By type: how its intervals are measured."""

@@ -2,7 +2,7 @@
 
     python -m benchmarks.marginals_figures docs/_static
 
-The numbers are those of docs/families/marginals_experiments.md, which says how they were measured; the
+The numbers are those of docs/papers/marginals_experiments.md, which says how they were measured; the
 models hold no people's data. What was not run (see there) is not drawn.
 """
 

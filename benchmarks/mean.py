@@ -160,7 +160,7 @@ def run(quick: bool) -> None:
     ]
     rows += rival_rows(values)
     print(f"one attribute, epsilon = {EPSILON:g}, {count} users, million values a second")
-    print(table(["mechanism", "randomize", "aggregate", "both", "as promised", "error / std.error"], rows))
+    print(table(["mechanism", "randomize", "aggregate", "both", "as promised", "error / std error"], rows))
     users = min(COLUMN_USERS, count)
     print(f"\n{COLUMNS} attributes, {users} users, seconds")
     print(table(["mechanism", "randomize", "aggregate", "rmse"], column_rows(users)))

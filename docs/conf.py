@@ -1,12 +1,18 @@
 """Sphinx configuration; `python3 run.py docs` builds the pages, a warning is an error."""
 
+import importlib
+import os
+import pkgutil
 import re
 from importlib.metadata import version as version_of
+from pathlib import Path
+from unittest import mock
 
 from docutils.nodes import SkipNode, entry
-from sphinx.addnodes import toctree
 from sphinx.util import logging
 
+import mechdesign
+from mechdesign.cli.parser import parser
 from mechdesign.papers.claims.claim import UNDECIDED
 from mechdesign.papers.claims.findings import counted, findings, findings_page, undecided_page
 from mechdesign.papers.claims.sources import sources
@@ -21,15 +27,14 @@ release = version = version_of("mechdesign")
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
-    "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
 ]
 exclude_patterns = ["_build"]
-templates_path = ["_templates"]
 html_theme = "furo"
 html_title = "mechdesign"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_search_scorer = str(Path(__file__).parent / "_static" / "scorer.js")
 html_math_renderer = "mathml"
 
 myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
@@ -37,11 +42,15 @@ myst_heading_anchors = 3
 
 LONG, VERY_LONG = 40, 120
 """Letters in cells of tables that are not to be squeezed to the width of a word, or of a few."""
+AUTOMODULE = """.. automodule:: {}
+   :members:
+   :ignore-module-all:
+   :show-inheritance:
+"""
 SEVERAL = re.compile(r":(ivar|vartype) (\w+(?:, \w+)+):(.*)")
 """Attributes that share a line of a docstring, as napoleon leaves them."""
 
-# The reference: one page a module, written by autosummary from the docstrings and from nothing else.
-autosummary_generate = True
+# The reference: one page a package, with all its modules, from the docstrings and from nothing else.
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
@@ -56,7 +65,7 @@ suppress_warnings = ["ref.python"]
 
 def add_findings(app, docname, source):
     """Put the refuted and the undecided claims of the models in the places that their page has for them."""
-    if docname == "findings":
+    if docname == "papers/findings":
         refuted, undecided = findings(), findings(verdict=UNDECIDED)
         for place, text in (
             ("counts", f"{counted(refuted, undecided)}."),
@@ -68,7 +77,7 @@ def add_findings(app, docname, source):
 
 def add_sources(app, docname, source):
     """Put the items of the sources in the places that their page has for them."""
-    if docname == "sources":
+    if docname == "papers/sources":
         found = sources()
         for place, text in (
             ("counts", counted_items(found)),
@@ -78,17 +87,69 @@ def add_sources(app, docname, source):
             source[0] = source[0].replace(f"<!-- {place} -->", text)
 
 
+def add_commands(app, docname, source):
+    """Put the help of every command in the place that its page has for it."""
+    if docname == "reference/commands":
+        with mock.patch.dict(os.environ, COLUMNS="90"):
+            parts = [f"## {name}\n\n```text\n{text}```\n" for name, text in commands().items()]
+        source[0] = source[0].replace("<!-- commands -->", "\n".join(parts))
+
+
+def commands():
+    """Return the help of each command by its name."""
+    main = parser()
+    (choices,) = (action.choices for action in main._actions if isinstance(action.choices, dict))
+    return {name: command.format_help() for name, command in choices.items()}
+
+
 def without_type(app, what, name, thing, options, lines):
     """Keep napoleon from taking the words before a colon, in a value's first line, for its type."""
     if what in ("attribute", "data", "property") and lines:
         lines[0] = f": {lines[0]}"
 
 
-def packages_only(app, doctree):
-    """Keep modules inside packages out of the sidebar: their hundreds of lines would be in every page."""
-    if app.env.docname.startswith("generated/") and "." in app.env.docname:
-        for tree in list(doctree.findall(toctree)):
-            tree.parent.remove(tree)
+def packages():
+    """Return every package of the toolkit by its name, with the names of its modules."""
+    found = {"mechdesign": []}
+    for module in pkgutil.walk_packages(mechdesign.__path__, "mechdesign."):
+        if module.ispkg:
+            found[module.name] = []
+        elif not module.name.endswith("__main__"):
+            found[module.name.rpartition(".")[0]].append(module.name)
+    return found
+
+
+def reference_page(package, modules):
+    """Return the page of a package: what it holds, then each of its modules."""
+    parts = [":orphan:", "", package, "=" * len(package), "", AUTOMODULE.format(package)]
+    for module in modules:
+        name = module.rpartition(".")[2]
+        parts += [name, "-" * len(name), "", AUTOMODULE.format(module)]
+    return "\n".join(parts)
+
+
+def write_reference(app):
+    """Write the pages of the reference, where they are not as they would be written."""
+    folder = Path(app.srcdir) / "reference" / "generated"
+    folder.mkdir(parents=True, exist_ok=True)
+    wanted = {f"{package}.rst": reference_page(package, found) for package, found in packages().items()}
+    for file in folder.iterdir():
+        if file.name not in wanted:
+            file.unlink()
+    for name, text in wanted.items():
+        if not (folder / name).exists() or (folder / name).read_text(encoding="utf-8") != text:
+            (folder / name).write_text(text, encoding="utf-8")
+
+
+def add_packages(app, docname, source):
+    """Put the list of packages in the place that its page has for it."""
+    if docname == "reference/modules":
+        lines = []
+        for package in packages():
+            first = (importlib.import_module(package).__doc__ or "").strip().split("\n\n")[0]
+            text = " ".join(first.replace("``", "`").split())
+            lines.append(f"[`{package}`](generated/{package})\n: {text}\n")
+        source[0] = source[0].replace("<!-- packages -->", "\n".join(lines))
 
 
 def one_each(app, what, name, thing, options, lines):
@@ -139,7 +200,9 @@ def setup(app):
     """Connect what is made when pages are read and written; Sphinx calls this."""
     app.connect("source-read", add_findings)
     app.connect("source-read", add_sources)
-    app.connect("doctree-read", packages_only, priority=400)  # before trees are collected
+    app.connect("source-read", add_packages)
+    app.connect("source-read", add_commands)
+    app.connect("builder-inited", write_reference)
     app.connect("autodoc-process-docstring", without_type, priority=400)  # before napoleon's own
     app.connect("autodoc-process-docstring", one_each, priority=600)  # after it
     app.connect("doctree-read", mark_long_cells)

@@ -109,6 +109,8 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares these with w
         SpectrumPrimary,
         SpectrumSecondary,
     )
+    from mechdesign.problems.survey import SurveyDesign, SurveyLimit
+    from mechdesign.problems.workload import LinearQueries
     from mechdesign.report.plot import plot
 
 __all__ = [
@@ -124,6 +126,7 @@ __all__ = [
     "FrequencyOracle",
     "JointCollection",
     "JointDistribution",
+    "LinearQueries",
     "LocationNoise",
     "MarginalViews",
     "MeanChannel",
@@ -158,6 +161,8 @@ __all__ = [
     "SpectrumPartition",
     "SpectrumPrimary",
     "SpectrumSecondary",
+    "SurveyDesign",
+    "SurveyLimit",
     "UnknownNameError",
     "check_models",
     "choose",

@@ -2,7 +2,7 @@
 
     python -m tests.documented_outputs [--update] [PAGE ...]
 
-Without pages: all of them. Of the README its table of problems, too. What is compared, and how, is said
+Without pages: all of them. Of the page of problems its table, too. What is compared, and how, is said
 in ``tests/support/documents.py``.
 """
 
@@ -14,8 +14,8 @@ import tempfile
 import warnings
 from pathlib import Path
 
-from tests.support.documents import ROOT, outputs, pages, rewritten
-from tests.support.registry_table import table, with_table
+from tests.support.documents import outputs, pages, rewritten
+from tests.support.registry_table import PAGE, table, with_table
 
 
 def main() -> int:
@@ -35,7 +35,7 @@ def main() -> int:
             print(f"  line {shown.block.start}")
         if options.update and differing:
             page.write_text(rewritten(page.read_text(encoding="utf-8"), found), encoding="utf-8")
-        if page.resolve() == ROOT / "README.md":
+        if page.resolve() == PAGE:
             text = page.read_text(encoding="utf-8")
             current = with_table(text, table())
             wrong += current != text

@@ -25,7 +25,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess:
 def test_help_names_every_task():
     done = run("--help")
     assert done.returncode == 0
-    assert all(f"\n  {task} " in done.stdout for task in ("check", "test", "lint", "docs", "bench"))
+    assert all(f"\n  {task} " in done.stdout for task in ("demo", "check", "test", "lint", "docs", "bench"))
     assert run().returncode == 2
 
 

@@ -16,6 +16,7 @@ from typing import Any
 from mechdesign.audit.exponential import exp_lower, float_up, log_ratio
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError
+from mechdesign.core.notebook import TextInNotebooks
 from mechdesign.core.numbers import whole
 from mechdesign.core.validation import privacy_epsilon
 
@@ -41,7 +42,7 @@ class ReportClass:
 
 
 @dataclass(frozen=True)
-class ClassAudit:
+class ClassAudit(TextInNotebooks):
     """What the audit of report classes found.
 
     Attributes

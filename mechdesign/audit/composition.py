@@ -14,10 +14,11 @@ from typing import Any
 
 from mechdesign.audit.exponential import float_up
 from mechdesign.core.certificate import Certificate
+from mechdesign.core.notebook import TextInNotebooks
 
 
 @dataclass(frozen=True)
-class ComposedAudit:
+class ComposedAudit(TextInNotebooks):
     """What the audit of all reports of a person together found.
 
     Attributes

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
+from mechdesign.core.notebook import TextInNotebooks
 from mechdesign.core.numbers import wholes
 
 Wholes = NDArray[np.int64]
@@ -32,7 +33,7 @@ SHOWN = 3
 
 
 @dataclass(frozen=True)
-class CoveringAudit:
+class CoveringAudit(TextInNotebooks):
     """What the check found.
 
     Attributes

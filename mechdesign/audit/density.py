@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
+from mechdesign.core.notebook import TextInNotebooks
 from mechdesign.core.validation import finite_array, privacy_epsilon
 
 Array = NDArray[np.float64]
@@ -37,7 +38,7 @@ LEAK = (
 
 
 @dataclass(frozen=True)
-class DensityAudit:
+class DensityAudit(TextInNotebooks):
     """What the audit of a density found.
 
     Attributes

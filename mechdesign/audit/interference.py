@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.polygon import Polygon, Vertex, squared_distance_to
 from mechdesign.core.certificate import Certificate
+from mechdesign.core.notebook import TextInNotebooks
 
 Array = NDArray[np.float64]
 
@@ -26,7 +27,7 @@ MARGIN = 2.0**-40
 
 
 @dataclass(frozen=True)
-class InterferenceAudit:
+class InterferenceAudit(TextInNotebooks):
     """What the check found.
 
     Attributes

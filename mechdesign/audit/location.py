@@ -36,6 +36,7 @@ from numpy.typing import NDArray
 from mechdesign.audit.exponential import float_up
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError
+from mechdesign.core.notebook import TextInNotebooks
 from mechdesign.core.numbers import rational, whole
 from mechdesign.core.validation import privacy_epsilon
 
@@ -52,7 +53,7 @@ ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
-class LocationAudit:
+class LocationAudit(TextInNotebooks):
     """What an audit of location privacy found; epsilon is per unit of length.
 
     Attributes

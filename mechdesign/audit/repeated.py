@@ -19,6 +19,7 @@ from typing import Any
 from mechdesign.audit.exponential import exp_lower, float_up, log_ratio
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
+from mechdesign.core.notebook import TextInNotebooks
 
 MOST_BITS = 1 << 22
 """Bits of the integers that are compared; more reports or attributes are refused."""
@@ -91,7 +92,7 @@ class RepeatedBits:
 
 
 @dataclass(frozen=True)
-class RepeatedAudit:
+class RepeatedAudit(TextInNotebooks):
     """What the audit of one-hot bits found.
 
     Attributes

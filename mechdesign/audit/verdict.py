@@ -9,13 +9,14 @@ from fractions import Fraction
 from typing import Any
 
 from mechdesign.core.certificate import Certificate
+from mechdesign.core.notebook import TextInNotebooks
 
 METRIC = "epsilon per unit of distance between the listed answers; rounding to them is not covered"
 """What an audit of metric privacy is about: where a user stands between two answers, it cannot know."""
 
 
 @dataclass(frozen=True)
-class PrivacyAudit:
+class PrivacyAudit(TextInNotebooks):
     """What an exact audit found.
 
     Attributes

@@ -60,7 +60,7 @@ def model_figures(
     >>> model_figures(load_model("mean/rcp2023_single"))[0].panels[0].x_label
     'epsilon'
     """
-    tables = model.figures or _default(model)
+    tables = figure_tables(model)
     if not tables:
         return []
     if rows is None:
@@ -73,6 +73,11 @@ def model_figures(
         except MechDesignError as error:
             raise error.inside(f"{model.slug}: [figure {number}]") from None
     return found
+
+
+def figure_tables(model: Model) -> tuple[FigureTable, ...]:
+    """Return what the figures of a model show: as it declares, or its sweep or its methods as they are."""
+    return model.figures or _default(model)
 
 
 def _default(model: Model) -> tuple[FigureTable, ...]:

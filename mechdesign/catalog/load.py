@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,10 +13,17 @@ from mechdesign.catalog.data import DATA_KEYS, DataSettings
 from mechdesign.catalog.figure_table import FigureTable, read_figures
 from mechdesign.catalog.model import Model, Simulation
 from mechdesign.catalog.toml import check_keys, read_toml
-from mechdesign.core.errors import MechDesignError, ModelFileError, UnknownNameError, suggestion
+from mechdesign.core.encoding import encode
+from mechdesign.core.errors import (
+    MechDesignError,
+    ModelFileError,
+    ParameterError,
+    UnknownNameError,
+    suggestion,
+)
 from mechdesign.core.fields import fields_of
 from mechdesign.core.homes import in_homes
-from mechdesign.core.parameters import problem_from
+from mechdesign.core.parameters import parameters_of, problem_from
 from mechdesign.core.printable import one_line
 from mechdesign.core.problem import Problem
 from mechdesign.core.solve import methods_of
@@ -25,7 +33,7 @@ if TYPE_CHECKING:
     from mechdesign.papers.claims.claim import Claim
 
 TABLES = ("model", "parameters", "data", "claim", "sweep", "simulation", "figure")
-MODEL_KEYS = ("title", "problem", "source", "statement", "methods")
+MODEL_KEYS = ("title", "question", "problem", "source", "statement", "methods")
 SOURCES = "sources"
 """The folder beside those of families that lists the items of sources; its files are no models."""
 
@@ -92,11 +100,51 @@ def load_model(name: str | os.PathLike[str], overrides: Mapping[str, Any] | None
     else:
         known = models()
         if text not in known:
-            raise UnknownNameError(
-                "model", f"no '{text}'; {suggestion(text, known)}", "or give a path ending in .toml"
-            )
+            raise _unknown_model(text, known)
         path, slug = models_folder() / f"{text}.toml", text
     return _parse(slug, path, _shown(read_toml(path)), dict(overrides or {}))
+
+
+def _unknown_model(name: str, known: Sequence[str]) -> UnknownNameError:
+    if name.endswith(".json"):
+        return UnknownNameError(
+            "model", f"'{name}' is a mechanism file", "name the model that it was built from"
+        )
+    hint = suggestion(name, known)
+    if not hint.startswith("did you mean"):
+        hint = "run 'mechdesign list' to see all"
+    return UnknownNameError("model", f"no '{name}'; {hint}", "or give a path ending in .toml")
+
+
+def load_swept(name: str | os.PathLike[str], overrides: Mapping[str, Any]) -> Model:
+    """Load a model whose sweep takes the overrides, too: of a swept parameter they replace its points.
+
+    Parameters
+    ----------
+    name : str or path
+    overrides : mapping
+        Of a swept parameter, a list of its points, or one point; where points are lists, a list of lists.
+
+    Examples
+    --------
+    >>> load_swept("mean/rcp2023_single", {"epsilon": [0.5, 1.0]}).sweep
+    {'epsilon': (0.5, 1.0)}
+    """
+    model = load_model(name)
+    points = {key: _points(value, model.sweep[key]) for key, value in overrides.items() if key in model.sweep}
+    for key, values in points.items():
+        if not values:
+            raise ParameterError(f"{model.slug}: [sweep] {key}", "expected a non-empty list of values")
+    rest = {key: value for key, value in overrides.items() if key not in points}
+    loaded = load_model(name, rest)
+    return replace(loaded, sweep={**loaded.sweep, **points}, changed=tuple(overrides))
+
+
+def _points(value: Any, recorded: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the points of an override: the entries of a list of such values as are recorded, or itself."""
+    is_listed = isinstance(recorded[0], (list, tuple))
+    several = isinstance(value, list) and (not is_listed or all(isinstance(item, list) for item in value))
+    return tuple(value) if several else (value,)
 
 
 def _shown(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -126,6 +174,7 @@ def _parse(slug: str, path: Path, document: dict[str, Any], overrides: dict[str,
     return Model(
         slug=slug,
         title=head["title"],
+        question=_question(path, head),
         problem=problem,
         statement=str(head.get("statement", "")),
         source=_table(path, head, "source"),
@@ -135,7 +184,27 @@ def _parse(slug: str, path: Path, document: dict[str, Any], overrides: dict[str,
         methods=_methods(path, head, problem),
         data=_data(path, document),
         figures=_figures(path, document, problem, sweep),
+        changed=_changed(problem, _table(path, document, "parameters"), overrides),
     )
+
+
+def _question(path: Path, head: Mapping[str, Any]) -> str:
+    question = head.get("question", "")
+    if not isinstance(question, str):
+        raise ModelFileError(f"{path}: [model] question", "is not a text", "put it in quotes")
+    return question
+
+
+def _changed(problem: Problem, recorded: Mapping[str, Any], overrides: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the overridden parameters whose values differ from those of the file."""
+    if not overrides:
+        return ()
+    try:
+        base = parameters_of(problem_from(type(problem), recorded))
+    except MechDesignError:  # the file alone states no possible problem
+        return tuple(overrides)
+    now = parameters_of(problem)
+    return tuple(name for name in overrides if encode(now.get(name)) != encode(base.get(name)))
 
 
 def _figures(

@@ -32,6 +32,8 @@ class Model:
     slug : str
         ``family/name``, or the path of the file.
     title, statement : str
+    question : str
+        What respondents are asked, word for word; empty where it is no survey.
     source : mapping
         ``cite`` and ``where``.
     problem : Problem
@@ -45,12 +47,15 @@ class Model:
         Columns, ranges and missing values of the data that the mechanism is for.
     figures : tuple of FigureTable
         What is drawn of it; a sweep without any is drawn as it is.
+    changed : tuple of str
+        Parameters that have other values than in the file; claims about them are not evaluated.
     """
 
     slug: str
     title: str
     problem: Problem
     statement: str = ""
+    question: str = ""
     source: Mapping[str, Any] = field(default_factory=dict)
     claims: tuple[Claim, ...] = ()
     sweep: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
@@ -58,6 +63,7 @@ class Model:
     methods: tuple[str, ...] = ()
     data: DataSettings = field(default_factory=DataSettings)
     figures: tuple[FigureTable, ...] = ()
+    changed: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"Model({self.slug}: {self.problem!r}, {len(self.claims)} claims)"

@@ -35,7 +35,7 @@ def _export(options: argparse.Namespace) -> int:
     from mechdesign.report.outputs import require_output
 
     mechanism = load_mechanism(options.mechanism)
-    title, question = options.title or mechanism.title, options.question or mechanism.question
+    title, question = options.title or mechanism.about.title, options.question or mechanism.about.question
     settings = ExportSettings(title, question, options.post)
     try:
         text = export(mechanism, options.to, settings)

@@ -19,6 +19,7 @@ from mechdesign.cli.options import (
     model_options,
     options_of,
     print_json,
+    result_options,
     shuffled_of,
     shuffled_options,
 )
@@ -98,6 +99,7 @@ def add_commands(command: AddCommand) -> None:
         "--simplex", action="store_true", help="also give the nearest frequencies that are >= 0 and sum to 1"
     )
     _table_options(estimate)
+    result_options(estimate)
     estimate.add_argument("--json", action="store_true", help="print JSON")
     figure_option(estimate, "the estimates with their intervals")
     run = command("run", _run, "run an operation of a mechanism on files; without one, list them")
@@ -123,7 +125,10 @@ def _choose(options: argparse.Namespace) -> int:
     from mechdesign.mechanisms.intake import Intake
     from mechdesign.problems.mean import choose
     from mechdesign.report.outputs import require_output
+    from mechdesign.report.results import MECHANISM, require_suffix
 
+    if options.output:
+        require_suffix(options.output, MECHANISM)
     columns, ranges = options.column or [], options.range or []
     attributes = options.attributes or max(1, len(columns), len(ranges))
     low, high = ranges[0] if len(ranges) == 1 else (0.0, 1.0)
@@ -153,10 +158,11 @@ def _build(options: argparse.Namespace) -> int:
     from mechdesign.core.printable import printable
     from mechdesign.core.solve import solve
     from mechdesign.mechanisms import load_mechanism
-    from mechdesign.mechanisms.written import heading
     from mechdesign.problems.shuffle import shuffled
     from mechdesign.report.outputs import require_output
+    from mechdesign.report.results import MECHANISM, require_suffix
 
+    require_suffix(options.output, MECHANISM)
     model, given = model_of(options), shuffled_of(options)
     data = model.data.overridden(options.column, options.range, options.missing)
     method_settings = options_of(options)
@@ -177,9 +183,6 @@ def _build(options: argparse.Namespace) -> int:
         mechanism = data.applied(solution.mechanism() if design is None else design.mechanism())
     except ParameterError as error:
         raise error.within(model.slug) from None
-    given_texts = {"title": options.title, "question": options.question}
-    headings = {name: heading(f"--{name}", text) for name, text in given_texts.items() if text}
-    mechanism = mechanism.replaced(**headings) if headings else mechanism
     require_output(
         options.output,
         [model.slug],
@@ -187,6 +190,8 @@ def _build(options: argparse.Namespace) -> int:
         lambda: load_mechanism(options.output).fingerprint == mechanism.fingerprint,
     )
     planned = model.problem.planned_users if design is None else design.promise.users
+    title, question = options.title or model.title, options.question or model.question
+    mechanism = mechanism.described(title, question, options.users or planned)
     users = planned if options.users is None else options.users
     forecast = mechanism.forecast() if users is None else mechanism.forecast(users)
     mechanism.save(options.output)
@@ -248,8 +253,16 @@ def _compared(mechanism: Mechanism, paths: list[str]) -> list[ExportCheck]:
 
 def _randomize(options: argparse.Namespace) -> int:
     from mechdesign.cli.operations import execute
+    from mechdesign.mechanisms import CollectingMechanism, load_mechanism
+    from mechdesign.report.repeats import repeated_note
 
-    return execute(options, "randomize", ("column", "clip", "seed", "anyway"))
+    mechanism = load_mechanism(options.mechanism)
+    code = execute(options, "randomize", ("column", "clip", "seed", "anyway"), mechanism)
+    if options.seed is None and isinstance(mechanism, CollectingMechanism):
+        note = repeated_note(options.inputs[0], mechanism.audit().epsilon)
+        if note:
+            print(f"mechdesign: {note}", file=sys.stderr)
+    return code
 
 
 def _estimate(options: argparse.Namespace) -> int:

@@ -20,7 +20,7 @@ from mechdesign.cli.options import (
     print_json,
     without_families,
 )
-from mechdesign.core.errors import ParameterError
+from mechdesign.core.errors import ParameterError, UnknownNameError, suggestion
 
 
 def add_commands(command: AddCommand) -> None:
@@ -33,6 +33,7 @@ def add_commands(command: AddCommand) -> None:
         "show", _show, "show a model: statement, source, parameters, claims; or a problem's parameters"
     )
     model_options(show)
+    show.add_argument("--all", action="store_true", help="show every claim of a model, however many")
     solve = command("solve", _solve, "solve a model and print value, bound, certificates and variables")
     model_options(solve)
     add_users(solve)
@@ -50,13 +51,22 @@ def add_commands(command: AddCommand) -> None:
         )
         if name == "compare":
             add_users(added)
+        else:
+            added.add_argument(
+                "-v", "--verbose", action="store_true", help="print every method and claim of all models"
+            )
     found = command("findings", _findings, "list what is refuted, and what is not decidable here")
     found.add_argument("family", nargs="?", help="only this family")
     found.add_argument("--json", action="store_true", help="print JSON")
     sweep = command("sweep", _sweep, "solve a model over its sweep, with its simulation")
     model_options(sweep)
     sweep.add_argument("--method", help="the method's name")
-    sweep.add_argument("-o", "--output", metavar="FILE", help="write the table as CSV or Parquet")
+    sweep.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="write the table, with what the figure shows: .csv, .parquet, .xlsx or .json",
+    )
     run_options(sweep)
     figure_option(sweep, "the sweep, as the model's [[figure]] tables say")
 
@@ -85,9 +95,7 @@ def _list(options: argparse.Namespace) -> int:
     else:
         loaded = [load_model(slug) for slug in models(options.family)]
         if not loaded:
-            raise ParameterError(
-                "list", f"no models in family '{options.family}'", "mechdesign list shows all"
-            )
+            raise _unknown_family("list", options.family)
         rows = [[model.slug, model.problem.name, str(len(model.claims)), model.title] for model in loaded]
         header = ["model", "problem", "claims", "title"]
     if options.json:
@@ -97,6 +105,13 @@ def _list(options: argparse.Namespace) -> int:
     return FINE
 
 
+def _unknown_family(command: str, family: str) -> UnknownNameError:
+    from mechdesign.catalog import models
+
+    known = {slug.partition("/")[0] for slug in models()}
+    return UnknownNameError(command, f"no family '{family}'", suggestion(family, known))
+
+
 def _findings(options: argparse.Namespace) -> int:
     from mechdesign.catalog import models
     from mechdesign.core.text import terminal_width
@@ -104,9 +119,7 @@ def _findings(options: argparse.Namespace) -> int:
     from mechdesign.papers.claims.findings import findings, findings_text
 
     if not models(options.family):
-        raise ParameterError(
-            "findings", f"no models in family '{options.family}'", "mechdesign list shows all"
-        )
+        raise _unknown_family("findings", options.family)
     found, undecided = findings(options.family), findings(options.family, UNDECIDED)
     if options.json:
         print_json([finding.as_dict() for finding in [*found, *undecided]])
@@ -116,10 +129,11 @@ def _findings(options: argparse.Namespace) -> int:
 
 
 def _show(options: argparse.Namespace) -> int:
+    from mechdesign.catalog import models
     from mechdesign.core.parameters import json_schema
     from mechdesign.core.text import terminal_width
     from mechdesign.problems import problem_classes
-    from mechdesign.report.show import model_dict, model_text, problem_text
+    from mechdesign.report.show import MOST_CLAIMS, model_dict, model_text, problem_text
 
     problem_class = problem_classes().get(options.model)
     if problem_class is not None:
@@ -132,11 +146,14 @@ def _show(options: argparse.Namespace) -> int:
         else:
             print(problem_text(problem_class, terminal_width()))
         return FINE
+    close = suggestion(options.model, [*models(), *problem_classes()])
+    if "/" not in options.model and not options.model.endswith(".toml") and close.startswith("did you mean"):
+        raise UnknownNameError("show", f"no model or problem '{options.model}'", close)
     model = model_of(options)
     if options.json:
         print_json(model_dict(model))
     else:
-        print(model_text(model, terminal_width()))
+        print(model_text(model, terminal_width(), None if options.all else MOST_CLAIMS))
     return FINE
 
 
@@ -163,18 +180,24 @@ def _solve(options: argparse.Namespace) -> int:
 
 def _tradeoff(options: argparse.Namespace) -> int:
     from mechdesign.core.text import table
-    from mechdesign.report.tradeoff import ERRORS, tradeoff
+    from mechdesign.mechanisms import CollectingMechanism
+    from mechdesign.report.tradeoff import ERRORS, mechanism_tradeoff, tradeoff
 
-    model = model_of(options)
-    output = FigureOutput(options, [model.slug])
-    found = tradeoff(model.problem, options.users, options.error or ERRORS)
+    name, errors = options.model, options.error or ERRORS
+    if name.endswith(".json") and options.set:
+        raise ParameterError(f"--set {options.set[0]}", "is for models", "a mechanism is built already")
+    output = FigureOutput(options, [name])
+    if name.endswith(".json"):
+        found = mechanism_tradeoff(CollectingMechanism.load(name), options.users, errors)
+    else:
+        found = tradeoff(model_of(options).problem, options.users, errors)
     if output.wanted:
-        output.write(found.figures(), model.slug)
+        output.write(found.figures(), name)
     header, lines = found.table()
     if options.json:
         print_json([dict(vars(row)) for row in found.rows])
     else:
-        print(f"{model.slug}: {found.quantity}, largest {found.measure}\n{table(header, lines)}")
+        print(f"{name}: {found.quantity}, largest {found.measure}\n{table(header, lines)}")
     return FINE
 
 
@@ -204,38 +227,45 @@ def _compare(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
+    from mechdesign.catalog import models
     from mechdesign.core.text import terminal_width
-    from mechdesign.report.checks import overview
+    from mechdesign.report.checks import brief, overview
 
     checks = _checks(options, options.all or not options.model)
     if options.json:
         print_json([{**check.as_dict(), "problems": check.problems} for check in checks])
     else:
-        print(overview(checks, terminal_width()))
+        shipped = models()
+        is_named = any(name in shipped or name.endswith(".toml") for name in options.model)
+        is_long = options.verbose or is_named
+        print((overview if is_long else brief)(checks, terminal_width()))
     return FINE if all(check.passed for check in checks) else MISMATCH
 
 
 def _sweep(options: argparse.Namespace) -> int:
-    from mechdesign.catalog import model_figures, sweep
+    from mechdesign.catalog import load_swept, model_figures, sweep
+    from mechdesign.catalog.plotted import plotted_quantities
     from mechdesign.core.text import table
     from mechdesign.report.outputs import require_output
-    from mechdesign.report.tables import sweep_json, sweep_table
-    from mechdesign.report.writing import write_columns
+    from mechdesign.report.results import RESULTS, require_suffix, write_results
+    from mechdesign.report.tables import sweep_columns, sweep_json, sweep_table
 
-    model = model_of(options)
+    model = load_swept(options.model, overrides_of(options.set))
     if options.output:
+        require_suffix(options.output, RESULTS)
         require_output(options.output, [model.slug], options.force)
     output = FigureOutput(options, [model.slug], options.output)
     rows = run_many("points", options, sweep, model, options.method)
     header, lines = sweep_table(rows)
     figures = model_figures(model, rows) if output.wanted else []
     output.places(figures, model.slug)  # before anything is written
+    plotted = plotted_quantities(model, rows) if options.output or options.json else []
     if options.output:
-        write_columns(options.output, dict(zip(header, zip(*lines, strict=True), strict=True)))
+        write_results(options.output, {"sweep": sweep_columns(rows, plotted)})
     if output.wanted:
         output.write(figures, model.slug)
     if options.json:
-        print_json(sweep_json(rows))
+        print_json(sweep_json(rows, plotted))
     elif options.output:
         print(f"{options.output}: {len(rows)} points of {model.slug}")
     else:

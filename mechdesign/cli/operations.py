@@ -9,16 +9,18 @@ from itertools import chain
 from typing import Any
 
 from mechdesign.cli.figures import FigureOutput, figure_option
-from mechdesign.cli.options import FINE, Parser, missing_option, print_json
+from mechdesign.cli.options import FINE, Parser, missing_option, print_json, result_options
+from mechdesign.cli.results import ResultOutput
 from mechdesign.core.encoding import encode
-from mechdesign.core.errors import MechDesignError, ParameterError
+from mechdesign.core.errors import MechDesignError
 from mechdesign.core.tables import Block
 from mechdesign.mechanisms import Mechanism, load_mechanism
+from mechdesign.mechanisms.door import missing_rule
 from mechdesign.mechanisms.operations import Option, operation_of
 from mechdesign.report.copies import OPTION, Copies, require_different
 from mechdesign.report.files import open_table
-from mechdesign.report.missing import MissingRule
 from mechdesign.report.outputs import require_output
+from mechdesign.report.results import DATA, RESULTS, require_suffix
 from mechdesign.report.writing import write_blocks
 
 
@@ -58,6 +60,7 @@ def parse_operation(
         parser.add_argument("-o", "--output", required=True, metavar="FILE", help="CSV or Parquet")
         parser.add_argument("--force", action="store_true", help="replace an existing file")
     else:
+        result_options(parser)
         parser.add_argument("--json", action="store_true", help="print JSON")
         figure_option(parser, "the result")
     if operation.takes:
@@ -100,11 +103,12 @@ def execute(
     settings = operation.settings({option: getattr(options, option) for option in names})
     kept = [settings[option.name] for option in operation.options if option.kind == "path"]
     kept = [path for path in kept if path is not None]
-    rule = options.missing or loaded.intake.missing
-    loaded.require_missing(rule)
-    missing = MissingRule(rule, tuple(options.missing_code), _takes_missing(loaded))
+    missing = missing_rule(loaded, options.missing, tuple(options.missing_code))
     identical = getattr(options, "identical", False)
     require_different(options.inputs, identical)
+    output = getattr(options, "output", None)
+    if output is not None:
+        require_suffix(output, DATA if operation.gives else RESULTS)
     picture = _figure_output(options, kept)
     sources = [open_table(path, missing) for path in options.inputs]
     if len(sources) > 1 and not identical:
@@ -116,7 +120,7 @@ def execute(
         if operation.gives:
             said = _written(options, made, kept, operation.private)
         else:
-            said = _printed(options, made, picture)
+            said = _shown(options, made, picture, loaded, kept)
     except MechDesignError as error:
         if error.is_about(*options.inputs, *kept, str(getattr(options, "output", "-o ")), "-o "):
             raise
@@ -126,14 +130,6 @@ def execute(
     if line:
         print(line, file=sys.stderr if getattr(options, "json", False) else sys.stdout)
     return FINE
-
-
-def _takes_missing(mechanism: Mechanism) -> bool:
-    try:
-        mechanism.require_missing("category")
-    except ParameterError:
-        return False
-    return True
 
 
 def _written(options: argparse.Namespace, blocks: Iterator[Block], kept: Sequence[str], private: bool) -> str:
@@ -153,16 +149,25 @@ def _figure_output(options: argparse.Namespace, kept: Sequence[str]) -> FigureOu
     """Return where the picture of a result goes, if the command has the option and it is wanted."""
     if getattr(options, "figure", None) is None:
         return None
-    return FigureOutput(options, [options.mechanism, *options.inputs, *kept])
+    output = getattr(options, "output", None)
+    return FigureOutput(options, [options.mechanism, *options.inputs, *kept], output)
 
 
-def _printed(options: argparse.Namespace, result: Any, picture: FigureOutput | None) -> str:
-    """Print a result, after its picture was written where one is wanted."""
+def _shown(
+    options: argparse.Namespace,
+    result: Any,
+    picture: FigureOutput | None,
+    mechanism: Mechanism,
+    kept: Sequence[str],
+) -> str:
+    """Print a result, or write its table, after its picture was written where one is wanted."""
+    output = ResultOutput(options, result, mechanism, kept)
     if picture is not None:
         drawn = result if isinstance(result, list) else [result]
         picture.write([figure for item in drawn for figure in _figures(item)], "these results")
+    said = output.write()
     if options.json:
         print_json(encode(result))
-    else:
-        print(result)
-    return ""
+    elif not said:
+        print(result.grid_text() if options.grid else result)
+    return said

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, Protocol
 
 from mechdesign.core.documents import parse_toml
-from mechdesign.core.errors import ParameterError, suggestion
+from mechdesign.core.errors import ParameterError, UnknownNameError, suggestion
 from mechdesign.core.forecast import USERS
 
 FINE, MISMATCH, BAD_INPUT = 0, 1, 2
@@ -111,6 +111,16 @@ def missing_option(added: argparse.ArgumentParser) -> None:
     )
 
 
+def result_options(added: argparse.ArgumentParser) -> None:
+    """Add where a result is written to, and that cross tables are grids."""
+    added.add_argument(
+        "-o", "--output", metavar="FILE", help="one row an estimate: .csv, .parquet, .xlsx or .json"
+    )
+    added.add_argument(
+        "--grid", action="store_true", help="cross tables as on paper: the last attribute across"
+    )
+
+
 def model_of(options: argparse.Namespace) -> Any:
     """Return the model that was named, with its parameters overridden."""
     from mechdesign.catalog import load_model
@@ -123,7 +133,12 @@ def without_families(names: Sequence[str]) -> list[str]:
     from mechdesign.catalog import models
 
     shipped, found = models(), []
+    families = {slug.partition("/")[0] for slug in shipped}
     for name in names:
+        if not {"/", "."} & set(name) and name not in families:
+            hint = suggestion(name, [*families, *shipped])
+            hint = hint if hint.startswith("did you mean") else suggestion(name, families)
+            raise UnknownNameError("model", f"no model or family '{name}'", hint)
         found += [slug for slug in shipped if slug.startswith(f"{name}/")] or [name]
     return list(dict.fromkeys(found))
 

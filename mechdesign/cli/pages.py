@@ -1,4 +1,4 @@
-"""The command ``report``: a page of HTML about models, or about a mechanism."""
+"""The command ``report``: a page of HTML about models, about a mechanism, or about results."""
 
 from __future__ import annotations
 
@@ -12,17 +12,29 @@ from mechdesign.core.errors import ParameterError
 
 def add_commands(command: AddCommand) -> None:
     """Add the command to the parser."""
-    report = command("report", _report, "write a page of HTML about models, or about a mechanism file")
+    report = command(
+        "report", _report, "write a page of HTML about models, a mechanism file, or results from reports"
+    )
     report.add_argument(
         "subject",
         nargs="*",
-        metavar="MODEL|FILE.json",
-        help="slugs or paths of models, families, or one file that build has written",
+        metavar="MODEL|FILE.json|REPORTS",
+        help="slugs or paths of models, families; or one file that build has written, alone or followed by "
+        "files of its reports, for a page of results",
     )
     report.add_argument("--all", action="store_true", help="all shipped models")
     report.add_argument(
         "--set", action="append", default=[], metavar="NAME=VALUE", help="override a parameter"
     )
+    results = report.add_argument_group("results", "options of 'estimate', for a page of results")
+    results.add_argument("--column", action="append", help="column of the reports (repeatable)")
+    results.add_argument(
+        "--marginal", action="append", metavar="A,B", help="a table of a release (repeatable)"
+    )
+    results.add_argument("--raw", action="store_true", help="unbiased tables of a release")
+    results.add_argument("--population", action="store_true", help="estimate the population")
+    results.add_argument("--unmarked", action="store_true", help="take columns without a fingerprint")
+    results.add_argument("--identical", action="store_true", help="count files of the same content each")
     report.add_argument("-o", "--output", metavar="FILE.html", required=True, help="where the page goes")
     report.add_argument("--force", action="store_true", help="replace an existing file")
     run_options(report)
@@ -45,8 +57,9 @@ def _report(options: argparse.Namespace) -> int:
     require_output(options.output, subjects, options.force)
     require_packages()
     if any(subject.endswith(".json") for subject in subjects):
-        page, what, code = _of_mechanism(subjects, options)
+        page, what, code = _of_mechanism(options.subject, options)
     else:
+        _require_results(options)
         overrides = overrides_of(options.set)
         page, what, code = _of_models([load_model(subject, overrides) for subject in subjects], options)
     with whole_file(options.output, DataError) as temporary:
@@ -59,15 +72,75 @@ def _of_mechanism(subjects: list[str], options: argparse.Namespace) -> tuple[str
     from mechdesign.core.printable import printable
     from mechdesign.core.version import installed_version
     from mechdesign.mechanisms import load_mechanism
-    from mechdesign.report.page import mechanism_page
+    from mechdesign.report.page import mechanism_page, results_page
 
-    if len(subjects) > 1:
-        raise ParameterError("report", "a mechanism file has a page of its own", "name nothing beside it")
     if options.set:
         raise ParameterError(f"--set {options.set[0]}", "is for models", "a mechanism is built already")
-    mechanism = load_mechanism(subjects[0])
-    page = mechanism_page(mechanism, printable(subjects[0]), installed_version())
-    return page, f"{type(mechanism).__name__} of {subjects[0]}", FINE
+    file, *reports = subjects
+    if not file.endswith(".json") or any(path.endswith((".json", ".toml")) for path in reports):
+        raise ParameterError(
+            "report",
+            "a mechanism file has a page of its own",
+            "name one mechanism file first, then nothing or files of its reports",
+        )
+    if not reports:
+        _require_results(options)
+    mechanism = load_mechanism(file)
+    if reports:
+        made = _estimated(mechanism, file, reports, options)
+        page = results_page(mechanism, made, installed_version())
+        return page, f"results of {len(reports)} file{'s' * (len(reports) > 1)} of reports", FINE
+    page = mechanism_page(mechanism, printable(file), installed_version())
+    return page, f"{type(mechanism).__name__} of {file}", FINE
+
+
+def _require_results(options: argparse.Namespace) -> None:
+    """Raise ParameterError for an option that only a page of results has."""
+    for name in ("column", "marginal", "raw", "population", "unmarked", "identical"):
+        if getattr(options, name):
+            raise ParameterError(
+                f"--{name}", "is for a page of results", "name files of reports after the mechanism file"
+            )
+
+
+def _estimated(mechanism: Any, file: str, reports: list[str], options: argparse.Namespace) -> Any:
+    """Return what the mechanism's own operation says of files of reports."""
+    from mechdesign.core.errors import MechDesignError
+    from mechdesign.mechanisms.operations import operation_of
+    from mechdesign.report.copies import Copies, require_different
+    from mechdesign.report.files import open_table
+    from mechdesign.report.page import Estimation
+
+    names = [operation.name for operation in mechanism.operations()]
+    operation = operation_of(mechanism.operations(), "analyze" if "analyze" in names else "estimate", file)
+    given = {name: getattr(options, name) for name in ("column", "marginal", "raw", "population", "unmarked")}
+    settings = operation.settings(given)
+    require_different(reports, options.identical)
+    if len(reports) > 1 and not operation.several:
+        raise ParameterError("report", f"'{operation.name}' takes one file, {len(reports)} are named")
+    sources = [open_table(path) for path in reports]
+    if not options.identical:
+        copies = Copies()
+        for source in sources:
+            source.copies = copies
+    try:
+        result = operation.run(sources, settings)
+    except MechDesignError as error:
+        raise (error if error.is_about(*reports) else error.within(file).for_shell()) from None
+    return Estimation(
+        result, operation.name, file, reports, _words(given, options.identical), bool(options.population)
+    )
+
+
+def _words(given: dict[str, Any], identical: bool) -> list[str]:
+    """Return options as the shell takes them."""
+    words = ["--identical"] if identical else []
+    for name, value in given.items():
+        if value is True:
+            words.append(f"--{name}")
+        for text in value if isinstance(value, list) else []:
+            words += [f"--{name}", text]
+    return words
 
 
 def _of_models(loaded: list[Any], options: argparse.Namespace) -> tuple[str, str, int]:

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 from functools import cache
 
-from mechdesign.cli import exports, mechanisms, models, pages, sources
+from mechdesign.cli import demo, exports, mechanisms, models, pages, sources, tables
 from mechdesign.cli.options import Parser
 from mechdesign.core.version import installed_version
 
@@ -29,9 +29,11 @@ def parser() -> argparse.ArgumentParser:
         added.set_defaults(run=run)
         return added
 
+    demo.add_commands(command)
     models.add_commands(command)
     mechanisms.add_commands(command)
     exports.add_commands(command)
     pages.add_commands(command)
     sources.add_commands(command)
+    tables.add_commands(command)
     return main

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from mechdesign.core.notebook import TextInNotebooks
 from mechdesign.core.printable import printable
 
 OPTIMALITY = "optimality"
@@ -20,7 +21,7 @@ JUDGED = ("value", "bound", "gap")
 
 
 @dataclass(frozen=True)
-class Certificate:
+class Certificate(TextInNotebooks):
     """The verdict on one property of a solution or a mechanism.
 
     Parameters
@@ -101,7 +102,7 @@ class Certificate:
 
 
 @dataclass(frozen=True)
-class CertificateAudit:
+class CertificateAudit(TextInNotebooks):
     """What the audit of a mechanism found, where it is not about privacy alone: all its certificates.
 
     Parameters

@@ -12,6 +12,7 @@ from mechdesign.core.certificate import format_figure
 from mechdesign.core.encoding import encode
 from mechdesign.core.errors import MechDesignError, UnknownNameError, suggestion
 from mechdesign.core.method import Method
+from mechdesign.core.notebook import html_table
 from mechdesign.core.problem import Problem
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import methods_of, solve
@@ -114,13 +115,22 @@ class Comparison:
     def __str__(self) -> str:
         return self.text()
 
+    def _repr_html_(self) -> str:
+        title = f"{self.problem.name} ({self.problem.sense})"
+        return html_table(title, COLUMNS, self.rows(), [line.strip() for line in self._remarks()])
+
     def text(self, users: int | None = None) -> str:
         """Return the table, what fails, who disagrees, and how good answers will be with so many users."""
         rows, header = self.rows(), list(COLUMNS)
         if all(run.claims_optimality or not run.found for run in self.runs):  # then nobody needs the column
             place = header.index("to best")
             header, rows = _without(header, place), [_without(row, place) for row in rows]
-        lines = [f"{self.problem.name} ({self.problem.sense})", table(header, rows, LINE)]
+        head = [f"{self.problem.name} ({self.problem.sense})", table(header, rows, LINE)]
+        return "\n".join([*head, *self._remarks(users)])
+
+    def _remarks(self, users: int | None = None) -> list[str]:
+        """Return what stands under the table, a line each."""
+        lines: list[str] = []
         for run in self.runs:
             lines += [
                 f"  {run.method}: {certificate}" for certificate in run.certificates if not certificate.holds
@@ -130,8 +140,7 @@ class Comparison:
         lines += [f"  {name}: not applicable, {reason}" for name, reason in self.skipped.items()]
         lines += [f"  FAILED: {text}" for text in self.failures]
         lines += [f"  DISAGREE: {text}" for text in self.disagreements]
-        lines += self.forecasts(users)
-        return "\n".join(lines)
+        return lines + self.forecasts(users)
 
     def _unclaimed(self, run: Solution) -> str:
         if run.scope:

@@ -10,6 +10,18 @@ from typing import Any
 import numpy as np
 
 
+def json_object(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a mapping as a JSON object; see :func:`encode`.
+
+    Examples
+    --------
+    >>> json_object({"value": np.array([0.5, np.nan])})
+    {'value': [0.5, None]}
+    """
+    plain: dict[str, Any] = encode(values)
+    return plain
+
+
 def encode(value: Any) -> Any:
     """Turn arrays, numpy scalars, fractions and infinities into what ``json.dumps`` accepts.
 

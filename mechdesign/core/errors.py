@@ -182,11 +182,13 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     --------
     >>> suggestion("epsilom", ["epsilon", "delta"])
     "did you mean 'epsilon'?"
+    >>> suggestion("views", ["frequency-oracle", "marginal-views"])
+    "did you mean 'marginal-views'?"
     >>> suggestion("zzz", ["epsilon", "delta"])
     'known: delta, epsilon'
     """
     names = sorted(set(known))
-    close = get_close_matches(name, names, n=1, cutoff=0.6)
+    close = get_close_matches(name, names, n=1, cutoff=0.6) or [one for one in names if name and name in one]
     if close:
         return f"did you mean '{close[0]}'?"
     shown = ", ".join(name if len(name) <= 40 else f"{name[:37]}..." for name in names[:12])

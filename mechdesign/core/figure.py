@@ -166,7 +166,39 @@ def styles(panel: Panel) -> list[int]:
 def bar_slots(panel: Panel) -> dict[int, tuple[int, int]]:
     """Return for the index of each mark that shares places with others which slot of how many it has.
 
-    Bars stand side by side, and intervals of estimates beside them do as well.
+    Bars stand side by side, and so do intervals of estimates, but for those that belong to bars
+    (:func:`on_bars`): these have the slot of their bars.
     """
-    sharing = [place for place, mark in enumerate(panel.marks) if isinstance(mark, (Bars, Intervals))]
-    return {place: (slot, len(sharing)) for slot, place in enumerate(sharing)}
+    standing = on_bars(panel)
+    sharing = [
+        place
+        for place, mark in enumerate(panel.marks)
+        if isinstance(mark, (Bars, Intervals)) and place not in standing
+    ]
+    slots = {place: (slot, len(sharing)) for slot, place in enumerate(sharing)}
+    return slots | {place: slots[bars] for place, bars in standing.items()}
+
+
+def on_bars(panel: Panel) -> dict[int, int]:
+    """Return for the index of each mark of intervals that belongs to bars the index of these bars.
+
+    They belong together when both name the same ``series``.
+
+    Examples
+    --------
+    >>> bars = Bars(x=[0, 1], y=[3, 1], series=0)
+    >>> ends = Intervals(x=[0, 1], y=[3, 1], low=[2, 0], high=[4, 2], series=0)
+    >>> panel = Panel("answer", "users", [bars, ends])
+    >>> on_bars(panel), bar_slots(panel)
+    ({1: 0}, {0: (0, 1), 1: (0, 1)})
+    """
+    bars = {
+        mark.series: place
+        for place, mark in enumerate(panel.marks)
+        if isinstance(mark, Bars) and mark.series is not None
+    }
+    return {
+        place: bars[mark.series]
+        for place, mark in enumerate(panel.marks)
+        if isinstance(mark, Intervals) and mark.series in bars
+    }

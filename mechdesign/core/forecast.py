@@ -27,11 +27,13 @@ class Forecast:
     typical_data : str
     reason : str
         Why nothing can be estimated, and what would help.
+    of : str
+        What the standard error is of: a share, the mean, a cell.
 
     Examples
     --------
-    >>> print(Forecast("mean", 400, True, largest=0.05))
-    mean: can be estimated; with 400 users the standard error is at most 0.05
+    >>> print(Forecast("mean", 400, True, largest=0.05, of="the mean"))
+    mean: can be estimated; with 400 users the standard error of the mean is at most 0.05
     >>> print(Forecast("frequencies", 400, False, reason="epsilon is 0; give a larger one"))
     frequencies: CANNOT be estimated: epsilon is 0; give a larger one
     """
@@ -43,23 +45,27 @@ class Forecast:
     typical: float | None = None
     typical_data: str = ""
     reason: str = ""
+    of: str = ""
 
     @classmethod
-    def of_shares(cls, users: int, largest: float, typical: float, typical_data: str) -> Forecast:
+    def of_shares(
+        cls, users: int, largest: float, typical: float, typical_data: str, of: str = "a share"
+    ) -> Forecast:
         """Return the forecast of frequencies: an error above 1 says nothing about a share between 0 and 1."""
         figures = (largest, typical, typical_data)
         if largest <= 1.0:
-            return cls("frequencies", users, True, *figures)
+            return cls("frequencies", users, True, *figures, of=of)
         reason = (
-            f"with {users} users the standard error is up to {largest:.4g}, and every share lies between 0 "
+            f"with {users} users the standard error of {of} is up to {largest:.4g}, and it lies between 0 "
             "and 1; collect from more users, or build with a larger epsilon"
         )
-        return cls("frequencies", users, False, *figures, reason)
+        return cls("frequencies", users, False, *figures, reason, of)
 
     def __str__(self) -> str:
         if not self.possible:
             return f"{self.quantity}: CANNOT be estimated: {self.reason}"
-        head = f"{self.quantity}: can be estimated; with {self.users} users the standard error is"
+        whose = f" of {self.of}" if self.of else ""
+        head = f"{self.quantity}: can be estimated; with {self.users} users the standard error{whose} is"
         usual = "" if self.typical is None else f" {self.typical:.4g} {self.typical_data} and"
         return f"{head}{usual} at most {self.largest:.4g}"
 

@@ -103,6 +103,8 @@ class Points(Mark):
     ----------
     x, y : (n,) arrays
     open : bool
+    faint : bool
+        Whether they are only for comparison and recede behind the rest.
     names : tuple of str
         A text beside each point, or none at all.
     """
@@ -111,6 +113,7 @@ class Points(Mark):
     y: Any
     open: bool = False
     names: Sequence[str] = ()
+    faint: bool = False
     columns = ("x", "y")
 
     def __post_init__(self) -> None:
@@ -154,6 +157,8 @@ class Bars(Mark):
 @dataclass(frozen=True, eq=False)
 class Intervals(Mark):
     """Vertical intervals with a value in each, as of estimates.
+
+    With the ``series`` of bars of the same panel they are drawn on these bars.
 
     Attributes
     ----------

@@ -10,7 +10,7 @@ import inspect
 import json
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -50,9 +50,33 @@ def problem_from(problem_class: type[ProblemT], parameters: Mapping[str, Any]) -
             raise UnknownNameError(problem_class.name, f"no parameter '{key}'", hint)
     missing = [name for name, field in fields.items() if field.is_required and name not in parameters]
     if missing:
-        raise ParameterError(problem_class.name, f"parameter '{missing[0]}' is missing", "give it a value")
+        remedy = _written(problem_class, missing) or "give it a value"
+        raise ParameterError(problem_class.name, f"parameter '{missing[0]}' is missing", remedy)
     values = {key: _generated(problem_class, key, value) for key, value in parameters.items()}
     return problem_class(**values)
+
+
+def _written(problem_class: type[Problem], names: Sequence[str]) -> str:
+    """Return what to write for these parameters, as the problem's example has them."""
+    known = problem_class.example
+    lines = [f"{name} = {toml_text(known[name])}" for name in names if name in known]
+    return f"write for instance {' and '.join(lines)}" if lines else ""
+
+
+def toml_text(value: Any) -> str:
+    """Return a plain value as a model file has it, in one line.
+
+    Examples
+    --------
+    >>> toml_text([{"x": 1.0, "name": "a"}, True])
+    '[{ x = 1.0, name = "a" }, true]'
+    """
+    if isinstance(value, Mapping):
+        pairs = ", ".join(f"{name} = {toml_text(item)}" for name, item in value.items())
+        return f"{{ {pairs} }}"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(toml_text, value))}]"
+    return json.dumps(value)
 
 
 def _hint(problem_class: type[Problem], key: str, fields: Mapping[str, Parameter]) -> str:

@@ -87,6 +87,8 @@ class Problem(ABC, Generic[MechanismT_co]):
         :meth:`among`.
     optimal_within : float
         A value is certified optimal when a proven bound leaves at most this part of what is at stake.
+    example : mapping
+        Parameters that state a small problem; what is missing in a model file is shown as it stands here.
     renamed : mapping
         Former names of parameters and what they are called now: a model file that has one is told so.
     """
@@ -97,6 +99,7 @@ class Problem(ABC, Generic[MechanismT_co]):
     summary: ClassVar[str] = ""
     compared_with: ClassVar[str] = ""
     optimal_within: ClassVar[float] = WITHIN
+    example: ClassVar[Mapping[str, Any]] = {}
     renamed: ClassVar[Mapping[str, str]] = {}
 
     @abstractmethod

@@ -15,13 +15,14 @@ from mechdesign.core.encoding import encode
 from mechdesign.core.errors import CertificateError, MethodError
 from mechdesign.core.forecast import Forecast
 from mechdesign.core.method import Kind, Status
+from mechdesign.core.notebook import TextInNotebooks
 from mechdesign.core.printable import printable
 from mechdesign.core.problem import Problem
 from mechdesign.core.types import MechanismT_co
 
 
 @dataclass(frozen=True, repr=False)
-class Solution(Generic[MechanismT_co]):
+class Solution(TextInNotebooks, Generic[MechanismT_co]):
     """The checked result of one method on one problem.
 
     ``value`` and ``residuals`` are computed by the problem from ``variables``, never taken from a
@@ -178,15 +179,33 @@ class Solution(Generic[MechanismT_co]):
         head = f"{self.problem.name} by {self.method} ({self.kind}): {self.status}"
         if not self.found:
             return f"{head}; {printable(self.message)}"
-        lines = [f"{head}, value {format_figure(self.value)}"]
+        lines = [f"{head}, value {format_figure(self.value)}{self._value_name}{self._distance}"]
         if self.bound is not None:
             lines.append(f"  bound {format_figure(self.bound)} ({self.bound_source}), gap {self.gap:.3g}")
         lines += [f"  {certificate}" for certificate in self.certificates]
-        if not self.claims_optimality:
+        if not self.claims_optimality and not any(item.property == OPTIMALITY for item in self.certificates):
             lines.append("  optimality: not claimed by this method")
         lines += [printable(f"  note: {key} = {format_figure(value)}") for key, value in self.notes.items()]
         lines.append(f"  {self.seconds:.3g} s, {self.solver}")
         return "\n".join(lines)
+
+    @property
+    def _distance(self) -> str:
+        """How far a value is from the optimum at most, where the method does not claim to have found one."""
+        if self.claims_optimality or self.kind == "published" or self.scope or not self.problem.among():
+            return ""
+        if any(item.property == OPTIMALITY and item.holds for item in self.certificates):
+            return ", proven optimal by its bound"
+        if self.bound is None:
+            return ", how far from the optimum is not known" if self.kind == "heuristic" else ""
+        part = f" ({100.0 * self.gap / abs(self.bound):.2g} %)" if self.bound else ""
+        return f", at most {self.gap:.3g}{part} from the optimum"
+
+    @property
+    def _value_name(self) -> str:
+        """What the value is, in brackets; it is not always the error that a user of the design sees."""
+        name = self.problem.value_name
+        return "" if name == Problem.value_name else f" ({name})"
 
     def as_dict(self, model: str | None = None) -> dict[str, Any]:
         """Return the JSON object of ``solve --json`` (infinity is the string ``"inf"``)."""

@@ -65,6 +65,12 @@ class Estimate(Protocol):
     def figures(self) -> list[Any]:
         """Return pictures of it, for ``plot``."""
 
+    def tidy(self, level: float = 0.95) -> dict[str, list[Any]]:
+        """Return the estimates as columns, a row each."""
+
+    def to_frame(self, backend: str = "pandas", level: float = 0.95) -> Any:
+        """Return the estimates as a data frame, a row each."""
+
     def as_json(self) -> dict[str, Any]:
         """Return the estimate as plain values."""
 
@@ -77,7 +83,10 @@ class Counter(Protocol):
         """How many people's reports were added."""
 
     def update(self, reports: Any) -> None:
-        """Add reports."""
+        """Add reports: an array, a data frame or a series."""
+
+    def count_table(self, source: Any, settings: Any) -> None:
+        """Add the reports of a table, block by block."""
 
     def merge(self, other: Any) -> None:
         """Add what another machine has counted."""

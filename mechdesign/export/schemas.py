@@ -224,16 +224,20 @@ def schema(kind: str) -> Schema:
         "format": {"const": FORMAT},
         "version": {"const": VERSION},
         "type": {"const": kind},
-        "title": TEXT,
-        "question": TEXT,
+        "about": _about(),
         "content": content_schema(kind),
         "certificates": several({"type": "object"}),
         "data": record({"columns": several(TEXT), "missing": {"enum": list(MISSING)}}),
         "sha256": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
     }
-    required = tuple(name for name in fields if name not in ("title", "question", "data"))
+    required = tuple(name for name in fields if name not in ("about", "data"))
     head = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"mechanism file of the type {kind}",
     }
     return {**head, **record(fields, required)}
+
+
+def _about() -> Schema:
+    """Return the schema of the title, the question and the planned users of a survey, each where it is."""
+    return record({"title": TEXT, "question": TEXT, "users": COUNT}, ())

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import json
 import os
-import pkgutil
 import re
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
-from importlib.metadata import entry_points
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -31,15 +28,18 @@ from mechdesign.core.figure import Figure
 from mechdesign.core.files import read_text, whole_file
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.homes import homes
+from mechdesign.core.notebook import Explained
 from mechdesign.core.numbers import number_of_text
 from mechdesign.core.randomness import BitSource, Rng, bit_source, numpy_generator
 from mechdesign.core.types import Counter, Estimate, PrivacyVerdict, Verdict
+from mechdesign.mechanisms.about import About, WithAbout
+from mechdesign.mechanisms.door import run_on_tables
 from mechdesign.mechanisms.figures import forecast_figures
 from mechdesign.mechanisms.intake import Intake
+from mechdesign.mechanisms.kinds import derived, import_all
 from mechdesign.mechanisms.operations import Operation
 from mechdesign.mechanisms.recipes import Answer, Recipe, no_recipe
-from mechdesign.mechanisms.sealed import Sealed
-from mechdesign.mechanisms.written import converted, heading, read, written
+from mechdesign.mechanisms.written import converted, read, written
 
 GROUP = "mechdesign.mechanisms"
 FORMAT = "mechdesign-mechanism"
@@ -50,12 +50,11 @@ MARKUP = re.compile(r"(?::\w+:)?`+~?([^`]+)`+")
 """Code and references in a docstring, which people read as plain words."""
 
 ANEW = "build it anew"
-HEADINGS = ("title", "question")
 LARGEST_FILE = 1 << 27
 """A mechanism file with more bytes is neither written nor read."""
 
 
-class Mechanism(Sealed):
+class Mechanism(Explained, WithAbout):
     """Base class of every mechanism.
 
     It does not change: what differs is another mechanism. Two are equal when they are of one type, run on
@@ -68,9 +67,6 @@ class Mechanism(Sealed):
     type: ClassVar[str]
     intake: Intake = Intake()
     """The columns it was built for and what to do with missing values; see :meth:`for_data`."""
-    title: str = ""
-    question: str = ""
-    """What respondents read; part of the file, and not of the fingerprint."""
 
     @abstractmethod
     def content(self) -> dict[str, Any]:
@@ -127,6 +123,35 @@ class Mechanism(Sealed):
     def operations(self) -> tuple[Operation, ...]:
         """Return what the mechanism does with tables: the columns each operation takes and gives."""
         return ()
+
+    def run(self, operation: str, *tables: Any, **options: Any) -> Any:
+        """Run an operation on data frames or series, as the command ``run`` does it on files.
+
+        Parameters
+        ----------
+        operation : str
+            One that :meth:`operations` lists, such as ``randomize``.
+        *tables : data frame or series
+            Of pandas, polars, pyarrow and their like. A series is a table of one column.
+        **options
+            Those of the operation: ``column="city"``, ``clip=True``; ``rng`` for simulations only; and
+            ``missing``, what to do with rows without a value: ``"refuse"``, ``"drop"`` or ``"category"``.
+
+        Returns
+        -------
+        data frame, series or result
+            The like of the first table, with the index of its rows; or the result, such as an estimate.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from mechdesign.mechanisms import KaryResponse
+        >>> mechanism = KaryResponse.of(2, epsilon=2.0, labels=["no", "yes"])
+        >>> people = pd.DataFrame({"name": ["a", "b"], "smoker": ["yes", "no"]})
+        >>> mechanism.run("randomize", people, column="smoker", rng=1).shape
+        (2, 1)
+        """
+        return run_on_tables(self, operation, tables, options)
 
     @property
     def data_columns(self) -> tuple[str, ...]:
@@ -226,10 +251,11 @@ class Mechanism(Sealed):
             "format": FORMAT,
             "version": VERSION,
             "type": self.type,
-            **{name: text for name in HEADINGS if (text := getattr(self, name))},
             "content": content,
             "certificates": _written(self),
         }
+        if self.about != About():
+            document["about"] = self.about.as_json()
         if self.intake != Intake():
             document["data"] = self.intake.as_json()
         document["sha256"] = _sum_of(document)
@@ -294,19 +320,8 @@ def mechanism_types() -> dict[str, type[Mechanism]]:
     A class is found by living in this package, in a home, or in a module that another distribution names by
     an entry point of the group ``mechdesign.mechanisms``.
     """
-    for name in (__name__.rpartition(".")[0], *homes()):
-        for module_info in pkgutil.iter_modules(importlib.import_module(name).__path__):
-            importlib.import_module(f"{name}.{module_info.name}")
-    for point in entry_points(group=GROUP):
-        importlib.import_module(point.value)
-    found: dict[str, type[Mechanism]] = {}
-    waiting: list[type[Mechanism]] = list(Mechanism.__subclasses__())
-    while waiting:
-        candidate = waiting.pop()
-        waiting += candidate.__subclasses__()
-        if "type" in candidate.__dict__:
-            found[candidate.type] = candidate
-    return found
+    import_all((__name__.rpartition(".")[0], *homes()), GROUP)
+    return {kind.type: kind for kind in derived(Mechanism.__subclasses__()) if "type" in vars(kind)}
 
 
 def load_mechanism(path: str | os.PathLike[str]) -> Mechanism:
@@ -371,8 +386,8 @@ def _restored(path: str | os.PathLike[str], kind: type[Mechanism], document: Map
         mechanism = kind.from_content(content)
         if "data" in document:
             mechanism = mechanism.for_data(Intake.from_json(document["data"]))
-        headings = {name: heading(name, document[name]) for name in HEADINGS if name in document}
-        mechanism = mechanism.replaced(**headings) if headings else mechanism
+        if "about" in document:
+            mechanism = mechanism.replaced(about=About.from_json(document["about"]))
         failed = [certificate for certificate in mechanism.certificates() if not certificate.holds]
         written = _written(mechanism)
     except CertificateError as error:

@@ -292,7 +292,9 @@ def column_operations(
     gives = Column(marked(takes.name, mechanism.fingerprint), reports, any_name=True)
     one_each = f"one private report for each {takes.name}"
     return (
-        Operation("randomize", one_each, (takes,), (gives,), randomize, (COLUMN, *options, SEED)),
+        Operation(
+            "randomize", one_each, (takes,), (gives,), randomize, (COLUMN, *options, SEED), in_order=True
+        ),
         estimation(mechanism, (gives,), wanted),
     )
 
@@ -302,7 +304,8 @@ def estimation(mechanism: CollectingMechanism, takes: tuple[Column, ...], wanted
 
     def estimate(sources: Sequence[Source], settings: Settings) -> Any:
         server = mechanism.aggregator()
-        collect(sources, lambda source: [report_column(source, settings, mechanism)], server.update)
+        for source in sources:
+            server.count_table(source, settings)
         return server.estimate(population=bool(settings["population"]))
 
     summary = f"{wanted}, with standard errors and intervals"

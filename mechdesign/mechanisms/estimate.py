@@ -2,34 +2,45 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.encoding import json_object
 from mechdesign.core.figure import Figure
 from mechdesign.core.printable import printable
 from mechdesign.core.text import listed, table
-from mechdesign.mechanisms.figures import interval_figures
+from mechdesign.core.tidy import Columns, Tidy, tidy_columns
+from mechdesign.mechanisms.interval_figures import interval_figures
 from mechdesign.mechanisms.intervals import Limits, NormalLimits, tail_of
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Estimated(ABC):
+class Estimated(Tidy):
     """An estimate: a value with its standard error, and what intervals are made from.
 
     A subclass is a frozen dataclass that also has the fields ``population``, ``limits`` (normal intervals
     without them) and ``notes``, which say where intervals may cover less often than stated.
+
+    Class attributes
+    ----------------
+    single : str
+        What a value that stands alone is, in tables.
     """
+
+    single: ClassVar[str] = "mean"
 
     value: Any
     standard_error: Any
     users: int
+    question: str = field(default="", kw_only=True, repr=False, compare=False)
+    """What was asked, such as the column's name; it stands in tables."""
 
     def _ends(self, level: float, together: int = 1) -> tuple[Any, Any]:
         """Return the ends of the intervals of a level; of so many together, by Bonferroni's rule."""
@@ -49,6 +60,10 @@ class Estimated(ABC):
         """Return the notes as they are printed, a line each."""
         return "".join(f"\nnote: {printable(note)}" for note in self._said())
 
+    def tidy(self, level: float = 0.95) -> Columns:
+        """Return the estimate as columns, a row for each value; see :meth:`Tidy.tidy`."""
+        return tidy_columns(self.question, [self.single], self.value, self.standard_error, self._ends(level))
+
     def _about(self) -> Mapping[str, Any]:
         """Return what stands beside users and values among the plain values."""
         return {}
@@ -56,16 +71,18 @@ class Estimated(ABC):
     def as_json(self) -> dict[str, Any]:
         """Return the estimate as plain values."""
         low, high = self.interval()
-        return {
-            "users": self.users,
-            **self._about(),
-            "value": self.value,
-            "standard_error": self.standard_error,
-            "low": low,
-            "high": high,
-            "population": getattr(self, "population", False),
-            "notes": list(self._said()),
-        }
+        return json_object(
+            {
+                "users": self.users,
+                **self._about(),
+                "value": self.value,
+                "standard_error": self.standard_error,
+                "low": low,
+                "high": high,
+                "population": getattr(self, "population", False),
+                "notes": list(self._said()),
+            }
+        )
 
 
 @dataclass(frozen=True)
@@ -117,6 +134,11 @@ class ListedEstimate(Estimated):
         """
         return self._ends(level, len(self.value) if simultaneous else 1)
 
+    def tidy(self, level: float = 0.95) -> Columns:
+        """Return the estimates as columns, a row each; see :meth:`Tidy.tidy`."""
+        names, more = list(self._names()), self._beside()
+        return tidy_columns(self.question, names, self.value, self.standard_error, self.interval(level), more)
+
     def rows(self, level: float = 0.95) -> list[list[str]]:
         """Return one row of text each: name, further columns, estimate, standard error, interval."""
         texts = zip(self._names(), *self._beside().values(), strict=True)
@@ -126,9 +148,9 @@ class ListedEstimate(Estimated):
             for text, numbers in zip(texts, figures, strict=True)
         ]
 
-    def _drawn(self, title: str, thing: str, quantity: str, naive: Any = None) -> list[Figure]:
-        """Return the estimates with their intervals, beside what the reports would say as they came."""
-        return interval_figures(title, self._names(), self.value, self.interval(), thing, quantity, naive)
+    def _drawn(self, title: str, thing: str, quantity: str, **options: Any) -> list[Figure]:
+        """Return the estimates with their intervals; the options are those of :func:`interval_figures`."""
+        return interval_figures(title, self._names(), self.value, self.interval(), thing, quantity, **options)
 
     def __repr__(self) -> str:
         digits, brief = self.digits, self.error_digits
@@ -137,7 +159,7 @@ class ListedEstimate(Estimated):
         return f"{type(self).__name__}({self.users} {self.reporters}: {listed(shown)})"
 
     def __str__(self) -> str:
-        header = [self.thing, *self._beside(), self.estimated, "std.error", "95% low", "95% high"]
+        header = [self.thing, *self._beside(), self.estimated, "std error", "95% low", "95% high"]
         rows = self.rows()
         rest = 0 if self.most is None else max(0, len(rows) - self.most)
         more = f"\n... and {rest} more {self.things}" if rest else ""

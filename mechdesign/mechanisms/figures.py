@@ -1,4 +1,4 @@
-"""What pictures of mechanisms and estimates share: errors by users, channels, values with intervals."""
+"""What pictures of mechanisms share: errors by users, channels, names on axes, several panels."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mechdesign.core.errors import MechDesignError
 from mechdesign.core.figure import Figure, Panel
 from mechdesign.core.forecast import Forecast
-from mechdesign.core.marks import Bars, Heat, Intervals, Line, Mark
+from mechdesign.core.marks import Heat, Line, Mark
 from mechdesign.core.printable import printable
 
 Array = NDArray[np.float64]
@@ -23,7 +23,7 @@ MOST_NAMES = 40
 LONGEST_NAME = 24
 
 MOST_PANELS = 6
-"""Of more attributes the first ones are shown."""
+"""A picture has no more panels."""
 
 MOST_HEAT = 120
 """Channels with more answers or reports are not drawn as cells."""
@@ -85,56 +85,19 @@ def channel_figures(channel: Any, answers: Sequence[str], reports: Sequence[str]
     ]
 
 
-def interval_figures(
-    title: str,
-    names: Sequence[str],
-    value: Any,
-    interval: tuple[Any, Any],
-    x_label: str,
-    y_label: str,
-    naive: Any = None,
-) -> list[Figure]:
-    """Return estimates with their 95 % intervals, beside what the reports would say taken as they are.
-
-    Parameters
-    ----------
-    title : str
-    names : sequence of str
-        What is estimated, one a value.
-    value : (n,) array
-    interval : (low, high)
-        Of the same shape.
-    x_label, y_label : str
-    naive : (n,) array, optional
-        Shares of the reports themselves.
-    """
-    estimates = np.atleast_1d(np.asarray(value, dtype=np.float64)).ravel()
-    low, high = (
-        np.broadcast_to(np.asarray(end, dtype=np.float64).ravel(), estimates.shape) for end in interval
-    )
-    there = np.isfinite(estimates) & np.isfinite(low) & np.isfinite(high)
-    if not there.any():
-        return []
-    places = np.arange(len(estimates))
-    marks: list[Mark] = []
-    if naive is not None:
-        marks.append(Bars(x=places, y=naive, label="reports as they came"))
-    marks.append(
-        Intervals(
-            x=places[there],
-            y=estimates[there],
-            low=low[there],
-            high=high[there],
-            label="estimate with its 95 % interval",
-        )
-    )
-    return [Figure(title, [Panel(x_label, y_label, marks, x_names=axis_names(names))])]
-
-
 def together(title: str, figures: Sequence[Figure]) -> list[Figure]:
     """Return one figure with the panels of all, each under its own title; none of none."""
     panels = [replace(panel, title=figure.title) for figure in figures for panel in figure.panels]
     return [Figure(title, panels)] if panels else []
+
+
+def in_pictures(title: str, figures: Sequence[Figure]) -> list[Figure]:
+    """Return the panels of all figures in as many pictures as they fill, a few panels each."""
+    return [
+        picture
+        for start in range(0, len(figures), MOST_PANELS)
+        for picture in together(title, figures[start : start + MOST_PANELS])
+    ]
 
 
 def axis_names(names: Sequence[str]) -> tuple[str, ...]:

@@ -269,7 +269,7 @@ class FiniteChannel(FrequencyMechanism):
         >>> import numpy as np
         >>> channel = FiniteChannel.from_floats(np.eye(2) / 2 + 0.25, PrivacyTarget(1.2))
         >>> print(channel.forecast(100))
-        frequencies: can be estimated; with 100 users the standard error is 0.0866 ...
+        frequencies: can be estimated; with 100 users the standard error of a share is 0.0866 ...
         """
         count = user_count(users)
         try:

@@ -12,12 +12,15 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError, EstimationError, RowError
 from mechdesign.core.figure import Figure
+from mechdesign.core.frames import is_table
 from mechdesign.core.randomness import BitSource, Rng, bit_source
 from mechdesign.core.tables import Coded, Values
 from mechdesign.mechanisms.categories import CategoryMechanism
 from mechdesign.mechanisms.collecting import column_operations
 from mechdesign.mechanisms.counts import require_users, whole_rows
+from mechdesign.mechanisms.door import on_table
 from mechdesign.mechanisms.estimate import ListedEstimate
+from mechdesign.mechanisms.interval_figures import SHARE
 from mechdesign.mechanisms.intervals import Limits
 from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.operations import ANYWAY, Column, Operation, Settings
@@ -91,8 +94,9 @@ class FrequencyEstimate(ListedEstimate):
         return project_to_simplex(self.value)
 
     def figures(self) -> list[Figure]:
-        """Return the estimates with their intervals, beside the reports as they came."""
-        return self._drawn(f"Estimated shares of {self.users} users", "answer", "share", self.reported)
+        """Return the estimates with their intervals; the shares among the reports are faint beside them."""
+        title = f"Estimated shares of {self.users} users"
+        return self._drawn(title, "answer", "share", naive=self.reported, possible=SHARE)
 
 
 def project_to_simplex(vector: Array) -> Array:
@@ -249,6 +253,8 @@ class FrequencyMechanism(CategoryMechanism):
         EstimationError
             When no frequencies can be estimated from the reports, unless ``anyway``.
         """
+        if is_table(answers):
+            return on_table(self, "randomize", answers, rng=rng, anyway=anyway)
         if not anyway:
             self.require_estimable()
         return self.report_labels.decode(self.draw(self.labels.encode(answers), self.source(rng)))
@@ -301,7 +307,7 @@ class Aggregator(Server[FrequencyMechanism]):
         """How many reports were counted."""
         return int(self.counts.sum())
 
-    def update(self, reports: Any) -> None:
+    def _count(self, reports: Any) -> None:
         """Count reports; nothing is counted when one of them is impossible."""
         self.counts = self.counts + self.mechanism.count(self.mechanism.read(reports))
 
@@ -312,7 +318,7 @@ class Aggregator(Server[FrequencyMechanism]):
     def estimate(self, population: bool = False) -> FrequencyEstimate:
         """Return the estimate from all counted reports."""
         self.require_some()
-        return self.mechanism.estimate_from_counts(self.counts, population)
+        return self._asked(self.mechanism.estimate_from_counts(self.counts, population))
 
     def _written(self) -> dict[str, Any]:
         return {"counts": self.counts.tolist()}

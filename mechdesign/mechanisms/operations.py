@@ -104,6 +104,9 @@ class Operation:
         Whether it takes several tables, such as the reports of many days.
     private : bool
         Whether what it gives stays with the client: the file can be read by its owner only.
+    in_order : bool
+        Whether it gives one row for each row of its table, in the same order. A shuffler does not: then no
+        index of a data frame may stay beside its rows.
     """
 
     name: str
@@ -114,6 +117,7 @@ class Operation:
     options: tuple[Option, ...] = ()
     several: bool = False
     private: bool = False
+    in_order: bool = False
 
     def settings(self, given: Mapping[str, Any]) -> Settings:
         """Return the settings for the given options; refuse an option that is not one of this operation's.

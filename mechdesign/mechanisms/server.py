@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from mechdesign.core.errors import DataError
+from mechdesign.core.frames import FrameTable, is_table
+from mechdesign.core.tables import Source
+from mechdesign.mechanisms.collecting import collect, report_column, unmarked
 from mechdesign.mechanisms.counts import require_own
+from mechdesign.mechanisms.door import in_python, missing_rule
+from mechdesign.mechanisms.estimate import Estimated
+from mechdesign.mechanisms.operations import Settings, operation_of
 
 
 class Counted(Protocol):
@@ -17,8 +24,13 @@ class Counted(Protocol):
     def fingerprint(self) -> str:
         """The digest of its content."""
 
+    @property
+    def data_columns(self) -> tuple[str, ...]:
+        """The columns of people's data that it was built for."""
+
 
 CountedT = TypeVar("CountedT", bound=Counted)
+EstimatedT = TypeVar("EstimatedT", bound=Estimated)
 
 
 class Server(ABC, Generic[CountedT]):
@@ -43,15 +55,47 @@ class Server(ABC, Generic[CountedT]):
     users: Any
     """How many users reported: an attribute, or a property."""
 
+    question: str = ""
+    """The column that was asked for, as far as it is known; it stands in tables of the estimates."""
+
     def __init__(self, mechanism: CountedT) -> None:
         self.mechanism = mechanism
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.users} {self.unit} of {self.mechanism!r})"
 
-    @abstractmethod
     def update(self, reports: Any) -> None:
-        """Count reports; nothing is counted when one of them is impossible."""
+        """Count reports; nothing is counted when one of them is impossible.
+
+        Parameters
+        ----------
+        reports : array, data frame or series
+            What ``randomize`` gave. Columns of a data frame are found by their names; those that carry the
+            mark of another mechanism are refused.
+        """
+        if not is_table(reports):
+            return self._count(reports)
+        mechanism: Any = self.mechanism
+        with in_python(operation_of(mechanism.operations(), "estimate", mechanism.type)):
+            source = FrameTable(reports, missing_rule(mechanism))
+            self.count_table(source, Settings({"unmarked": source.is_series}))
+
+    @abstractmethod
+    def _count(self, reports: Any) -> None:
+        """Count an array of reports; nothing is counted when one of them is impossible."""
+
+    def count_table(self, source: Source, settings: Settings) -> None:
+        """Count the reports of a table, block by block."""
+        mechanism: Any = self.mechanism
+        column = report_column(source, settings, mechanism)
+        collect([source], lambda _: [column], self._count)
+        self.question = unmarked(column)
+
+    def _asked(self, estimate: EstimatedT) -> EstimatedT:
+        """Return an estimate with the question that it answers, where that is known."""
+        columns = self.mechanism.data_columns
+        question = columns[0] if len(columns) == 1 else self.question
+        return replace(estimate, question=question) if question else estimate
 
     @abstractmethod
     def _merge(self, other: Self) -> None:

@@ -9,8 +9,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.encoding import json_object
+from mechdesign.core.figure import Figure
 from mechdesign.core.tables import Source
 from mechdesign.core.text import table
+from mechdesign.core.tidy import Columns, Tidy
+from mechdesign.mechanisms.interval_figures import SHARE, UNBIASED, interval_figures
 from mechdesign.mechanisms.operations import Operation, Option, Settings
 
 SIMPLEX = Option("simplex", "flag", "also give the nearest frequencies that are >= 0 and sum to 1 (biased)")
@@ -40,12 +44,18 @@ class Frequencies(Protocol):
     def projected(self) -> NDArray[np.float64]:
         """Return the nearest probability vector."""
 
+    def interval(self, level: float = 0.95) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the ends of confidence intervals."""
+
+    def tidy(self, level: float = 0.95) -> Columns:
+        """Return the estimates as columns, a row each."""
+
     def as_json(self) -> dict[str, Any]:
         """Return the estimate as plain values."""
 
 
 @dataclass(frozen=True)
-class OnSimplex:
+class OnSimplex(Tidy):
     """An estimate and the nearest frequencies that are >= 0 and sum to 1 (norm-sub).
 
     The projection lowers the total squared error of every estimate whose truth lies on the simplex, and is
@@ -61,7 +71,7 @@ class OnSimplex:
     >>> estimate = FrequencyEstimate(np.array([0.9, 0.2, -0.1]), np.full(3, 0.1), 100, ("a", "b", "c"))
     >>> print(OnSimplex(estimate))
     100 reports
-    category  on simplex  estimate  std.error
+    category  on simplex  estimate  std error
     --------  ----------  --------  ---------
     a            0.85000   0.90000    0.10000
     b            0.15000   0.20000    0.10000
@@ -77,12 +87,30 @@ class OnSimplex:
             for name, *figures in zip(self.estimate.categories, *columns, strict=True)
         ]
         more = f"\n... and {len(rows) - MOST_ROWS} more categories" if len(rows) > MOST_ROWS else ""
-        header = ["category", "on simplex", "estimate", "std.error"]
+        header = ["category", "on simplex", "estimate", "std error"]
         return f"{self.estimate.users} reports\n{table(header, rows[:MOST_ROWS])}{more}"
+
+    def figures(self) -> list[Figure]:
+        """Return the projection as bars, with the confidence intervals of the unbiased estimate."""
+        title = f"Estimated shares of {self.estimate.users} users, none below 0"
+        names, interval = self.estimate.categories, self.estimate.interval()
+        projected = self.estimate.projected()
+        return interval_figures(
+            title, names, projected, interval, "answer", "share", possible=SHARE, said=UNBIASED
+        )
+
+    @property
+    def users(self) -> int:
+        """How many people reported."""
+        return self.estimate.users
+
+    def tidy(self, level: float = 0.95) -> Columns:
+        """Return the unbiased estimates as columns, with ``simplex`` for the projection."""
+        return {**self.estimate.tidy(level), "simplex": self.estimate.projected().tolist()}
 
     def as_json(self) -> dict[str, Any]:
         """Return the estimate as plain values, with ``simplex`` for the projection."""
-        return {**self.estimate.as_json(), "simplex": self.estimate.projected()}
+        return json_object({**self.estimate.as_json(), "simplex": self.estimate.projected()})
 
 
 def with_simplex(estimate: Operation) -> Operation:

@@ -12,8 +12,6 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from mechdesign.core.errors import ParameterError
-
 EXACT = 1 << 53
 """The largest whole number up to which doubles hold all of them."""
 
@@ -21,8 +19,6 @@ NUMBER = re.compile(r"-?[0-9]{16,4000}", re.ASCII)
 LIKE_A_NUMBER = re.compile(r"=*-?[0-9]{16,}", re.ASCII)
 NUMERIC = ("content", "certificates", "data")
 """The parts of a file that hold numbers."""
-LONGEST = 100
-"""Characters of a title or a question that stand in an error."""
 
 
 def written(value: Any) -> Any:
@@ -64,10 +60,3 @@ def read(value: Any) -> Any:
 def converted(document: Mapping[str, Any], conversion: Callable[[Any], Any]) -> dict[str, Any]:
     """Return a document whose parts with numbers were converted."""
     return {key: conversion(part) if key in NUMERIC else part for key, part in document.items()}
-
-
-def heading(field: str, text: Any) -> str:
-    """Return a title or a question as one line, or raise ParameterError."""
-    if not isinstance(text, str) or not text.isprintable():
-        raise ParameterError(field, f"{text!r:.{LONGEST}} is not one line of text", "remove line breaks")
-    return text

@@ -12,8 +12,9 @@ from mechdesign.core.compare import verdict_on_certificates
 from mechdesign.core.solution import Solution
 from mechdesign.core.text import table
 from mechdesign.papers.claims.check import ClaimResult, ModelCheck
-from mechdesign.papers.claims.claim import UNDECIDED, VERDICT_WORDS
+from mechdesign.papers.claims.claim import NOT_EVALUATED, UNDECIDED, VERDICT_WORDS
 
+FAMILY_COLUMNS = ("family", "models", "runs", "claims", "as recorded", "differs")
 METHOD_COLUMNS = ("method", "kind", "status", "value", "gap", "to best", "certificates")
 CLAIM_COLUMNS = ("claim", "origin", "stated", "found", "verdict")
 AGREEMENT = {
@@ -38,6 +39,72 @@ def overview(checks: Sequence[ModelCheck], width: int | None = None) -> str:
     return "\n\n".join([methods_table(checks, width), claims_table(checks, width), summary(checks, width)])
 
 
+def brief(checks: Sequence[ModelCheck], width: int | None = None) -> str:
+    """Return a line for each family, then what differs from the record, and nothing about what does not.
+
+    Parameters
+    ----------
+    checks : sequence of ModelCheck
+    width : int, optional
+        The longest line; by default lines are as long as they come.
+    """
+    families: dict[str, list[ModelCheck]] = {}
+    for check in checks:
+        families.setdefault(check.model.family or "own", []).append(check)
+    rows = [_family(name, members) for name, members in sorted(families.items())]
+    if len(rows) > 1:
+        rows.append(_family("all", checks))
+    wrong = [f"{check.model.slug}: {text}" for check in checks for text in check.problems]
+    left = list(dict.fromkeys(check.not_evaluated for check in checks if check.not_evaluated))
+    lines = [_differing(wrong), *left, _known(checks), MORE]
+    return "\n".join(
+        [
+            table(FAMILY_COLUMNS, rows, width),
+            *(_wrapped(line, width) for line in lines if line),
+            *(_filled(text, width) for text in wrong),
+        ]
+    )
+
+
+MORE = "-v prints every method and claim, 'mechdesign check MODEL' those of one model"
+
+
+def _differing(wrong: Sequence[str]) -> str:
+    if not wrong:
+        return "nothing differs: methods agree, certificates and claims come out as recorded"
+    return f"{len(wrong)} {'problem' if len(wrong) == 1 else 'problems'}, see below"
+
+
+def _known(checks: Sequence[ModelCheck]) -> str:
+    """Return what the record itself says is wrong with the sources; empty where it says nothing."""
+    refuted = sum(
+        claim.verdict == "refuted" and claim.as_expected for item in checks for claim in item.claims
+    )
+    failing = sum(
+        not certificate.holds and certificate.property in check.recorded_failures(run)
+        for check in checks
+        for run in check.comparison.runs
+        for certificate in run.certificates
+    )
+    parts = [f"{refuted} {'claim' if refuted == 1 else 'claims'}"] if refuted else []
+    parts += [f"{failing} {'certificate' if failing == 1 else 'certificates'}"] if failing else []
+    if not parts:
+        return ""
+    return f"known errors of the sources: {' and '.join(parts)}; 'mechdesign findings' lists them"
+
+
+def _wrapped(line: str, width: int | None) -> str:
+    return line if width is None else textwrap.fill(line, width, subsequent_indent="  ")
+
+
+def _family(name: str, checks: Sequence[ModelCheck]) -> list[str]:
+    runs = sum(len(check.comparison.runs) for check in checks)
+    claims = [result for check in checks for result in check.claims if result.is_evaluated]
+    expected = sum(result.as_expected for result in claims)
+    differing = sum(len(check.problems) for check in checks)
+    return [name, *map(str, (len(checks), runs, len(claims), expected, differing))]
+
+
 def methods_table(checks: Sequence[ModelCheck], width: int | None = None) -> str:
     """Return a line for each model with the agreement of its methods, and under it a line for each run."""
     rows: list[list[str] | str] = []
@@ -56,8 +123,17 @@ def _run(check: ModelCheck, run: Solution) -> list[str]:
         format_figure(run.value) if run.found else "-",
         f"{run.gap:.1e}" if math.isfinite(run.gap) else "-",
         "-" if to_best is None else f"{to_best:.1e}",
-        verdict_on_certificates(run),
+        _certified(check, run),
     ]
+
+
+def _certified(check: ModelCheck, run: Solution) -> str:
+    """Return how the certificates of a run came out; what is recorded not to hold is no alarm."""
+    recorded = check.recorded_failures(run)
+    failed = [certificate.property for certificate in run.certificates if not certificate.holds]
+    if not failed or not set(failed) <= recorded:
+        return verdict_on_certificates(run)
+    return f"does not hold, as recorded: {', '.join(failed)}"
 
 
 def claims_table(checks: Sequence[ModelCheck], width: int | None = None) -> str:
@@ -65,10 +141,10 @@ def claims_table(checks: Sequence[ModelCheck], width: int | None = None) -> str:
     rows: list[list[str] | str] = []
     reasons = []
     for check in checks:
-        if check.claims:
+        if any(result.is_evaluated for result in check.claims):
             rows.append(check.model.slug)
         for result in check.claims:
-            rows += _claim(result)
+            rows += _claim(result) if result.is_evaluated else []
             if result.remark:
                 place = f"{check.model.slug}, {result.subject}"
                 reasons.append(f"{result.verdict_words}, {place}: {result.remark}")
@@ -100,8 +176,8 @@ def _filled(text: str, width: int | None) -> str:
 def summary(checks: Sequence[ModelCheck], width: int | None = None) -> str:
     """Return how many models, runs, claims and certificates there were, how they came out, what is wrong.
 
-    Certificates that fail although they should not, and methods that disagree, are problems and listed. Those
-    of published formulas, and those that a claim of the model says fail, are counted as recorded.
+    Certificates that fail although they should hold, and methods that disagree, are problems and listed.
+    Those of published formulas, and those that a claim of the model records as failing, are expected.
     """
     runs = [run for check in checks for run in check.comparison.runs]
     claims = [result for check in checks for result in check.claims]
@@ -109,8 +185,9 @@ def summary(checks: Sequence[ModelCheck], width: int | None = None) -> str:
     head = f"{_count(checks, 'model')}, {_count(runs, 'run')}, {claims_counted(claims)}"
     parts = [f"{head}: {f'{len(wrong)} problem(s)' if wrong else 'no problem'}"]
     parts += [*_agreements(checks), *_certificates(checks)]
-    if all(result.as_expected for result in claims):
+    if all(result.as_expected for result in claims) and any(result.is_evaluated for result in claims):
         parts.append("every verdict as recorded")
+    parts += dict.fromkeys(check.not_evaluated for check in checks if check.not_evaluated)
     lines = _packed(parts, width)
     if width is not None:
         lines = [textwrap.fill(line, width, subsequent_indent="  ") for line in lines]
@@ -128,6 +205,8 @@ def claims_counted(claims: Sequence[ClaimResult]) -> str:
     apart = [f"{sum(result.verdict == 'refuted' for result in claims)} refuted"]
     if undecided := sum(result.verdict == UNDECIDED for result in claims):
         apart.append(f"{undecided} {VERDICT_WORDS[UNDECIDED]}")
+    if left := sum(not result.is_evaluated for result in claims):
+        apart.append(f"{left} {VERDICT_WORDS[NOT_EVALUATED]}")
     return f"{_count(claims, 'claim')} ({', '.join(apart)})"
 
 
@@ -153,10 +232,13 @@ def _certificates(checks: Sequence[ModelCheck]) -> list[str]:
             recorded.update(name for name in failed if name in known)
             other.update(name for name in failed if name not in known)
     texts = ["1 certificate holds" if hold == 1 else f"{hold} certificates hold"]
-    for names, how in ((recorded, "as recorded"), (other, "that should hold")):
+    for names, one, many in (
+        (recorded, "is recorded as not holding", "are recorded as not holding"),
+        (other, "FAILS that should hold", "FAIL that should hold"),
+    ):
         if names:
             kinds = ", ".join(f"{name} {number}" for name, number in names.most_common())
-            texts.append(f"{names.total()} {'fails' if names.total() == 1 else 'fail'} {how} ({kinds})")
+            texts.append(f"{names.total()} {one if names.total() == 1 else many} ({kinds})")
     return texts
 
 

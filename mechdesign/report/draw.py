@@ -135,6 +135,34 @@ def _extra_lines(panel: Panel) -> int:
 def _draw_panel(part: Any, panel: Panel) -> None:
     """Draw axes and marks of one panel, and under them what the marks are."""
     axes = part.subplots()
+    _fill(part, axes, panel)
+    handles, labels = axes.get_legend_handles_labels()
+    if handles:
+        said = entries(labels)
+        part.legend(handles[: len(said)], said, loc="outside lower center", ncols=legend_columns(panel))
+
+
+def draw_on(axes: Any, panel: Panel) -> None:
+    """Draw a panel on axes that a program has, in the style that these have; with a legend inside.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure as Sheet
+    >>> from mechdesign.core.marks import Line
+    >>> axes = Sheet().subplots()
+    >>> draw_on(axes, Panel("epsilon", "utility", [Line([1, 2], [0.6, 0.8], label="optimum")]))
+    >>> axes.get_xlabel(), [text.get_text() for text in axes.get_legend().get_texts()]
+    ('epsilon', ['optimum'])
+    """
+    _fill(axes.get_figure(root=False), axes, panel)
+    handles, labels = axes.get_legend_handles_labels()
+    if handles:
+        said = entries(labels)
+        axes.legend(handles[: len(said)], said)
+
+
+def _fill(part: Any, axes: Any, panel: Panel) -> None:
+    """Draw marks, labels and scales of a panel."""
     axes.set_xlabel("\n".join(even_lines(panel.x_label, 2 * LABEL)))
     axes.set_ylabel("\n".join(even_lines(panel.y_label, LABEL)))
     if panel.title:
@@ -144,10 +172,6 @@ def _draw_panel(part: Any, panel: Panel) -> None:
             set_scale("log")
     draw_marks(part, axes, panel)
     _set_axes(axes, panel)
-    handles, labels = axes.get_legend_handles_labels()
-    if handles:
-        said = entries(labels)
-        part.legend(handles[: len(said)], said, loc="outside lower center", ncols=legend_columns(panel))
 
 
 def _set_axes(axes: Any, panel: Panel) -> None:

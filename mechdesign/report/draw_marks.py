@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from mechdesign.core.figure import Panel, bar_slots, styles
+from mechdesign.core.figure import Panel, bar_slots, on_bars, styles
 from mechdesign.core.marks import (
     Band,
     Bars,
@@ -35,15 +36,20 @@ MOST_CELLS = 144
 
 LEVELS = 14
 
+FAINT = "_"
+"""The marker of points that are only for comparison: a short stroke."""
+
 
 def draw_marks(part: Any, axes: Any, panel: Panel) -> None:
     """Draw the marks of a panel in their order; ``part`` is what scales of colours are drawn into."""
-    slots = bar_slots(panel)
+    slots, standing = bar_slots(panel), on_bars(panel)
     is_by_places = bool(panel.x_names) or any(isinstance(mark, Bars) for mark in panel.marks)
     for place, (mark, number, depth) in enumerate(
         zip(panel.marks, styles(panel), covered(panel), strict=True)
     ):
         look = beneath(style(number), depth)
+        if place in standing:
+            look = replace(look, colour=INK, marker="none")
         slot, count = slots.get(place, (0, 1))
         shift = BARS / count * (slot - (count - 1) / 2) if is_by_places else 0.0
         for kind, draw in DRAWN.items():
@@ -75,6 +81,9 @@ def _line(part: Any, axes: Any, mark: Line, look: Style, slot: Slot) -> None:
 
 
 def _points(part: Any, axes: Any, mark: Points, look: Style, slot: Slot) -> None:
+    if mark.faint:
+        axes.plot(mark.x, mark.y, FAINT, color=INK, alpha=0.45, markersize=16, label=_label(mark), zorder=3)
+        return
     axes.plot(
         mark.x,
         mark.y,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError
-from mechdesign.report.missing import MissingRule
+from mechdesign.mechanisms.missing import MissingRule
 from mechdesign.report.reading import FileTable
 from mechdesign.report.reading_csv import CsvTable
 from mechdesign.report.reading_json import JSON_LINES, JsonTable

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+import numpy as np
 
 from mechdesign.catalog.figures import model_figures
 from mechdesign.catalog.model import Model
@@ -12,13 +14,23 @@ from mechdesign.core.figure import Figure, design_figures
 from mechdesign.core.problem import Problem
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import solve
-from mechdesign.report.draw import numbered, picture, require_suffix, save
+from mechdesign.report.draw import draw_on, numbered, picture, require_suffix, save
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
+AxesT = TypeVar("AxesT")
 
-def plot(thing: Any, path: str | os.PathLike[str] | None = None) -> list[Picture]:
+
+@overload
+def plot(thing: Any, path: str | os.PathLike[str] | None = None) -> list[Picture]: ...
+
+
+@overload
+def plot(thing: Any, path: None = None, *, ax: AxesT) -> AxesT: ...
+
+
+def plot(thing: Any, path: str | os.PathLike[str] | None = None, *, ax: Any = None) -> Any:
     """Draw a thing, and write the pictures to PNG or SVG files when a path is given.
 
     Parameters
@@ -28,18 +40,20 @@ def plot(thing: Any, path: str | os.PathLike[str] | None = None) -> list[Picture
     path : path, optional
         The suffix says whether PNG or SVG. Further pictures get ``-2``, ``-3`` before the suffix. As with
         ``save`` of a mechanism, what stands there is replaced.
+    ax : matplotlib Axes, or several of them, optional
+        What to draw on, in the style that it has; an Axes for each panel.
 
     Returns
     -------
     list of matplotlib Figures
-        Which can be changed and shown; a notebook shows them one by one.
+        Which can be changed and shown; a notebook shows them one by one. With ``ax``, the axes as given.
 
     Raises
     ------
     MissingPackageError
         Without matplotlib: install ``mechdesign[plot]``.
     ParameterError
-        When there is nothing to draw, or the suffix is another one.
+        When there is nothing to draw, the suffix is another one, or there are more panels than axes.
 
     Examples
     --------
@@ -48,7 +62,13 @@ def plot(thing: Any, path: str | os.PathLike[str] | None = None) -> list[Picture
     >>> estimate = mechanism.estimate(mechanism.randomize([0] * 3000 + [1] * 1000, rng=1))
     >>> [axes.get_ylabel() for axes in md.plot(estimate)[0].axes]
     ['share']
+    >>> from matplotlib.figure import Figure as Sheet
+    >>> left, right = Sheet().subplots(1, 2)
+    >>> md.plot(estimate, ax=right) is right
+    True
     """
+    if ax is not None:
+        return _on_axes(thing, path, ax)
     if path is not None:
         require_suffix(path)
     figures = figures_of(thing)
@@ -56,6 +76,20 @@ def plot(thing: Any, path: str | os.PathLike[str] | None = None) -> list[Picture
         for figure, place in zip(figures, numbered(path, len(figures)), strict=True):
             save(figure, place)
     return [picture(figure) for figure in figures]
+
+
+def _on_axes(thing: Any, path: object, ax: Any) -> Any:
+    """Draw the panels of a thing on axes, and return these."""
+    if path is not None:
+        raise ParameterError("path", "is not for given axes", "save their figure with ax.figure.savefig")
+    panels = [panel for figure in figures_of(thing) for panel in figure.panels]
+    given = [ax] if hasattr(ax, "plot") else list(np.ravel(ax))
+    if len(given) < len(panels):
+        remedy = f"give {len(panels)} axes, such as those of subplots(1, {len(panels)})"
+        raise ParameterError("ax", f"{len(given)} for {len(panels)} panels", remedy)
+    for axes, panel in zip(given, panels, strict=False):
+        draw_on(axes, panel)
+    return ax
 
 
 def figures_of(thing: Any) -> list[Figure]:

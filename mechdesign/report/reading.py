@@ -18,8 +18,8 @@ from mechdesign.core.bars import ProgressBar
 from mechdesign.core.errors import DataError, MissingPackageError, RowError
 from mechdesign.core.files import require_name
 from mechdesign.core.tables import ROWS, Block, Coded, Values, length
+from mechdesign.mechanisms.missing import Mask, MissingRule
 from mechdesign.report.copies import Copies
-from mechdesign.report.missing import Mask, MissingRule
 
 LONGEST = 200
 """Characters beyond which texts are not kept in numpy's arrays of fixed width."""

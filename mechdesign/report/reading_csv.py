@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError
 from mechdesign.core.tables import Coded, Values
+from mechdesign.mechanisms.missing import Mask
 from mechdesign.report.formulas import Unmarking
-from mechdesign.report.missing import Mask
 from mechdesign.report.reading import FileTable, Raw, require_short, texts
 
 BYTES = 1 << 20

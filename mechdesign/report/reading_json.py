@@ -13,7 +13,7 @@ import numpy as np
 from mechdesign.core.documents import parse_json
 from mechdesign.core.errors import DataError
 from mechdesign.core.tables import Values
-from mechdesign.report.missing import Mask
+from mechdesign.mechanisms.missing import Mask
 from mechdesign.report.reading import MOST_BYTES, FileTable, Raw, texts
 
 JSON_LINES = (".jsonl", ".ndjson")

@@ -9,7 +9,7 @@ import numpy as np
 
 from mechdesign.core.errors import DataError
 from mechdesign.core.tables import ROWS, Coded, Values
-from mechdesign.report.missing import Mask
+from mechdesign.mechanisms.missing import Mask
 from mechdesign.report.reading import FileTable, Raw, pyarrow_module, require_short
 
 FREE, EACH = 32 << 20, 1 << 10

@@ -50,15 +50,32 @@ def problem_text(problem_class: type[Problem], width: int | None = None) -> str:
     )
 
 
-def model_text(model: Model, width: int | None = None) -> str:
-    """Return a model's title, source, statement, parameters, claims and sweep."""
+MOST_CLAIMS = 20
+"""So many claims of a model are shown unless all are asked for."""
+
+
+def model_text(model: Model, width: int | None = None, most_claims: int | None = None) -> str:
+    """Return a model's title, source, statement, parameters, claims and sweep.
+
+    Parameters
+    ----------
+    model : Model
+    width : int, optional
+        The longest line.
+    most_claims : int, optional
+        Only so many claims are shown, and how many more there are; by default all.
+    """
     lines = [f"{model.slug}: {model.title}", f"problem: {model.problem.name} ({model.problem.summary})"]
     if model.source:
         lines.append(_filled(f"source: {source_text(model)}", width))
     if model.statement.strip():
         lines += [printable(line) for line in model.statement.strip().splitlines()]
     lines += [f"  {name} = {abridged(value)}" for name, value in parameters_of(model.problem).items()]
-    lines += [_filled(f"  claim: {claim_line(claim)}", width) for claim in model.claims]
+    shown = model.claims[:most_claims]
+    lines += [_filled(f"  claim: {claim_line(claim)}", width) for claim in shown]
+    if len(shown) < len(model.claims):
+        rest = len(model.claims) - len(shown)
+        lines.append(f"  ... and {rest} more claims; 'mechdesign show {model.slug} --all' shows them")
     lines += [f"  sweep: {name} over {len(values)} values" for name, values in model.sweep.items()]
     lines += [f"  figure: {table.title or model.title}" for table in model.figures]
     return "\n".join(lines)

@@ -193,7 +193,7 @@ def _code(name: str) -> str:
 
 def _link(page: str) -> str:
     stem = page.partition("#")[0].removesuffix(".md").rpartition("/")[2]
-    return f"[{stem.replace('_', ' ')}]({page})"
+    return f"[{stem.replace('_', ' ')}](../{page})"  # from docs/papers
 
 
 def _filled(text: str, width: int | None, indent: str, hanging: str = "  ") -> list[str]:

@@ -3,28 +3,46 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from mechdesign.catalog.sweep import SweepRow
-from mechdesign.core.certificate import format_figure
+from mechdesign.core.certificate import OPTIMALITY, format_figure
 from mechdesign.core.encoding import encode
 from mechdesign.core.printable import printable
 from mechdesign.core.solution import Solution
+from mechdesign.core.solve import methods_of
+from mechdesign.core.tidy import Columns, one_cell, stacked
 
 SHOWN_ROWS = 12
 SHOWN_COLUMNS = 10
 
 
 def solution_text(solution: Solution) -> str:
-    """Return a solution with its certificates and its variables, matrices abridged."""
-    lines = [str(solution)]
+    """Return a solution with its certificates and its variables, matrices abridged.
+
+    The first line of one that need not be optimal says which method would prove an optimum.
+    """
+    first, *rest = str(solution).split("\n")
+    lines = [first + _remedy(solution), *rest]
     for name, value in solution.variables.items():
         lines.append(f"  {name}:")
         lines.append(variable_text(value))
     return "\n".join(lines)
+
+
+def _remedy(solution: Solution) -> str:
+    """Return which method solves for the optimum where a heuristic or a published formula did not."""
+    proven = any(item.property == OPTIMALITY and item.holds for item in solution.certificates)
+    if not solution.found or solution.scope or proven or solution.kind not in ("heuristic", "published"):
+        return ""
+    for method in methods_of(solution.problem):
+        is_exact = method.kind in ("analytic", "numeric") and not method.scope
+        if is_exact and method.name != solution.method and method.why_not(solution.problem) is None:
+            return f"; --method {method.name} solves for the optimum"
+    return ""
 
 
 def variable_text(value: Any) -> str:
@@ -97,8 +115,20 @@ def sweep_table(rows: Sequence[SweepRow]) -> tuple[list[str], list[list[str]]]:
     return header, lines
 
 
-def sweep_json(rows: Sequence[SweepRow]) -> list[dict[str, Any]]:
-    """Return a sweep as plain values, without the variables."""
+def sweep_columns(rows: Sequence[SweepRow], plotted: Sequence[Mapping[str, Any]]) -> Columns:
+    """Return a sweep as columns of plain values: parameters, value, bound, what was measured and is drawn."""
+    parts = []
+    for row, shown in zip(rows, plotted, strict=True):
+        solution = row.solution
+        whole = {**row.parameters, "status": solution.status}
+        whole |= {"value": solution.value if solution.found else None, "bound": solution.bound}
+        whole |= {"gap": solution.gap if math.isfinite(solution.gap) else None, **row.measured, **shown}
+        parts.append({name: [one_cell(value)] for name, value in whole.items()})
+    return stacked(parts)
+
+
+def sweep_json(rows: Sequence[SweepRow], plotted: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return a sweep as plain values, without the variables; with what the figures show."""
     return [
         {
             "parameters": encode(row.parameters),
@@ -106,6 +136,7 @@ def sweep_json(rows: Sequence[SweepRow]) -> list[dict[str, Any]]:
             "value": encode(row.solution.value),
             "bound": encode(row.solution.bound),
             "measured": encode(row.measured),
+            "plotted": encode(dict(shown)),
         }
-        for row in rows
+        for row, shown in zip(rows, plotted, strict=True)
     ]

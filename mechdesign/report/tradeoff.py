@@ -17,6 +17,7 @@ from mechdesign.core.marks import Line
 from mechdesign.core.parameters import replace_parameters
 from mechdesign.core.problem import Problem
 from mechdesign.core.solve import solve
+from mechdesign.mechanisms import CollectingMechanism
 
 EPSILONS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
 
@@ -61,7 +62,8 @@ class Tradeoff:
 
     Attributes
     ----------
-    problem : Problem
+    problem : Problem or None
+        None for a mechanism, whose epsilon is settled.
     users : int
     errors : tuple of float
     quantity : str
@@ -71,7 +73,7 @@ class Tradeoff:
     rows : tuple of TradeoffRow
     """
 
-    problem: Problem
+    problem: Problem | None
     users: int
     errors: tuple[float, ...]
     quantity: str
@@ -79,13 +81,14 @@ class Tradeoff:
     rows: tuple[TradeoffRow, ...]
 
     def __repr__(self) -> str:
-        return f"Tradeoff({self.problem.name}, {self.users} users, {len(self.rows)} values of epsilon)"
+        name = "a mechanism" if self.problem is None else self.problem.name
+        return f"Tradeoff({name}, {self.users} users, {len(self.rows)} values of epsilon)"
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Return header and rows as text."""
         header = [
             "epsilon",
-            f"error with {self.users} users",
+            f"{self.measure} with {self.users} users",
             *(f"users for {error:g}" for error in self.errors),
         ]
         lines = [
@@ -151,8 +154,7 @@ def tradeoff(
     """
     if "epsilon" not in {field.name for field in fields_of(problem)}:
         raise ParameterError(problem.name, "has no epsilon to trade for an error", "see its sweep")
-    if any(not error > 0 for error in errors):
-        raise ParameterError("error", f"{min(errors):g} is not > 0", "give a wanted standard error")
+    _require_errors(errors)
     count = next(number for number in (users, problem.planned_users, USERS) if number is not None)
     rows, quantity, measure = [], "", STANDARD
     is_planned = type(problem).planned_error is not Problem.planned_error
@@ -173,6 +175,41 @@ def tradeoff(
             problem.name, f"has no {error} for {count} users at any of these epsilons", "see its sweep"
         )
     return Tradeoff(problem, count, tuple(errors), quantity, measure, tuple(rows))
+
+
+def mechanism_tradeoff(
+    mechanism: CollectingMechanism, users: int | None = None, errors: Sequence[float] = ERRORS
+) -> Tradeoff:
+    """Return the standard error of a mechanism that is built, and the users that wanted errors take.
+
+    Its epsilon is settled, so there is one row; the model that it was built from gives other epsilons.
+
+    Raises
+    ------
+    ParameterError
+        When it estimates nothing, or is made for one number of users only.
+
+    Examples
+    --------
+    >>> from mechdesign.mechanisms.mean import Duchi
+    >>> [row.needed for row in mechanism_tradeoff(Duchi(1.0), errors=[0.05]).rows]
+    [(1874,)]
+    """
+    _require_errors(errors)
+    count = USERS if users is None else users
+    found = _forecast(mechanism, count)
+    if found is None:
+        raise ParameterError(
+            mechanism.type, f"has no {STANDARD} for {count} users", "name the model that it was built from"
+        )
+    needed = tuple(_needed(partial(_forecast, mechanism), error) for error in errors)
+    row = TradeoffRow(mechanism.audit().epsilon, found.error, needed)
+    return Tradeoff(None, count, tuple(errors), found.quantity, found.measure, (row,))
+
+
+def _require_errors(errors: Sequence[float]) -> None:
+    if any(not error > 0 for error in errors):
+        raise ParameterError("error", f"{min(errors):g} is not > 0", "give a wanted standard error")
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.solvers.silent import silent_highs
+
 Array = NDArray[np.float64]
 Places = NDArray[np.int64]
 
@@ -39,8 +41,7 @@ class GrowingProgram:
 
     def __init__(self) -> None:
         self._module: Any = importlib.import_module("highspy")
-        self._solver: Any = self._module.Highs()
-        self._solver.silent()
+        self._solver: Any = silent_highs()
         self._solver.setOptionValue("threads", 1)
         self._solver.setOptionValue("random_seed", 0)
         self._solver.setOptionValue("run_crossover", "off")

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.method import Status
+from mechdesign.solvers.silent import pulp_highs
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -143,9 +144,7 @@ def _solver(nodes: int) -> Any:
         if bundled.available():
             return bundled
     own = pulp.COIN_CMD(msg=False, threads=1, maxNodes=nodes)
-    return (
-        own if own.available() else pulp.HiGHS(msg=False, threads=1, timeLimit=60)
-    )  # it knows no such limit
+    return own if own.available() else pulp_highs(None, 60.0)  # it knows no such limit
 
 
 def shifted(limit: float, shift: int) -> float:
@@ -232,7 +231,7 @@ def solve_mixed(program: MixedProgram, gap: float = 0.0, seconds: float = 40.0) 
 def _mixed_solver(gap: float, seconds: float) -> Any:
     import pulp
 
-    highs = pulp.HiGHS(msg=False, threads=1, gapRel=gap, timeLimit=seconds)
+    highs = pulp_highs(gap, seconds)
     if highs.available():
         return highs
     own = pulp.PULP_CBC_CMD if hasattr(pulp, "PULP_CBC_CMD") else pulp.COIN_CMD

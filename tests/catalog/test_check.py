@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +15,7 @@ from mechdesign.catalog.quantity import quantity_of
 from mechdesign.core.errors import MechDesignError, UnknownNameError
 from mechdesign.core.parameters import replace_parameters
 from mechdesign.papers.claims import Claim, check_model
-from mechdesign.report.checks import claims_table, methods_table, summary
+from mechdesign.report.checks import brief, claims_table, methods_table, overview, summary
 
 SURVEY = load_model("response/zhou2019_survey")
 
@@ -91,8 +92,6 @@ def test_claims_at_other_parameters_and_by_other_methods():
     ],
 )
 def test_a_claim_that_cannot_be_checked_names_itself(claim, text):
-    import re
-
     with pytest.raises(
         MechDesignError, match="response/zhou2019_survey: " + re.escape(text).replace(r"\.\*", ".*")
     ):
@@ -222,11 +221,11 @@ def test_the_summary_counts_what_fails_by_kind():
     one_sided = replace(load_model("mean/rcp2023_one_sided"), methods=methods)
     text = summary([check_model(one_sided), survey])
     assert "2 models, 7 runs, 11 claims (0 refuted): no problem; methods agree;" in text
-    assert "; 3 fail as recorded (privacy 3); every verdict as recorded" in text
+    assert "; 3 are recorded as not holding (privacy 3); every verdict as recorded" in text
     unrecorded = check_model(replace(one_sided, claims=()))
     text = summary([unrecorded])
     assert "2 problem(s)" in text
-    assert "1 fails as recorded (privacy 1); 2 fail that should hold (privacy 2)" in text
+    assert "1 is recorded as not holding (privacy 1); 2 FAIL that should hold (privacy 2)" in text
     alone = check_model(replace(SURVEY, methods=("lp",)))
     assert "no problem; one method only; 3 certificates hold" in summary([alone])
     assert "methods agree on 1; one method only on 1" in summary([alone, survey])
@@ -309,3 +308,55 @@ def test_a_method_that_failed_fails_the_check():
     run = replace(check.comparison.runs[1], status="failed", message="gave up", bound=None)
     comparison = replace(check.comparison, runs=(check.comparison.runs[0], run))
     assert replace(check, comparison=comparison).problems == ["failed: lp: gave up"]
+
+
+def test_the_brief_report_names_families_and_what_differs_only():
+    checks = [check_model(load_model(slug)) for slug in ("contract/irregular", "response/zhou2019_survey")]
+    text = brief(checks, 100)
+    lines = text.splitlines()
+    assert lines[0].split() == ["family", "models", "runs", "claims", "as", "recorded", "differs"]
+    assert [line.split()[0] for line in lines[2:5]] == ["contract", "response", "all"]
+    claims = sum(len(check.claims) for check in checks)
+    assert lines[4].split()[1] == "2"
+    assert lines[4].split()[3:] == [str(claims), str(claims), "0"]
+    assert "nothing differs" in text
+    assert re.search(r"known errors of the sources: \d+ claims? and \d+ certificates?;", text)
+    assert not re.search(r"FAIL|fail|Traceback|contract/irregular", text)
+    flipped = replace(checks[1].model, claims=(Claim("value", 0.84),))
+    wrong = brief([checks[0], check_model(flipped)], 100)
+    assert "1 problem, see below" in wrong
+    assert "response/zhou2019_survey: claim: value" in wrong
+    assert "nothing differs" not in wrong
+
+
+def test_claims_about_parameters_that_were_changed_are_not_evaluated():
+    changed = load_model("contract/three_types", {"budget": 500.0})
+    assert changed.changed == ("budget",)
+    check = check_model(changed)
+    assert check.passed
+    assert {result.verdict for result in check.claims} == {"not-evaluated"}
+    assert {result.as_dict()["as_expected"] for result in check.claims} == {None}
+    assert "16 claims are not evaluated: the source states them for another budget" in str(check)
+    assert overview([check]).count("no claims") == 1
+    assert "every verdict as recorded" not in summary([check])
+    assert "16 claims are not evaluated" in brief([check])
+    same = load_model("contract/three_types", {"budget": 1000, "data_range": 10.0})
+    assert same.changed == ()
+    assert all(result.is_evaluated for result in check_model(same).claims)
+
+
+def test_a_claim_that_sets_the_changed_parameter_itself_is_evaluated():
+    model = replace(load_model("mean/rcp2023_single", {"epsilon": 2.0}), methods=("closed-form",))
+    at_five = Claim("value", 0.25, relation=">=", at={"epsilon": 5.0})
+    trend = Claim("value", relation="decreasing", over="epsilon")
+    plain = Claim("value", 1.1706735942077924, tolerance=1e-12)
+    results = check_model(replace(model, claims=(at_five, trend, plain))).claims
+    assert [result.verdict for result in results] == ["holds", "holds", "not-evaluated"]
+
+
+def test_a_changed_certificate_that_fails_is_still_a_problem():
+    """Only claims belong to the record; a certificate that should hold has to hold anywhere."""
+    model = load_model("mean/rcp2023_one_sided", {"epsilon": 2.0})
+    unrecorded = check_model(replace(model, claims=()))
+    assert not unrecorded.passed
+    assert any("privacy" in text for text in unrecorded.problems)

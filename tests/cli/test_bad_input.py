@@ -156,10 +156,15 @@ def test_files_that_are_missing_or_cannot_be_written(folder, capsys):
     (folder / "taken").mkdir()
     assert "none.csv: cannot be read" in refused(capsys, "randomize", "m.json", "none.csv", "-o", "r.csv")
     assert "none.json: cannot be read" in refused(capsys, "randomize", "none.json", "data.csv", "-o", "r.csv")
-    for command in (["build", "model.toml"], ["randomize", "m.json", "data.csv"]):
-        assert "no/such/r: cannot be written" in refused(capsys, *command, "-o", "no/such/r")
-        assert "taken: " in refused(capsys, *command, "-o", "taken")
-    assert list((folder / "taken").iterdir()) == []
+    for suffix, command in (
+        (".json", ["build", "model.toml"]),
+        (".csv", ["randomize", "m.json", "data.csv"]),
+    ):
+        place, taken = f"no/such/r{suffix}", folder / f"taken{suffix}"
+        taken.mkdir()
+        assert f"{place}: cannot be written" in refused(capsys, *command, "-o", place)
+        assert f"{taken.name}: is not a regular file" in refused(capsys, *command, "-o", taken.name)
+        assert list(taken.iterdir()) == []
 
 
 def test_reports_that_no_channel_could_have_produced(folder, capsys):

@@ -151,10 +151,35 @@ def test_check_of_one_model_and_with_a_changed_parameter(capsys):
     assert re.search(
         r": no problem; methods agree; \d+ certificates hold;\severy verdict as recorded\n$", text
     )
-    changed = output(capsys, "check", "response/zhou2019_survey", "--set", "delta=0.1", code=1)
-    assert "(EXPECTED:" in changed
-    (entry,) = parsed(capsys, "check", "response/zhou2019_survey", "--set", "delta=0.1", code=1)
-    assert entry["problems"]
+    changed = output(capsys, "check", "response/zhou2019_survey", "--set", "delta=0.1")
+    assert "not evaluated: the source states them for another delta" in " ".join(changed.split())
+    (entry,) = parsed(capsys, "check", "response/zhou2019_survey", "--set", "delta=0.1")
+    assert entry["problems"] == []
+    assert "not-evaluated" in {claim["verdict"] for claim in entry["claims"]}
+
+
+def test_check_is_brief_unless_models_are_named_or_verbose(capsys, monkeypatch):
+    shipped = ["contract/irregular", "contract/limits"]
+    monkeypatch.setattr("mechdesign.catalog.models", lambda family=None: shipped)
+    brief = output(capsys, "check")
+    assert len(brief.splitlines()) < 12
+    assert "closed-form" not in brief
+    assert output(capsys, "check", "--all") == output(capsys, "check", "contract") == brief
+    assert output(capsys, "check", "-v").count("closed-form") >= 2
+    assert output(capsys, "check", "contract/limits").count("closed-form") >= 1
+
+
+def test_sweep_takes_the_points_that_are_set(capsys):
+    name = "mean/rcp2023_single"
+    assert [row["parameters"] for row in parsed(capsys, "sweep", name, "--set", "epsilon=1")] == [
+        {"epsilon": 1}
+    ]
+    rows = parsed(capsys, "sweep", name, "--set", "epsilon=[1.0, 3.0]", "--set", "mean=0.2")
+    assert [row["parameters"]["epsilon"] for row in rows] == [1.0, 3.0]
+    assert rows[0]["value"] != parsed(capsys, "sweep", name, "--set", "epsilon=1")[0]["value"]
+    assert main(["sweep", name, "--set", "epsilon=[]"]) == 2
+    assert "expected a non-empty list" in capsys.readouterr().err
+    assert main(["sweep", name, "--set", "epsilon=-1"]) == 2
 
 
 @pytest.mark.parametrize(
@@ -205,7 +230,7 @@ def test_sweep_prints_writes_and_encodes(tmp_path, capsys):
         assert text == f"{place}: 7 points of response/survey_skewed\n"
     assert len(parsed(capsys, "sweep", "response/survey_skewed", "-o", place, "--force", "--json")) == 7
     lines = (tmp_path / "s.csv").read_text().splitlines()
-    assert lines[0].startswith("epsilon,status,value,gap")
+    assert lines[0].startswith("epsilon,status,value,bound,gap")
     assert len(lines) == 8
 
 

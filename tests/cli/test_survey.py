@@ -82,7 +82,7 @@ def test_from_model_and_data_to_the_estimate(survey, tmp_path, capsys, suffix, c
         assert 0 < error < 0.02
         assert low < value < high
     assert main(["estimate", mechanism, reports]) == 0
-    assert "std.error" in capsys.readouterr().out
+    assert "std error" in capsys.readouterr().out
 
 
 def test_reports_of_several_files_are_merged(survey, tmp_path, capsys):

@@ -34,13 +34,15 @@ def test_an_input_is_never_overwritten_by_whatever_name(folder, capsys):
     mechanism = build(capsys, "survey.toml")
     os.symlink("people.csv", "link.csv")
     os.link("people.csv", "second.csv")
-    for place in ("people.csv", "./people.csv", "link.csv", "second.csv", mechanism):
+    os.link(mechanism, "mechanism.csv")
+    for place in ("people.csv", "./people.csv", "link.csv", "second.csv", "mechanism.csv"):
         error = refused(
             capsys, "randomize", mechanism, "people.csv", "--column", "age", "-o", place, "--force"
         )
         assert f"-o {place}: is an input of this command; name another place" in error
+    os.symlink("survey.toml", "model.json")
     assert "is an input of this command" in refused(
-        capsys, "build", "survey.toml", "-o", "survey.toml", "--force"
+        capsys, "build", "survey.toml", "-o", "model.json", "--force"
     )
 
 
@@ -177,7 +179,15 @@ def test_missing_answers_are_a_category_where_there_is_one(folder, capsys):
         capsys, "randomize", number, "people.csv", "-o", "new.csv", "--missing", "category"
     )
     assert "no category 'missing'; build with that label" in refused(
-        capsys, "build", "survey.toml", "--set", 'labels=["a", "b", "c"]', "--missing", "category", "-o", "x"
+        capsys,
+        "build",
+        "survey.toml",
+        "--set",
+        'labels=["a", "b", "c"]',
+        "--missing",
+        "category",
+        "-o",
+        "x.json",
     )
 
 
@@ -216,7 +226,7 @@ def test_what_can_be_estimated_is_said_before_anything_is_collected(folder, caps
     good, bad = ["--set", "epsilon=3"], ["--set", "prior=[0.9, 0.05, 0.05]", "--set", "epsilon=1"]
     for command in (["build", "-o", "g.json"], ["solve"], ["compare"]):
         text = said(capsys, *command, "survey.toml", *good, "--users", "400")
-        assert "frequencies: can be estimated; with 400 users the standard error is" in text
+        assert "frequencies: can be estimated; with 400 users the standard error of a share is" in text
         assert "CANNOT" not in text
     for command in (["build", "-o", "b.json"], ["solve"], ["compare"]):
         text = said(capsys, *command, "survey.toml", *bad)
@@ -289,5 +299,5 @@ def test_choose_ranks_and_saves(folder, capsys):
     mechanism = load_mechanism("two.json")
     assert mechanism.data_columns == ("age", "steps")
     assert mechanism.ranges.high.tolist() == [100.0, 30000.0]
-    assert "exists" in refused(capsys, *wanted, "-o", "people.csv")
+    assert "exists" in refused(capsys, *wanted, "-o", "two.json")
     assert "users: 0 is not from 1" in refused(capsys, "choose", "--epsilon", "1", "--users", "0")

@@ -25,6 +25,7 @@ from mechdesign.mechanisms.mean import CensoringInterval, GridMean
 from mechdesign.mechanisms.mean.base import FormulaMechanism
 from mechdesign.mechanisms.oracles import SupportOracle
 from mechdesign.mechanisms.shuffle import Protocol
+from mechdesign.mechanisms.workload import WorkloadRelease
 from tests.meta.test_shown import MECHANISMS
 from tests.support.channels import dense_weights
 from tests.support.mechanism_files import opened
@@ -50,7 +51,8 @@ NO_SERVER = {
 
 BY_CALL = {
     *("hadamard-response", "local-hashing", "projective-geometry", "subset-selection", "unary-encoding"),
-    *("marginal-release", "marginal-rival", "joint-response", "grid-mean", "discrete-piecewise"),
+    *("marginal-release", "marginal-rival", "joint-response", "set-response", "grid-mean"),
+    "discrete-piecewise",
     *("attribute-sampling", "harmony"),
     *("aut", "cnt-rr", "cnt-2m", "cnt-bn", "cnt-sgm", "distinct-parity", "hist-dump", "hist-flip", "hist-mm"),
     *("hist-rr", "murs", "prhr", "pucm", "put", "range-tree", "rsum-dsg", "rsum-kr", "rsum-pure", "rsum-rm"),
@@ -63,6 +65,7 @@ size, so that this is nowhere seen."""
 OTHER_LAW = {
     **NO_SERVER,
     "joint-response": "its bits against their chances: tests/mechanisms/test_joint_response.py",
+    "set-response": "its sets against the whole channel: tests/mechanisms/test_sets.py",
     "put": "always as many messages: tests/mechanisms/test_shuffle_uniformity_bits.py",
 }
 """Types whose law is not looked at here, and why."""
@@ -80,7 +83,7 @@ def values_for(mechanism: Any, users: int = USERS) -> Any:
         return number % 2
     if mechanism.type in ("attribute-sampling", "harmony"):
         return np.repeat(number[:, None] % 2, mechanism.size, axis=1) * 2.0 - 1.0
-    if mechanism.type in ("marginal-release", "marginal-rival", "joint-response"):
+    if mechanism.type in ("marginal-release", "marginal-rival", "joint-response", "set-response"):
         attributes = {"joint-response": 2}.get(mechanism.type, 3)
         return np.stack([(number + place) % 2 for place in range(attributes)], axis=1)
     if hasattr(mechanism, "labels"):
@@ -251,6 +254,14 @@ def bit_law(mechanism: CensoringInterval) -> None:
         assert happens(ones, DRAWS, weight / TOTAL), value
 
 
+def pattern_law(mechanism: WorkloadRelease) -> None:
+    """Reports of every type, against the integers of its row; the blank report is nearly never drawn."""
+    for kind in range(mechanism.labels.size):
+        reports = mechanism.randomize(np.full(DRAWS, kind), rng=1)
+        row = mechanism.weights.row(kind)
+        assert agrees(np.bincount(reports, minlength=len(row))[:-1], row[:-1]), kind
+
+
 def support_law(mechanism: SupportOracle) -> None:
     """How many reports support the own category, and another one."""
     own, other = mechanism.support_shares()
@@ -347,6 +358,7 @@ TRUTHS = {"distinct-parity": 2}
 LAWS: tuple[tuple[type, Any], ...] = (
     (Protocol, protocol_law),
     (SupportOracle, support_law),
+    (WorkloadRelease, pattern_law),
     (GridMean, knot_law),
     (CensoringInterval, bit_law),
     (FormulaMechanism, density_law),

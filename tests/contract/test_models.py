@@ -30,7 +30,7 @@ NEAR = {"location/soho_grid": 0.005}
 WITHOUT_BOUND = {"location/planar_laplace"}
 """Models that compare mechanisms, with no bound for all of them."""
 
-OPEN = ("shuffle-amplification", "shuffle-local-budget")
+OPEN = ("shuffle-amplification", "shuffle-local-budget", "survey-limit")
 """Problems whose optimum is not known everywhere: a run that does not claim it shows what is left open."""
 
 CHOICES = ("shuffle-counting", "shuffle-histogram", "shuffle-sum")

@@ -55,7 +55,7 @@ def test_numbers_beyond_doubles_have_to_be_strings(tmp_path):
 
 
 def test_titles_and_columns_fit(tmp_path):
-    mechanism = CLIENTS["kary 64"]().for_data(Intake(("age",), "drop")).replaced(title="t", question="q")
+    mechanism = CLIENTS["kary 64"]().for_data(Intake(("age",), "drop")).described("t", "q")
     document = filed(mechanism, tmp_path / "m.json")
     Draft202012Validator(schema("kary-response")).validate(document)
     assert (document["title"], document["data"]["columns"]) == ("t", ["age"])

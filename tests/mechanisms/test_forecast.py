@@ -156,7 +156,7 @@ def test_a_share_with_an_error_above_one_is_not_estimated():
     forecast = mechanism.forecast()
     assert forecast.largest > 1.0
     assert not forecast.possible
-    assert "every share lies between 0 and 1" in str(forecast)
+    assert "it lies between 0 and 1" in str(forecast)
     with pytest.raises(EstimationError, match="CANNOT"):
         mechanism.randomize([0, 1])
     few = md.solve(md.RandomizedResponse(prior=[0.5, 0.5], epsilon=0.1)).mechanism()
@@ -170,3 +170,31 @@ def test_an_oracle_with_more_noise_than_any_share_is_collected_with_on_purpose_o
         mechanism.randomize([0, 1])
     assert len(mechanism.randomize([0, 1], anyway=True)) == 2
     assert md.solve(md.FrequencyOracle(categories=64, epsilon=1.0)).mechanism().forecast().possible
+
+
+@pytest.mark.parametrize(
+    ("slug", "whose"),
+    [
+        ("response/survey_skewed", "a share"),
+        ("marginals/best_oracle", "a share"),
+        ("mean/rcp2023_single", "the mean"),
+        ("contract/three_types", "the average"),
+        ("marginals/five_habits", "a cell of a view"),
+        ("joint/many_reports", "the share of a value of one attribute"),
+        ("shuffle/counting", "the count"),
+        ("shuffle/histogram", "a count"),
+    ],
+)
+def test_a_forecast_says_what_its_standard_error_is_of(slug, whose):
+    """What solve, build and the page print is one line, made here."""
+    model = md.load_model(slug)
+    problem = model.problem
+    forecast = md.solve(problem).forecast()
+    assert f"users the standard error of {whose} is " in str(forecast)
+    if problem.planned_users is not None:
+        assert forecast.users == problem.planned_users
+
+
+def test_a_solution_says_what_its_value_is():
+    oracle = md.solve(md.load_model("marginals/best_oracle").problem)
+    assert "optimal, value 35 (users x variance of a share)\n" in str(oracle)

@@ -5,7 +5,6 @@ import math
 from fractions import Fraction
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings, strategies as st
 
@@ -198,7 +197,6 @@ def test_tables_that_do_not_fit():
         "1 dimensions": [0.5, 0.5],
         "row 4, column 'pulse': NaN": np.where(np.arange(10).reshape(5, 2) == 7, np.nan, good),
         "row 2, column 'steps': 3 is outside [-1, 1]": np.where(np.arange(10).reshape(5, 2) == 2, 3.0, good),
-        "column 1 is 'pulse', not 'steps'": pd.DataFrame(good, columns=["pulse", "steps"]),
         "row 1: 'x' is not a number": [["x", 1.0]],
     }
     for text, values in cases.items():
@@ -208,7 +206,6 @@ def test_tables_that_do_not_fit():
         assert "\n" not in str(caught.value)
     far = np.where(np.arange(10).reshape(5, 2) == 2, 3.0, good)
     assert len(mechanism.randomize(far, rng=1, clip=True)) == 5
-    assert len(mechanism.randomize(pd.DataFrame(good, columns=["steps", "pulse"]), rng=1)) == 5
 
 
 def test_a_bad_row_far_down_is_found_whoever_reports_it():

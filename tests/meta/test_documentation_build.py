@@ -54,3 +54,34 @@ def test_cells_with_sentences_are_marked_for_the_style(conf):
     assert [cell["classes"] for cell in page.findall(nodes.entry)] == [[], ["long"], ["very-long"]]
     style = (CONF.parent / "_static" / "site.css").read_text(encoding="utf-8")
     assert all(name in style for name in ("td.long", "td.very-long"))
+
+
+def test_the_reference_has_every_module_once_on_few_pages(conf):
+    package = CONF.parents[1] / "mechdesign"
+    found = conf["packages"]()
+    assert 50 < len(found) <= 150, "one page a package"
+    modules = {
+        ".".join(("mechdesign", *path.relative_to(package).with_suffix("").parts)).removesuffix(".__init__")
+        for path in package.rglob("*.py")
+        if path.name != "__main__.py"
+    }
+    shown = [name for package, own in found.items() for name in (package, *own)]
+    assert sorted(shown) == sorted(modules)
+    page = conf["reference_page"]("mechdesign.report", found["mechdesign.report"])
+    assert page.count("automodule::") == 1 + len(found["mechdesign.report"])
+
+
+def test_the_page_of_packages_leads_to_each(conf):
+    source = ["<!-- packages -->"]
+    conf["add_packages"](None, "reference/modules", source)
+    assert source[0].count("](generated/") == len(conf["packages"]())
+    assert "](generated/mechdesign.audit)" in source[0]
+
+
+def test_the_page_of_commands_has_the_help_of_each(conf):
+    source = ["<!-- commands -->"]
+    conf["add_commands"](None, "reference/commands", source)
+    for name in ("build", "estimate", "report", "solve"):
+        assert f"## {name}\n" in source[0]
+    assert "usage: mechdesign report" in source[0]
+    assert "--marginal" in source[0]

@@ -125,5 +125,5 @@ def test_continued_commands_are_one():
 
 def test_pages_are_those_of_the_documentation():
     assert ROOT / "README.md" in pages()
-    assert ROOT / "docs" / "tutorial.md" in pages()
+    assert ROOT / "docs" / "tutorials" / "prior.md" in pages()
     assert all(isinstance(page, Path) and page.is_file() for page in pages())

@@ -44,7 +44,8 @@ def test_a_broken_link_is_found(tmp_path):
 def test_a_family_says_what_its_sources_claim_and_what_holds(family):
     found = [
         heading
-        for page in sorted((ROOT / "docs" / "families").glob(f"{family}*.md"))
+        for room in ("families", "papers")
+        for page in sorted((ROOT / "docs" / room).glob(f"{family}*.md"))
         for _, heading in HEADING.findall(prose(page))
         if re.search(r"(claim|state).* holds?$", heading)
     ]
@@ -67,5 +68,5 @@ def test_the_first_page_leads_to_every_page_of_the_documentation():
 
 @pytest.mark.parametrize("problem", problem_classes().values(), ids=list(problem_classes()))
 def test_the_reference_names_every_problem(problem):
-    text = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "reference" / "python.md").read_text(encoding="utf-8")
     assert f"`~{problem.__module__}.{problem.__name__}`" in text

@@ -1,4 +1,4 @@
-"""The README's table of problems, methods and certificates is what is registered and what certifies."""
+"""The table of problems, methods and certificates is what is registered and what certifies."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.problems import problem_classes
-from tests.support.documents import ROOT
-from tests.support.registry_table import row, shown_in, table, with_table
+from tests.support.registry_table import PAGE, row, shown_in, table, with_table
 
 
 @pytest.fixture(scope="module")
@@ -15,9 +14,9 @@ def current() -> str:
     return table()
 
 
-def test_the_readme_has_the_table_of_what_is_registered(current):
-    """To correct it: ``python -m tests.documented_outputs --update README.md``."""
-    assert shown_in((ROOT / "README.md").read_text(encoding="utf-8")) == current
+def test_the_page_has_the_table_of_what_is_registered(current):
+    """To correct it: ``python -m tests.documented_outputs --update docs/reference/problems.md``."""
+    assert shown_in(PAGE.read_text(encoding="utf-8")) == current
 
 
 def test_every_problem_has_a_line_with_all_its_methods_and_a_certificate(current):

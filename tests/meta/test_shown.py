@@ -34,9 +34,11 @@ from mechdesign.mechanisms.oracles import (
     SubsetSelection,
     UnaryEncoding,
 )
+from mechdesign.mechanisms.sets import ProductSet, SetResponse
 from mechdesign.mechanisms.shuffle import BatchShuffler, Promise
 from mechdesign.mechanisms.shuffled import Shuffled
 from mechdesign.mechanisms.spectrum import SpectrumCloak, SpectrumDatabase, SpectrumUser
+from mechdesign.mechanisms.survey import Question, Survey
 from mechdesign.papers.marginals.rivals import MarginalRival
 from mechdesign.problems import exported_names
 from tests.support.protocols import PROTOCOLS
@@ -73,6 +75,14 @@ MECHANISMS = {
     "projective-geometry": (
         lambda: ProjectiveGeometry.of(9, 1.0, 3),
         "ProjectiveGeometry(9 categories, field=3, epsilon=1)",
+    ),
+    "set-response": (
+        lambda: SetResponse.of([2, 3, 2], 2.0, ProductSet([1, 2, 1])),
+        "SetResponse(3 attributes, product widths=[1, 2, 1], epsilon=2)",
+    ),
+    "survey": (
+        lambda: Survey.of([Question("a", labels=("no", "yes")), Question("b", labels=("x", "y", "z"))], 1.0),
+        "Survey(2 questions, 2 designs, epsilon=1)",
     ),
     "subset-selection": (
         lambda: SubsetSelection.of(9, 1.0, 2),
@@ -127,6 +137,10 @@ MECHANISMS = {
     "spectrum-user": (
         lambda: SpectrumUser.of(2.0, 5.0, [0, 0, 20, 20]),
         "SpectrumUser(privacy radius 2, radius 5, epsilon=2.4",
+    ),
+    "linear-queries": (
+        lambda: md.solve(md.LinearQueries(workload={"name": "likert", "size": 5}, epsilon=1.0)).mechanism(),
+        "WorkloadRelease(4 queries (likert), 5 types, ",
     ),
     "square-wave": (lambda: SquareWave(1.0), "SquareWave([-1, 1], epsilon=1)"),
     "attribute-sampling": (

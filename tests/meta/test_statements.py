@@ -9,8 +9,8 @@ import pytest
 
 from mechdesign.catalog import load_model, models
 
-DOCS = Path(__file__).parents[2] / "docs" / "families"
-TABLES = {"marginals_statements.md": "marginals", "auction.md": "auction"}
+DOCS = Path(__file__).parents[2] / "docs"
+TABLES = {"papers/marginals_statements.md": "marginals", "families/auction.md": "auction"}
 HEAD = "| statement | claim | verdict |"
 NAME = re.compile(r"`([^`]+)`")
 

@@ -13,9 +13,9 @@ import pytest
 from mechdesign.core.bars import ProgressBar
 from mechdesign.core.errors import DataError, MissingPackageError
 from mechdesign.core.tables import ROWS
+from mechdesign.mechanisms.missing import MissingRule
 from mechdesign.report import reading_csv
 from mechdesign.report.files import open_table, read_column
-from mechdesign.report.missing import MissingRule
 from mechdesign.report.writing import write_columns
 
 

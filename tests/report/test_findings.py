@@ -142,16 +142,16 @@ def test_a_claim_of_another_source_stands_there():
 
 
 def test_the_page_of_the_documentation_has_a_place_for_them_and_is_linked():
-    text = (DOCS / "findings.md").read_text(encoding="utf-8")
+    text = (DOCS / "papers" / "findings.md").read_text(encoding="utf-8")
     assert [text.count(f"<!-- {place} -->") for place in ("counts", "findings", "undecided")] == [1, 1, 1]
-    assert "(findings.md)" in (DOCS / "index.md").read_text(encoding="utf-8")
-    assert "(docs/findings.md)" in (DOCS.parent / "README.md").read_text(encoding="utf-8")
+    assert "(papers/findings.md)" in (DOCS / "index.md").read_text(encoding="utf-8")
+    assert "(docs/papers/findings.md)" in (DOCS.parent / "README.md").read_text(encoding="utf-8")
 
 
 def test_the_build_puts_them_in_their_page_and_in_no_other():
     put = runpy.run_path(str(DOCS / "conf.py"))["add_findings"]
     page, other = ["<!-- counts -->, <!-- findings -->, <!-- undecided -->"], ["<!-- findings -->"]
-    put(None, "findings", page)
+    put(None, "papers/findings", page)
     put(None, "index", other)
     numbers = counted(findings(), findings(verdict=UNDECIDED))
     assert page == [f"{numbers}., {page_of_all()}, {page_of_undecided()}"]

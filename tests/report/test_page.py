@@ -154,12 +154,12 @@ def test_without_agreement_or_a_proof_nothing_is_called_proven():
 
 def test_certificates_that_fail_as_recorded_are_no_alarm():
     result = model_result(load_model("contract/irregular"))
-    assert re.search(r"certificates, \d+ fail, as recorded", Outline(models_page([result], "1")).text)
+    assert re.search(r"certificates, \d+ recorded as not holding", Outline(models_page([result], "1")).text)
     comparison, model = result.check.comparison, replace(result.check.model, claims=())
     runs = tuple(replace(run, kind="heuristic") for run in comparison.runs)
     check = replace(result.check, model=model, comparison=replace(comparison, runs=runs))
     broken = replace(result, check=check)
-    assert not re.search(r"fail, as recorded", Outline(models_page([broken], "1")).text.split("Statement")[0])
+    assert "as not holding" not in Outline(models_page([broken], "1")).text.split("Statement")[0]
 
 
 def copied(page):
@@ -269,7 +269,7 @@ def test_a_privacy_that_is_not_kept_is_said_first():
 
     broken = Broken(1.0)
     assert privacy_in_words(broken, broken.certificates()) == [
-        "The privacy that was promised is NOT kept. Do not use this mechanism."
+        "The privacy guarantee FAILS. Do not use this mechanism."
     ]
 
 
@@ -277,7 +277,7 @@ def test_words_are_never_better_than_the_certificate():
     for epsilon in (0.01, 0.5, 1.0, 3.0, 12.0):
         duchi = Duchi(epsilon)
         words = " ".join(privacy_in_words(duchi, duchi.certificates()))
-        sure = float(re.search(r"at most ([\d.]+) % sure", words).group(1))
+        sure = float(re.search(r"at most ([\d.]+)% sure", words).group(1))
         factor = float(re.search(r"factor of at most ([\d.e+]+)", words).group(1))
         assert math.exp(epsilon) / (1 + math.exp(epsilon)) <= sure / 100 <= 1.0
         assert math.exp(epsilon) <= factor <= 1.002 * math.exp(epsilon)
@@ -286,11 +286,11 @@ def test_words_are_never_better_than_the_certificate():
     channel = FiniteChannel.from_floats([[0.0, 1.0], [0.1, 0.9]], PrivacyTarget(0.5, 0.1))
     words = " ".join(privacy_in_words(channel, channel.certificates()))
     assert "plus 0.1 (delta)" in words
-    assert "one person in 10" in words
-    assert "Here that happens: some reports are possible with one answer and not" in words
+    assert "one respondent in 10" in words
+    assert "Here this happens: some reports are possible for one answer and not" in words
     both = FiniteChannel.from_floats([[0.1, 0.9], [0.2, 0.8]], PrivacyTarget(0.5, 0.1))
-    assert "Here that happens" not in " ".join(privacy_in_words(both, both.certificates()))
-    assert "sure of one of them" not in words, "delta is not covered by odds"
+    assert "Here this happens" not in " ".join(privacy_in_words(both, both.certificates()))
+    assert "sure of one" not in words, "delta is not covered by odds"
 
 
 def test_the_users_for_an_error_give_that_error():
@@ -328,8 +328,8 @@ def test_several_reports_and_the_single_one_are_told_apart():
     joint = md.JointCollection(attributes=[2, 2], epsilon=4.0, reports_per_user=5, report_epsilon=2.0)
     mechanism = md.solve(joint).mechanism()
     words = " ".join(privacy_in_words(mechanism, mechanism.certificates()))
-    assert "all of 5 reports of the same person together" in words
-    assert "one report alone changes these odds by a factor of at most 7.39" in words
+    assert "all 5 reports of one respondent together" in words
+    assert "One report alone changes the odds by a factor of at most 7.39" in words
 
 
 def test_a_shuffled_protocol_says_whom_to_trust():

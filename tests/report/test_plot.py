@@ -95,12 +95,15 @@ def test_an_estimate_stands_beside_the_reports_as_they_came():
     mechanism = md.solve(SURVEY).mechanism()
     reports = ["no"] * 60 + ["once"] * 30 + ["often"] * 10
     estimate = mechanism.estimate(reports)
-    naive, found = figures_of(estimate)[0].panels[0].marks
-    assert isinstance(naive, Bars)
+    bars, found, naive = figures_of(estimate)[0].panels[0].marks
+    assert isinstance(bars, Bars)
     assert isinstance(found, Intervals)
+    assert naive.faint
     assert naive.y.tolist() == [0.6, 0.3, 0.1]
-    assert found.y.tolist() == estimate.value.tolist()
+    assert bars.y.tolist() == estimate.value.tolist()
     low, high = estimate.interval()
+    assert estimate.value[2] < 0.0, "so its interval is not cut off"
+    assert (low[:2].min() > 0.0, high.max() < 1.0) == (True, True)
     assert found.low.tolist() == low.tolist()
     assert found.high.tolist() == high.tolist()
     assert md.solve(SURVEY, "lp").mechanism().estimate(reports).reported.tolist() == [0.6, 0.3, 0.1]
@@ -209,7 +212,9 @@ def test_the_whole_way_of_a_survey_in_pictures(folder, capsys):
     assert {path.name for path in folder.glob("*.svg")} == {
         "design.svg", "design-2.svg", "m.svg", "m-2.svg", "shares.svg",
     }  # fmt: skip
-    assert "reports as they came" in (folder / "shares.svg").read_text()
+    drawn = (folder / "shares.svg").read_text()
+    assert "95% confidence interval" in drawn
+    assert "share among the randomized reports" in drawn
     assert main(["estimate", "m.json", "reports.csv", "--figure", "shares.svg"]) == 2, "by force alone"
     assert main(["estimate", "m.json", "reports.csv", "--figure", "shares.svg", "--force"]) == 0
 
@@ -355,9 +360,42 @@ def test_table_and_picture_need_two_places_and_appear_together_or_not(tmp_path, 
     text = head + "[parameters]\nepsilon = 1.0\n[sweep]\nepsilon = [1.0, 2.0]\n"
     path.write_text(text)
     both = str(tmp_path / "both.svg")
-    assert main(["sweep", str(path), "-o", both, "--figure", both]) == 2
+    place = tmp_path / "link.csv"
+    place.symlink_to(both)
+    assert main(["sweep", str(path), "-o", str(place), "--figure", both]) == 2
     assert "is where -o writes to" in capsys.readouterr().err
+    place.unlink()
     path.write_text(text + '[[figure]]\ny = "valu"\n')
     assert main(["sweep", str(path), "-o", str(tmp_path / "t.csv"), "--figure", both]) == 2
     assert capsys.readouterr().err.count("\n") == 1
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_given_axes_are_drawn_on_and_come_back():
+    from matplotlib.figure import Figure as Sheet
+
+    mechanism = md.solve(md.RandomizedResponse(prior=[0.5, 0.5], epsilon=2.0)).mechanism()
+    estimate = mechanism.estimate(mechanism.randomize([0] * 300 + [1] * 100, rng=1))
+    left, right = Sheet().subplots(1, 2)
+    assert md.plot(estimate, ax=right) is right
+    assert right.get_ylabel() == "share"
+    assert right.has_data()
+    assert not left.has_data()
+    assert right.get_legend() is not None
+    assert right.get_figure().legends == []
+    with pytest.raises(ParameterError, match=r"^path: is not for given axes"):
+        md.plot(estimate, "p.png", ax=right)
+
+
+def test_several_panels_need_as_many_axes():
+    from matplotlib.figure import Figure as Sheet
+
+    from mechdesign.mechanisms.marginals import MarginalRelease
+
+    release = MarginalRelease.of([2, 2], [(0, 1)], 4.0, ["s", "c"])
+    found = release.estimate(release.randomize([[0, 1], [1, 0]] * 200, rng=1))
+    axes = Sheet().subplots(1, 2)
+    assert md.plot(found, ax=axes) is axes
+    assert all(each.has_data() for each in axes)
+    with pytest.raises(ParameterError, match=r"^ax: 1 for 2 panels; give 2 axes"):
+        md.plot(found, ax=axes[0])

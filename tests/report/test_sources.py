@@ -96,17 +96,17 @@ def test_the_numbers_add_up():
 
 
 def test_the_page_of_the_documentation_has_a_place_for_them_and_is_linked():
-    text = (DOCS / "sources.md").read_text(encoding="utf-8")
+    text = (DOCS / "papers" / "sources.md").read_text(encoding="utf-8")
     assert [text.count(f"<!-- {place} -->") for place in PLACES] == [1, 1, 1]
-    assert "(sources.md)" in (DOCS / "index.md").read_text(encoding="utf-8")
-    assert "(sources.md)" in (DOCS / "reference.md").read_text(encoding="utf-8")
+    assert "(papers/sources.md)" in (DOCS / "index.md").read_text(encoding="utf-8")
+    assert "(../papers/sources.md)" in (DOCS / "reference" / "python.md").read_text(encoding="utf-8")
 
 
 def test_the_build_puts_them_in_their_page_and_in_no_other():
     put = runpy.run_path(str(DOCS / "conf.py"))["add_sources"]
     own, other = ["<!-- counts --> <!-- overview --> <!-- items -->"], ["<!-- items -->"]
-    put(None, "sources", own)
-    put(None, "findings", other)
+    put(None, "papers/sources", own)
+    put(None, "papers/findings", other)
     assert own == [f"{counted(sources())} {overview_page(sources())} {page()}"]
     assert other == ["<!-- items -->"]
 

@@ -1,5 +1,8 @@
 """Programs that grow: both methods give multipliers that prove a bound close to the value."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -41,3 +44,18 @@ def test_a_row_of_everybody_that_comes_late_is_kept():
     program.rows([(np.arange(40), np.ones(40))])
     assert program.solve(20.0, interior=True)
     assert program.values.sum() <= 1.0 + COARSE * 40 < before.sum()
+
+
+def test_nothing_is_printed_by_the_solver_itself():
+    """Its banner would stand before our JSON; it is printed by C, so another process has to listen."""
+    program = (
+        "import numpy as np\n"
+        "from mechdesign.solvers.growing import GrowingProgram\n"
+        "from mechdesign.solvers.integer import MixedProgram, solve_mixed\n"
+        "grown = GrowingProgram(); grown.columns(np.ones(2)); grown.solve(5.0)\n"
+        "none, one = np.zeros(2), np.ones(2)\n"
+        "rows = [[(0, 1.0), (1, 1.0)]]\n"
+        "print(solve_mixed(MixedProgram(one, rows, [1.0], none, one, one > 0)).status)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "optimal\n"

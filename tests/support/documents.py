@@ -262,7 +262,7 @@ def rewritten(text: str, found: Sequence[Shown]) -> str:
 def pages() -> list[Path]:
     """Return the README and the pages of the documentation."""
     documentation = sorted((ROOT / "docs").rglob("*.md"))
-    built = ROOT / "docs" / "_build", ROOT / "docs" / "generated"
+    built = ROOT / "docs" / "_build", ROOT / "docs" / "reference" / "generated"
     return [
         ROOT / "README.md",
         *(page for page in documentation if not any(page.is_relative_to(place) for place in built)),

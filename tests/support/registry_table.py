@@ -1,12 +1,13 @@
-"""The README's table of problems, methods and certificates, made from what is registered.
+"""The table of problems, methods and certificates in the reference, made from what is registered.
 
-``python -m tests.documented_outputs --update README.md`` writes it between two comments of the README.
+``python -m tests.documented_outputs --update docs/reference/problems.md`` writes it between two comments.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 
 import mechdesign as md
 from mechdesign.catalog.load import load_model, models, models_folder
@@ -15,6 +16,7 @@ from mechdesign.problems import problem_classes
 
 MARKED = re.compile(r"(?<=<!-- registry -->\n).*?(?=<!-- end of registry -->)", re.DOTALL)
 PROVEN = ("analytic", "numeric")
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "problems.md"
 MOST_MODELS = 3
 """So many models of a problem, the shortest files, are solved to see which certificates there are."""
 
@@ -39,7 +41,7 @@ def certificates(problems: list[Problem]) -> dict[str, bool]:
 def row(name: str, shown: Mapping[str, bool]) -> str:
     """Return the line of a problem."""
     problem = problem_classes()[name]
-    page = f"docs/families/{problem.__module__.split('.')[2]}.md"
+    page = f"../families/{problem.__module__.split('.')[2]}.md"
     methods = md.methods_of(problem)
     proven = [method.name for method in methods if method.kind in PROVEN]
     others = [method.name for method in methods if method.kind not in PROVEN]

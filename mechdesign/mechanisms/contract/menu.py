@@ -264,9 +264,8 @@ class ContractMenu(Mechanism):
         designed = float(self.terms.counts.sum())
         count = max(1, round(designed)) if users is None else user_count(users)
         part = self.terms.data_range / math.sqrt(designed * count)
-        return Forecast(
-            "average of the reports", count, possible=True, largest=math.sqrt(2.0 * self.error) * part
-        )
+        largest = math.sqrt(2.0 * self.error) * part
+        return Forecast("average of the reports", count, possible=True, largest=largest, of="the average")
 
     def statement(self) -> str:
         """Return the promise on accuracy in one sentence."""

@@ -57,6 +57,7 @@ def menu_operations(menu: ContractMenu) -> tuple[Operation, ...]:
             gives,
             partial(_chosen, menu),
             (COLUMN, KEEP),
+            in_order=True,
         ),
     )
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import EstimationError, ParameterError
 from mechdesign.core.figure import Figure
+from mechdesign.core.tidy import Columns, Tidy
 from mechdesign.core.validation import choice, integer
 from mechdesign.mechanisms.figures import MOST_PANELS, together
 from mechdesign.mechanisms.joint.choosing import REFERENCES, Choice, chosen, read_penalty, reference_of
@@ -49,7 +50,7 @@ RARE = 3.0
 """Conditional shares are given where the condition's share is above so many of its standard errors."""
 
 
-class JointEstimate:
+class JointEstimate(Tidy):
     """The joint distribution of some attributes, from the patterns that users sent.
 
     ``value`` is the distribution of penalized likelihood, or on request the most likely one; ``gap`` bounds
@@ -385,6 +386,10 @@ class JointEstimate:
     def interval(self, level: float = 0.95) -> tuple[Array, Array]:
         """Return the ends of confidence intervals around the unbiased estimates of all cells."""
         return self.marginal(self.view).interval(level)
+
+    def tidy(self, level: float = 0.95) -> Columns:
+        """Return the joint distribution as columns, a row for each cell."""
+        return self.marginal(self.view).tidy(level)
 
     def as_json(self) -> dict[str, Any]:
         """Return the joint distribution as plain values."""

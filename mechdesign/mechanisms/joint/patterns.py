@@ -43,7 +43,7 @@ class PatternCounts(Server["JointResponse"]):
         self.users = 0
         self._parts: list[tuple[Packed, Codes]] = []
 
-    def update(self, reports: Any) -> None:
+    def _count(self, reports: Any) -> None:
         """Count reports; nothing is counted when one of them is impossible."""
         packed = read_sets(reports, self.mechanism.bits)
         self._add(*grouped(packed, np.ones(len(packed), dtype=np.int64)))

@@ -15,10 +15,12 @@ from mechdesign.audit.repeated import RepeatedAudit, RepeatedBits, audit_repeate
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, EstimationError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
+from mechdesign.core.frames import is_table
 from mechdesign.core.numbers import rational, shown
 from mechdesign.core.randomness import BITS, TOTAL, BitSource, Rng
 from mechdesign.core.validation import integer, privacy_epsilon
 from mechdesign.mechanisms.collecting import marked
+from mechdesign.mechanisms.door import on_table
 from mechdesign.mechanisms.finite import require_total
 from mechdesign.mechanisms.joint.client import PermanentResponse
 from mechdesign.mechanisms.joint.estimate import JointEstimate
@@ -183,6 +185,8 @@ class JointResponse(AttributeMechanism):
         For one report only: a second call draws other permanent bits, and the promise is for those of
         :meth:`remember`.
         """
+        if is_table(answers):
+            return on_table(self, "randomize", answers, rng=rng, anyway=anyway)
         if not anyway:
             self.require_estimable()
         source = self.source(rng)
@@ -313,7 +317,8 @@ class JointResponse(AttributeMechanism):
             count,
             math.sqrt(largest / count),
             math.sqrt(typical / count),
-            "for an unbiased share of one attribute, if all its values are equally frequent",
+            "if all values are equally frequent",
+            "the share of a value of one attribute",
         )
 
     # Tables

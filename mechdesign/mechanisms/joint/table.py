@@ -9,10 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.encoding import json_object
 from mechdesign.core.figure import Figure
 from mechdesign.core.text import table
-from mechdesign.mechanisms.figures import interval_figures
+from mechdesign.core.tidy import Columns, tidy_columns
+from mechdesign.mechanisms.cross_table import CrossTable
 from mechdesign.mechanisms.frequency_limits import few_users
+from mechdesign.mechanisms.interval_figures import table_figures
 from mechdesign.mechanisms.intervals import Limits, tail_of
 
 Array = NDArray[np.float64]
@@ -22,7 +25,7 @@ MOST_ROWS = 60
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class JointTable:
+class JointTable(CrossTable):
     """Shares of the cells of some attributes, on request given others, whose axes come last.
 
     Attributes
@@ -75,16 +78,30 @@ class JointTable:
 
     def figures(self) -> list[Figure]:
         """Return the unbiased shares with their intervals."""
-        names = [", ".join(cell) for cell in product(*self.values)]
-        return interval_figures(
-            f"{self.title}: {self.users} reports", names, self.unbiased, self.interval(), "cell", "share"
-        )
+        axes = [*self.attributes, *(f"given {name}" for name in self.given)]
+        title = f"{self.title}: {self.users} reports"
+        return table_figures(title, axes, self.values, self.unbiased, self.interval())
 
     @property
     def title(self) -> str:
         """What the shares are of."""
         head = " x ".join(self.attributes)
         return head if not self.given else f"{head} given {' x '.join(self.given)}"
+
+    @property
+    def labels(self) -> tuple[tuple[str, ...], ...]:
+        """The names of the values on each axis."""
+        return self.values
+
+    def tidy(self, level: float = 0.95) -> Columns:
+        """Return the shares as columns, a row for each cell.
+
+        ``standard_error``, ``low`` and ``high`` belong to ``unbiased``, which stands beside ``estimate``.
+        """
+        names = [", ".join(cell) for cell in product(*self.values)]
+        more = {"unbiased": self.unbiased}
+        more |= {} if self.spread is None else {"spread": self.spread}
+        return tidy_columns(self.title, names, self.value, self.standard_error, self.interval(level), more)
 
     def __repr__(self) -> str:
         return f"JointTable({self.title}: {self.value.size} cells, {self.users} reports)"
@@ -93,7 +110,7 @@ class JointTable:
         low, high = self.interval()
         columns = [self.value, self.spread, self.unbiased, self.standard_error, low, high]
         first = "likeliest" if self.penalty is None else "estimate"
-        names = [first, "spread", "unbiased", "std.error", "95% low", "95% high"]
+        names = [first, "spread", "unbiased", "std error", "95% low", "95% high"]
         shown = [
             (name, column.ravel()) for name, column in zip(names, columns, strict=True) if column is not None
         ]
@@ -129,24 +146,26 @@ class JointTable:
     def as_json(self) -> dict[str, Any]:
         """Return the table as plain values."""
         low, high = self.interval()
-        return {
-            "attributes": list(self.attributes),
-            "given": list(self.given),
-            "values": [list(names) for names in self.values],
-            "users": self.users,
-            "gap": self.gap,
-            "unique": self.unique,
-            "value": self.value,
-            "spread": self.spread,
-            "distance": self.distance,
-            "penalty": None if self.penalty is None else self.penalty[0],
-            "reference": None if self.penalty is None else self.penalty[1],
-            "unbiased": self.unbiased,
-            "standard_error": self.standard_error,
-            "low": low,
-            "high": high,
-            "notes": list(self.notes),
-        }
+        return json_object(
+            {
+                "attributes": list(self.attributes),
+                "given": list(self.given),
+                "values": [list(names) for names in self.values],
+                "users": self.users,
+                "gap": self.gap,
+                "unique": self.unique,
+                "value": self.value,
+                "spread": self.spread,
+                "distance": self.distance,
+                "penalty": None if self.penalty is None else self.penalty[0],
+                "reference": None if self.penalty is None else self.penalty[1],
+                "unbiased": self.unbiased,
+                "standard_error": self.standard_error,
+                "low": low,
+                "high": high,
+                "notes": list(self.notes),
+            }
+        )
 
 
 def _figure(number: float) -> str:

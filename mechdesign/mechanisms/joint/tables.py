@@ -15,12 +15,12 @@ from mechdesign.core.numbers import shown
 from mechdesign.core.randomness import bit_source
 from mechdesign.core.tables import Block, Source
 from mechdesign.mechanisms.collecting import (
-    collect,
     located,
     marked,
     report_column,
     require_columns,
 )
+from mechdesign.mechanisms.cross_table import CrossTables
 from mechdesign.mechanisms.joint.counted import begin_count, count_report, promised, require_fresh
 from mechdesign.mechanisms.joint.estimate import ESTIMATORS, JointEstimate
 from mechdesign.mechanisms.joint.layout import titles
@@ -59,13 +59,10 @@ REFERENCE = Option("reference", "text", "the penalty draws towards uniform or pr
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class JointTables:
+class JointTables(CrossTables):
     """The tables that were asked for, one under the other."""
 
     found: tuple[JointTable, ...]
-
-    def __str__(self) -> str:
-        return "\n\n".join(map(str, self.found))
 
     def as_json(self) -> dict[str, Any]:
         """Return them as plain values."""
@@ -91,6 +88,7 @@ def joint_operations(mechanism: JointResponse) -> tuple[Operation, ...]:
             (report,),
             partial(_randomized, mechanism),
             (COLUMN, ANYWAY, SEED),
+            in_order=True,
         ),
         Operation(
             "remember",
@@ -100,6 +98,7 @@ def joint_operations(mechanism: JointResponse) -> tuple[Operation, ...]:
             partial(_remembered, mechanism),
             (COLUMN, STATE, ANYWAY, SEED),
             private=True,
+            in_order=True,
         ),
         Operation(
             "report",
@@ -108,6 +107,7 @@ def joint_operations(mechanism: JointResponse) -> tuple[Operation, ...]:
             (report,),
             partial(_reported, mechanism),
             (STATE, SEED),
+            in_order=True,
         ),
         Operation(
             "estimate",
@@ -212,7 +212,8 @@ def _estimated(mechanism: JointResponse, sources: Sequence[Source], settings: Se
     found = _linked(mechanism, sources, settings) if settings["linked"] else None
     if found is None:
         server = mechanism.aggregator()
-        collect(sources, lambda source: [report_column(source, settings, mechanism)], server.update)
+        for source in sources:
+            server.count_table(source, settings)
         found = server.estimate(population=bool(settings["population"]))
     chosen = {name: settings[name] for name in ("penalty", "reference")}
     found = found.by(settings["estimator"] or ESTIMATORS[0], **chosen)

@@ -13,10 +13,12 @@ from mechdesign.audit.location import LocationAudit
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import DataError, ParameterError, RowError
 from mechdesign.core.figure import Figure, Panel
+from mechdesign.core.frames import is_table
 from mechdesign.core.marks import Circles
 from mechdesign.core.randomness import BitSource, Rng
 from mechdesign.core.validation import finite_array, in_range, privacy_epsilon
 from mechdesign.mechanisms.base import Mechanism
+from mechdesign.mechanisms.door import on_table
 from mechdesign.mechanisms.intake import Intake
 from mechdesign.mechanisms.location.tables import location_operations
 from mechdesign.mechanisms.mean.values import as_floats
@@ -86,6 +88,8 @@ class LocationMechanism(Mechanism):
         DataError
             For NaN or infinite coordinates, rows of another length, and points outside the area.
         """
+        if is_table(answers):
+            return on_table(self, "randomize", answers, rng=rng, clip=clip)
         places = self.checked(answers, clip)
         source = self.source(rng)
         reports = np.empty_like(places)

@@ -37,6 +37,7 @@ def location_operations(mechanism: LocationMechanism) -> tuple[Operation, ...]:
             gives,
             partial(_randomized, mechanism),
             (COLUMN, CLIP, SEED),
+            in_order=True,
         ),
     )
 

@@ -13,9 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError, ParameterError, UnknownNameError, suggestion
+from mechdesign.core.frames import FrameTable, is_table
 from mechdesign.core.numbers import plain, shown
 from mechdesign.core.validation import integer
 from mechdesign.mechanisms.labels import Codes, Labels
+from mechdesign.mechanisms.missing import MissingRule
 from mechdesign.mechanisms.recipes import AskedChoice
 from mechdesign.mechanisms.sealed import Sealed
 
@@ -161,7 +163,9 @@ class Attributes(Sealed):
         DataError
             For rows of unequal length, a missing column, or a value outside its attribute's, naming its row.
         """
-        if isinstance(columns, Mapping) or hasattr(columns, "columns"):
+        if is_table(columns):
+            return self._encode_columns(self._of_table(FrameTable(columns, MissingRule())))
+        if isinstance(columns, Mapping):
             return self._encode_columns(self._by_name(columns))
         if isinstance(columns, np.ndarray) and columns.dtype.names is not None:
             return self._encode_columns(self._by_name({name: columns[name] for name in columns.dtype.names}))
@@ -181,12 +185,21 @@ class Attributes(Sealed):
             if labels.names is None:
                 labels.encode(array[:, place], f"attribute '{self.shown()[place]}'")
 
-    def _by_name(self, columns: Any) -> list[Any]:
-        known = list(columns.columns) if hasattr(columns, "columns") else list(columns)
+    def _by_name(self, columns: Mapping[str, Any]) -> list[Any]:
+        self._require(columns)
+        return [columns[name] for name in self.shown()]
+
+    def _require(self, known: Iterable[str]) -> None:
         for name in self.shown():
             if name not in known:
                 raise DataError("data", f"no column '{name}'", suggestion(name, map(str, known)))
-        return [columns[name] for name in self.shown()]
+
+    def _of_table(self, table: FrameTable) -> list[Any]:
+        """Return the attributes' columns of a data frame; a row without a value is refused."""
+        names = self.shown()
+        self._require(table.columns)
+        blocks = list(table.blocks(names))
+        return [np.concatenate([np.asarray(block[name]) for block in blocks]) for name in names]
 
     def _encode_columns(self, columns: Sequence[Any]) -> Codes:
         parts = [

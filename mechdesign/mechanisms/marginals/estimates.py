@@ -12,11 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.certificate import Certificate
+from mechdesign.core.encoding import json_object
 from mechdesign.core.errors import DataError
 from mechdesign.core.figure import Figure
 from mechdesign.core.randomness import Rng, numpy_generator
+from mechdesign.core.tidy import Columns, Tidy, stacked
 from mechdesign.core.validation import integer
-from mechdesign.mechanisms.figures import MOST_PANELS, together
+from mechdesign.mechanisms.figures import in_pictures
 from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.marginals.attributes import Attributes
 from mechdesign.mechanisms.marginals.choice import effect_variance
@@ -58,7 +60,7 @@ CLUSTERED = (
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ReleasedMarginals:
+class ReleasedMarginals(Tidy):
     """What the views say, from which any marginal can be had.
 
     Attributes
@@ -150,11 +152,11 @@ class ReleasedMarginals:
         return sum(self.reports)
 
     def figures(self) -> list[Figure]:
-        """Return the unbiased shares of each attribute by itself, of the first six that a view holds."""
-        held = sorted({place for view in self.views for place in view})[:MOST_PANELS]
+        """Return the unbiased shares of each attribute by itself that a view holds."""
+        held = sorted({place for view in self.views for place in view})
         alone = [self._raw((place,)).figures() for place in held]
         title = f"Unbiased shares of {self.users} users"
-        return together(title, [figure for figures in alone for figure in figures])
+        return in_pictures(title, [figure for figures in alone for figure in figures])
 
     def __repr__(self) -> str:
         return f"ReleasedMarginals({self.users} reports, {len(self.views)} views, {self.attributes!r})"
@@ -245,7 +247,8 @@ class ReleasedMarginals:
             names,
             self.population,
         )
-        return RawMarginal(self._names(places), self.attributes.shape(places), cells, views)
+        shape = self.attributes.shape(places)
+        return RawMarginal(self._names(places), shape, cells, views, self._values(places))
 
     def _penalized(self, places: View, resampled: int = 0) -> MarginalEstimate:
         contained = any(set(places) <= set(view) for view in self.views)
@@ -272,6 +275,7 @@ class ReleasedMarginals:
             None if tables is None else tables.std(axis=0, ddof=1),
             notes,
             partial(self.fitted.foreseen, places, contained),
+            partial(self._raw, places) if contained else None,
         )
 
     @cached_property
@@ -307,20 +311,28 @@ class ReleasedMarginals:
             made.append(Certificate("consistency", gap <= ROUNDING, False, {"residual": gap}))
         return tuple(made)
 
+    def _singles(self) -> list[MarginalEstimate]:
+        return [self._penalized((place,)) for place in range(self.attributes.count)]
+
+    def tidy(self, level: float = 0.95) -> Columns:
+        """Return the shares of every attribute by itself as columns; :meth:`marginal` has more."""
+        return stacked(single.tidy(level) for single in self._singles())
+
     def __str__(self) -> str:
-        singles = [str(self._penalized((place,))) for place in range(self.attributes.count)]
-        return "\n\n".join(singles)
+        return "\n\n".join(map(str, self._singles()))
 
     def as_json(self) -> dict[str, Any]:
         """Return the tables of the views as plain values."""
-        return {
-            "users": self.users,
-            "views": [list(self._names(view)) for view in self.views],
-            "reports": list(self.reports),
-            "value": self.value,
-            "unpenalized_error": [self._error(view, self.attributes.cells(view)) for view in self.views],
-            "certificates": [certificate.as_dict() for certificate in self.certificates()],
-        }
+        return json_object(
+            {
+                "users": self.users,
+                "views": [list(self._names(view)) for view in self.views],
+                "reports": list(self.reports),
+                "value": self.value,
+                "unpenalized_error": [self._error(view, self.attributes.cells(view)) for view in self.views],
+                "certificates": [certificate.as_dict() for certificate in self.certificates()],
+            }
+        )
 
 
 def unbiased_table(oracle: Oracle, counts: Codes, users: int) -> Array:

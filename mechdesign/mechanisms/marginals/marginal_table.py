@@ -6,15 +6,20 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.figure import Figure, Panel
-from mechdesign.core.marks import Bars
+from mechdesign.core.encoding import json_object
+from mechdesign.core.figure import Figure
 from mechdesign.core.text import listed, table
-from mechdesign.mechanisms.figures import axis_names
+from mechdesign.core.tidy import Columns, tidy_columns
+from mechdesign.mechanisms.cross_table import CrossTable
+from mechdesign.mechanisms.interval_figures import UNBIASED, table_figures
+
+if TYPE_CHECKING:
+    from mechdesign.mechanisms.marginals.raw import RawMarginal
 
 Array = NDArray[np.float64]
 
@@ -23,7 +28,7 @@ MOST_ROWS = 60
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MarginalEstimate:
+class MarginalEstimate(CrossTable):
     """An estimated marginal: positive, with sum 1, the sum of cells of one distribution.
 
     Attributes
@@ -52,6 +57,8 @@ class MarginalEstimate:
     notes : tuple of str
     foreseen : callable, optional
         How :attr:`predicted_error` is found, when it is asked for.
+    raw : callable, optional
+        How the unbiased estimate of the same table is found, where a view contains it.
     """
 
     attributes: tuple[str, ...]
@@ -67,6 +74,7 @@ class MarginalEstimate:
     spread: Array | None = None
     notes: tuple[str, ...] = ()
     foreseen: Callable[[], float | None] = field(default=lambda: None, repr=False)
+    raw: Callable[[], RawMarginal] | None = field(default=None, repr=False)
 
     @cached_property
     def predicted_error(self) -> float | None:
@@ -78,17 +86,55 @@ class MarginalEstimate:
         return self.foreseen()
 
     def figures(self) -> list[Figure]:
-        """Return the shares; intervals are those of the unbiased estimate, with ``raw``."""
+        """Return the shares, with the confidence intervals of the unbiased estimate where there is one.
+
+        A table that no view contains has no confidence intervals: its lines are two expected errors of a
+        cell long to either side.
+        """
+        interval, said = self._ends()
+        title = f"{' x '.join(self.attributes)}: {self.users} reports"
+        return table_figures(title, self.attributes, self.labels, self.value, interval, said)
+
+    def _ends(self) -> tuple[tuple[Array, Array] | None, str]:
+        """Return the intervals of a picture, and what they are."""
+        if self.raw is not None:
+            return self.raw().interval(), UNBIASED
+        if self.predicted_error is None:
+            return None, ""
+        reach = 2.0 * self.predicted_error
+        return (self.value - reach, self.value + reach), "range of two expected errors of a cell"
+
+    def tidy(self, level: float = 0.95) -> Columns:
+        """Return the shares as columns, a row for each cell.
+
+        There is no standard error of a share of one distribution: ``predicted_error`` is the root mean
+        squared error that is to be expected of a cell, ``spread`` that over resampled reports.
+        """
         names = [", ".join(cell) for cell in product(*self.labels)]
-        marks = [Bars(x=np.arange(self.value.size), y=self.value.ravel(), label="estimated share")]
-        panel = Panel("cell", "share", marks, x_names=axis_names(names))
-        return [Figure(f"{' x '.join(self.attributes)}: {self.users} reports", [panel])]
+        more: dict[str, Any] = {"predicted_error": self.predicted_error}
+        more |= {} if self.spread is None else {"spread": self.spread}
+        return tidy_columns(self.title, names, self.value, more=more)
 
     def __repr__(self) -> str:
         kind = "contained" if self.contained else "reconstructed"
         return f"MarginalEstimate({listed(self.attributes)}: {self.value.size} cells, {kind})"
 
     def __str__(self) -> str:
+        cells = self._short_grid() if self.spread is None else ""
+        return f"{self.users} reports; {self._error_text()}\n{cells or self._listed_cells()}{self._noted()}"
+
+    def _error_text(self) -> str:
+        foreseen = "not computed" if self.predicted_error is None else f"{self.predicted_error:.2g}"
+        return (
+            f"penalty {self.penalty:g}; standard error of a cell {foreseen} (bias included), "
+            f"without the penalty {self.unpenalized_error:.2g}"
+        )
+
+    def _noted(self) -> str:
+        return "".join(f"\nnote: {note}" for note in self.notes)
+
+    def _listed_cells(self) -> str:
+        """Return a line for each cell, of a large table of the first ones."""
         flat = self.value.ravel()
         spread = None if self.spread is None else self.spread.ravel()
         rows = []
@@ -98,29 +144,25 @@ class MarginalEstimate:
             rows.append([*names, f"{flat[cell]:.5f}", *([] if spread is None else [f"{spread[cell]:.5f}"])])
         rest = len(flat) - MOST_ROWS
         more = f"\n... and {rest} more cells (--json prints all)" if rest > 0 else ""
-        notes = "".join(f"\nnote: {note}" for note in self.notes)
-        foreseen = "not computed" if self.predicted_error is None else f"{self.predicted_error:.2g}"
-        said = (
-            f"penalty {self.penalty:g}; error to expect of a cell {foreseen}, "
-            f"without the penalty {self.unpenalized_error:.2g}"
-        )
         header = [*self.attributes, "estimate", *([] if spread is None else ["spread"])]
-        return f"{self.users} reports; {said}\n{table(header, rows)}{more}{notes}"
+        return f"{table(header, rows)}{more}"
 
     def as_json(self) -> dict[str, Any]:
         """Return the estimate as plain values."""
-        return {
-            "attributes": list(self.attributes),
-            "labels": [list(names) for names in self.labels],
-            "users": self.users,
-            "value": self.value,
-            "predicted_error": self.predicted_error,
-            "unpenalized_error": self.unpenalized_error,
-            "spread": self.spread,
-            "contained": self.contained,
-            "penalty": self.penalty,
-            "gap": self.gap,
-            "distance": self.distance,
-            "together": list(self.together),
-            "notes": list(self.notes),
-        }
+        return json_object(
+            {
+                "attributes": list(self.attributes),
+                "labels": [list(names) for names in self.labels],
+                "users": self.users,
+                "value": self.value,
+                "predicted_error": self.predicted_error,
+                "unpenalized_error": self.unpenalized_error,
+                "spread": self.spread,
+                "contained": self.contained,
+                "penalty": self.penalty,
+                "gap": self.gap,
+                "distance": self.distance,
+                "together": list(self.together),
+                "notes": list(self.notes),
+            }
+        )

@@ -16,9 +16,11 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import EstimationError
 from mechdesign.core.figure import Figure
-from mechdesign.mechanisms.figures import interval_figures
+from mechdesign.core.tidy import Columns, with_question
+from mechdesign.mechanisms.cross_table import CrossTable
 from mechdesign.mechanisms.frequencies import FrequencyEstimate
 from mechdesign.mechanisms.frequency_limits import cumulants, few_users
+from mechdesign.mechanisms.interval_figures import table_figures
 from mechdesign.mechanisms.intervals import (
     AverageLaw,
     law_of_average,
@@ -110,7 +112,7 @@ class MarginalLimits:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RawMarginal:
+class RawMarginal(CrossTable):
     """Unbiased estimates of the cells of a marginal; they need neither be >= 0 nor agree with others.
 
     Attributes
@@ -121,12 +123,24 @@ class RawMarginal:
         The same flat, the last attribute fastest, with errors and limits.
     views : tuple of int
         Which views contain it.
+    labels : tuple of tuple of str
+        The values of each attribute.
     """
 
     attributes: tuple[str, ...]
     shape: tuple[int, ...]
     cells: FrequencyEstimate
     views: tuple[int, ...]
+    labels: tuple[tuple[str, ...], ...]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Where the intervals may cover less often than stated: why."""
+        return self.cells.notes
+
+    def tidy(self, level: float = 0.95) -> Columns:
+        """Return the cells as columns, a row each; see :meth:`Tidy.tidy`."""
+        return with_question(self.cells.tidy(level), self.title)
 
     @property
     def value(self) -> Array:
@@ -151,8 +165,7 @@ class RawMarginal:
     def figures(self) -> list[Figure]:
         """Return the unbiased shares with their intervals."""
         title = f"{' x '.join(self.attributes)}, unbiased: {self.users} reports"
-        names, ends = self.cells.categories, self.cells.interval()
-        return interval_figures(title, names, self.cells.value, ends, "cell", "share")
+        return table_figures(title, self.attributes, self.labels, self.value, self.interval())
 
     def __repr__(self) -> str:
         return f"RawMarginal({', '.join(self.attributes)}: {self.cells!r})"

@@ -21,12 +21,15 @@ from numpy.typing import NDArray
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, EstimationError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
+from mechdesign.core.frames import is_table
+from mechdesign.core.notebook import TextInNotebooks
 from mechdesign.core.numbers import rational
 from mechdesign.core.randomness import BITS, TOTAL, BitSource, Rng
 from mechdesign.core.types import PrivacyVerdict
 from mechdesign.core.validation import integer, user_count
 from mechdesign.mechanisms.base import Mechanism, mechanism_types
 from mechdesign.mechanisms.collecting import marked
+from mechdesign.mechanisms.door import on_table
 from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.marginals.attributes import Attributes
 from mechdesign.mechanisms.marginals.choice import (
@@ -42,7 +45,7 @@ from mechdesign.mechanisms.marginals.layout import REPORT, VIEW, Drawn, Layout
 from mechdesign.mechanisms.marginals.penalized import FOLDS, draw_folds, read_penalty
 from mechdesign.mechanisms.marginals.reconstruction import memory
 from mechdesign.mechanisms.marginals.server import MarginalAggregator
-from mechdesign.mechanisms.marginals.tables import release_operations
+from mechdesign.mechanisms.marginals.tables import estimated_from_table, release_operations
 from mechdesign.mechanisms.of_attributes import AttributeMechanism
 from mechdesign.mechanisms.operations import Operation
 from mechdesign.mechanisms.oracles.base import SupportOracle
@@ -126,6 +129,8 @@ class MarginalRelease(AttributeMechanism):
 
     def randomize(self, answers: Any, rng: Rng = None, anyway: bool = False) -> NDArray[Any]:
         """Return one report a user: records with the fields ``view`` and ``report`` (bytes)."""
+        if is_table(answers):
+            return on_table(self, "randomize", answers, rng=rng, anyway=anyway)
         if not anyway:
             self.require_estimable()
         codes = self.attributes.encode(answers)
@@ -219,6 +224,8 @@ class MarginalRelease(AttributeMechanism):
         penalty : float or "cross-validated", optional
             lambda of the penalized distribution, 30 by default.
         """
+        if is_table(reports):
+            return estimated_from_table(self, reports, population, penalty)
         counter = self.aggregator()
         counter.update(reports)
         parts: list[MarginalAggregator] = []
@@ -237,8 +244,8 @@ class MarginalRelease(AttributeMechanism):
             for oracle, share in {(id(o), s): (o, s / TOTAL) for o, s in self._shared_out()}.values()
         ]
         largest, typical = (max(each) for each in zip(*found, strict=True))
-        cell = "in an unbiased cell of a view, if even"
-        figures = Forecast.of_shares(count, (largest / count) ** 0.5, (typical / count) ** 0.5, cell)
+        errors = ((largest / count) ** 0.5, (typical / count) ** 0.5)
+        figures = Forecast.of_shares(count, *errors, "if all cells are equally frequent", "a cell of a view")
         return replace(figures, quantity="marginals")
 
     def _shared_out(self) -> list[tuple[Oracle, int]]:
@@ -316,7 +323,7 @@ class MarginalRelease(AttributeMechanism):
 
 
 @dataclass(frozen=True)
-class ReleaseAudit:
+class ReleaseAudit(TextInNotebooks):
     """The audits of all oracles of a release: it is as private as the least private of them."""
 
     epsilon: float

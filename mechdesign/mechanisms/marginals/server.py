@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
 
@@ -10,11 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError, RowError
+from mechdesign.core.tables import Source, Values
+from mechdesign.mechanisms.collecting import collect
 from mechdesign.mechanisms.frequencies import Aggregator
+from mechdesign.mechanisms.labels import Labels
 from mechdesign.mechanisms.marginals.estimates import ReleasedMarginals
+from mechdesign.mechanisms.marginals.layout import VIEW
 from mechdesign.mechanisms.marginals.penalized import read_penalty
+from mechdesign.mechanisms.operations import Settings
 from mechdesign.mechanisms.oracles.server import SupportCounts
 from mechdesign.mechanisms.server import Server
+from mechdesign.mechanisms.several_columns import with_reports
 
 if TYPE_CHECKING:
     from mechdesign.mechanisms.marginals.release import MarginalRelease
@@ -51,7 +58,7 @@ class MarginalAggregator(Server["MarginalRelease"]):
         """How many users reported."""
         return sum(self.reports)
 
-    def update(self, reports: Any) -> None:
+    def _count(self, reports: Any) -> None:
         """Count records; nothing is counted when one of them is impossible."""
         views, table = self.mechanism.layout.read(reports)
         order = np.argsort(views, kind="stable")
@@ -63,6 +70,24 @@ class MarginalAggregator(Server["MarginalRelease"]):
             if len(which)
         }
         self.add(unpacked, {view: rows[view] for view in unpacked})
+
+    def count_table(self, source: Source, settings: Settings) -> None:
+        """Count the reports of a table with columns of views and of reports."""
+        columns = partial(with_reports, first=VIEW, settings=settings, mechanism=self.mechanism)
+        collect([source], columns, self.count_rows)
+
+    def count_rows(self, views: Values, reports: Values) -> None:
+        """Count the rows of a block: the numbers of views, and reports as they stand in tables."""
+        numbers = Labels(len(self.counters)).encode(views, "reports: view")
+        order = np.argsort(numbers, kind="stable")
+        texts = np.asarray(reports)[order]
+        bounds = np.searchsorted(numbers[order], np.arange(len(self.counters) + 1))
+        rows: Mapping[int, NDArray[np.int64]] = {
+            view: order[bounds[view] : bounds[view + 1]]
+            for view in range(len(self.counters))
+            if bounds[view] < bounds[view + 1]
+        }
+        self.add({view: texts[bounds[view] : bounds[view + 1]] for view in rows}, rows)
 
     def add(self, reports: Mapping[int, Any], rows: Mapping[int, NDArray[np.int64]]) -> None:
         """Count the reports of some views, which stand in these rows of the input."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -11,18 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError
+from mechdesign.core.figure import Figure
+from mechdesign.core.frames import FrameTable
 from mechdesign.core.randomness import Rng, bit_source
 from mechdesign.core.tables import Block, Source, Values
 from mechdesign.core.validation import integer
 from mechdesign.mechanisms.collecting import collect, marked
-from mechdesign.mechanisms.labels import Labels
+from mechdesign.mechanisms.cross_table import CrossTables
+from mechdesign.mechanisms.door import in_python, missing_rule
+from mechdesign.mechanisms.figures import in_pictures
 from mechdesign.mechanisms.marginals.estimates import ReleasedMarginals
 from mechdesign.mechanisms.marginals.layout import REPORT, VIEW, Drawn
 from mechdesign.mechanisms.marginals.marginal_table import MarginalEstimate
 from mechdesign.mechanisms.marginals.penalized import FOLDS, draw_folds, read_penalty
 from mechdesign.mechanisms.marginals.raw import RawMarginal
 from mechdesign.mechanisms.marginals.reconstruction import MOST_CELLS
-from mechdesign.mechanisms.marginals.server import MarginalAggregator
 from mechdesign.mechanisms.operations import (
     ANYWAY,
     COLUMN,
@@ -33,6 +36,7 @@ from mechdesign.mechanisms.operations import (
     Operation,
     Option,
     Settings,
+    operation_of,
 )
 from mechdesign.mechanisms.oracles.oracle import Oracle
 from mechdesign.mechanisms.several_columns import asked_attributes, encoded, people, with_reports
@@ -49,17 +53,23 @@ ROWS = Option("rows", "whole number", "how many synthetic rows (default 1000)")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MarginalTables:
+class MarginalTables(CrossTables):
     """The marginals that were asked for, one under the other."""
 
     found: tuple[MarginalEstimate | RawMarginal, ...]
 
-    def __str__(self) -> str:
-        return "\n\n".join(map(str, self.found))
-
     def as_json(self) -> dict[str, Any]:
         """Return them as plain values."""
         return {"marginals": [estimate.as_json() for estimate in self.found]}
+
+    def figures(self) -> list[Figure]:
+        """Return one picture of a few attributes by themselves, and one of each table over several."""
+        alone = [estimate for estimate in self.found if len(estimate.attributes) == 1]
+        rest = [estimate for estimate in self.found if len(estimate.attributes) > 1]
+        panels = [figure for estimate in alone for figure in estimate.figures()]
+        title = f"Estimated shares of {max(each.users for each in alone)} users" if alone else ""
+        single = in_pictures(title, panels) if len(panels) > 1 else panels
+        return [*single, *(figure for estimate in rest for figure in estimate.figures())]
 
 
 def release_operations(mechanism: MarginalRelease) -> tuple[Operation, ...]:
@@ -79,6 +89,7 @@ def release_operations(mechanism: MarginalRelease) -> tuple[Operation, ...]:
             reports,
             partial(_randomized, mechanism),
             (COLUMN, ANYWAY, SEED),
+            in_order=True,
         ),
         Operation(
             "estimate",
@@ -137,36 +148,32 @@ def _texts(oracles: Sequence[Oracle], piece: Drawn) -> NDArray[Any]:
 # Server
 
 
-def _collected(
+def collected(
     mechanism: MarginalRelease, sources: Sequence[Source], settings: Settings, population: bool = False
 ) -> ReleasedMarginals:
+    """Return what the reports of tables say; with parts of the users where the penalty is to be chosen."""
     penalty = settings["penalty"]
     parts = [mechanism.aggregator() for _ in range(FOLDS)] if read_penalty(penalty) is None else []
     server, rng = mechanism.aggregator(), np.random.default_rng(0)
 
     def update(given_views: Values, given_reports: Values) -> None:
         views, reports = np.asarray(given_views), np.asarray(given_reports)
-        _count(server, views, reports)
+        server.count_rows(views, reports)
         which = draw_folds(len(views), rng) if parts else np.zeros(0)
         for fold, part in enumerate(parts):
-            _count(part, views[which == fold], reports[which == fold])
+            part.count_rows(views[which == fold], reports[which == fold])
 
     collect(sources, lambda source: with_reports(source, VIEW, settings, mechanism), update)
     return server.estimate(population, penalty, parts)
 
 
-def _count(server: MarginalAggregator, views: Values, reports: Values) -> None:
-    """Count the rows of a block."""
-    numbers = Labels(len(server.counters)).encode(views, "reports: view")
-    order = np.argsort(numbers, kind="stable")
-    texts = np.asarray(reports)[order]
-    bounds = np.searchsorted(numbers[order], np.arange(len(server.counters) + 1))
-    rows: Mapping[int, NDArray[np.int64]] = {
-        view: order[bounds[view] : bounds[view + 1]]
-        for view in range(len(server.counters))
-        if bounds[view] < bounds[view + 1]
-    }
-    server.add({view: texts[bounds[view] : bounds[view + 1]] for view in rows}, rows)
+def estimated_from_table(
+    mechanism: MarginalRelease, reports: Any, population: bool, penalty: Any
+) -> ReleasedMarginals:
+    """Return the release from a data frame with columns of views and of reports."""
+    with in_python(operation_of(release_operations(mechanism), "estimate", mechanism.type)):
+        source = FrameTable(reports, missing_rule(mechanism))
+        return collected(mechanism, [source], Settings({"penalty": penalty}), population)
 
 
 def _estimated(mechanism: MarginalRelease, sources: Sequence[Source], settings: Settings) -> MarginalTables:
@@ -177,7 +184,7 @@ def _estimated(mechanism: MarginalRelease, sources: Sequence[Source], settings: 
     for option in ("penalty", "spread"):
         if raw and settings[option] is not None:
             raise ParameterError(f"--{option}", "is for penalized estimates", "leave out either it or --raw")
-    release = _collected(mechanism, sources, settings, bool(settings["population"]))
+    release = collected(mechanism, sources, settings, bool(settings["population"]))
     return MarginalTables(tuple(release.marginal(places, raw, most, spread) for places in wanted))
 
 
@@ -189,7 +196,7 @@ def _synthesized(
     mechanism: MarginalRelease, sources: Sequence[Source], settings: Settings
 ) -> Iterator[Block]:
     rows = integer("--rows", _default(settings["rows"], 1000), 1)
-    release = _collected(mechanism, sources, settings)
+    release = collected(mechanism, sources, settings)
     rng: Rng = settings["seed"]
     table = release.sample(rows, rng)
     yield mechanism.attributes.decode(table)

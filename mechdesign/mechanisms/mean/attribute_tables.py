@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +47,7 @@ def attribute_operations(mechanism: AttributeSampling) -> tuple[Operation, ...]:
             gives,
             partial(_randomized, mechanism),
             (COLUMN, CLIP, SEED),
+            in_order=mechanism.per_user == 1,
         ),
         Operation(
             "estimate",
@@ -77,21 +78,28 @@ def _randomized(
 
 def _estimated(mechanism: AttributeSampling, sources: Sequence[Source], settings: Settings) -> Any:
     server = mechanism.aggregator()
-    columns = partial(with_reports, first=ATTRIBUTE, settings=settings, mechanism=mechanism)
-    if mechanism.per_user == 1:
-        collect(sources, columns, lambda numbers, reports: server.update(_records(numbers, reports)))
-        return server.estimate(population=bool(settings["population"]))
     for source in sources:
-        done, (_, column) = 0, columns(source)
-        for block in regrouped(_complete(source, [ATTRIBUTE, column]), mechanism.per_user):
-            try:
-                server.update(_records(block[ATTRIBUTE], block[column]))
-            except RowError as error:
-                raise error.moved(source.name, done + error.row) from None
-            except DataError as error:
-                raise error.within(source.name) from None
-            done += length(block)
+        server.count_table(source, settings)
     return server.estimate(population=bool(settings["population"]))
+
+
+def count_records(
+    mechanism: AttributeSampling, source: Source, settings: Settings, count: Callable[[Any], None]
+) -> None:
+    """Hand the records of a table to a server, whole users at a time."""
+    first, column = with_reports(source, ATTRIBUTE, settings, mechanism)
+    if mechanism.per_user == 1:
+        collect([source], lambda _: [first, column], lambda *pair: count(_records(*pair)))
+        return
+    done = 0
+    for block in regrouped(_complete(source, [first, column]), mechanism.per_user):
+        try:
+            count(_records(block[first], block[column]))
+        except RowError as error:
+            raise error.moved(source.name, done + error.row) from None
+        except DataError as error:
+            raise error.within(source.name) from None
+        done += length(block)
 
 
 def _complete(source: Source, columns: Sequence[str]) -> Iterator[Block]:

@@ -26,10 +26,12 @@ from mechdesign.audit.exponential import float_up
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
+from mechdesign.core.frames import is_table
 from mechdesign.core.randomness import BitSource, Rng
 from mechdesign.core.validation import choice, integer, privacy_epsilon, user_count
 from mechdesign.mechanisms.base import CollectingMechanism, Mechanism, mechanism_types
 from mechdesign.mechanisms.collecting import marked
+from mechdesign.mechanisms.door import on_table
 from mechdesign.mechanisms.finite import CHUNK
 from mechdesign.mechanisms.intake import Intake
 from mechdesign.mechanisms.intervals import BinomialLimits
@@ -164,6 +166,8 @@ class AttributeSampling(CollectingMechanism):
         DataError
             For columns that are not the attributes, NaN, or a value outside its range.
         """
+        if is_table(answers):
+            return on_table(self, "randomize", answers, rng=rng, clip=clip)
         return self._drawn(self.ranges.check(answers, clip), self.source(rng))
 
     def _drawn(self, table: Array, source: BitSource) -> NDArray[Any]:
@@ -222,7 +226,7 @@ class AttributeSampling(CollectingMechanism):
         expected = np.array([count * self.per_user / self.size])
         widest = float(self.ranges.width.max()) / self.inner.domain.width
         largest = float(self.worst_errors(expected, count)[0]) * widest
-        return Forecast("means", count, possible=True, largest=largest)
+        return Forecast("means", count, possible=True, largest=largest, of="a mean")
 
     def worst_errors(self, counts: NDArray[Any], users: int) -> Array:
         """Return the largest standard errors of columns with so many reports, in units of the inner range."""

@@ -19,11 +19,13 @@ from mechdesign.audit.density import DensityAudit
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
+from mechdesign.core.frames import is_table
 from mechdesign.core.randomness import BITS, BitSource, Rng
 from mechdesign.core.tables import Values
 from mechdesign.core.validation import privacy_epsilon, user_count
 from mechdesign.mechanisms.base import CollectingMechanism
 from mechdesign.mechanisms.collecting import column_operations, count_outside, marked
+from mechdesign.mechanisms.door import on_table
 from mechdesign.mechanisms.finite import CHUNK
 from mechdesign.mechanisms.intake import Intake
 from mechdesign.mechanisms.intervals import BinomialLimits
@@ -129,6 +131,8 @@ class MeanMechanism(CollectingMechanism):
         DataError
             For NaN, a text, or a value outside the range; the message names the row.
         """
+        if is_table(answers):
+            return on_table(self, "randomize", answers, rng=rng, clip=clip)
         column, source = self.domain.check(answers, clip), self.source(rng)
         reports = np.empty(len(column), dtype=self.report_dtype)
         for start in range(0, len(column), CHUNK):
@@ -183,7 +187,8 @@ class MeanMechanism(CollectingMechanism):
     def forecast(self, users: int = USERS) -> Forecast:
         """Return the standard error of the mean with so many users, whatever their values."""
         count = user_count(users)
-        return Forecast("mean", count, possible=True, largest=math.sqrt(self.worst_variance() / count))
+        largest = math.sqrt(self.worst_variance() / count)
+        return Forecast("mean", count, possible=True, largest=largest, of="the mean")
 
     # Server
 
@@ -345,7 +350,7 @@ class MeanAggregator(Server[MeanMechanism]):
         """How many reports were added."""
         return int(self.tally.counts()[0])
 
-    def update(self, reports: Any) -> None:
+    def _count(self, reports: Any) -> None:
         """Add reports; nothing is added when one of them is impossible."""
         self.tally.add(self.tally.check(reports))
 
@@ -356,7 +361,7 @@ class MeanAggregator(Server[MeanMechanism]):
         """Return the estimate from all reports added so far."""
         moments = self.tally.moments()
         self.require_some()
-        return self.mechanism.estimate_from_moments(moments, population)
+        return self._asked(self.mechanism.estimate_from_moments(moments, population))
 
     def _written(self) -> dict[str, Any]:
         return {"sums": self.tally.as_json()}

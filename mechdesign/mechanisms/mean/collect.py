@@ -9,11 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError
+from mechdesign.core.tables import Source
 from mechdesign.mechanisms.intervals import BinomialLimits
 from mechdesign.mechanisms.labels import Labels
+from mechdesign.mechanisms.mean.attribute_tables import count_records
 from mechdesign.mechanisms.mean.estimates import AttributeMeans
 from mechdesign.mechanisms.mean.score import FEWEST, MAY_MISS, ColumnLimits
 from mechdesign.mechanisms.mean.tally import Codes
+from mechdesign.mechanisms.operations import Settings
 from mechdesign.mechanisms.plausible import implausible
 from mechdesign.mechanisms.server import Server
 
@@ -50,7 +53,7 @@ class AttributeAggregator(Server["AttributeSampling"]):
         """How many users reported."""
         return int(self.tally.counts().sum()) // self.mechanism.per_user
 
-    def update(self, reports: Any) -> None:
+    def _count(self, reports: Any) -> None:
         """Add records; nothing is added when one of them is impossible."""
         array = np.asarray(reports)
         if array.dtype.names is None or not {"attribute", "report"} <= set(array.dtype.names):
@@ -66,6 +69,10 @@ class AttributeAggregator(Server["AttributeSampling"]):
             )
         groups = Labels(self.mechanism.size).encode(array["attribute"], "reports: attribute")
         self.tally.add(self.tally.check(np.ascontiguousarray(array["report"])), groups)
+
+    def count_table(self, source: Source, settings: Settings) -> None:
+        """Add the records of a table with columns of attributes and of reports."""
+        count_records(self.mechanism, source, settings, self._count)
 
     def _merge(self, other: Self) -> None:
         self.tally.merge(other.tally)

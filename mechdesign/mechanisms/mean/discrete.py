@@ -135,8 +135,62 @@ def best_shape(epsilon: float) -> tuple[float, int, int]:
     >>> best_shape(0.1)[1:]
     (2, 1)
     """
-    shapes = ((cells, window) for cells in range(2, LARGEST + 1) for window in range(1, cells))
-    return min((worst_variance(epsilon, *shape), *shape) for shape in shapes)
+    found = [worst_variances(np.array([epsilon]), cells)[:, 0] for cells in range(2, LARGEST + 1)]
+    worst, cells, window = min(
+        (float(row.min()), cells, int(row.argmin()) + 1) for cells, row in enumerate(found, 2)
+    )
+    return worst, cells, window
+
+
+def least_variances(epsilons: Array) -> Array:
+    """Return the worst-case variance on [-1, 1] of the best grid for each epsilon, all at once.
+
+    Examples
+    --------
+    >>> found = least_variances(np.array([0.1, 4.0]))
+    >>> bool(abs(found[1] / best_shape(4.0)[0] - 1.0) < 1e-12)
+    True
+    """
+    rows = [worst_variances(epsilons, cells).min(axis=0) for cells in range(2, LARGEST + 1)]
+    least: Array = np.min(rows, axis=0)
+    return least
+
+
+def worst_variances(epsilons: Array, cells: int) -> Array:
+    """Return :func:`worst_variance` for each window 1 to M - 1, in rows, and each epsilon, in columns.
+
+    Examples
+    --------
+    >>> bool(abs(worst_variances(np.array([1.0]), 5)[1, 0] - worst_variance(1.0, 5, 2)) < 1e-9)
+    True
+    """
+    small = np.exp(-np.asarray(epsilons, dtype=np.float64))
+    found = np.empty((cells - 1, len(small)))
+    for window in range(1, cells):
+        reach = (cells - window) / 2.0
+        outer = 1.0 / (cells * small + window * (1.0 - small))  # q e^eps
+        excess, flat = outer * (1.0 - small), outer * small * cells * (cells**2 - 1) / 12.0
+        scale = (excess * window * reach) ** 2
+        # E[t^2] is level + steep z^2 at the knots z/reach, interpolated between them.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            level = (excess * window * (window**2 - 1) / 12.0 + flat) / scale
+            steep = excess * window / scale
+        found[window - 1] = _worst_of(level, steep, reach)
+    return np.where(np.isfinite(found), found, math.inf)
+
+
+def _worst_of(level: Array, steep: Array, reach: float) -> Array:
+    """Return the maximum of level + steep z^2, interpolated between the knots, less (z / reach)^2.
+
+    The knots are z = -reach, -reach + 1, ..., reach. By symmetry z >= 0 is enough; a segment [a, a + 1] is
+    there level + steep (a^2 + (2 a + 1)(z - a)) - (z / reach)^2, largest at z = steep (2 a + 1) reach^2 / 2.
+    """
+    first = reach % 1.0 - 1.0 if reach % 1.0 else 0.0
+    starts = np.arange(first, reach - 0.5)[:, None]
+    peak = np.clip(steep * (2.0 * starts + 1.0) * reach**2 / 2.0, starts, starts + 1.0)
+    value = level + steep * (starts**2 + (2.0 * starts + 1.0) * (peak - starts)) - (peak / reach) ** 2
+    worst: Array = value.max(axis=0)
+    return worst
 
 
 def worst_variance(epsilon: float, cells: int, window: int) -> float:

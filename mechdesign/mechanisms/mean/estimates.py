@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.figure import Figure
+from mechdesign.core.tidy import Columns, tidy_columns
 from mechdesign.mechanisms.estimate import Estimated, ListedEstimate
-from mechdesign.mechanisms.figures import interval_figures
+from mechdesign.mechanisms.interval_figures import interval_figures
 from mechdesign.mechanisms.intervals import Limits
 
 Array = NDArray[np.float64]
@@ -60,7 +61,7 @@ class MeanEstimate(Estimated):
     def figures(self) -> list[Figure]:
         """Return the estimate with its interval."""
         title = f"Estimated mean of {self.users} users"
-        return interval_figures(title, ["mean"], self.value, self.interval(), "attribute", "mean")
+        return interval_figures(title, ["mean"], self.value, self.interval(), "attribute", "mean", bars=False)
 
     def __repr__(self) -> str:
         return f"MeanEstimate({self.value:.6g} +- {self.standard_error:.3g}, {self.users} reports)"
@@ -110,6 +111,11 @@ class AttributeMeans(ListedEstimate):
     def _beside(self) -> dict[str, NDArray[np.int64]]:
         return {"reports": self.reports}
 
+    def tidy(self, level: float = 0.95) -> Columns:
+        """Return the means as columns, a row for each attribute; see :meth:`Tidy.tidy`."""
+        ends, single = self.interval(level), [self.single] * len(self.names)
+        return tidy_columns(self.names, single, self.value, self.standard_error, ends, self._beside())
+
     def figures(self) -> list[Figure]:
         """Return the estimates with their intervals."""
-        return self._drawn(f"Estimated means of {self.users} users", "attribute", "mean")
+        return self._drawn(f"Estimated means of {self.users} users", "attribute", "mean", bars=False)

@@ -64,10 +64,9 @@ class ColumnRanges(Sealed):
         Raises
         ------
         DataError
-            For columns that are not the attributes, NaN, and without ``clip`` a value outside the
+            For another number of columns, NaN, and without ``clip`` a value outside the
             range of its column, naming the first row (counted from 1), the column and the remedy.
         """
-        self._check_names(getattr(values, "columns", None))
         table = as_floats(values, 2, "values")
         if table.shape[1] != self.labels.size:
             raise DataError(
@@ -80,18 +79,6 @@ class ColumnRanges(Sealed):
             if not ((part.min(axis=0) >= self.low).all() and (part.max(axis=0) <= self.high).all()):
                 self._refuse(part, start, clip)
         return table
-
-    def _check_names(self, columns: Any) -> None:
-        if columns is None or self.labels.names is None:
-            return
-        given = [str(name) for name in columns]
-        for place, (found, wanted) in enumerate(zip(given, self.labels.names, strict=False)):
-            if found != wanted:
-                raise DataError(
-                    "values",
-                    f"column {place + 1} is '{found}', not '{wanted}'",
-                    "select the columns in the order of the mechanism's attributes",
-                )
 
     def _refuse(self, part: Array, start: int, clip: bool) -> None:
         missing = np.isnan(part)

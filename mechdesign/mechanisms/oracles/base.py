@@ -14,11 +14,13 @@ from mechdesign.audit.classes import ClassAudit, ReportClass, audit_classes
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
+from mechdesign.core.frames import is_table
 from mechdesign.core.numbers import whole
 from mechdesign.core.randomness import BITS, TOTAL, Rng, bit_source
 from mechdesign.core.tables import Values
 from mechdesign.core.validation import integer, privacy_epsilon, user_count
 from mechdesign.mechanisms.collecting import column_operations
+from mechdesign.mechanisms.door import on_table
 from mechdesign.mechanisms.finite import require_total
 from mechdesign.mechanisms.frequencies import FrequencyEstimate
 from mechdesign.mechanisms.labels import Codes, Labels
@@ -118,6 +120,8 @@ class SupportOracle(Oracle):
         EstimationError
             When nothing can be estimated from the reports, unless ``anyway``.
         """
+        if is_table(answers):
+            return on_table(self, "randomize", answers, rng=rng, anyway=anyway)
         if not anyway:
             self.require_estimable()
         return self.draw(self.labels.encode(answers), self.source(rng))

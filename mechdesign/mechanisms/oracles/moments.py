@@ -47,6 +47,24 @@ def one_more(law: Moments) -> Moments:
     return tuple(sum((comb(r, j) * law[j] for j in range(r + 1)), Fraction(0)) for r in range(5))
 
 
+def of_sets(own: Fraction, total: int, size: int, cells: int) -> tuple[Moments, Moments]:
+    """Return the moments of how many of so many categories a random set of a size holds.
+
+    First for users whose category is among them, then for the others. The set holds the own category with the
+    chance ``own``, and is uniform otherwise.
+
+    Examples
+    --------
+    >>> own, other = of_sets(Fraction(2, 3), 4, 2, 1)
+    >>> own[1], other[1]
+    (Fraction(2, 3), Fraction(4, 9))
+    """
+    others = total - 1
+    rest, less = drawn(cells - 1, size, others), drawn(cells - 1, size - 1, others)
+    without, fewer = drawn(cells, size, others), drawn(cells, size - 1, others)
+    return mixed(own, one_more(less), rest), mixed(own, fewer, without)
+
+
 def mixed(share: Fraction, first: Moments, second: Moments) -> Moments:
     """Return the moments of a number of the first law with this chance, else of the second."""
     return tuple(share * a + (1 - share) * b for a, b in zip(first, second, strict=True))

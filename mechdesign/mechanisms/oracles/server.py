@@ -39,7 +39,7 @@ class SupportCounts(Server["SupportOracle"]):
         self.users = 0
         self.counts: Codes = np.zeros(mechanism.counters, dtype=np.int64)
 
-    def update(self, reports: Any) -> None:
+    def _count(self, reports: Any) -> None:
         """Count reports; nothing is counted when one of them is impossible."""
         read = self.mechanism.read(reports)
         require_users(self.users + len(read))
@@ -54,7 +54,7 @@ class SupportCounts(Server["SupportOracle"]):
     def estimate(self, population: bool = False) -> FrequencyEstimate:
         """Return the estimate from all counted reports."""
         self.require_some()
-        return self.mechanism.estimate_from_counts(self.counts, self.users, population)
+        return self._asked(self.mechanism.estimate_from_counts(self.counts, self.users, population))
 
     def _written(self) -> dict[str, Any]:
         return {

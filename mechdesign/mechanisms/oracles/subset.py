@@ -16,7 +16,7 @@ from mechdesign.core.validation import integer
 from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.oracles.design import BlockDesign, BlockOracle
 from mechdesign.mechanisms.oracles.draws import subsets
-from mechdesign.mechanisms.oracles.moments import Moments, drawn, mixed, one_more
+from mechdesign.mechanisms.oracles.moments import Moments, of_sets
 from mechdesign.mechanisms.oracles.packed import as_texts, member_counts, read_sets, set_sizes, width
 from mechdesign.mechanisms.recipes import Steps, whole_hex
 
@@ -81,10 +81,7 @@ class SubsetSelection(BlockOracle):
 
     def supported(self, cells: int) -> tuple[Moments, Moments]:
         """Return the moments of how many of so many categories are in the set."""
-        own, others = self.support_shares()[0], self.labels.size - 1
-        rest, less = drawn(cells - 1, self.size, others), drawn(cells - 1, self.size - 1, others)
-        without, fewer = drawn(cells, self.size, others), drawn(cells, self.size - 1, others)
-        return mixed(own, one_more(less), rest), mixed(own, fewer, without)
+        return of_sets(self.support_shares()[0], self.labels.size, self.size, cells)
 
     @property
     def report_bits(self) -> int:

@@ -15,10 +15,12 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, DataError, RowError
 from mechdesign.core.figure import Figure, Panel
 from mechdesign.core.forecast import Forecast
+from mechdesign.core.frames import is_table
 from mechdesign.core.marks import Bars
 from mechdesign.core.numbers import wholes
 from mechdesign.core.randomness import BitSource, Rng
 from mechdesign.mechanisms.count_limits import Group, Sum
+from mechdesign.mechanisms.door import on_table, run_on_tables
 from mechdesign.mechanisms.operations import Operation
 from mechdesign.mechanisms.shuffle.client import ProtocolClient
 from mechdesign.mechanisms.shuffle.counter import MessageCounter
@@ -156,7 +158,7 @@ class Protocol(ProtocolClient):
 
         Parameters
         ----------
-        values : (n,) array
+        values : (n,) array, series or data frame
         rng : int or numpy Generator, optional
             For repeatable simulations; the system's generator by default.
 
@@ -164,6 +166,8 @@ class Protocol(ProtocolClient):
         -------
         (messages, columns) int array
         """
+        if is_table(values):
+            return on_table(self, "encode", values, rng=rng)
         checked, source = self.read_values(values), self.source(rng)
         pieces = [
             self.encode_piece(checked[start : start + PIECE], source)
@@ -174,16 +178,15 @@ class Protocol(ProtocolClient):
     def shuffle(self, messages: Any, rng: Rng = None) -> Messages:
         """Return the messages sorted: a set of messages without order says no more than that.
 
-        A random order would hide who sent what only as well as its random numbers; the sorted one says
-        nothing but how often each message was sent. Random numbers are drawn only where a protocol's
-        shuffler adds messages of its own.
+        Random numbers are drawn only where a protocol's shuffler adds messages of its own.
 
         Raises
         ------
         DataError
-            For a message outside the alphabet, or a number of messages that these users cannot have sent:
-            the privacy of each is the noise of all.
+            For a message outside the alphabet, or a number of messages that these users cannot have sent.
         """
+        if is_table(messages):
+            return on_table(self, "shuffle", messages, rng=rng)
         checked = self.with_fakes(self.checked_messages(messages), rng)
         self.require_messages(len(checked))
         if checked.shape[1] == 1:
@@ -199,13 +202,9 @@ class Protocol(ProtocolClient):
         return MessageCounter(self)
 
     def analyze(self, messages: Any) -> Any:
-        """Return the estimate from the messages of all users.
-
-        Raises
-        ------
-        DataError
-            For a message outside the alphabet, or a number of messages that these users cannot have sent.
-        """
+        """Return the estimate from the messages of all users; DataError for what they cannot have sent."""
+        if is_table(messages):
+            return run_on_tables(self, "analyze", [messages], {})
         counter = self.counter()
         counter.update(messages)
         return counter.estimate()
@@ -347,7 +346,8 @@ class Protocol(ProtocolClient):
 
     def forecast(self, users: int | None = None) -> Forecast:
         """Return the root mean squared error for the users it was made for: a protocol has no others."""
-        return Forecast(f"the {self.quantity}", self.promise.users, possible=True, largest=self.rmse)
+        quantity = f"the {self.quantity}"
+        return Forecast(quantity, self.promise.users, possible=True, largest=self.rmse, of=quantity)
 
     def figures(self) -> list[Figure]:
         """Return its error beside that of a curator who sees all data and adds Laplace noise."""

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.encoding import json_object
 from mechdesign.core.figure import Figure
 from mechdesign.core.printable import printable
 from mechdesign.core.text import table
-from mechdesign.mechanisms.figures import interval_figures
+from mechdesign.core.tidy import Columns, Tidy, tidy_columns
+from mechdesign.mechanisms.interval_figures import ANYTHING, interval_figures
 from mechdesign.mechanisms.intervals import Limits, NormalLimits, tail_of
 
 Array = NDArray[np.float64]
@@ -22,7 +24,7 @@ SHOWN = 30
 
 
 @dataclass(frozen=True, repr=False)
-class TotalEstimate:
+class TotalEstimate(Tidy):
     """The estimated count or sum over all users.
 
     Attributes
@@ -57,10 +59,17 @@ class TotalEstimate:
         down, up = (self.limits or NormalLimits(self.standard_error)).distances(tail_of(level))
         return self.value - float(down), self.value + float(up)
 
+    def tidy(self, level: float = 0.95) -> Columns:
+        """Return the estimate as columns with one row; see :meth:`Tidy.tidy`."""
+        return tidy_columns("", [self.quantity], self.value, self.standard_error, self.interval(level))
+
     def figures(self) -> list[Figure]:
         """Return the estimate with its interval."""
         title, name = f"Estimated {self.quantity} over {self.users} users", self.quantity
-        return interval_figures(title, [name], self.value, self.interval(), "over all users", name)
+        possible = (0.0, float(self.users)) if name == "count" else ANYTHING
+        return interval_figures(
+            title, [name], self.value, self.interval(), "over all users", name, possible=possible
+        )
 
     def __repr__(self) -> str:
         return f"TotalEstimate({self.quantity} {self.value:.6g} +- {self.standard_error:.3g})"
@@ -74,20 +83,22 @@ class TotalEstimate:
     def as_json(self) -> dict[str, Any]:
         """Return the estimate as plain values."""
         low, high = self.interval()
-        return {
-            "quantity": self.quantity,
-            "value": self.value,
-            "standard_error": self.standard_error,
-            "low": low,
-            "high": high,
-            "users": self.users,
-            "messages": self.messages,
-            "notes": list(self.notes),
-        }
+        return json_object(
+            {
+                "quantity": self.quantity,
+                "value": self.value,
+                "standard_error": self.standard_error,
+                "low": low,
+                "high": high,
+                "users": self.users,
+                "messages": self.messages,
+                "notes": list(self.notes),
+            }
+        )
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class HistogramEstimate:
+class HistogramEstimate(Tidy):
     """The estimated number of users in each category.
 
     Attributes
@@ -122,10 +133,17 @@ class HistogramEstimate:
         down, up = (self.limits or NormalLimits(self.standard_error)).distances(tail_of(level))
         return self.value - down, self.value + up
 
+    def tidy(self, level: float = 0.95) -> Columns:
+        """Return the counts as columns, a row for each category; see :meth:`Tidy.tidy`."""
+        return tidy_columns("", self.names, self.value, self.standard_error, self.interval(level))
+
     def figures(self) -> list[Figure]:
         """Return the counts with their intervals."""
         title = f"Estimated counts of {self.users} users"
-        return interval_figures(title, self.names, self.value, self.interval(), "category", "users")
+        possible = (0.0, float(self.users))
+        return interval_figures(
+            title, self.names, self.value, self.interval(), "category", "users", possible=possible
+        )
 
     def __repr__(self) -> str:
         largest = float(self.standard_error.max())
@@ -156,13 +174,15 @@ class HistogramEstimate:
     def as_json(self) -> dict[str, Any]:
         """Return the estimate as plain values."""
         low, high = self.interval()
-        return {
-            "names": list(self.names),
-            "value": self.value.tolist(),
-            "standard_error": self.standard_error.tolist(),
-            "low": low.tolist(),
-            "high": high.tolist(),
-            "users": self.users,
-            "messages": self.messages,
-            "notes": list(self.notes),
-        }
+        return json_object(
+            {
+                "names": list(self.names),
+                "value": self.value.tolist(),
+                "standard_error": self.standard_error.tolist(),
+                "low": low.tolist(),
+                "high": high.tolist(),
+                "users": self.users,
+                "messages": self.messages,
+                "notes": list(self.notes),
+            }
+        )

@@ -193,7 +193,8 @@ class DistinctParity(HistogramProtocol):
 
     def forecast(self, users: int | None = None) -> Forecast:
         """Return the error for the users it was made for."""
-        return Forecast(f"the {self.quantity}", self.promise.users, possible=True, largest=self.rmse)
+        quantity = f"the {self.quantity}"
+        return Forecast(quantity, self.promise.users, possible=True, largest=self.rmse, of=quantity)
 
     @property
     def tally_size(self) -> int:

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from mechdesign.core.figure import Figure
 from mechdesign.core.printable import printable
 from mechdesign.core.text import table
+from mechdesign.core.tidy import Columns, Tidy, tidy_columns
 from mechdesign.core.validation import integer
 from mechdesign.mechanisms.count_limits import Group, NoiseLimits, Sum
-from mechdesign.mechanisms.figures import interval_figures
+from mechdesign.mechanisms.interval_figures import interval_figures
 from mechdesign.mechanisms.intervals import Limits, NormalLimits, tail_of
 
 Array = NDArray[np.float64]
@@ -27,7 +28,7 @@ SHOWN = 32
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class RangeEstimate:
+class RangeEstimate(Tidy):
     """Counts of dyadic ranges, from which those of all ranges are added up.
 
     Attributes
@@ -110,12 +111,24 @@ class RangeEstimate:
         down, up = np.array([ends[size] for size in sizes]).T
         return value - down, value + up
 
+    def tidy(self, level: float = 0.95) -> Columns:
+        """Return the cumulative counts as columns: how many hold a category or one before it."""
+        value, error = self.cumulative()
+        names = [f"up to {name}" for name in self.names]
+        return tidy_columns("", names, value, error, self.interval(level))
+
     def figures(self) -> list[Figure]:
         """Return the cumulative counts with their intervals."""
         title = f"Estimated cumulative counts of {self.users} users"
         value, _ = self.cumulative()
         return interval_figures(
-            title, self.names, value, self.interval(), "category, with all before it", "users"
+            title,
+            self.names,
+            value,
+            self.interval(),
+            "category, with all before it",
+            "users",
+            possible=(0.0, float(self.users)),
         )
 
     def __repr__(self) -> str:

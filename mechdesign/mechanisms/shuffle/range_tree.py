@@ -99,6 +99,7 @@ class RangeTree(RowsProtocol):
             self.rmse,
             math.sqrt(self.noise.cell_variance),
             "for half of the categories",
+            of="the count of a range",
         )
 
     def estimate_of(self, sums: NDArray[np.int64], messages: int) -> RangeEstimate:

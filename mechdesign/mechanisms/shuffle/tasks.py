@@ -325,9 +325,9 @@ class HistogramProtocol(Protocol):
         """Return the errors for the users it was made for, of an empty category and at its largest."""
         held = np.array([0.0, self.promise.users / 2.0, float(self.promise.users)])
         largest = max(self.rmse, math.sqrt(float(self.variance_of(held).max())))
-        return Forecast(
-            "the histogram", self.promise.users, True, largest, self.rmse, "for a category that nobody holds"
-        )
+        empty = "for a category that no user holds"
+        users = self.promise.users
+        return Forecast("the histogram", users, True, largest, self.rmse, empty, of="a count")
 
     @abstractmethod
     def variance_of(self, count: Array) -> Array:

@@ -7,9 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from mechdesign.core.encoding import json_object
 from mechdesign.core.figure import Figure, Panel
 from mechdesign.core.forecast import Forecast
 from mechdesign.core.marks import Bars, Mark, Reference
+from mechdesign.core.notebook import TextInNotebooks
 
 ERROR = 0.05
 """The chance of either wrong answer, where none is given."""
@@ -19,7 +21,7 @@ LEAST_ERROR = 1e-9
 
 
 @dataclass(frozen=True, repr=False)
-class UniformityVerdict:
+class UniformityVerdict(TextInNotebooks):
     """The answer of the test.
 
     Attributes
@@ -83,7 +85,7 @@ class UniformityVerdict:
 
     def as_json(self) -> dict[str, Any]:
         """Return the verdict as plain values."""
-        return {**vars(self), "rejected": self.rejected}
+        return json_object({**vars(self), "rejected": self.rejected})
 
 
 @dataclass(frozen=True)

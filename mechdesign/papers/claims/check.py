@@ -14,8 +14,9 @@ from mechdesign.core.certificate import format_figure
 from mechdesign.core.compare import Comparison, compare
 from mechdesign.core.encoding import encode
 from mechdesign.core.errors import MechDesignError
+from mechdesign.core.notebook import TextInNotebooks
 from mechdesign.core.solution import Solution
-from mechdesign.papers.claims.claim import UNDECIDED, VERDICT_WORDS, Claim
+from mechdesign.papers.claims.claim import NOT_EVALUATED, UNDECIDED, VERDICT_WORDS, Claim
 from mechdesign.papers.claims.found import NotFound, Solver, series, single
 from mechdesign.papers.claims.judge import Series, judge
 from mechdesign.papers.claims.witness import Figures, figures_of, lost, suggested, witness_text
@@ -31,7 +32,7 @@ class ClaimResult:
     found : object
     outcome : str
         What the comparison of the stated with the found gives: ``holds``, ``refuted`` or, unsolved,
-        ``unsettled``.
+        ``unsettled``; ``not-evaluated`` where the claim is about parameters that were set otherwise.
     figures : mapping
         What a witness of the claim can name: ``found``, the entries of its certificate, the quantities of its
         solution.
@@ -45,7 +46,13 @@ class ClaimResult:
     @property
     def verdict(self) -> str:
         """The outcome; of a claim that cannot be decided ``not-decidable``, whatever the comparison gives."""
-        return UNDECIDED if self.claim.verdict == UNDECIDED and self.outcome != "unsettled" else self.outcome
+        is_open = self.outcome in ("unsettled", NOT_EVALUATED)
+        return UNDECIDED if self.claim.verdict == UNDECIDED and not is_open else self.outcome
+
+    @property
+    def is_evaluated(self) -> bool:
+        """Whether the parameters are those that the claim is about."""
+        return self.outcome != NOT_EVALUATED
 
     @property
     def lost(self) -> str:
@@ -60,8 +67,8 @@ class ClaimResult:
 
     @property
     def as_expected(self) -> bool:
-        """Whether the outcome is the recorded one, and the recorded witness was found again."""
-        return self.outcome == self.claim.expected and not self.lost
+        """Whether the outcome is the recorded one, with its witness; nothing is recorded elsewhere."""
+        return not self.is_evaluated or (self.outcome == self.claim.expected and not self.lost)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the JSON object of a claim in ``compare --json``."""
@@ -77,7 +84,7 @@ class ClaimResult:
             "found": encode(self.found),
             "verdict": self.verdict,
             "outcome": self.outcome,
-            "as_expected": self.as_expected,
+            "as_expected": self.as_expected if self.is_evaluated else None,
             "origin": claim.origin,
             "at": encode(dict(claim.at)),
             "method": claim.method,
@@ -104,7 +111,7 @@ class ClaimResult:
     @property
     def shown(self) -> str:
         """What was found, as text."""
-        return _short(self.found)
+        return _short(self.found) if self.is_evaluated else "-"
 
     @property
     def verdict_words(self) -> str:
@@ -123,6 +130,8 @@ class ClaimResult:
         return f"{self.claim.reason}{witness}"
 
     def __str__(self) -> str:
+        if not self.is_evaluated:
+            return f"{self.subject}: not evaluated ({self.claim.origin} states {self.stated})"
         mark = "" if self.outcome == self.claim.expected else f"  <-- recorded as {self.claim.expected}"
         mark = f"  <-- {self.lost}" if self.lost else mark
         where = f" ({self.claim.where})" if self.claim.where else ""
@@ -135,7 +144,7 @@ class ClaimResult:
 
 
 @dataclass(frozen=True)
-class ModelCheck:
+class ModelCheck(TextInNotebooks):
     """The comparison of all methods on a model and the verdicts on its claims."""
 
     model: Model
@@ -183,6 +192,16 @@ class ModelCheck:
         """Whether methods agree, certificates hold and every verdict is the recorded one."""
         return not self.problems
 
+    @property
+    def not_evaluated(self) -> str:
+        """How many claims are about other parameters than these, as a sentence; empty for none."""
+        number = sum(not result.is_evaluated for result in self.claims)
+        if not number:
+            return ""
+        about = f"{number} claim is" if number == 1 else f"{number} claims are"
+        names = ", ".join(self.model.changed)
+        return f"{about} not evaluated: the source states them for another {names}"
+
     def as_dict(self) -> dict[str, Any]:
         """Return the JSON object of ``compare --json``."""
         return {
@@ -196,7 +215,9 @@ class ModelCheck:
     def text(self, users: int | None = None) -> str:
         """Return the comparison and the claims, with forecasts for so many users."""
         lines = [f"{self.model.slug}: {self.model.title}", self.comparison.text(users)]
-        lines += [f"  claim {result}" for result in self.claims]
+        lines += [f"  claim {result}" for result in self.claims if result.is_evaluated]
+        if self.not_evaluated:
+            lines.append(f"  {self.not_evaluated}")
         return "\n".join(lines)
 
 
@@ -213,11 +234,22 @@ def check_model(model: Model) -> ModelCheck:
     solver = Solver(model, comparison)
     results = []
     for number, claim in enumerate(model.claims):
+        if not _is_about(claim, model):
+            results.append(ClaimResult(claim, None, NOT_EVALUATED))
+            continue
         try:
             results.append(_check(claim, solver))
         except MechDesignError as error:
             raise error.inside(f"{model.slug}: [claim {number + 1}]") from None
     return ModelCheck(model, comparison, tuple(results))
+
+
+def _is_about(claim: Claim, model: Model) -> bool:
+    """Whether a claim is about these parameters: none of those that were changed, but for what it sets."""
+    own = set(claim.at)
+    if claim.is_trend:
+        own.add(claim.over or next(iter(model.sweep), ""))
+    return set(model.changed) <= own
 
 
 def _check(claim: Claim, solver: Solver) -> ClaimResult:

@@ -20,7 +20,10 @@ OUTCOMES = ("holds", "refuted")
 
 UNDECIDED = "not-decidable"
 VERDICTS = (*OUTCOMES, UNDECIDED)
-VERDICT_WORDS = {UNDECIDED: "not decidable here"}
+NOT_EVALUATED = "not-evaluated"
+"""The outcome of a claim about parameters that were set otherwise."""
+
+VERDICT_WORDS = {UNDECIDED: "not decidable here", NOT_EVALUATED: "not evaluated"}
 """How a verdict is printed where its key is not a word."""
 
 COMPARISONS = ("=", "<=", ">=")

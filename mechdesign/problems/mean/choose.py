@@ -19,7 +19,9 @@ from typing import Any
 import numpy as np
 
 from mechdesign.audit.shuffled import largest_local
+from mechdesign.core.encoding import json_object
 from mechdesign.core.errors import ParameterError
+from mechdesign.core.notebook import html_table
 from mechdesign.core.text import listed, table
 from mechdesign.core.validation import in_range, integer
 from mechdesign.mechanisms.base import CollectingMechanism
@@ -88,6 +90,10 @@ class RankedMechanism:
     build: Callable[[], CollectingMechanism] = field(repr=False)
 
 
+HEADER = ("mechanism", "error", "k", "exact", "why")
+"""Columns of a ranking."""
+
+
 @dataclass(frozen=True, repr=False)
 class Ranking:
     """Mechanisms in order of predicted error; ``print`` it for the table and the reasons.
@@ -140,9 +146,8 @@ class Ranking:
         shown = listed([f"{found.name} {found.error:.4g}" for found in self.candidates])
         return f"Ranking({self.users} users, {self.attributes} attribute(s), errors: {shown})"
 
-    def __str__(self) -> str:
-        header = ["mechanism", "error", "k", "exact", "why"]
-        rows = [
+    def _rows(self) -> list[list[str]]:
+        return [
             [
                 found.name,
                 f"{found.error:.4g}",
@@ -152,8 +157,16 @@ class Ranking:
             ]
             for found in self.candidates
         ]
-        head = f"epsilon = {self.epsilon:g}, {self.users} users, {self.attributes} attribute(s)"
-        return f"{self._gain()}{head}\n{table(header, rows)}"
+
+    @property
+    def _head(self) -> str:
+        return f"epsilon = {self.epsilon:g}, {self.users} users, {self.attributes} attribute(s)"
+
+    def __str__(self) -> str:
+        return f"{self._gain()}{self._head}\n{table(HEADER, self._rows())}"
+
+    def _repr_html_(self) -> str:
+        return html_table(self._head, HEADER, self._rows(), self._gain().splitlines())
 
     def as_json(self) -> dict[str, Any]:
         """Return the ranking as plain values."""
@@ -163,7 +176,7 @@ class Ranking:
         if self.promise is not None and self.unshuffled is not None:
             alone = {field: getattr(self.unshuffled, field) for field in fields}
             head |= {"shuffled": self.promise.as_dict(), "unshuffled": alone}
-        return {**head, "candidates": candidates}
+        return json_object({**head, "candidates": candidates})
 
 
 def choose(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Sequence
 from typing import Any
 
+from mechdesign.core.certificate import Certificate
 from mechdesign.core.figure import Figure
 from mechdesign.core.printable import printable
 from mechdesign.mechanisms.base import Mechanism
@@ -31,14 +33,18 @@ def mechanism_page(mechanism: Mechanism, name: str, version: str) -> str:
     --------
     >>> from mechdesign.mechanisms.mean import Duchi
     >>> page = mechanism_page(Duchi(1.0), "ages.json", "0.1.0")
-    >>> "at most 73.2 % sure" in page, "mechdesign estimate ages.json" in page
+    >>> "at most 73.2% sure" in page, "mechdesign estimate ages.json" in page
     (True, True)
     """
     certificates = mechanism.certificates()
-    forecast = mechanism.forecast()
+    about = mechanism.about
+    forecast = mechanism.forecast(about.users) if about.users else mechanism.forecast()
+    file = printable(os.path.basename(name))
     return rendered(
         "mechanism.html",
-        name=printable(os.path.basename(name)),
+        heading=printable(about.heading) or file,
+        title=printable(about.title) if about.question else "",
+        name=file,
         type=mechanism.type.replace("-", " "),
         shown=printable(repr(mechanism)),
         explained=[printable(text) for text in mechanism.explained()],
@@ -47,16 +53,8 @@ def mechanism_page(mechanism: Mechanism, name: str, version: str) -> str:
         forecast=None if forecast is None else printable(forecast),
         quantity="" if forecast is None else forecast.quantity,
         rows=wanted_errors(mechanism),
-        certificates=[
-            {
-                "property": item.property.replace("_", " "),
-                "holds": item.holds,
-                "verdict": ("holds" if item.holds else "FAILS") + (" (exact)" if item.exact else ""),
-                "text": printable(str(item)).partition("; ")[2],
-            }
-            for item in certificates
-        ],
-        figures=[_drawn(figure) for figure in _figures(mechanism)],
+        certificates=certificate_rows(certificates),
+        figures=drawn_figures(_figures(mechanism)),
         commands=[_command(operation, name) for operation in mechanism.operations()],
         audit=f"mechdesign audit {shlex.quote(name)}",
         columns=[printable(column) for column in mechanism.data_columns],
@@ -70,8 +68,25 @@ def _figures(mechanism: Mechanism) -> list[Figure]:
     return found
 
 
-def _drawn(figure: Figure) -> dict[str, Any]:
-    return {"picture": markup(svg(figure)), "title": figure.title, "caption": figure.caption}
+def drawn_figures(figures: Sequence[Figure]) -> list[dict[str, Any]]:
+    """Return pictures for a page, with what screen readers say."""
+    return [
+        {"picture": markup(svg(figure)), "title": figure.title, "caption": figure.caption}
+        for figure in figures
+    ]
+
+
+def certificate_rows(certificates: Sequence[Certificate]) -> list[dict[str, Any]]:
+    """Return the rows of a table of certificates."""
+    return [
+        {
+            "property": item.property.replace("_", " "),
+            "holds": item.holds,
+            "verdict": ("holds" if item.holds else "FAILS") + (" (exact)" if item.exact else ""),
+            "text": printable(str(item)).partition("; ")[2],
+        }
+        for item in certificates
+    ]
 
 
 def _command(operation: Operation, name: str) -> dict[str, str]:

@@ -21,13 +21,16 @@ from mechdesign.core.parameters import parameters_of
 from mechdesign.core.printable import printable
 from mechdesign.core.solution import Solution
 from mechdesign.papers.claims.check import ClaimResult, ModelCheck, check_model
-from mechdesign.papers.claims.claim import UNDECIDED
+from mechdesign.papers.claims.claim import NOT_EVALUATED, UNDECIDED
 from mechdesign.papers.claims.runs import is_settled
 from mechdesign.report.draw import svg
 from mechdesign.report.page.mathematics import marked_up
 from mechdesign.report.page.render import markup, rendered
 from mechdesign.report.show import source_text
 from mechdesign.report.tables import abridged
+
+PAGE_VERDICTS = {UNDECIDED: "undecided", NOT_EVALUATED: "open"}
+"""What the verdicts are called in the styles of the page."""
 
 
 @dataclass(frozen=True)
@@ -241,7 +244,7 @@ def _run(check: ModelCheck, run: Solution, best: bool) -> dict[str, Any]:
 
 
 def _certificate(certificate: Certificate, recorded: bool) -> dict[str, Any]:
-    verdict = "holds" if certificate.holds else "fails, as recorded" if recorded else "FAILS"
+    verdict = "holds" if certificate.holds else "does not hold, as recorded" if recorded else "FAILS"
     return {
         "property": certificate.property.replace("_", " "),
         "holds": certificate.holds,
@@ -279,7 +282,7 @@ def _claim(result: ClaimResult, number: int, model: str) -> dict[str, Any]:
         "where": printable(claim.where),
         "origin": claim.origin,
         "found": printable(result.shown),
-        "verdict": "undecided" if result.verdict == UNDECIDED else result.verdict,
+        "verdict": PAGE_VERDICTS.get(result.verdict, result.verdict),
         "words": result.verdict_words,
         "expected": result.as_expected,
         "reason": markup(marked_up(result.remark)) if result.remark else "",

@@ -20,20 +20,20 @@ LARGEST_OF_SHARE = 0.2
 
 
 def privacy_in_words(mechanism: Mechanism, certificates: Sequence[Certificate]) -> list[str]:
-    """Return what the certificate of privacy promises to a person, in sentences; empty where there is none.
+    """Return what the certificate of privacy guarantees, in sentences; empty where there is none.
 
     Examples
     --------
     >>> from mechdesign.mechanisms.mean import Duchi
     >>> duchi = Duchi(1.0)
     >>> print(privacy_in_words(duchi, duchi.certificates())[1])
-    Who thought two answers equally likely before can be at most 73.2 % sure of one of them afterwards.
+    Someone who thinks two answers equally likely is at most 73.2% sure of one after seeing the report.
     """
     privacy = next((item for item in certificates if item.property == "privacy"), None)
     if privacy is None:
         return []
     if not privacy.holds:
-        return ["The privacy that was promised is NOT kept. Do not use this mechanism."]
+        return ["The privacy guarantee FAILS. Do not use this mechanism."]
     figures = privacy.figures
     epsilon, delta = _levels(figures)
     sentences = [_subject(mechanism)]
@@ -41,28 +41,29 @@ def privacy_in_words(mechanism: Mechanism, certificates: Sequence[Certificate]) 
         pass
     elif delta:
         sentences.append(
-            "Whatever is looked for in the reports, its probability with one answer is at most "
-            f"{_factor(epsilon)} times (e to the power epsilon = {epsilon:.6g}) its probability with any "
+            "The probability that a report has some property, given one answer, is at most "
+            f"{_factor(epsilon)} times (e to the power epsilon = {epsilon:.6g}) its probability given any "
             f"other answer, plus {delta:.3g} (delta)."
         )
         sentences.append(
-            "Delta is the chance that this protection is lacking: for one person in "
-            f"{_one_in(delta)} a report may even give the answer away."
+            "Delta is the probability that this protection is missing: for one respondent in "
+            f"{_one_in(delta)} a report may reveal the answer completely."
         )
         if math.isinf(float(figures.get("true_epsilon", 0.0))):
             sentences.append(
-                "Here that happens: some reports are possible with one answer and not with another."
+                "Here this happens: some reports are possible for one answer and not for another."
             )
     elif privacy.metric:
         sentences.append(
-            "Near answers are protected well, far ones less: the odds between two answers at distance d "
-            f"change by a factor of at most {_factor(epsilon)} to the power d. At distance 1, who thought "
-            f"both equally likely before can be at most {_sure(epsilon)} sure of one of them afterwards."
+            "Close answers are protected more than distant answers. A report changes the odds between two "
+            f"answers at distance d by a factor of at most {_factor(epsilon)} to the power d. At distance 1, "
+            f"someone who thinks both equally likely is at most {_sure(epsilon)} sure of one after seeing "
+            "the report."
         )
     else:
         sentences.append(
-            "Who thought two answers equally likely before can be at most "
-            f"{_sure(epsilon)} sure of one of them afterwards."
+            "Someone who thinks two answers equally likely is at most "
+            f"{_sure(epsilon)} sure of one after seeing the report."
         )
         sentences.append(
             f"In general a report changes the odds between any two answers by a factor of at most "
@@ -70,8 +71,8 @@ def privacy_in_words(mechanism: Mechanism, certificates: Sequence[Certificate]) 
         )
     if figures.get("reports", 1) != 1 and "report_epsilon" in figures:
         sentences.append(
-            f"That holds for all of {figures['reports']} reports of the same person together; one report "
-            f"alone changes these odds by a factor of at most {_factor(float(figures['report_epsilon']))}."
+            f"This holds for all {figures['reports']} reports of one respondent together. One report "
+            f"alone changes the odds by a factor of at most {_factor(float(figures['report_epsilon']))}."
         )
     sentences.append(_how(privacy))
     return sentences
@@ -80,15 +81,15 @@ def privacy_in_words(mechanism: Mechanism, certificates: Sequence[Certificate]) 
 def limits_in_words(mechanism: Mechanism) -> list[str]:
     """Return what no certificate of privacy covers."""
     limits = [
-        "That somebody takes part at all is not hidden.",
-        "Reports add up: who is asked again, by this mechanism or another, loses the sum of the epsilons.",
-        "The promise is about the mechanism in this file, run as it is; a device that sends more than the "
-        "report sends more than is promised.",
+        "The fact that a respondent takes part is not hidden.",
+        "Reports add up. If a respondent is asked again, by this mechanism or another, the epsilons add up.",
+        "The guarantee is for the report alone. If a device sends anything else, such as an address, the "
+        "guarantee does not cover it.",
     ]
     if _is_shuffled(mechanism):
         limits.append(
-            "The messages have to pass a shuffler that does not work together with whoever reads them, and "
-            "as many users as planned have to be honest."
+            "The messages must pass a shuffler that does not cooperate with the server, and at least as many "
+            "users as planned must be honest."
         )
     return limits
 
@@ -160,13 +161,14 @@ def _subject(mechanism: Mechanism) -> str:
     if _is_shuffled(mechanism):
         return (
             "Every user's device adds noise, and the shuffled messages of all users together protect each of "
-            "them. Nothing is promised to somebody whose messages can be told from the others'."
+            "them. A user whose messages can be distinguished from the others is not protected."
         )
     if isinstance(mechanism, CollectingMechanism):
         return (
-            "A person's device adds noise before anything leaves it: nobody else ever sees the answer itself."
+            "The respondent's device randomizes the answer before anything leaves it. The answer itself is "
+            "not sent."
         )
-    return "Noise is added before anything is given away."
+    return "Noise is added before anything is published."
 
 
 def _is_shuffled(mechanism: Mechanism) -> bool:
@@ -176,17 +178,17 @@ def _is_shuffled(mechanism: Mechanism) -> bool:
 def _how(privacy: Certificate) -> str:
     if privacy.exact:
         return (
-            "This was checked without rounding, in whole numbers, on the very numbers that the reports are "
-            "drawn from, when this page was made."
+            "This was checked in exact arithmetic when this page was made, on the same integers that the "
+            "reports are drawn from."
         )
-    return f"This is proven, but not down to the last bit of the computer's numbers: {privacy.note}."
+    return f"This is proven for exact numbers, not for the computer's rounded numbers: {privacy.note}."
 
 
 def _sure(epsilon: float) -> str:
     """Return e^eps / (1 + e^eps) in percent, rounded up."""
     part = 1.0 / (1.0 + math.exp(-min(epsilon, 700.0)))
     percent = math.ceil(Fraction(part) * 1000) / 10
-    return "100 %" if percent >= 100.0 else f"{percent:.1f} %"
+    return "100%" if percent >= 100.0 else f"{percent:.1f}%"
 
 
 def _factor(epsilon: float) -> str:

@@ -72,4 +72,4 @@ def test_columns_in_any_order_and_many_cells():
     assert found.marginal((0, 1)).as_json()["predicted_error"] > 0.0
     large = found.marginal(range(8))
     assert large.predicted_error is None
-    assert "error to expect of a cell not computed" in str(large)
+    assert "standard error of a cell not computed" in str(large)

@@ -13,7 +13,7 @@ from mechdesign.mechanisms.marginals import MarginalRelease
 from mechdesign.problems.marginals.marginal_views import candidates as candidates_module, judging
 from mechdesign.problems.marginals.marginal_views.candidates import candidates, reachable_cells
 from mechdesign.problems.marginals.marginal_views.prediction import Plan, noise, one_report, planned
-from mechdesign.problems.marginals.marginal_views.simplex_newton import allocate, lower_bound
+from mechdesign.solvers.reciprocals import allocate, lower_bound
 
 ROUNDING = 1e-12
 """Far more than the rounding of a few dozen double operations, relative."""

@@ -10,11 +10,14 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from mechdesign.core.encoding import json_object
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.figure import Figure, Panel
 from mechdesign.core.marks import Bars
 from mechdesign.core.text import listed, table
+from mechdesign.core.tidy import Columns, Tidy, stacked, tidy_columns
 from mechdesign.core.validation import in_range
+from mechdesign.mechanisms.cross_table import CrossTable
 from mechdesign.mechanisms.figures import MOST_PANELS, together
 from mechdesign.mechanisms.marginals.attributes import Attributes
 from mechdesign.papers.marginals.rivals.base import Learned, RivalSetting, nearest_table
@@ -40,7 +43,7 @@ class Erring(Protocol):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RivalEstimate:
+class RivalEstimate(CrossTable):
     """An estimated marginal.
 
     Attributes
@@ -76,6 +79,11 @@ class RivalEstimate:
         panel = Panel("cell", "share", [Bars(x=list(range(len(flat))), y=flat)], x_names=names)
         return [Figure(f"{' x '.join(self.attributes)}: {self.users} reports", [panel])]
 
+    def tidy(self, level: float = 0.95) -> Columns:
+        """Return the shares as columns, a row for each cell; the error is one of all cells together."""
+        names = [", ".join(cell) for cell in product(*self.labels)]
+        return tidy_columns(self.title, names, self.value, self.standard_error)
+
     def __repr__(self) -> str:
         return f"RivalEstimate({listed(self.attributes)}: {self.value.size} cells)"
 
@@ -92,19 +100,21 @@ class RivalEstimate:
 
     def as_json(self) -> dict[str, Any]:
         """Return the estimate as plain values."""
-        return {
-            "attributes": list(self.attributes),
-            "labels": [list(names) for names in self.labels],
-            "users": self.users,
-            "value": self.value,
-            "standard_error": self.standard_error,
-            "total_squared_error": self.total_squared_error,
-            "notes": list(self.notes),
-        }
+        return json_object(
+            {
+                "attributes": list(self.attributes),
+                "labels": [list(names) for names in self.labels],
+                "users": self.users,
+                "value": self.value,
+                "standard_error": self.standard_error,
+                "total_squared_error": self.total_squared_error,
+                "notes": list(self.notes),
+            }
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RivalMarginals:
+class RivalMarginals(Tidy):
     """What was collected, from which any marginal of at most the rival's order can be had.
 
     Attributes
@@ -219,6 +229,10 @@ class RivalMarginals:
         title = f"Estimated shares of {self.users} users"
         return together(title, [figure for estimate in alone for figure in estimate.figures()])
 
+    def tidy(self, level: float = 0.95) -> Columns:
+        """Return the shares of every attribute by itself as columns."""
+        return stacked(single.tidy(level) for single in self._singles())
+
     def __repr__(self) -> str:
         return f"RivalMarginals({self.users} reports, {self.attributes!r})"
 
@@ -227,4 +241,6 @@ class RivalMarginals:
 
     def as_json(self) -> dict[str, Any]:
         """Return each attribute by itself as plain values."""
-        return {"users": self.users, "marginals": [estimate.as_json() for estimate in self._singles()]}
+        return json_object(
+            {"users": self.users, "marginals": [estimate.as_json() for estimate in self._singles()]}
+        )

@@ -10,11 +10,15 @@ import numpy as np
 
 from mechdesign.core.errors import DataError, RowError
 from mechdesign.core.numbers import plain
+from mechdesign.core.tables import Source
+from mechdesign.mechanisms.collecting import collect
 from mechdesign.mechanisms.counts import require_users, whole_rows
 from mechdesign.mechanisms.frequencies import Aggregator
 from mechdesign.mechanisms.labels import Labels
+from mechdesign.mechanisms.operations import Settings
 from mechdesign.mechanisms.oracles.server import SupportCounts
 from mechdesign.mechanisms.server import Server
+from mechdesign.mechanisms.several_columns import with_reports
 from mechdesign.papers.marginals.rivals.answers import RivalMarginals
 from mechdesign.papers.marginals.rivals.cells import Codes
 from mechdesign.papers.marginals.rivals.collected import (
@@ -62,7 +66,7 @@ class RivalCounts(Server["MarginalRival"]):
         """How many users reported."""
         return sum(counter.users for counter in self.groups.values()) + sum(self.rows.values())
 
-    def update(self, reports: Any) -> None:
+    def _count(self, reports: Any) -> None:
         """Count records with the fields ``group`` and ``report``; nothing is counted if one is impossible."""
         array = np.asarray(reports)
         if array.dtype.names is None or set(array.dtype.names) != {GROUP, REPORT} or array.ndim != 1:
@@ -71,6 +75,10 @@ class RivalCounts(Server["MarginalRival"]):
                 f"expected records with the fields '{GROUP}' and '{REPORT}', as randomize returns them",
             )
         self.add(array[GROUP], array[REPORT])
+
+    def count_table(self, source: Source, settings: Settings) -> None:
+        """Count the reports of a table with columns of groups and of reports."""
+        collect([source], lambda table: with_reports(table, GROUP, settings, self.mechanism), self.add)
 
     def add(self, groups: Any, reports: Any) -> None:
         """Count the reports of some users, given the numbers of their groups."""

@@ -12,9 +12,12 @@ from numpy.typing import NDArray
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, EstimationError, MechDesignError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
+from mechdesign.core.frames import is_table
+from mechdesign.core.notebook import TextInNotebooks
 from mechdesign.core.randomness import BitSource, Rng
 from mechdesign.core.validation import choice, integer, privacy_epsilon, user_count
 from mechdesign.mechanisms.base import Mechanism, mechanism_types
+from mechdesign.mechanisms.door import on_table
 from mechdesign.mechanisms.kary import KaryResponse
 from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.marginals.attributes import Attributes
@@ -113,6 +116,8 @@ class MarginalRival(AttributeMechanism):
 
     def randomize(self, answers: Any, rng: Rng = None, anyway: bool = False) -> NDArray[Any]:
         """Return one report a user: records with the fields ``group`` and ``report``."""
+        if is_table(answers):
+            return on_table(self, "randomize", answers, rng=rng, anyway=anyway)
         if not anyway:
             self.require_estimable()
         drawn = list(self.draw(self.attributes.encode(answers), self.source(rng)))
@@ -169,8 +174,9 @@ class MarginalRival(AttributeMechanism):
         except MechDesignError as error:  # fewer users than groups
             return Forecast("marginals", count, False, reason=str(error))
         largest = max(found)
-        cell = f"in a cell of a marginal of {self.rival.setting.order}"
-        return replace(Forecast.of_shares(count, largest, min(found), cell), quantity="marginals")
+        cell = f"a cell of a marginal of {self.rival.setting.order}"
+        figures = Forecast.of_shares(count, largest, min(found), "where it is smallest", cell)
+        return replace(figures, quantity="marginals")
 
     # Certificates and file
 
@@ -232,7 +238,7 @@ class MarginalRival(AttributeMechanism):
 
 
 @dataclass(frozen=True)
-class RivalAudit:
+class RivalAudit(TextInNotebooks):
     """What an audit of all that a user reports says; of several oracles the least private one."""
 
     epsilon: float

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from mechdesign.core.randomness import bit_source
 from mechdesign.core.tables import Block, Source
-from mechdesign.mechanisms.collecting import collect, marked
+from mechdesign.mechanisms.collecting import marked
+from mechdesign.mechanisms.cross_table import CrossTables
 from mechdesign.mechanisms.operations import (
     ANYWAY,
     COLUMN,
@@ -21,7 +22,7 @@ from mechdesign.mechanisms.operations import (
     Option,
     Settings,
 )
-from mechdesign.mechanisms.several_columns import asked_attributes, encoded, people, with_reports
+from mechdesign.mechanisms.several_columns import asked_attributes, encoded, people
 from mechdesign.papers.marginals.rivals.answers import RivalEstimate
 from mechdesign.papers.marginals.rivals.collected import GROUP, REPORT
 
@@ -33,13 +34,10 @@ RAW = Option("raw", "flag", "unbiased estimates, whose cells may be negative")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RivalTables:
+class RivalTables(CrossTables):
     """The marginals that were asked for, one under the other."""
 
     found: tuple[RivalEstimate, ...]
-
-    def __str__(self) -> str:
-        return "\n\n".join(map(str, self.found))
 
     def as_json(self) -> dict[str, Any]:
         """Return them as plain values."""
@@ -65,6 +63,7 @@ def rival_operations(mechanism: MarginalRival) -> tuple[Operation, ...]:
             reports,
             partial(_randomized, mechanism),
             (COLUMN, ANYWAY, SEED),
+            in_order=True,
         ),
         Operation(
             "estimate",
@@ -93,6 +92,7 @@ def _estimated(mechanism: MarginalRival, sources: Sequence[Source], settings: Se
     attributes = mechanism.attributes
     wanted = asked_attributes(settings["marginal"], attributes)
     server = mechanism.aggregator()
-    collect(sources, lambda source: with_reports(source, GROUP, settings, mechanism), server.add)
+    for source in sources:
+        server.count_table(source, settings)
     found = server.estimate(bool(settings["population"]))
     return RivalTables(tuple(found.marginal(places, raw=bool(settings["raw"])) for places in wanted))

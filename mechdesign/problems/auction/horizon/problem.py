@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -52,6 +53,7 @@ class AuctionHorizon(Problem[OnlineAuction]):
     """
 
     name: ClassVar[str] = "auction-horizon"
+    example: ClassVar[Mapping[str, Any]] = {"users": 12, "tasks": 3, "slots": 40, "epsilon": 1.0}
     sense: ClassVar[Sense] = "min"
     value_name: ClassVar[str] = "total cost"
     summary: ClassVar[str] = "the cheapest selection over many slots in which everybody takes part"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Literal
@@ -98,6 +98,12 @@ class AuctionSlot(Problem[OnlineAuction]):
     """
 
     name: ClassVar[str] = "auction-slot"
+    example: ClassVar[Mapping[str, Any]] = {
+        "bids": [[1.0, 0.5], [2.0, 0.5], [1.5, 1.0]],
+        "epsilon": 1.0,
+        "tasks": [[0], [0], [0]],
+        "requirements": [1],
+    }
     sense: ClassVar[Sense] = "min"
     value_name: ClassVar[str] = "cost minus backlogs"
     summary: ClassVar[str] = "winners and truthful payments of one slot of a reverse auction for data"

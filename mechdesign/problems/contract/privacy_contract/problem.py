@@ -70,6 +70,11 @@ class PrivacyContract(Problem[ContractMenu]):
     """
 
     name: ClassVar[str] = "privacy-contract"
+    example: ClassVar[Mapping[str, Any]] = {
+        "types": [1.0, 2.0, 3.0],
+        "counts": [100, 100, 100],
+        "budget": 1000.0,
+    }
     sense: ClassVar[Sense] = "min"
     value_name: ClassVar[str] = "sum of the noise's losses"
     summary: ClassVar[str] = "menu of privacy levels and payments for users with private preferences"

@@ -65,6 +65,10 @@ class PrivacyContractContinuous(Problem[ContractMenu]):
     """
 
     name: ClassVar[str] = "privacy-contract-continuous"
+    example: ClassVar[Mapping[str, Any]] = {
+        "density": {"name": "uniform", "low": 5.0, "high": 15.0},
+        "budget": 5.0,
+    }
     sense: ClassVar[Sense] = "min"
     value_name: ClassVar[str] = "mean loss of a user"
     summary: ClassVar[str] = "menu of privacy levels and payments for preferences with a density"

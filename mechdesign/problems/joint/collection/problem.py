@@ -78,6 +78,7 @@ class JointCollection(Problem[JointResponse]):
     """
 
     name: ClassVar[str] = "joint-collection"
+    example: ClassVar[Mapping[str, Any]] = {"attributes": [4, 3], "epsilon": 2.0}
     sense: ClassVar[Sense] = "min"
     value_name: ClassVar[str] = "users x summed variance of the bits"
     summary: ClassVar[str] = (

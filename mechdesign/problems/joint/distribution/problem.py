@@ -148,6 +148,14 @@ class JointDistribution(Problem[Mechanism]):
     """
 
     name: ClassVar[str] = "joint-distribution"
+    example: ClassVar[Mapping[str, Any]] = {
+        "attributes": [2],
+        "redraw": 0.0,
+        "keep": 0.75,
+        "add": 0.25,
+        "patterns": [[1, 0], [0, 1]],
+        "counts": [60, 40],
+    }
     sense: ClassVar[Sense] = "min"
     value_name: ClassVar[str] = "negative log-likelihood a user (nats)"
     summary: ClassVar[str] = "the most likely joint distribution of several attributes, from one-hot reports"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 from mechdesign.audit.location import LocationAudit
 from mechdesign.core.certificate import Certificate
@@ -65,6 +65,7 @@ class LocationNoise(Problem[LocationMechanism]):
     """
 
     name: ClassVar[str] = "location-noise"
+    example: ClassVar[Mapping[str, Any]] = {"epsilon": 1.4, "area": [0.0, 0.0, 20.0, 20.0]}
     sense: ClassVar[Sense] = "min"
     value_name: ClassVar[str] = "expected distance of a report"
     summary: ClassVar[str] = "planar Laplace noise on places, exact on a lattice, and its radius"

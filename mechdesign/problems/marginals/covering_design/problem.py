@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +50,7 @@ class CoveringDesign(Problem[Mechanism]):
     """
 
     name: ClassVar[str] = "covering-design"
+    example: ClassVar[Mapping[str, Any]] = {"points": 8, "order": 2, "block": 4}
     sense: ClassVar[Sense] = "min"
     value_name: ClassVar[str] = "number of views"
     summary: ClassVar[str] = "the fewest blocks (views) that contain every few points (attributes) together"

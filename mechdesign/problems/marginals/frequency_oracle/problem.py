@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.fields import checked, frozen_problem, related, whole
+from mechdesign.core.fields import Kept, checked, frozen_problem, related, whole
 from mechdesign.core.method import Outcome
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
-from mechdesign.core.validation import MOST_USERS, privacy_epsilon
+from mechdesign.core.validation import MOST_USERS, integer, privacy_epsilon
 from mechdesign.mechanisms.labels import Labels
 from mechdesign.mechanisms.oracles.oracle import Oracle
 from mechdesign.problems.marginals.frequency_oracle.bound import least_bits, lower_bound
@@ -44,10 +44,21 @@ def _epsilon(field: str, value: Any) -> float:
     return epsilon
 
 
-def _labels(problem: FrequencyOracle, field: str, given: Any) -> tuple[str, ...] | None:
+def _labels(field: str, given: Any) -> tuple[str, ...] | None:
     if not isinstance(given, (list, tuple)):
         raise ParameterError(field, f"expected a list of names, got {given!r}")
-    return Labels(problem.categories, tuple(given)).names
+    return Labels(len(given), tuple(given)).names
+
+
+def _categories(problem: FrequencyOracle, field: str, given: Any) -> int:
+    """Return the number of categories: as given, which has to be that of the labels, or theirs."""
+    if given is None and problem.labels is None:
+        raise ParameterError(field, "is missing", 'write labels = ["no", "yes"], or categories = 2')
+    count = None if problem.labels is None else len(problem.labels)
+    found = integer(field, count if given is None else given, 2, MOST_CATEGORIES)
+    if count not in (None, found):
+        raise ParameterError("labels", f"{count} names for {found} categories", "give one name each")
+    return found
 
 
 @frozen_problem()
@@ -78,12 +89,26 @@ class FrequencyOracle(Problem[Oracle]):
     """
 
     name: ClassVar[str] = "frequency-oracle"
+    example: ClassVar[Mapping[str, Any]] = {"labels": ["never", "sometimes", "often"], "epsilon": 1.0}
     sense: ClassVar[Sense] = "min"
     value_name: ClassVar[str] = "users x variance of a share"
     summary: ClassVar[str] = "best private report for frequencies, and how far the popular ones are from it"
     compared_with: ClassVar[str] = "all epsilon-private channels with unbiased estimators"
 
-    categories: int = whole("Their number D, at least 2.", low=2, high=MOST_CATEGORIES)
+    labels: Sequence[str] | None = checked(
+        "Names of the categories; their number is that of the names.",
+        lambda field, given: None if given is None else _labels(field, given),
+        form="sequence of str",
+        default=None,
+    )
+    categories: Kept[int, int | None] = related(
+        "Their number D, at least 2; not needed with ``labels``.",
+        _categories,
+        form="int",
+        limits={"minimum": 2, "maximum": MOST_CATEGORIES},
+        default=None,
+        fills=True,
+    )
     epsilon: float = checked(
         "From 0 to 700. With 0 a report says nothing, and the problem is infeasible.",
         _epsilon,
@@ -101,9 +126,6 @@ class FrequencyOracle(Problem[Oracle]):
         "power. What draws on public randomness, such as a hash function, is part of the report.",
         low=1,
         default=None,
-    )
-    labels: Sequence[str] | None = related(
-        "Names of the categories.", _labels, form="sequence of str", default=None
     )
 
     @property

@@ -9,8 +9,8 @@ from mechdesign.core.method import Outcome
 from mechdesign.problems.marginals.marginal_views import judging
 from mechdesign.problems.marginals.marginal_views.candidates import candidates
 from mechdesign.problems.marginals.marginal_views.problem import MarginalViews
-from mechdesign.problems.marginals.marginal_views.simplex_newton import allocate
 from mechdesign.problems.marginals.marginal_views.splits import impossible, outcome, price_left_out
+from mechdesign.solvers.reciprocals import allocate
 
 SOLVER = "multiplicative and Newton steps"
 

@@ -4,57 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.problems.marginals.marginal_views.prediction import one_report, planned
 from mechdesign.problems.marginals.marginal_views.workload import View
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
-Array = NDArray[np.float64]
+from mechdesign.solvers.reciprocals import ErrorTerms
 
 AT_ONCE = 1 << 22
 """Pairs of a view and a marginal that are compared at once."""
-
-
-@dataclass(frozen=True)
-class ErrorTerms:
-    """Views, wanted marginals, and how much one report about a view tells of a marginal.
-
-    Attributes
-    ----------
-    weights : (A,) array
-        Weights of the marginals, summing to 1.
-    information : (A, V) sparse array
-        1 / (error of one report), where the view contains the marginal.
-    """
-
-    weights: Array
-    information: csr_array
-
-    def errors(self, shares: Array) -> Array:
-        """Return the error of each marginal for one user in all; infinite where no view contains it."""
-        with np.errstate(divide="ignore"):
-            found: Array = 1.0 / (self.information @ shares)
-        return found
-
-    def mean(self, shares: Array) -> float:
-        """Return the weighted mean of the errors."""
-        return float(self.weights @ self.errors(shares))
-
-    def worst(self, shares: Array) -> float:
-        """Return the largest error times its weight, relative to the mean weight."""
-        return float((self.weights * self.errors(shares)).max() * len(self.weights))
-
-    def prices(self, shares: Array) -> Array:
-        """Return by how much the mean error falls per share of each view: - its gradient."""
-        found: Array = self.information.T @ (self.weights * self.errors(shares) ** 2)
-        return found
 
 
 def terms_of(

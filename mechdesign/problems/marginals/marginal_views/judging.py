@@ -13,9 +13,10 @@ from mechdesign.core.certificate import Certificate, optimality
 from mechdesign.core.discovery import companion
 from mechdesign.core.errors import UnknownNameError
 from mechdesign.core.problem import Candidate, Problem, Variables
-from mechdesign.problems.marginals.marginal_views.allocation_terms import ErrorTerms, contained, terms_of
+from mechdesign.problems.marginals.marginal_views.allocation_terms import contained, terms_of
 from mechdesign.problems.marginals.marginal_views.coverings import covering
 from mechdesign.problems.marginals.marginal_views.workload import View
+from mechdesign.solvers.reciprocals import ErrorTerms
 
 if TYPE_CHECKING:
     from mechdesign.problems.marginals.marginal_views.problem import MarginalViews

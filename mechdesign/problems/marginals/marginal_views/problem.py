@@ -12,8 +12,9 @@ import numpy as np
 from mechdesign.audit.covering import shown_count
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.fields import checked, choice, frozen_problem, real, related, whole
+from mechdesign.core.fields import Kept, checked, choice, frozen_problem, real, related, whole
 from mechdesign.core.numbers import shown
+from mechdesign.core.parameters import toml_text
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
 from mechdesign.core.text import abridged
 from mechdesign.core.validation import (
@@ -45,6 +46,9 @@ LEAST_EPSILON, LARGEST_EPSILON = 2.0**-30, 700.0
 MOST_CELLS = 1 << 16
 """Cells of a view: what every frequency oracle can do."""
 
+LABELS = '[["no", "yes"], ["young", "old"]]'
+"""What labels look like."""
+
 CRITERIA = ("rule", "mean", "worst")
 
 
@@ -71,14 +75,30 @@ def _workload(problem: MarginalViews, field: str, value: Any) -> tuple[Mapping[s
     return tuple({"attributes": list(view), "weight": weight} for view, weight in weights.items())
 
 
-def _labels(problem: MarginalViews, field: str, given: Any) -> tuple[tuple[str, ...], ...]:
-    if not isinstance(given, (list, tuple)) or len(given) != len(problem.sizes):
-        raise ParameterError(field, f"expected {len(problem.sizes)} lists of names, got {shown(given)}")
-    for number, (names, size) in enumerate(zip(given, problem.sizes, strict=True)):
+def _labels(field: str, given: Any) -> tuple[tuple[str, ...], ...]:
+    if not isinstance(given, (list, tuple)):
+        raise ParameterError(field, f"expected lists of names, one for each attribute, got {shown(given)}")
+    for number, names in enumerate(given):
         proper = isinstance(names, (list, tuple)) and all(isinstance(name, str) for name in names)
-        if not proper or len(set(names)) != size or len(names) != size:
-            raise ParameterError(field, f"entry {number} has to be {size} different names")
+        if not proper or len(set(names)) != len(names):
+            raise ParameterError(field, f"entry {number} has to be a list of different names")
     return tuple(tuple(names) for names in given)
+
+
+def _attributes(problem: MarginalViews, field: str, given: Any) -> tuple[int, ...]:
+    """Return the sizes: as given, which have to be those of the labels, or theirs."""
+    labels = problem.labels
+    if given is None and labels is None:
+        raise ParameterError(field, "is missing", f"write attributes = [2, 3], or labels = {LABELS}")
+    found = checked_sizes([len(names) for names in labels] if given is None and labels else given)
+    if given is None or labels is None:
+        return found
+    if len(labels) != len(found):
+        raise ParameterError("labels", f"expected {len(found)} lists of names, got {len(labels)}")
+    for number, (names, size) in enumerate(zip(labels, found, strict=True)):
+        if len(names) != size:
+            raise ParameterError("labels", f"entry {number} has to be {size} different names")
+    return found
 
 
 def _views(problem: MarginalViews, field: str, given: Any) -> tuple[View, ...]:
@@ -117,15 +137,29 @@ class MarginalViews(Problem[MarginalRelease]):
     """
 
     name: ClassVar[str] = "marginal-views"
+    example: ClassVar[Mapping[str, Any]] = {
+        "labels": [["no", "yes"], ["young", "old"]],
+        "users": 10000,
+        "epsilon": 1.0,
+        "order": 2,
+    }
     sense: ClassVar[Sense] = "min"
-    value_name: ClassVar[str] = "error of a marginal"
+    value_name: ClassVar[str] = "squared error of a marginal, summed over its cells"
     summary: ClassVar[str] = "which views of the attributes users report for marginal tables, and how many"
 
-    attributes: Sequence[int] | int = checked(
+    labels: Sequence[Sequence[str]] | None = checked(
+        "The names of the values of each attribute; their numbers are those of the names.",
+        lambda field, given: None if given is None else _labels(field, given),
+        form="sequence of sequences of str",
+        default=None,
+    )
+    attributes: Kept[Sequence[int] | int, Sequence[int] | int | None] = related(
         "The number of values of each attribute, at least 2; a single number d means d attributes of "
-        "two values.",
-        lambda _, sizes: checked_sizes(sizes),
+        "two values. Not needed with ``labels``.",
+        _attributes,
         form="sequence of int, or int",
+        default=None,
+        fills=True,
     )
     users: int = whole("How many people will report, at least 1.", low=1, high=MOST_USERS)
     epsilon: float = checked(
@@ -152,12 +186,6 @@ class MarginalViews(Problem[MarginalRelease]):
         '["age", "income"], weight = 2.0}``; the weight is 1 where none is given.',
         _workload,
         form="sequence",
-        default=None,
-    )
-    labels: Sequence[Sequence[str]] | None = related(
-        "The names of the values of each attribute.",
-        _labels,
-        form="sequence of sequences of str",
         default=None,
     )
     threshold: float = real(
@@ -195,7 +223,9 @@ class MarginalViews(Problem[MarginalRelease]):
 
     def __attrs_post_init__(self) -> None:
         if self.order is None and self.workload is None:
-            raise ParameterError("order", "neither of order and workload is given", "give one of them")
+            pair = [0, 1] if self.names is None else self.names[:2]
+            remedy = f"write order = 2 for all pairs, or workload = {toml_text([pair])} for chosen tables"
+            raise ParameterError("order", "neither of order and workload is given", remedy)
         self._check_criterion()
         self._check_sizes()
 

@@ -11,11 +11,11 @@ import numpy as np
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.method import Outcome, Status
 from mechdesign.problems.marginals.marginal_views import judging
-from mechdesign.problems.marginals.marginal_views.allocation_terms import Array, ErrorTerms
 from mechdesign.problems.marginals.marginal_views.candidates import Candidates
 from mechdesign.problems.marginals.marginal_views.prediction import one_report, planned
 from mechdesign.problems.marginals.marginal_views.problem import MarginalViews
 from mechdesign.problems.marginals.marginal_views.workload import View
+from mechdesign.solvers.reciprocals import Array, ErrorTerms
 
 NOTHING = "with epsilon = 0 reports say nothing; give a larger epsilon"
 

@@ -19,8 +19,8 @@ from mechdesign.problems.marginals.marginal_views.candidates import MOST_CANDIDA
 from mechdesign.problems.marginals.marginal_views.coverings import Wholes, covering
 from mechdesign.problems.marginals.marginal_views.prediction import one_report, planned
 from mechdesign.problems.marginals.marginal_views.problem import MOST_CELLS, MarginalViews
-from mechdesign.problems.marginals.marginal_views.simplex_newton import allocate
 from mechdesign.problems.marginals.marginal_views.splits import NOTHING, outcome
+from mechdesign.solvers.reciprocals import allocate
 
 
 def run(problem: MarginalViews) -> Outcome:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -61,6 +62,7 @@ class MeanChannel(Problem[GridMean]):
     """
 
     name: ClassVar[str] = "mean-channel"
+    example: ClassVar[Mapping[str, Any]] = {"epsilon": 1.0}
     sense: ClassVar[Sense] = "min"
     value_name: ClassVar[str] = "variance of one report"
     summary: ClassVar[str] = "the best mechanism for the mean of a number, by linear programming"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
@@ -75,6 +76,7 @@ class MeanInterval(Problem[CensoringInterval | AttributeSampling]):
     """
 
     name: ClassVar[str] = "mean-interval"
+    example: ClassVar[Mapping[str, Any]] = {"epsilon": 1.0}
     sense: ClassVar[Sense] = "min"
     value_name: ClassVar[str] = "users x variance"
     summary: ClassVar[str] = "best one-bit mechanism for means: the interval of randomized censoring"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
@@ -102,6 +102,7 @@ class RandomizedResponse(Problem[FiniteChannel | KaryResponse]):
     """
 
     name: ClassVar[str] = "randomized-response"
+    example: ClassVar[Mapping[str, Any]] = {"prior": [0.5, 0.3, 0.2], "epsilon": 1.0}
     sense: ClassVar[Sense] = "max"
     value_name: ClassVar[str] = "expected utility"
     summary: ClassVar[str] = (

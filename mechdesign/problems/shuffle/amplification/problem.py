@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
@@ -45,6 +46,7 @@ class ShuffleAmplification(Shuffling, Problem[Mechanism]):
     """
 
     name: ClassVar[str] = "shuffle-amplification"
+    example: ClassVar[Mapping[str, Any]] = {"users": 10000, "local_epsilon": 1.0, "delta": 1e-06}
     sense: ClassVar[Sense] = "min"
     value_name: ClassVar[str] = "central epsilon"
     summary: ClassVar[str] = "how private shuffled reports are, proven, beside what an attack achieves"

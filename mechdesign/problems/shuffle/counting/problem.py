@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from mechdesign.core.fields import frozen_problem, real
 from mechdesign.core.problem import Problem, Sense
@@ -41,6 +42,7 @@ class ShuffleCounting(LocallyLimited, Problem[Protocol]):
     """
 
     name: ClassVar[str] = "shuffle-counting"
+    example: ClassVar[Mapping[str, Any]] = {"users": 10000, "epsilon": 1.0, "delta": 1e-06}
     sense: ClassVar[Sense] = "min"
     value_name: ClassVar[str] = "root mean squared error of the count"
     summary: ClassVar[str] = "protocol that counts ones from shuffled messages with the least error"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from mechdesign.core.fields import frozen_problem
 from mechdesign.core.problem import Candidate, Problem
@@ -37,6 +38,7 @@ class ShuffleDistinct(Categorised, Problem[Protocol]):
     """
 
     name: ClassVar[str] = "shuffle-distinct"
+    example: ClassVar[Mapping[str, Any]] = {"users": 1000, "categories": 50, "epsilon": 1.0, "delta": 1e-06}
     value_name: ClassVar[str] = "root mean squared error of the number of categories"
     summary: ClassVar[str] = (
         "protocol that counts distinct categories from shuffled messages with the least error"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from mechdesign.core.fields import frozen_problem, whole
@@ -41,6 +42,7 @@ class ShuffleHistogram(Categorised, LocallyLimited, Problem[Protocol]):
     """
 
     name: ClassVar[str] = "shuffle-histogram"
+    example: ClassVar[Mapping[str, Any]] = {"users": 10000, "categories": 20, "epsilon": 1.0, "delta": 1e-06}
     sense: ClassVar[Sense] = "min"
     value_name: ClassVar[str] = "root mean squared error of a count"
     summary: ClassVar[str] = "protocol that counts categories from shuffled messages with the least error"

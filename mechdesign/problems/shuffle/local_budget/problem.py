@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -51,6 +52,7 @@ class ShuffleLocalBudget(Shuffling, Problem[Shuffled]):
     """
 
     name: ClassVar[str] = "shuffle-local-budget"
+    example: ClassVar[Mapping[str, Any]] = {"users": 10000, "central_epsilon": 0.5, "delta": 1e-06}
     sense: ClassVar[Sense] = "max"
     value_name: ClassVar[str] = "local epsilon"
     summary: ClassVar[str] = "how little local privacy is proven to be enough before shuffling"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from mechdesign.core.fields import frozen_problem, whole
 from mechdesign.core.problem import Problem
@@ -38,6 +39,7 @@ class ShuffleRange(Categorised, Problem[Protocol]):
     """
 
     name: ClassVar[str] = "shuffle-range"
+    example: ClassVar[Mapping[str, Any]] = {"users": 10000, "categories": 64, "epsilon": 1.0, "delta": 1e-06}
     value_name: ClassVar[str] = "root mean squared error of a range"
     summary: ClassVar[str] = (
         "protocol that counts the users of all ranges from shuffled messages with the least error"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from mechdesign.core.fields import frozen_problem, whole
 from mechdesign.core.problem import Problem, Sense
@@ -38,6 +39,7 @@ class ShuffleSum(Limited, Problem[Protocol]):
     """
 
     name: ClassVar[str] = "shuffle-sum"
+    example: ClassVar[Mapping[str, Any]] = {"users": 1000, "epsilon": 1.0, "delta": 1e-06}
     sense: ClassVar[Sense] = "min"
     value_name: ClassVar[str] = "root mean squared error of the sum"
     summary: ClassVar[str] = "protocol that adds up numbers from shuffled messages with the least error"

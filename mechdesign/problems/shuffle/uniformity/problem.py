@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -39,6 +40,12 @@ class ShuffleUniformity(Categorised, Problem[Protocol]):
     """
 
     name: ClassVar[str] = "shuffle-uniformity"
+    example: ClassVar[Mapping[str, Any]] = {
+        "users": 100000,
+        "categories": 100,
+        "epsilon": 1.0,
+        "delta": 1e-06,
+    }
     value_name: ClassVar[str] = "least distance from uniform that is surely found"
     summary: ClassVar[str] = (
         "protocol that tests uniform categories from shuffled messages with the least distance"

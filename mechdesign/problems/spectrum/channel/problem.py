@@ -81,6 +81,11 @@ class SpectrumChannel(Problem[SpectrumDatabase]):
     """
 
     name: ClassVar[str] = "spectrum-channel"
+    example: ClassVar[Mapping[str, Any]] = {
+        "price": 0.1,
+        "privacy_cost": 2.0,
+        "secondary": [{"x": 5.0, "y": 0.0, "radius": 5.0, "privacy": 0.5}],
+    }
     sense: ClassVar[Sense] = "max"
     value_name: ClassVar[str] = "owner's utility"
     summary: ClassVar[str] = "who is served on a channel, how far, and how its owner hides"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
@@ -73,6 +73,14 @@ class SpectrumCloakDesign(Problem[SpectrumCloak]):
     """
 
     name: ClassVar[str] = "spectrum-cloak"
+    example: ClassVar[Mapping[str, Any]] = {
+        "price": 0.1,
+        "privacy_cost": 2.0,
+        "radius": 5.0,
+        "location_privacy": 0.5,
+        "protection": 1.0,
+        "density": 0.005,
+    }
     sense: ClassVar[Sense] = "min"
     compared_with: ClassVar[str] = "all sizes of tiles of this shape"
     value_name: ClassVar[str] = "revenue and privacy lost"

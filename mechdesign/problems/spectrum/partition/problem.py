@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
@@ -112,6 +113,7 @@ class SpectrumPartition(Problem[Mechanism]):
     """
 
     name: ClassVar[str] = "spectrum-partition"
+    example: ClassVar[Mapping[str, Any]] = {"prior": [0.1, 0.2, 0.3, 0.2, 0.2], "cap": 0.5}
     sense: ClassVar[Sense] = "min"
     value_name: ClassVar[str] = "places that lose service"
     summary: ClassVar[str] = "how a map is divided into regions in which a channel's owner cannot be found"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from mechdesign.audit.exponential import float_down
 from mechdesign.core.certificate import Certificate
@@ -54,6 +55,13 @@ class SpectrumPrimary(Problem[Mechanism]):
     """
 
     name: ClassVar[str] = "spectrum-primary"
+    example: ClassVar[Mapping[str, Any]] = {
+        "price": 0.1,
+        "privacy_cost": 2.0,
+        "radius": 5.0,
+        "location_privacy": 0.5,
+        "distance": 6.0,
+    }
     sense: ClassVar[Sense] = "max"
     value_name: ClassVar[str] = "owner's utility"
     summary: ClassVar[str] = "how far a channel's owner widens its protection radius to hide its place"

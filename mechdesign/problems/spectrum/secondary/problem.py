@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.fields import POSITIVE, checked, frozen_problem, real
@@ -43,6 +43,7 @@ class SpectrumSecondary(Problem[SpectrumUser]):
     """
 
     name: ClassVar[str] = "spectrum-secondary"
+    example: ClassVar[Mapping[str, Any]] = {"price": 0.1, "reward": 0.2, "privacy_cost": 1.0, "radius": 5.0}
     sense: ClassVar[Sense] = "max"
     value_name: ClassVar[str] = "user's utility"
     summary: ClassVar[str] = "how much location privacy a user takes who rents spectrum"

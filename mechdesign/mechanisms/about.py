@@ -1,0 +1,95 @@
+"""What a mechanism is for: the title and the question of a survey, and how many users are planned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from mechdesign.core.errors import ParameterError
+from mechdesign.core.printable import one_line
+from mechdesign.core.validation import integer
+from mechdesign.mechanisms.sealed import Sealed
+
+LONGEST = 1000
+"""Letters of a title or a question."""
+
+MOST_USERS = 10**12
+
+
+@dataclass(frozen=True)
+class About:
+    """What people call a survey. It stands in the mechanism's file, but no guarantee depends on it.
+
+    Attributes
+    ----------
+    title : str
+        A short name of the survey.
+    question : str
+        What respondents are asked, word for word.
+    users : int or None
+        How many users are planned.
+
+    Raises
+    ------
+    ParameterError
+        For a text that is too long, or a number of users that is impossible.
+
+    Examples
+    --------
+    >>> about = About("Health 2026", "Do you smoke?", 5000)
+    >>> about.heading
+    'Do you smoke?'
+    >>> About.from_json(about.as_json()) == about, About("Health 2026").heading, About().as_json()
+    (True, 'Health 2026', {})
+    """
+
+    title: str = ""
+    question: str = ""
+    users: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("title", "question"):
+            text: object = getattr(self, name)
+            if not isinstance(text, str):
+                raise ParameterError(name, f"expected a text, got {text!r}", "give a text in quotes")
+            if len(text) > LONGEST:
+                raise ParameterError(name, f"has {len(text)} letters", f"give {LONGEST} at most")
+            object.__setattr__(self, name, one_line(text))
+        if self.users is not None:
+            object.__setattr__(self, "users", integer("users", self.users, 1, MOST_USERS))
+
+    @property
+    def heading(self) -> str:
+        """What a page about it is headed by: the question, or else the title; empty without both."""
+        return self.question or self.title
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what there is as plain values."""
+        return {name: value for name, value in vars(self).items() if value}
+
+    @classmethod
+    def from_json(cls, document: object) -> About:
+        """Return what :meth:`as_json` gave; anything else is refused."""
+        if not isinstance(document, Mapping) or not set(document) <= {"title", "question", "users"}:
+            raise ParameterError("about", "expected title, question and users", "build it anew")
+        return cls(**document)
+
+
+class WithAbout(Sealed):
+    """What has a title, a question and planned users: every mechanism."""
+
+    about: About = About()
+
+    def described(self, title: str = "", question: str = "", users: int | None = None) -> Self:
+        """Return the same with the title and the question of a survey, which its file and pages keep.
+
+        They say what it is for and change nothing that it does: fingerprint and equality stay.
+
+        Examples
+        --------
+        >>> from mechdesign.mechanisms.mean import Duchi
+        >>> Duchi(1.0, 0, 100).described(question="How old are you?").about.heading
+        'How old are you?'
+        """
+        return self.replaced(about=About(title, question, users))

@@ -1,0 +1,258 @@
+"""Tables from reported sets: unbiased estimates of any counted table, with standard errors and intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.encoding import json_object
+from mechdesign.core.figure import Figure
+from mechdesign.core.tidy import Columns, Tidy, stacked, with_question
+from mechdesign.mechanisms.cross_table import CrossTable
+from mechdesign.mechanisms.figures import MOST_PANELS, together
+from mechdesign.mechanisms.frequencies import FrequencyEstimate, project_to_simplex
+from mechdesign.mechanisms.frequency_limits import FrequencyLimits, few_users
+from mechdesign.mechanisms.interval_figures import SHARE, interval_figures
+from mechdesign.mechanisms.labels import Codes
+from mechdesign.mechanisms.plausible import implausible
+from mechdesign.mechanisms.sets.scores import CellScore, ProductScore, TableScore
+
+if TYPE_CHECKING:
+    from mechdesign.mechanisms.sets.response import SetResponse
+
+Array = NDArray[np.float64]
+View = tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SetTable(CrossTable):
+    """Unbiased estimates of the cells of one table; they need neither be >= 0 nor agree with others.
+
+    Attributes
+    ----------
+    attributes : tuple of str
+    labels : tuple of tuple of str
+        The names of the values on each axis.
+    shape : tuple of int
+    cells : FrequencyEstimate
+        The same flat, the last attribute fastest, with errors and limits.
+    """
+
+    attributes: tuple[str, ...]
+    labels: tuple[tuple[str, ...], ...]
+    shape: tuple[int, ...]
+    cells: FrequencyEstimate
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Where the intervals may cover less often than stated: why."""
+        return self.cells.notes
+
+    def tidy(self, level: float = 0.95) -> Columns:
+        """Return the cells as columns, a row each."""
+        return with_question(self.cells.tidy(level), self.title)
+
+    @property
+    def value(self) -> Array:
+        """The estimates, one axis an attribute."""
+        return self.cells.value.reshape(self.shape)
+
+    @property
+    def standard_error(self) -> Array:
+        """Their standard errors."""
+        return self.cells.standard_error.reshape(self.shape)
+
+    @property
+    def users(self) -> int:
+        """How many people reported."""
+        return self.cells.users
+
+    def interval(self, level: float = 0.95, simultaneous: bool = False) -> tuple[Array, Array]:
+        """Return the ends of confidence intervals; see :meth:`FrequencyEstimate.interval`."""
+        low, high = self.cells.interval(level, simultaneous)
+        return low.reshape(self.shape), high.reshape(self.shape)
+
+    def figures(self) -> list[Figure]:
+        """Return the estimates with their intervals."""
+        title = f"{' x '.join(self.attributes)}: {self.users} reports"
+        names, ends = self.cells.categories, self.cells.interval()
+        return interval_figures(title, names, self.cells.value, ends, "cell", "share", possible=SHARE)
+
+    def __repr__(self) -> str:
+        return f"SetTable({', '.join(self.attributes)}: {self.cells!r})"
+
+    def __str__(self) -> str:
+        return f"{' x '.join(self.attributes)}\n{self.cells}"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the estimate as plain values."""
+        about = {"attributes": list(self.attributes), "shape": list(self.shape)}
+        return json_object({**about, **self.cells.as_json()})
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SetEstimate(Tidy):
+    """What the reports say: each attribute by itself, and any table that was counted.
+
+    Attributes
+    ----------
+    mechanism : SetResponse
+    counts : (counters,) int array
+    users : int
+    population : bool
+    """
+
+    mechanism: SetResponse
+    counts: Codes
+    users: int
+    population: bool = False
+    _made: dict[View, SetTable] = field(default_factory=dict, init=False)
+
+    def table(self, wanted: Sequence[Any]) -> SetTable:
+        """Return the table over attributes given by name or number, in this order.
+
+        Raises
+        ------
+        UnknownNameError
+            For an attribute that does not exist.
+        ParameterError
+            For an attribute that stands twice, or a table that is not counted.
+        """
+        places = self.mechanism.attributes.positions(wanted)
+        if places not in self._made:
+            self._made[places] = self._estimated(places)
+        return self._made[places]
+
+    def _estimated(self, places: View) -> SetTable:
+        mechanism = self.mechanism
+        score = mechanism.score(places)
+        value = self._unbiased(places)
+        shown, labels = mechanism.attributes.shown(), mechanism.attributes.labels
+        names = tuple(", ".join(texts) for texts in product(*(labels[place].shown() for place in places)))
+        shape = mechanism.attributes.shape(places)
+        shares = project_to_simplex(value.ravel()).reshape(shape)
+        limits = cell_limits(score, value.ravel(), shares, self.users, self.population)
+        errors = limits.standard_error()
+        notes = few_users(self.users) + implausible(names, value.ravel(), errors, 0.0, 1.0)
+        cells = FrequencyEstimate(
+            value.ravel(), errors, self.users, names, self.population, None, limits, notes
+        )
+        axes = tuple(tuple(labels[place].shown()) for place in places)
+        return SetTable(tuple(shown[place] for place in places), axes, shape, cells)
+
+    def _unbiased(self, places: View) -> Array:
+        """Return the unbiased estimates of the shares of a table, one axis an attribute."""
+        score, attributes = self.mechanism.score(places), self.mechanism.attributes
+        if isinstance(score, CellScore):
+            held = _over(self.counts.reshape(attributes.sizes), range(attributes.count), places)
+            made: Array = (held / self.users - float(score.joined * score.other)) / float(score.gain)
+            return made
+        assert isinstance(score, ProductScore)
+        value = np.full(attributes.shape(places), float(score.coefficients[()]))
+        for part, factor in score.coefficients.items():
+            chosen = [places[axis] for axis in part]
+            if chosen:
+                order = sorted(chosen)
+                held = self.counts[self.mechanism.layout.places[tuple(order)]]
+                table = _over(held.reshape(attributes.shape(order)), order, chosen)
+                axes = tuple(axis for axis in range(len(places)) if axis not in part)
+                value += float(factor) / self.users * np.expand_dims(table, axes)
+        return value
+
+    @property
+    def _singles(self) -> list[SetTable]:
+        return [self.table([place]) for place in range(self.mechanism.attributes.count)]
+
+    @property
+    def value(self) -> list[Array]:
+        """The shares of each attribute by itself."""
+        return [table.value for table in self._singles]
+
+    @property
+    def standard_error(self) -> list[Array]:
+        """Their standard errors."""
+        return [table.standard_error for table in self._singles]
+
+    def interval(self, level: float = 0.95) -> tuple[list[Array], list[Array]]:
+        """Return the ends of their confidence intervals."""
+        found = [table.interval(level) for table in self._singles]
+        return [low for low, _ in found], [high for _, high in found]
+
+    def tidy(self, level: float = 0.95) -> Columns:
+        """Return the shares of the single attributes as columns, a row each."""
+        return stacked(table.tidy(level) for table in self._singles)
+
+    def figures(self) -> list[Figure]:
+        """Return the shares of the first six attributes."""
+        alone = [figure for table in self._singles[:MOST_PANELS] for figure in table.figures()]
+        return together(f"Shares of {self.users} users", alone)
+
+    def __repr__(self) -> str:
+        return f"SetEstimate({self.users} reports of {self.mechanism!r})"
+
+    def __str__(self) -> str:
+        return "\n\n".join(map(str, self._singles))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the tables of the single attributes as plain values."""
+        return {"users": self.users, "tables": [table.as_json() for table in self._singles]}
+
+
+def _over(table: Codes, axes: Sequence[int], wanted: Sequence[int]) -> Codes:
+    """Return the table over some of its attributes, in the wanted order."""
+    dropped = tuple(axis for axis, place in enumerate(axes) if place not in wanted)
+    kept = [place for place in axes if place in wanted]
+    turned: Codes = table.sum(axis=dropped).transpose([kept.index(place) for place in wanted])
+    return turned
+
+
+def weights_of_patterns(score: TableScore, shares: Array) -> Array:
+    """Return for each pattern and cell the share of users who agree with the cell in just that pattern.
+
+    Shape (patterns, cells); the shares are those of the table, one axis an attribute.
+
+    Examples
+    --------
+    >>> from mechdesign.mechanisms.sets.law import SetLaw
+    >>> from mechdesign.mechanisms.sets.scores import ProductScore
+    >>> score = ProductScore(SetLaw(((2, 1), (2, 1)), 2), 1 << 61, [0, 1])
+    >>> weights_of_patterns(score, np.array([[0.5, 0.25], [0.25, 0.0]]))[:, 0]
+    array([0.5 , 0.25, 0.25, 0.  ])
+    """
+    if len(score.patterns[0]) != shares.ndim:  # of a table whose cells are all that counts
+        return np.stack([shares.ravel(), shares.sum() - shares.ravel()])
+    found = []
+    for pattern in score.patterns:
+        part = shares
+        for axis, same in enumerate(pattern):
+            part = part if same else part.sum(axis=axis, keepdims=True) - part
+        found.append(part.ravel())
+    return np.stack(found)
+
+
+def cell_limits(
+    score: TableScore, value: Array, shares: Array, users: int, population: bool
+) -> FrequencyLimits:
+    """Return the limits of the score test for each cell, other users being as the shares say."""
+    moments = score.table.T  # moment, pattern
+    weights = np.maximum(weights_of_patterns(score, shares)[1:], 0.0)
+    total = weights.sum(axis=0)
+    even = np.full_like(weights, 1.0 / len(weights))
+    weights = np.where(total > 0.0, weights / np.where(total > 0.0, total, 1.0), even)
+    cells = len(value)
+    own = np.repeat(moments[:, :1], cells, axis=1)
+    worst = 1 + int(moments[0, 1:].argmax())
+    return FrequencyLimits(
+        value,
+        users,
+        own,
+        moments[:, 1:] @ weights,
+        np.repeat(moments[:, worst : worst + 1], cells, axis=1),
+        np.full(cells, score.step),
+        population,
+    )

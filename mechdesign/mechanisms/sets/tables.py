@@ -1,0 +1,91 @@
+"""Tables of reported sets: people's columns in, reports out; shares and cross tables from these."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from mechdesign.core.randomness import bit_source
+from mechdesign.core.tables import Block, Source
+from mechdesign.mechanisms.collecting import marked
+from mechdesign.mechanisms.cross_table import CrossTables
+from mechdesign.mechanisms.operations import (
+    ANYWAY,
+    COLUMN,
+    POPULATION,
+    SEED,
+    UNMARKED,
+    Column,
+    Operation,
+    Option,
+    Settings,
+)
+from mechdesign.mechanisms.oracles.packed import as_texts
+from mechdesign.mechanisms.sets.estimates import SetTable
+from mechdesign.mechanisms.several_columns import asked_attributes, encoded, people
+
+if TYPE_CHECKING:
+    from mechdesign.mechanisms.sets.response import SetResponse
+
+REPORT = "report"
+
+MARGINAL = Option("marginal", "texts", "a marginal: attributes separated by commas; once for each")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SetTables(CrossTables):
+    """The tables that were asked for, one under the other."""
+
+    found: tuple[SetTable, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return them as plain values."""
+        return {"tables": [table.as_json() for table in self.found]}
+
+
+def set_operations(mechanism: SetResponse) -> tuple[Operation, ...]:
+    """Return ``randomize`` and ``estimate``."""
+    report = Column(marked(REPORT, mechanism.fingerprint), mechanism.report_text)
+    return (
+        Operation(
+            "randomize",
+            "one private report for each row, about all its columns together",
+            (people(mechanism.attributes.shown()),),
+            (report,),
+            partial(_randomized, mechanism),
+            (COLUMN, ANYWAY, SEED),
+            in_order=True,
+        ),
+        Operation(
+            "estimate",
+            "the frequencies of each attribute, or cross tables, with standard errors and intervals",
+            (report,),
+            (),
+            partial(_estimated, mechanism),
+            (MARGINAL, POPULATION, UNMARKED),
+            several=True,
+        ),
+    )
+
+
+def _randomized(mechanism: SetResponse, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+    if not settings["anyway"]:
+        mechanism.require_estimable()
+    (source,) = sources
+    bits = bit_source(mechanism.seeded(settings["seed"]))
+    name = marked(REPORT, mechanism.fingerprint)
+    for codes in encoded(mechanism, mechanism.attributes, source, settings):
+        yield {name: as_texts(mechanism.draw(codes, bits))}
+
+
+def _estimated(mechanism: SetResponse, sources: Sequence[Source], settings: Settings) -> SetTables:
+    wanted = asked_attributes(settings["marginal"], mechanism.attributes)
+    for places in wanted:  # before anything is read
+        mechanism.score(places)
+    server = mechanism.aggregator()
+    for source in sources:
+        server.count_table(source, settings)
+    estimate = server.estimate(bool(settings["population"]))
+    return SetTables(tuple(estimate.table(places) for places in wanted))

@@ -1,0 +1,181 @@
+"""Estimates from the reports of several designs: unbiased for each, combined by planned weights.
+
+A design c whose reports tell a share f gives the average of scores, E[score] = 1 for users in the cells in
+question and 0 for all others. With N_c reports, drawn as a random part of the users, the combination
+sum a_c avg_c with sum a_c = 1 has the variance
+
+    sum_c a_c^2 kappa_2c(f) / N_c - [f (1 - f) / n]      (theorem 0 of docs/families/survey.md)
+
+where kappa_2c(f) is the variance of a score of a user drawn from the population and the last term belongs to
+the given n users only. Third and fourth cumulants add up in the same way. a_c follows from what was planned,
+not from the data, so that the estimate is unbiased given the counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.mechanisms.frequency_limits import cumulants
+from mechdesign.mechanisms.intervals import AverageLaw, not_rejected, score_distances
+from mechdesign.mechanisms.oracles.moments import Moments
+from mechdesign.mechanisms.survey.parts import Law
+
+Array = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What the reports of one design tell of some shares.
+
+    Attributes
+    ----------
+    users : int
+        How many reports.
+    value : (n,) array
+        The unbiased estimates.
+    own, other : (3, n) array
+        Second to fourth moments of a score, for users in the cells and for the others.
+    step : (n,) array
+        The distance of two scores next to each other.
+    information : float
+        What one report was planned to tell: the weight of the design is ``users * information``.
+    """
+
+    users: int
+    value: Array
+    own: Array
+    other: Array
+    step: Array
+    information: float
+
+
+def evidence(supports: Codes, users: int, laws: Sequence[Law], information: float) -> Evidence:
+    """Return the evidence from how many cells the reports support.
+
+    Parameters
+    ----------
+    supports : (n,) int array
+        Over all reports.
+    users : int
+    laws : sequence of Law
+        One for each share, or one for all.
+    information : float
+    """
+    listed = list(laws) * (len(supports) if len(laws) == 1 else 1)
+    low = np.array([float(other[1]) for _, other in listed])
+    gain = np.array([float(own[1] - other[1]) for own, other in listed])
+    scores = {id(law): (_score(law, law[0]), _score(law, law[1])) for law in listed}
+    own = np.stack([scores[id(law)][0] for law in listed], axis=1)
+    other = np.stack([scores[id(law)][1] for law in listed], axis=1)
+    return Evidence(users, (supports / users - low) / gain, own, other, 1.0 / gain, information)
+
+
+def _score(law: Law, moments: Moments) -> Array:
+    """Return the second to fourth moment of (T - E[T | other]) / (E[T | own] - E[T | other])."""
+    low, gain = law[1][1], law[0][1] - law[1][1]
+    return np.array(
+        [
+            float(sum(comb(r, j) * moments[j] * (-low) ** (r - j) for j in range(r + 1)) / gain**r)
+            for r in (2, 3, 4)
+        ]
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class CombinedLimits:
+    """The limits of the score test for shares that several designs tell.
+
+    Parameters
+    ----------
+    parts : sequence of Evidence
+    given : int or None
+        The number of users whose shares are wanted; None for the population that they were drawn from.
+    """
+
+    parts: Sequence[Evidence]
+    given: int | None = None
+    _found: dict[float, tuple[Array, Array]] = field(default_factory=dict, init=False, repr=False)
+
+    @property
+    def weights(self) -> Array:
+        """The weight of each design."""
+        planned = np.array([part.users * part.information for part in self.parts])
+        weights: Array = planned / planned.sum()
+        return weights
+
+    @property
+    def value(self) -> Array:
+        """The combined estimates."""
+        found: Array = np.sum(
+            [weight * part.value for weight, part in zip(self.weights, self.parts, strict=True)], axis=0
+        )
+        return found
+
+    def distances(self, tail: float) -> tuple[Array, Array]:
+        """Return the distances of the limits from the estimates; searched for once a tail."""
+        if tail not in self._found:
+            start = np.maximum(self.standard_error(), np.finfo(np.float64).tiny)
+            self._found[tail] = score_distances(self._law, start, tail)
+        down, up = self._found[tail]
+        return down.copy(), up.copy()
+
+    def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
+        """Return whether the intervals reach so far."""
+        distance = np.abs(difference)
+        return not_rejected(self._law(distance, np.sign(difference)), distance, tail)
+
+    def standard_error(self) -> Array:
+        """Return the standard errors at the estimates moved to [0, 1], and a little away from the ends."""
+        edge = 1.0 / (sum(part.users for part in self.parts) + 1.0)
+        errors: Array = np.sqrt(self.cumulants(np.clip(self.value, edge, 1.0 - edge))[0])
+        return errors
+
+    def cumulants(self, share: Array) -> tuple[Array, Array, Array]:
+        """Return the second to fourth cumulants of the combined estimates under hypotheses in [0, 1]."""
+        second, third, fourth = (np.zeros_like(share) for _ in range(3))
+        for weight, part in zip(self.weights, self.parts, strict=True):
+            moments = (share * a + (1.0 - share) * b for a, b in zip(part.own, part.other, strict=True))
+            two, three, four = cumulants(share, *moments)
+            second = second + weight**2 * two / part.users
+            third = third + weight**3 * three / part.users**2
+            fourth = fourth + weight**4 * four / part.users**3
+        if self.given is not None:
+            second = second - share * (1.0 - share) / self.given
+        return np.maximum(second, 0.0), third, fourth
+
+    def _law(self, distance: Array, side: Array) -> AverageLaw:
+        second, third, fourth = self.cumulants(np.clip(self.value + side * distance, 0.0, 1.0))
+        safe = np.where(second > 0.0, second, 1.0)
+        towards = -side * third
+        skewness = towards / safe**1.5
+        kurtosis = np.maximum(fourth / safe**2 - 1.5 * skewness**2, 0.0)
+        step = np.min(
+            [weight * part.step / part.users for weight, part in zip(self.weights, self.parts, strict=True)],
+            axis=0,
+        )
+        half = np.maximum(step, np.maximum(towards, 0.0) / safe) / 2.0
+        return AverageLaw(np.sqrt(second), np.maximum(skewness, 0.0), kurtosis, half)
+
+
+@dataclass(frozen=True, eq=False)
+class ScaledLimits:
+    """Limits of shares in the units of a number: times the width of its range."""
+
+    limits: CombinedLimits
+    factor: float
+
+    def distances(self, tail: float) -> tuple[Array, Array]:
+        """Return the distances of the limits from the estimate."""
+        down, up = self.limits.distances(tail)
+        return down[0] * self.factor, up[0] * self.factor
+
+    def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
+        """Return whether the interval reaches so far."""
+        reached: NDArray[np.bool_] = self.limits.reach(np.atleast_1d(difference) / self.factor, tail)[0]
+        return reached

@@ -1,0 +1,328 @@
+"""From the counts of a survey's server to its results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.mechanisms.frequencies import FrequencyEstimate
+from mechdesign.mechanisms.frequency_limits import few_users
+from mechdesign.mechanisms.intervals import NormalLimits
+from mechdesign.mechanisms.mean.estimates import AttributeMeans, MeanEstimate
+from mechdesign.mechanisms.plausible import implausible
+from mechdesign.mechanisms.survey.combined import CombinedLimits, Evidence, ScaledLimits, evidence
+from mechdesign.mechanisms.survey.parts import Law, NumberPart, SetPart, SurveyPart, TablePart
+from mechdesign.mechanisms.survey.questions import Question
+from mechdesign.mechanisms.survey.results import Quantiles, SurveyResult, SurveyResults
+from mechdesign.mechanisms.survey.wanted import Wanted
+
+if TYPE_CHECKING:
+    from mechdesign.mechanisms.survey.server import SurveyCounts
+    from mechdesign.mechanisms.survey.survey import Survey
+
+Array = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+QUARTERS = (0.25, 0.5, 0.75)
+
+NOBODY = "nobody was asked: the interval is all that is possible"
+
+SMALL_GROUP = 4.0
+"""A group whose share is below so many of its standard errors has no mean to speak of."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """What the reports of one part tell of a table.
+
+    Attributes
+    ----------
+    users : int
+    supports : (n,) int array
+        How much the reports support each cell of the table.
+    law : callable
+        From a number of these cells to the moments of how much one report supports them.
+    information : float
+    """
+
+    users: int
+    supports: Codes
+    law: Callable[[int], Law]
+    information: float
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """Limits where nothing is known: the whole range."""
+
+    value: Array
+    low: float
+    high: float
+
+    def distances(self, tail: float) -> tuple[Array, Array]:
+        """Return the distances to the ends of the range."""
+        return self.value - self.low, self.high - self.value
+
+    def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
+        """Return True: nothing is excluded."""
+        return np.ones(np.shape(difference), dtype=bool)
+
+
+def results_of(survey: Survey, counts: SurveyCounts, population: bool) -> SurveyResults:
+    """Return all wanted results from the counts of a server."""
+    found = tuple(_result(survey, counts, wanted, population) for wanted in survey.wanted)
+    return SurveyResults(found, counts.users, survey.epsilon, population)
+
+
+def _result(survey: Survey, counts: SurveyCounts, wanted: Wanted, population: bool) -> SurveyResult:
+    name, question = wanted.name(survey.questions), survey.questions[wanted.places[0]]
+    if wanted.number is not None:
+        return SurveyResult(name, wanted, _group_means(survey, counts, wanted))
+    if len(wanted.places) == 1 and question.is_mean:
+        return SurveyResult(name, wanted, _mean(survey, counts, wanted, population))
+    given = None if population else counts.users
+    told, names = told_of(survey, counts, wanted), _cell_names(survey, wanted)
+    if not told:
+        return SurveyResult(name, wanted, _unknown_shares(names, counts.users, population))
+    cells = _shares([_each(item) for item in told], names, given, counts.users)
+    if len(wanted.places) > 1 or not question.is_ordered:
+        return SurveyResult(name, wanted, cells)
+    ordered = _cumulative(told, question, given, counts.users)
+    found = None if question.skip else quantiles(ordered, question.categories[-1])
+    return SurveyResult(name, wanted, cells, ordered, found)
+
+
+def _telling(survey: Survey, counts: SurveyCounts, wanted: Wanted) -> Iterator[tuple[SurveyPart, Any, float]]:
+    """Yield the parts that tell something and have reports, with their counters and the information."""
+    for design, counters in zip(survey.designs, counts.counters, strict=True):
+        for part, counter in zip(design.parts, counters, strict=True):
+            information = survey.told(wanted, part)
+            if information > 0.0 and counter.users > 0:
+                yield part, counter, information
+
+
+def told_of(survey: Survey, counts: SurveyCounts, wanted: Wanted) -> list[Told]:
+    """Return what the reports of all designs tell of the table of some questions."""
+    found = []
+    for part, counter, information in _telling(survey, counts, wanted):
+        if isinstance(part, TablePart):
+            supports = part.supports(np.asarray(counter.counts), counter.users, wanted.places)
+            found.append(Told(counter.users, supports, _law(part, len(supports)), information))
+        elif isinstance(part, SetPart):
+            supports = part.supports(np.asarray(counter.counts), wanted.places[0])
+            found.append(Told(counter.users, supports, partial(part.law, wanted.places[0]), information))
+    return found
+
+
+def _law(part: TablePart, cells: int) -> Callable[[int], Law]:
+    """Return the law of so many cells of a table, each of which is several cells of the part's."""
+    size = part.oracle.labels.size // cells
+    return lambda number: part.law(number * size)
+
+
+# Shares
+
+
+def _each(told: Told) -> Evidence:
+    return evidence(told.supports, told.users, [told.law(1)], told.information)
+
+
+def _shares(
+    parts: Sequence[Evidence], names: tuple[str, ...], given: int | None, users: int
+) -> FrequencyEstimate:
+    limits = CombinedLimits(parts, given)
+    value, errors = limits.value, limits.standard_error()
+    notes = few_users(sum(part.users for part in parts)) + implausible(names, value, errors, 0.0, 1.0)
+    return FrequencyEstimate(value, errors, users, names, given is None, None, limits, notes)
+
+
+def _cell_names(survey: Survey, wanted: Wanted) -> tuple[str, ...]:
+    lists = [survey.questions[place].categories for place in wanted.places]
+    return tuple(", ".join(labels) for labels in product(*lists))
+
+
+def _unknown_shares(names: tuple[str, ...], users: int, population: bool) -> FrequencyEstimate:
+    even = np.full(len(names), 1.0 / len(names))
+    limits = Unknown(even, 0.0, 1.0)
+    return FrequencyEstimate(
+        even, np.full(len(names), 0.5), users, names, population, None, limits, (NOBODY,)
+    )
+
+
+def _cumulative(told: Sequence[Told], question: Question, given: int | None, users: int) -> FrequencyEstimate:
+    """Return the shares up to each category but the last one, or the last one before ``no answer``."""
+    steps = range(1, question.size)
+    parts = []
+    for item in told:
+        sums = np.cumsum(item.supports)[: len(steps)]
+        parts.append(evidence(sums, item.users, [item.law(step) for step in steps], item.information))
+    return _shares(parts, question.categories[: len(steps)], given, users)
+
+
+def quantiles(ordered: FrequencyEstimate, last: str, levels: Sequence[float] = QUARTERS) -> Quantiles:
+    """Return the categories of quantiles, with intervals by inverted tests.
+
+    The estimate is made increasing first. The interval ends at the first category at which the distribution
+    may have reached the level, and at the first one at which it must have.
+    """
+    low, high = ordered.interval()
+    names = [*ordered.categories, last]
+
+    def first(reached: NDArray[np.bool_]) -> str:
+        return names[int(np.argmax(reached)) if reached.any() else -1]
+
+    category, early, late = (
+        tuple(first(curve >= level) for level in levels)
+        for curve in (np.maximum.accumulate(ordered.value), high, low)
+    )
+    return Quantiles(tuple(levels), category, early, late)
+
+
+# Numbers
+
+
+def _mean(survey: Survey, counts: SurveyCounts, wanted: Wanted, population: bool) -> MeanEstimate:
+    """Return the mean of a number from its own reports and from the bits in tables, by planned weights.
+
+    With several designs the interval is for the population, which is wider than that for the given users.
+    """
+    question = survey.questions[wanted.places[0]]
+    domain = question.domain
+    own: list[tuple[MeanEstimate, float]] = []
+    for part, counter, information in _telling(survey, counts, wanted):
+        if isinstance(part, NumberPart):
+            alone = counter.users == counts.users and not population
+            own.append((counter.estimate(population=not alone), information))
+    bits = [_upper(item) for item in told_of(survey, counts, wanted)]
+    if not own and not bits:
+        middle, limits = domain.middle, Unknown(np.array(domain.middle), domain.low, domain.high)
+        return MeanEstimate(middle, domain.half, counts.users, population, limits, (NOBODY,))
+    if len(own) == 1 and not bits:
+        found = own[0][0]
+        return MeanEstimate(
+            found.value, found.standard_error, found.users, population, found.limits, found.notes
+        )
+    if not own:
+        shared = CombinedLimits(bits)
+        value, error = domain.low + domain.width * shared.value[0], domain.width * shared.standard_error()[0]
+        scaled = ScaledLimits(shared, domain.width)
+        reports = sum(part.users for part in bits)
+        return MeanEstimate(float(value), float(error), reports, population, scaled, few_users(reports))
+    return _mixed(own, bits, question, population)
+
+
+def _upper(told: Told) -> Evidence:
+    """Return the evidence of the share of the upper of two categories."""
+    return evidence(told.supports[1:], told.users, [told.law(1)], told.information)
+
+
+def _mixed(
+    own: Sequence[tuple[MeanEstimate, float]], bits: Sequence[Evidence], question: Question, population: bool
+) -> MeanEstimate:
+    domain = question.domain
+    items = [(found.value, found.standard_error, found.users, planned) for found, planned in own]
+    for part in bits:
+        alone = CombinedLimits([part])
+        value = domain.low + domain.width * float(part.value[0])
+        error = domain.width * float(alone.standard_error()[0])
+        items.append((value, error, part.users, part.information))
+    values, errors, users, planned = (
+        np.array(column, dtype=np.float64) for column in zip(*items, strict=True)
+    )
+    weights = users * planned / float(users @ planned)
+    error = float(np.sqrt(weights**2 @ errors**2))
+    reports = int(users.sum())
+    return MeanEstimate(
+        float(weights @ values), error, reports, population, NormalLimits(error), few_users(reports)
+    )
+
+
+def _group_means(survey: Survey, counts: SurveyCounts, wanted: Wanted) -> AttributeMeans:
+    """Return the mean of a number in each group: of the two shares of its ends, the upper one's part.
+
+    With shares u and v of the group's users rounded up and down, the mean is low + width u/(u + v). Its error
+    is that of (1 - r) u - r v at the estimated part r, over u + v.
+    """
+    assert wanted.number is not None
+    question, group = survey.questions[wanted.number], survey.questions[wanted.group]
+    told, domain = told_of(survey, counts, wanted), question.domain
+    middle, half = np.full(group.size, domain.middle), np.full(group.size, domain.half)
+    whole = Unknown(middle, domain.low, domain.high)
+    names, nobody = group.categories, np.zeros(group.size, dtype=np.int64)
+    if not told:
+        return AttributeMeans(middle, half, counts.users, nobody, names, True, whole, (NOBODY,))
+    parts = [_each(item) for item in told]
+    axis = wanted.places.index(wanted.number)
+    shape = wanted.shape(survey.questions)
+    shared = CombinedLimits(parts)
+    down, up = np.moveaxis(shared.value.reshape(shape), axis, 0)
+    total = up + down
+    part = np.clip(np.divide(up, total, out=np.full_like(up, 0.5), where=total > 0.0), 0.0, 1.0)
+    spread = np.zeros(group.size)
+    for weight, item, told_item in zip(shared.weights, parts, told, strict=True):
+        spread += weight**2 * _contrast_variance(told_item, item, part, shape, axis) / item.users
+    error_of_group = np.sqrt(_contrast_group(shared, shape, axis))
+    small = total < SMALL_GROUP * error_of_group
+    safe = np.where(small, 1.0, total)
+    error = np.where(small, domain.half, domain.width * np.sqrt(spread) / safe)
+    value = np.where(small, domain.middle, domain.low + domain.width * part)
+    reports = np.full(group.size, sum(item.users for item in parts), dtype=np.int64)
+    limits = GroupLimits(error, value, small, domain.low, domain.high)
+    notes = few_users(int(reports[0]))
+    if small.any():
+        listed = ", ".join(f"'{names[place]}'" for place in np.flatnonzero(small)[:3])
+        notes += (f"too few users in {listed} for a mean: the interval is the whole range",)
+    return AttributeMeans(value, error, counts.users, reports, names, True, limits, notes)
+
+
+@dataclass(frozen=True)
+class GroupLimits:
+    """Normal limits, and the whole range for groups that are too small."""
+
+    error: Array
+    value: Array
+    small: NDArray[np.bool_]
+    low: float
+    high: float
+
+    def distances(self, tail: float) -> tuple[Array, Array]:
+        """Return the distances of the limits from the estimates."""
+        down, up = NormalLimits(self.error).distances(tail)
+        return np.where(self.small, self.value - self.low, down), np.where(
+            self.small, self.high - self.value, up
+        )
+
+    def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
+        """Return whether the intervals reach so far."""
+        down, up = self.distances(tail)
+        inside: NDArray[np.bool_] = (-down <= difference) & (difference <= up)
+        return inside
+
+
+def _contrast_variance(told: Told, item: Evidence, part: Array, shape: tuple[int, ...], axis: int) -> Array:
+    """Return the variance of (1 - r) score(up) - r score(down) of one report, group by group.
+
+    A report supports one of the cells of a group with the chances that its shares say; the reports of a table
+    with the number are categories, so it never supports both.
+    """
+    own, other = told.law(1)
+    low, gain = float(other[1]), float(own[1] - other[1])
+    chance = np.clip(low + gain * np.clip(item.value, 0.0, 1.0), 0.0, 1.0)
+    down, up = np.moveaxis(chance.reshape(shape), axis, 0)
+    mean = (1.0 - part) * up - part * down
+    square: Array = (1.0 - part) ** 2 * up + part**2 * down
+    variance: Array = np.maximum(square - mean**2, 0.0) / gain**2
+    return variance
+
+
+def _contrast_group(shared: CombinedLimits, shape: tuple[int, ...], axis: int) -> Array:
+    """Return an upper bound of the variance of each group's share: a report supports one of its two cells."""
+    down, up = np.moveaxis(shared.standard_error().reshape(shape), axis, 0)
+    found: Array = down**2 + up**2
+    return found

@@ -1,0 +1,275 @@
+"""The parts of a design: what a person is asked jointly, and the exact mechanism that reports it."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.errors import CertificateError, ParameterError
+from mechdesign.core.randomness import TOTAL, BitSource
+from mechdesign.core.types import Counter, PrivacyVerdict
+from mechdesign.core.validation import integer
+from mechdesign.mechanisms.base import CollectingMechanism, mechanism_types
+from mechdesign.mechanisms.kary import KaryResponse
+from mechdesign.mechanisms.labels import Codes
+from mechdesign.mechanisms.mean.grid import GridMean
+from mechdesign.mechanisms.oracles.moments import Moments, of_sets
+from mechdesign.mechanisms.oracles.oracle import Oracle
+from mechdesign.mechanisms.oracles.packed import as_texts
+from mechdesign.mechanisms.oracles.subset import SubsetSelection
+from mechdesign.mechanisms.sealed import Sealed
+from mechdesign.mechanisms.sets import ProductSet, SetResponse
+from mechdesign.mechanisms.survey.questions import Questions
+
+Array = NDArray[np.float64]
+Answers = Sequence[NDArray[Any]]
+"""To each question the numbers of the categories, or the places in [0, 1] of a number."""
+
+Law = tuple[Moments, Moments]
+"""Moments of how many of some cells a report supports: for users in one of them, and for the others."""
+
+
+class SurveyPart(Sealed):
+    """Some questions, and the mechanism that reports the answers to them together.
+
+    Attributes
+    ----------
+    places : tuple of int
+        The numbers of the questions, increasing.
+    sizes : tuple of int
+        How many categories each has.
+    """
+
+    kind: ClassVar[str]
+    places: tuple[int, ...]
+    sizes: tuple[int, ...]
+    mechanism: CollectingMechanism
+
+    @property
+    def epsilon(self) -> float:
+        """What of the budget of its user it takes."""
+        found: float = self.audit().epsilon
+        return found
+
+    def audit(self) -> PrivacyVerdict:
+        """Return the exact audit of the mechanism."""
+        return self.mechanism.audit()
+
+    def aggregator(self) -> Counter:
+        """Return an empty counter of its reports."""
+        return self.mechanism.aggregator()
+
+    @abstractmethod
+    def draw(self, questions: Questions, answers: Answers, source: BitSource) -> list[str]:
+        """Return a report for each user, as a text without ':' and '|'."""
+
+    @abstractmethod
+    def read(self, texts: NDArray[np.str_]) -> NDArray[Any]:
+        """Return reports from their texts, as the counter takes them; refuse impossible ones."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return questions and mechanism as plain values."""
+        return {
+            "questions": list(self.places),
+            "type": self.mechanism.type,
+            "content": self.mechanism.content(),
+        }
+
+
+class TablePart(SurveyPart):
+    """Answers as one cell of a table, reported through a frequency oracle.
+
+    A number that is asked for its mean enters as one of two categories, low and high: it is rounded at random
+    to one of them, so that the mean stays.
+
+    Parameters
+    ----------
+    questions : Questions
+    places : sequence of int
+    oracle : KaryResponse or SubsetSelection
+        For as many categories as the table has cells; the last question runs fastest.
+    """
+
+    kind: ClassVar[str] = "table"
+
+    def __init__(self, questions: Questions, places: Sequence[int], oracle: Oracle) -> None:
+        self.places = _places(questions, places)
+        self.sizes = tuple(questions[place].size for place in self.places)
+        if not isinstance(oracle, (KaryResponse, SubsetSelection)):
+            raise ParameterError("designs", f"a {oracle.type} does not report tables of a survey")
+        if oracle.labels.size != math.prod(self.sizes):
+            raise ParameterError(
+                "designs", f"an oracle of {oracle.labels.size} categories for {math.prod(self.sizes)} cells"
+            )
+        self.mechanism = self.oracle = oracle
+
+    def draw(self, questions: Questions, answers: Answers, source: BitSource) -> list[str]:
+        """Return a report of the cell of each user."""
+        cell = np.zeros(len(answers[self.places[0]]), dtype=np.int64)
+        for place, size in zip(self.places, self.sizes, strict=True):
+            cell *= size
+            cell += categories_of(questions, place, answers, source)
+        written = np.asarray(self.oracle.written(self.oracle.draw(cell, source)))
+        texts: list[str] = written.astype(str).tolist()
+        return texts
+
+    def read(self, texts: NDArray[np.str_]) -> NDArray[Any]:
+        """Return reports from their texts."""
+        return self.oracle.read(whole_numbers(texts))
+
+    def law(self, cells: int) -> Law:
+        """Return the moments of how many of so many of its cells a report supports."""
+        found = self.oracle.supported(cells)
+        assert found is not None
+        return found
+
+    def cells(self, wanted: Sequence[int]) -> int:
+        """Return how many cells the table over some of its questions has."""
+        return math.prod(self.sizes[self.places.index(place)] for place in wanted)
+
+    def supports(self, counts: Codes, users: int, wanted: Sequence[int]) -> Codes:
+        """Return how many cells the reports support within each cell of the table over some questions."""
+        table = np.asarray(self.oracle.supports(counts, users)).reshape(self.sizes)
+        rest = tuple(axis for axis, place in enumerate(self.places) if place not in wanted)
+        summed: Codes = table.sum(axis=rest).ravel()
+        return summed
+
+
+class SetPart(SurveyPart):
+    """Answers to several questions, reported as one product of sets.
+
+    Parameters
+    ----------
+    questions : Questions
+    places : sequence of int
+    response : SetResponse
+        Of a ProductSet, with an attribute for each question and no cross tables.
+    """
+
+    kind: ClassVar[str] = "sets"
+
+    def __init__(self, questions: Questions, places: Sequence[int], response: SetResponse) -> None:
+        self.places = _places(questions, places)
+        self.sizes = tuple(questions[place].size for place in self.places)
+        shape = response.sets
+        if response.attributes.sizes != self.sizes or not isinstance(shape, ProductSet) or response.tables:
+            raise ParameterError("designs", "a set response for other questions", "build it anew")
+        self.mechanism = self.response = response
+        self.widths = shape.widths
+
+    def draw(self, questions: Questions, answers: Answers, source: BitSource) -> list[str]:
+        """Return the sets of each user."""
+        codes = np.stack([categories_of(questions, place, answers, source) for place in self.places], axis=1)
+        texts: list[str] = np.asarray(as_texts(self.response.draw(codes, source))).tolist()
+        return texts
+
+    def read(self, texts: NDArray[np.str_]) -> NDArray[Any]:
+        """Return sets from their texts."""
+        return self.response.read(texts)
+
+    def law(self, place: int, cells: int) -> Law:
+        """Return the moments of how many of so many categories of a question the set holds."""
+        axis = self.places.index(place)
+        share = Fraction(self.response.include, TOTAL)
+        size, width = self.sizes[axis], self.widths[axis]
+        return of_sets(share + (1 - share) * Fraction(width, size), size, width, cells)
+
+    def supports(self, counts: Codes, place: int) -> Codes:
+        """Return how many sets hold each category of a question."""
+        held: Codes = counts[self.response.layout.places[(self.places.index(place),)]]
+        return held
+
+
+class NumberPart(SurveyPart):
+    """A number, reported for its mean.
+
+    Parameters
+    ----------
+    questions : Questions
+    place : int
+    mechanism : GridMean
+        With the range of the question.
+    """
+
+    kind: ClassVar[str] = "number"
+
+    def __init__(self, questions: Questions, place: int, mechanism: GridMean) -> None:
+        self.places = _places(questions, [place])
+        question = questions[place]
+        if not question.is_mean:
+            raise ParameterError("designs", f"question '{question.name}' is not asked for its mean")
+        if mechanism.domain != question.domain:
+            raise ParameterError("designs", f"a range other than that of question '{question.name}'")
+        self.sizes = (question.size,)
+        self.mechanism = self.mean = mechanism
+
+    def draw(self, questions: Questions, answers: Answers, source: BitSource) -> list[str]:
+        """Return a report of the number of each user."""
+        unit = answers[self.places[0]]
+        piece = 1 << 16
+        parts = [self.mean.draw(unit[start : start + piece], source) for start in range(0, len(unit), piece)]
+        return np.concatenate(parts).astype(str).tolist() if parts else []
+
+    def read(self, texts: NDArray[np.str_]) -> NDArray[Any]:
+        """Return reports from their texts."""
+        return self.mean.tally().check(whole_numbers(texts))
+
+
+def categories_of(questions: Questions, place: int, answers: Answers, source: BitSource) -> Codes:
+    """Return the categories of the answers to a question; a number is rounded at random to one of its ends.
+
+    The chance of the upper end is the place of the number in [0, 1], up to 2**-62.
+    """
+    if not questions[place].is_mean:
+        return answers[place]
+    unit = answers[place]
+    threshold = np.minimum(unit * float(TOTAL), float(TOTAL)).astype(np.int64)
+    rounded: Codes = (source.integers(len(unit)) < threshold).astype(np.int64)
+    return rounded
+
+
+def whole_numbers(texts: NDArray[np.str_]) -> NDArray[Any]:
+    """Return texts of digits as whole numbers; other texts as they are.
+
+    Examples
+    --------
+    >>> whole_numbers(np.array(["3", "12"])), whole_numbers(np.array(["x2a"]))
+    (array([ 3, 12]), array(['x2a'], dtype='<U3'))
+    """
+    if len(texts) and texts.dtype.itemsize <= 4 * 15 and np.char.isdecimal(texts).all():
+        try:
+            return texts.astype(np.int64)
+        except ValueError:  # digits of other scripts
+            return texts
+    return texts
+
+
+def part_of(questions: Questions, document: Any) -> SurveyPart:
+    """Return the part that :meth:`SurveyPart.as_json` describes, audited again."""
+    if not isinstance(document, Mapping):
+        raise CertificateError("designs", "a part is damaged", "build it anew")
+    places = [integer("designs: question", place, 0, len(questions) - 1) for place in document["questions"]]
+    known, kind = mechanism_types(), document["type"]
+    if kind not in known:
+        raise CertificateError("designs", f"no mechanism type '{kind}'", "build it anew")
+    mechanism = known[kind].from_content(document["content"])
+    if isinstance(mechanism, GridMean) and len(places) == 1:
+        return NumberPart(questions, places[0], mechanism)
+    if isinstance(mechanism, SetResponse):
+        return SetPart(questions, places, mechanism)
+    if isinstance(mechanism, Oracle):
+        return TablePart(questions, places, mechanism)
+    raise CertificateError("designs", f"a '{kind}' is no part of a survey", "build it anew")
+
+
+def _places(questions: Questions, places: Sequence[int]) -> tuple[int, ...]:
+    found = tuple(places)
+    if not found or list(found) != sorted(set(found)) or not 0 <= found[0] <= found[-1] < len(questions):
+        raise ParameterError("designs", f"{list(found)} are not increasing numbers of questions")
+    return found

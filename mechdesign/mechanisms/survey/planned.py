@@ -1,0 +1,107 @@
+"""What one report of a part was planned to tell of a wanted result: 1 over its variance in a few units.
+
+The variance is that of a user drawn from the planned population: even answers, numbers with the planned
+spread. Of a table it is summed over the cells, of a number counted in squared halves of its range, of group
+means it is that of the sums in the groups.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.mechanisms.kary import KaryResponse
+from mechdesign.mechanisms.oracles.best import cell_variance
+from mechdesign.mechanisms.survey.parts import NumberPart, SetPart, SurveyPart, TablePart
+from mechdesign.mechanisms.survey.questions import Questions
+from mechdesign.mechanisms.survey.wanted import Wanted
+
+if TYPE_CHECKING:
+    from mechdesign.mechanisms.survey.survey import Survey
+
+
+def effective_share(part: TablePart) -> float:
+    """Return eta: the users who answer in clear and tell as much as one report.
+
+    Examples
+    --------
+    >>> from mechdesign.mechanisms.kary import KaryResponse
+    >>> from mechdesign.mechanisms.survey.questions import Question
+    >>> asked = Questions([Question("smokes", labels=("no", "yes"))])
+    >>> round(effective_share(TablePart(asked, [0], KaryResponse.of(2, 2.0))), 6)  # tanh(1)^2
+    0.580026
+    """
+    cells = part.oracle.labels.size
+    return (1.0 - 1.0 / cells) / (cells * cell_variance(part.oracle))
+
+
+def information(questions: Questions, wanted: Wanted, part: SurveyPart) -> float:
+    """Return what one report of a part tells of a wanted result; 0 where it does not."""
+    if not set(wanted.places) <= set(part.places):
+        return 0.0
+    if isinstance(part, NumberPart):
+        question = questions[part.places[0]]
+        noise = part.mean.worst_variance() / question.domain.half**2
+        return 1.0 / (noise + question.relative_spread**2)
+    if isinstance(part, SetPart):
+        return _of_sets(questions, wanted, part)
+    if not isinstance(part, TablePart):
+        return 0.0
+    if wanted.number is not None and not isinstance(part.oracle, KaryResponse):
+        return 0.0  # its reports support several cells, whose errors go together
+    share = effective_share(part)
+    if wanted.number is not None or (len(wanted.places) == 1 and questions[wanted.places[0]].is_mean):
+        return share
+    return share / (1.0 - 1.0 / part.cells(wanted.places))
+
+
+def _of_sets(questions: Questions, wanted: Wanted, part: SetPart) -> float:
+    """Return what a product of sets tells of one of its questions; of cross tables nothing is counted."""
+    if len(wanted.places) > 1:
+        return 0.0
+    share = float(part.response.effective_share([part.places.index(wanted.places[0])]))
+    question = questions[wanted.places[0]]
+    return share if question.is_mean else share / (1.0 - 1.0 / question.size)
+
+
+def expected_errors(survey: Survey, users: int) -> NDArray[np.float64]:
+    """Return the standard error of each wanted result with so many users; infinite where nothing tells it.
+
+    Of a table it is the root mean square over the cells, of a number in its units, of group means for groups
+    of equal size.
+    """
+    told = np.array(
+        [
+            sum(survey.share(number) * survey.information(wanted, number) for number in range(survey.count))
+            for wanted in survey.wanted
+        ]
+    )
+    with np.errstate(divide="ignore"):
+        variance = np.array([unit(survey.questions, wanted) for wanted in survey.wanted]) / (users * told)
+    found: NDArray[np.float64] = np.sqrt(variance)
+    return found
+
+
+def unit(questions: Questions, wanted: Wanted) -> float:
+    """Return the factor from the variance of a wanted result as planned to the squared standard error."""
+    if wanted.number is not None:
+        return questions[wanted.number].domain.half ** 2 * questions[wanted.group].size
+    first = questions[wanted.places[0]]
+    if first.is_mean:
+        return first.domain.half**2
+    return 1.0 / math.prod(wanted.shape(questions))
+
+
+def users_needed(survey: Survey, errors: Sequence[float | None]) -> int | None:
+    """Return how many users take every standard error to what is wanted; None where that cannot be had."""
+    reached = expected_errors(survey, 1)
+    needed = [
+        (float(one) / error) ** 2 for one, error in zip(reached, errors, strict=True) if error is not None
+    ]
+    if not needed or not math.isfinite(max(needed)):
+        return None
+    return math.ceil(max(needed) * (1.0 - 2.0**-40))

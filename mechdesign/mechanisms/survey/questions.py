@@ -1,0 +1,372 @@
+"""The questions of a survey: their names, kinds, possible answers, and how answers become numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.errors import DataError, ParameterError, RowError, UnknownNameError, suggestion
+from mechdesign.core.numbers import shown
+from mechdesign.core.tables import Coded
+from mechdesign.core.validation import choice, in_range, number
+from mechdesign.mechanisms.labels import Codes, Labels
+from mechdesign.mechanisms.mean.values import Domain
+from mechdesign.mechanisms.sealed import Sealed
+
+Array = NDArray[np.float64]
+Kind = Literal["categorical", "ordered", "number"]
+KINDS: tuple[str, ...] = get_args(Kind)
+
+NO_ANSWER = "no answer"
+"""The category of users who skip a question that may be skipped."""
+
+ABSENT = ("", NO_ANSWER)
+"""Texts that stand for a skipped question."""
+
+MOST_QUESTIONS = 1000
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question of a survey.
+
+    Parameters
+    ----------
+    name : str
+        Also the column of the file that holds the answers.
+    kind : {"categorical", "ordered", "number"}
+        Ordered categories also have a cumulative distribution, a median and quartiles.
+    labels : sequence of str
+        The possible answers of a categorical or ordered question.
+    low, high : float
+        The range of a number.
+    bins : sequence of float
+        Edges, increasing from low to high: the number is then asked as a histogram, not for its mean.
+    spread : float, optional
+        The planned standard deviation of a number, in its units; that of even values by default.
+    skip : bool
+        Whether a user may leave it out: a category of its own.
+
+    Examples
+    --------
+    >>> Question("age", "number", low=18, high=90).spread
+    20.784609690826528
+    >>> Question("age", "number", low=18, high=90, bins=(18, 30, 60, 90)).categories
+    ('18 to 30', '30 to 60', '60 to 90')
+    """
+
+    name: str
+    kind: str = "categorical"
+    labels: tuple[str, ...] = ()
+    low: float | None = None
+    high: float | None = None
+    bins: tuple[float, ...] = ()
+    spread: float | None = None
+    skip: bool = False
+
+    def __post_init__(self) -> None:
+        name: Any = self.name
+        if not isinstance(name, str) or not name.strip() or not name.isprintable():
+            raise ParameterError("name", f"expected the name of a question, got {shown(name)}")
+        choice(f"question '{self.name}': kind", self.kind, KINDS)
+        if not isinstance(self.skip, bool):
+            raise ParameterError(f"question '{self.name}': skip", "expected true or false")
+        if self.kind == "number":
+            self._check_number()
+        else:
+            self._check_labels()
+
+    def _check_labels(self) -> None:
+        where = f"question '{self.name}'"
+        if self.low is not None or self.high is not None or self.bins or self.spread is not None:
+            raise ParameterError(where, "range, bins and spread are for numbers", 'set kind = "number"')
+        given: Any = self.labels
+        if not given:
+            example = 'labels = ["no", "yes"]'
+            raise ParameterError(f"{where}: labels", "are missing", f"list the possible answers: {example}")
+        names = Labels(len(given), list(given), f"{where}: labels").names
+        assert names is not None
+        if len(names) < 2:
+            raise ParameterError(f"{where}: labels", f"only '{names[0]}'", "give at least two answers")
+        if self.skip and NO_ANSWER in names:
+            raise ParameterError(f"{where}: labels", f"'{NO_ANSWER}' is the category of skipping", "drop it")
+        object.__setattr__(self, "labels", names)
+
+    def _check_number(self) -> None:
+        where = f"question '{self.name}'"
+        if self.labels:
+            raise ParameterError(f"{where}: labels", "a number has none", "give range, and bins if wanted")
+        if self.low is None or self.high is None:
+            raise ParameterError(f"{where}: range", "is missing", "give the range: range = [0, 100]")
+        domain = _domain(where, self.low, self.high)
+        object.__setattr__(self, "low", domain.low)
+        object.__setattr__(self, "high", domain.high)
+        edges = tuple(number(f"{where}: bins", edge) for edge in self.bins)
+        object.__setattr__(self, "bins", edges)
+        if edges:
+            if any(first >= second for first, second in pairwise(edges)) or len(edges) < 3:
+                raise ParameterError(f"{where}: bins", "do not increase, or are fewer than 3 edges", "sort")
+            if (edges[0], edges[-1]) != (domain.low, domain.high):
+                raise ParameterError(
+                    f"{where}: bins",
+                    f"go from {edges[0]:g} to {edges[-1]:g}, not from {domain.low:g} to {domain.high:g}",
+                    "let them start and end with the range",
+                )
+        if self.skip and not edges:
+            raise ParameterError(
+                f"{where}: skip", "a mean has no category for those who skip", "give bins, or do not allow it"
+            )
+        even = domain.width / 12.0**0.5
+        given = even if self.spread is None else self.spread
+        object.__setattr__(
+            self, "spread", in_range(f"{where}: spread", given, 0.0, domain.half, low_open=True)
+        )
+
+    # What it is
+
+    @property
+    def is_mean(self) -> bool:
+        """Whether the mean of a number is asked for, not the frequencies of categories."""
+        return self.kind == "number" and not self.bins
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether its categories have an order."""
+        return self.kind == "ordered" or bool(self.bins)
+
+    @property
+    def domain(self) -> Domain:
+        """The range of a number."""
+        assert self.low is not None
+        assert self.high is not None
+        return Domain(self.low, self.high)
+
+    @property
+    def categories(self) -> tuple[str, ...]:
+        """The categories; of a number that is asked for its mean the two ends it is rounded to."""
+        if self.is_mean:
+            return (f"{self.low:g}", f"{self.high:g}")
+        named = self.labels or tuple(f"{low:g} to {high:g}" for low, high in pairwise(self.bins))
+        return (*named, NO_ANSWER) if self.skip else named
+
+    @property
+    def size(self) -> int:
+        """How many categories it has."""
+        return len(self.categories)
+
+    @property
+    def relative_spread(self) -> float:
+        """The planned standard deviation of a number over half its range."""
+        assert self.spread is not None
+        return self.spread / self.domain.half
+
+    # Answers
+
+    def encode(self, column: Any, clip: bool = False) -> Codes | Array:
+        """Return the numbers of the categories of answers, or of a mean's question their place in [0, 1].
+
+        Raises
+        ------
+        DataError
+            For an answer that is not possible, with its row; also where one skips what may not be skipped.
+        """
+        what = f"question '{self.name}'"
+        if self.is_mean:
+            self._require_answers(column, what)
+            return self.domain.to_unit(self.domain.check(column, clip))
+        if not self.bins:
+            return self._coded(column, what)
+        column = column.values.take(column.codes) if isinstance(column, Coded) else np.asarray(column)
+        absent = _absent(column)
+        if absent.any() and not self.skip:
+            self._require_answers(column, what)
+        codes = np.full(len(column), self.size - 1, dtype=np.int64)
+        values = self.domain.check(column[~absent], clip)
+        inner = np.searchsorted(np.array(self.bins[1:-1]), values, side="right")
+        codes[~absent] = inner
+        return codes
+
+    def _coded(self, column: Any, what: str) -> Codes:
+        if isinstance(column, Coded):
+            return self._coded(column.values, what).take(column.codes)
+        array = np.asarray(column)
+        absent = _absent(array)
+        if absent.any():
+            if not self.skip:
+                self._require_answers(array, what)
+            array = np.where(absent, NO_ANSWER, array.astype(object))
+        return Labels(self.size, self.categories).encode(array, what)
+
+    def _require_answers(self, column: Any, what: str) -> None:
+        """Raise RowError where somebody skips a question that may not be skipped."""
+        values = column.values.take(column.codes) if isinstance(column, Coded) else np.asarray(column)
+        absent = _absent(values)
+        if absent.any():
+            remedy = "ask for an answer, or allow it with skip = true"
+            if self.is_mean:
+                remedy = "ask for an answer, or ask in bins and allow it with skip = true"
+            raise RowError(what, int(np.argmax(absent)), "has no answer, which is not allowed", remedy)
+
+    # File
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the question as plain values, without what it does not use."""
+        found: dict[str, Any] = {"name": self.name, "kind": self.kind}
+        if self.kind == "number":
+            found |= {"range": [self.low, self.high], "spread": self.spread}
+            if self.bins:
+                found["bins"] = list(self.bins)
+        else:
+            found["labels"] = list(self.labels)
+        if self.skip:
+            found["skip"] = True
+        return found
+
+    @classmethod
+    def from_json(cls, document: Any) -> Question:
+        """Return the question that :meth:`as_json`, or a model, describes."""
+        if not isinstance(document, Mapping):
+            raise ParameterError(
+                "questions", f"expected a table, got {shown(document)}", "give [[parameters.questions]]"
+            )
+        name = document.get("name")
+        where = f"question {shown(name)}" if name else "questions"
+        known = ("name", "kind", "labels", "range", "bins", "spread", "skip")
+        for key in document:
+            if key not in known:
+                raise UnknownNameError(where, f"no key '{key}'", suggestion(str(key), known))
+        if not name:
+            raise ParameterError(where, "one has no name", 'give it a name: name = "age"')
+        ends = document.get("range")
+        if ends is not None and (not isinstance(ends, (list, tuple)) or len(ends) != 2):
+            raise ParameterError(f"{where}: range", f"expected two numbers, got {shown(ends)}")
+        low, high = (None, None) if ends is None else ends
+        return cls(
+            name,
+            document.get("kind", "number" if ends is not None else "categorical"),
+            tuple(_listed(where, "labels", document)),
+            low,
+            high,
+            tuple(_listed(where, "bins", document)),
+            document.get("spread"),
+            document.get("skip", False),
+        )
+
+
+class Questions(Sealed):
+    """The questions of a survey, by name.
+
+    Examples
+    --------
+    >>> asked = Questions([Question("sex", labels=("f", "m")), Question("age", "number", low=0, high=100)])
+    >>> answers = asked.encode({"sex": ["m", "f"], "age": [25, 50]})
+    >>> answers[0].tolist(), answers[1].tolist()
+    ([1, 0], [0.25, 0.5])
+    """
+
+    def __init__(self, questions: Sequence[Question]) -> None:
+        self.all = tuple(questions)
+        if not 1 <= len(self.all) <= MOST_QUESTIONS:
+            raise ParameterError(
+                "questions", f"{len(self.all)} of them", f"give at least one, at most {MOST_QUESTIONS}"
+            )
+        names = self.names
+        for name in names:
+            if names.count(name) > 1:
+                raise ParameterError("questions", f"two are named '{name}'", "names must differ")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names."""
+        return tuple(question.name for question in self.all)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many categories each has; 2 for a number that is asked for its mean."""
+        return tuple(question.size for question in self.all)
+
+    def __len__(self) -> int:
+        return len(self.all)
+
+    def __getitem__(self, place: int) -> Question:
+        return self.all[place]
+
+    def place(self, name: Any, where: str = "questions") -> int:
+        """Return the number of a question; UnknownNameError with the closest name where there is none."""
+        if name not in self.names:
+            raise UnknownNameError(where, f"no question {shown(name)}", suggestion(str(name), self.names))
+        return self.names.index(name)
+
+    def encode(self, data: Any, clip: bool = False) -> list[Codes | Array]:
+        """Return the answers to each question as numbers.
+
+        Parameters
+        ----------
+        data : mapping, data frame, or rows
+            Columns by the names of the questions, or one row a user in their order.
+        clip : bool
+            Whether numbers outside their range are moved to its nearest end.
+        """
+        found = [
+            question.encode(column, clip)
+            for question, column in zip(self.all, self._columns(data), strict=True)
+        ]
+        if len({len(column) for column in found}) > 1:
+            raise DataError("data", "columns of unequal length", "give one answer a user and question")
+        return found
+
+    def _columns(self, data: Any) -> list[Any]:
+        if isinstance(data, Mapping) or hasattr(data, "columns"):
+            known = [str(name) for name in (data.columns if hasattr(data, "columns") else data)]
+            for name in self.names:
+                if name not in known:
+                    raise DataError("data", f"no column '{name}'", suggestion(name, known))
+            return [data[name] for name in self.names]
+        rows = [list(row) for row in data]
+        for place, row in enumerate(rows):
+            if len(row) != len(self):
+                raise RowError("data", place, f"has {len(row)} answers to {len(self)} questions")
+        return [np.array([row[place] for row in rows], dtype=object) for place in range(len(self))]
+
+    def as_json(self) -> list[dict[str, Any]]:
+        """Return the questions as plain values."""
+        return [question.as_json() for question in self.all]
+
+    @classmethod
+    def from_json(cls, document: Any) -> Questions:
+        """Return the questions that :meth:`as_json`, or a model, describes."""
+        if not isinstance(document, (list, tuple)):
+            raise ParameterError("questions", f"expected a list of tables, got {shown(document)}")
+        return cls([Question.from_json(item) for item in document])
+
+
+def _domain(where: str, low: Any, high: Any) -> Domain:
+    try:
+        return Domain(low, high)
+    except ParameterError as error:
+        raise error.within(where) from None
+
+
+def _listed(where: str, key: str, document: Mapping[str, Any]) -> Sequence[Any]:
+    given = document.get(key) or ()
+    if not isinstance(given, (list, tuple)):
+        raise ParameterError(f"{where}: {key}", f"expected a list, got {shown(given)}")
+    return given
+
+
+def _absent(column: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return where there is no answer: empty, None, NaN or the word for it."""
+    if column.dtype.kind in "iub":
+        return np.zeros(len(column), dtype=bool)
+    if column.dtype.kind == "f":
+        missing: NDArray[np.bool_] = np.isnan(column)
+        return missing
+    if column.dtype.kind == "U":
+        return np.isin(column, ABSENT)
+    listed = column.tolist()
+    return np.array([item is None or item != item or item in ABSENT for item in listed], dtype=bool)

@@ -1,0 +1,175 @@
+"""The results of a survey: shares, cross tables, means and means by group, with errors and intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.errors import UnknownNameError, suggestion
+from mechdesign.core.figure import Figure
+from mechdesign.core.text import table
+from mechdesign.core.tidy import TIDY, Columns, Tidy
+from mechdesign.mechanisms.estimate import ListedEstimate
+from mechdesign.mechanisms.frequencies import FrequencyEstimate
+from mechdesign.mechanisms.mean.estimates import AttributeMeans, MeanEstimate
+from mechdesign.mechanisms.survey.wanted import Wanted
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Quantiles:
+    """The categories that hold the quartiles of an ordered question, with intervals.
+
+    Attributes
+    ----------
+    levels : tuple of float
+    category, low, high : tuple of str
+        The first category at which the estimated distribution reaches the level, and between which
+        categories it lies with 95 % confidence.
+    """
+
+    levels: tuple[float, ...]
+    category: tuple[str, ...]
+    low: tuple[str, ...]
+    high: tuple[str, ...]
+
+    def __str__(self) -> str:
+        rows = zip(self.levels, self.category, self.low, self.high, strict=True)
+        header = ["quantile", "category", "95% low", "95% high"]
+        return table(header, [[f"{level:g}", *texts] for level, *texts in rows])
+
+    def as_json(self) -> dict[str, Any]:
+        """Return them as plain values."""
+        return {key: list(value) for key, value in vars(self).items()}
+
+
+@dataclass(frozen=True)
+class SurveyResult:
+    """One result of a survey.
+
+    Attributes
+    ----------
+    name : str
+    wanted : Wanted
+    estimate : FrequencyEstimate, MeanEstimate or AttributeMeans
+    cumulative : FrequencyEstimate or None
+        Of an ordered question the shares up to each category.
+    quantiles : Quantiles or None
+    """
+
+    name: str
+    wanted: Wanted
+    estimate: FrequencyEstimate | MeanEstimate | AttributeMeans
+    cumulative: FrequencyEstimate | None = None
+    quantiles: Quantiles | None = None
+
+    def __str__(self) -> str:
+        head = f"{self.name}\n{self.estimate}"
+        return head if self.quantiles is None else f"{head}\n{self.quantiles}"
+
+    def rows(self, level: float = 0.95) -> Iterator[tuple[str, str, float, float, float, float]]:
+        """Yield (result, category, estimate, standard error, low, high); cumulative shares as 'up to ...'."""
+        for found, prefix in ((self.estimate, ""), (self.cumulative, "up to ")):
+            if found is None:
+                continue
+            low, high = found.interval(level)
+            names = found._names() if isinstance(found, ListedEstimate) else ("mean",)
+            columns = (np.atleast_1d(item) for item in (found.value, found.standard_error, low, high))
+            for name, *numbers in zip(names, *columns, strict=True):
+                value, error, below, above = map(float, numbers)
+                yield self.name, f"{prefix}{name}", value, error, below, above
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        found: dict[str, Any] = {"name": self.name, "kind": self.wanted.kind, **self.estimate.as_json()}
+        if self.cumulative is not None:
+            found["cumulative"] = self.cumulative.as_json()
+        if self.quantiles is not None:
+            found["quantiles"] = self.quantiles.as_json()
+        return found
+
+
+@dataclass(frozen=True)
+class SurveyResults(Tidy):
+    """All results of a survey, by name.
+
+    Attributes
+    ----------
+    results : tuple of SurveyResult
+    users : int
+        How many users reported.
+    epsilon : float
+        What each of them has given away at most, over all questions together.
+    population : bool
+    """
+
+    results: tuple[SurveyResult, ...]
+    users: int
+    epsilon: float
+    population: bool = False
+
+    def __getitem__(self, name: str) -> FrequencyEstimate | MeanEstimate | AttributeMeans:
+        return self.result(name).estimate
+
+    def result(self, name: str) -> SurveyResult:
+        """Return a result by name; UnknownNameError with the closest name where there is none."""
+        known = {result.name: result for result in self.results}
+        if name not in known:
+            raise UnknownNameError("results", f"no result '{name}'", suggestion(name, known))
+        return known[name]
+
+    @property
+    def value(self) -> dict[str, Any]:
+        """The estimates by name."""
+        return {result.name: result.estimate.value for result in self.results}
+
+    @property
+    def standard_error(self) -> dict[str, Any]:
+        """The standard errors by name."""
+        return {result.name: result.estimate.standard_error for result in self.results}
+
+    def interval(self, level: float = 0.95) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the ends of confidence intervals by name."""
+        ends = {result.name: result.estimate.interval(level) for result in self.results}
+        return {name: end[0] for name, end in ends.items()}, {name: end[1] for name, end in ends.items()}
+
+    def rows(self, level: float = 0.95) -> list[tuple[str, str, float, float, float, float]]:
+        """Return one row for each estimate: result, category, estimate, standard error, low, high."""
+        return [row for result in self.results for row in result.rows(level)]
+
+    def tidy(self, level: float = 0.95) -> Columns:
+        """Return all results as columns, a row for each estimate."""
+        rows = self.rows(level)
+        columns = list(zip(*rows, strict=True)) if rows else [()] * len(TIDY)
+        return {name: list(column) for name, column in zip(TIDY, columns, strict=True)}
+
+    @property
+    def ledger(self) -> str:
+        """What each user has given away."""
+        return f"each user has given away epsilon = {self.epsilon:g} in total, over all questions together"
+
+    def figures(self) -> list[Figure]:
+        """Return a picture of each result."""
+        found: list[Figure] = []
+        for result in self.results:
+            for figure in result.estimate.figures():
+                found.append(replace(figure, title=f"{result.name}: {figure.title}"))
+        return found
+
+    def __str__(self) -> str:
+        parts = [f"{self.users} users answered; {self.ledger}"]
+        return "\n\n".join([*parts, *map(str, self.results)])
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all results as plain values."""
+        return {
+            "users": self.users,
+            "epsilon": self.epsilon,
+            "population": self.population,
+            "results": [result.as_json() for result in self.results],
+        }

@@ -1,0 +1,409 @@
+"""A survey of several questions under one epsilon: each user's client draws a design and answers its parts.
+
+Privacy. The design is drawn without looking at the answers and is part of the report. Given the design the
+parts are independent, each with an exact epsilon e_i, so the ratio of the chances of a report for two users
+is at most exp(e_1 + ... + e_k), whatever they differ in. The sum is taken over the exact fractions that the
+doubles e_i are, and compared with the fraction that epsilon is: no rounding.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.audit.exponential import float_up
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.errors import CertificateError, ParameterError
+from mechdesign.core.figure import Figure
+from mechdesign.core.forecast import USERS, Forecast
+from mechdesign.core.frames import is_table
+from mechdesign.core.notebook import TextInNotebooks
+from mechdesign.core.randomness import BITS, TOTAL, BitSource, Rng
+from mechdesign.core.validation import integer, privacy_epsilon, user_count
+from mechdesign.mechanisms.base import CollectingMechanism
+from mechdesign.mechanisms.door import on_table
+from mechdesign.mechanisms.intake import Intake
+from mechdesign.mechanisms.marginals.release import view_weights
+from mechdesign.mechanisms.mean.discrete import DiscretePiecewise
+from mechdesign.mechanisms.operations import Operation
+from mechdesign.mechanisms.oracles.best import best_oracle
+from mechdesign.mechanisms.survey.figures import survey_figures
+from mechdesign.mechanisms.survey.parts import Answers, NumberPart, SurveyPart, TablePart, part_of
+from mechdesign.mechanisms.survey.planned import expected_errors, information
+from mechdesign.mechanisms.survey.questions import Question, Questions
+from mechdesign.mechanisms.survey.results import SurveyResults
+from mechdesign.mechanisms.survey.server import SurveyCounts
+from mechdesign.mechanisms.survey.tables import survey_operations
+from mechdesign.mechanisms.survey.wanted import Wanted, singles, wanted_of
+
+MOST_EXPLAINED = 12
+"""Designs that are put in words."""
+
+PIECE = 1 << 16
+"""Users whose reports are drawn at a time; blocks of files are a multiple of it."""
+
+
+@dataclass(frozen=True)
+class Design:
+    """What some of the users are asked: parts about different questions.
+
+    Attributes
+    ----------
+    parts : tuple of SurveyPart
+    weight : int
+        Out of 2**62, the chance of a user to get this design.
+    """
+
+    parts: tuple[SurveyPart, ...]
+    weight: int
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """The questions that it asks."""
+        return tuple(sorted(place for part in self.parts for place in part.places))
+
+
+class Survey(CollectingMechanism):
+    """Several questions of the same user under one epsilon, as its client draws what to ask and how.
+
+    Parameters
+    ----------
+    questions : sequence of Question
+    epsilon : float
+        The promise for everything that a user reports, audited here.
+    designs : sequence of sequence of SurveyPart
+        What a user may be asked; the parts of one design are about different questions.
+    shares : sequence, optional
+        In which proportion the designs are drawn; even by default.
+    wanted : sequence of Wanted, optional
+        Cross tables and group means, beside every question alone.
+    users : int, optional
+        How many are planned.
+
+    Examples
+    --------
+    >>> asked = [Question("smokes", labels=("no", "yes")), Question("age", "number", low=18, high=90)]
+    >>> survey = Survey.of(asked, epsilon=3.0)
+    >>> reports = survey.randomize({"smokes": ["no", "yes"] * 4000, "age": [20, 60] * 4000}, rng=1)
+    >>> results = survey.estimate(reports)
+    >>> bool(abs(results["age"].value - 40) < 4 * results["age"].standard_error)
+    True
+    """
+
+    type: ClassVar[str] = "survey"
+
+    def __init__(
+        self,
+        questions: Sequence[Question] | Questions,
+        epsilon: float,
+        designs: Sequence[Sequence[SurveyPart]],
+        shares: Sequence[Any] | None = None,
+        wanted: Sequence[Wanted] = (),
+        users: int | None = None,
+    ) -> None:
+        self.questions = questions if isinstance(questions, Questions) else Questions(questions)
+        self.epsilon = privacy_epsilon(epsilon)
+        if not designs:
+            raise ParameterError("designs", "there are none", "give at least one")
+        weights = view_weights(len(designs), shares)
+        self.designs = tuple(
+            Design(_disjoint(number, parts), weight)
+            for number, (parts, weight) in enumerate(zip(designs, weights, strict=True))
+        )
+        self.wanted = (*singles(self.questions), *wanted)
+        self.users = None if users is None else user_count(users)
+        if not self.audit().holds:
+            raise CertificateError("designs", f"not private as promised: {self.audit()}", "build it anew")
+
+    @classmethod
+    def of(
+        cls, questions: Sequence[Question] | Questions, epsilon: float, shares: Sequence[Any] | None = None
+    ) -> Self:
+        """Return the survey in which every user is asked one question, with the best mechanism for it.
+
+        Examples
+        --------
+        >>> Survey.of([Question("a", labels=("x", "y")), Question("b", labels=("x", "y", "z"))], 1.0)
+        Survey(2 questions, 2 designs, epsilon=1)
+        """
+        asked = questions if isinstance(questions, Questions) else Questions(questions)
+        designs = [[best_part(asked, place, epsilon)] for place in range(len(asked))]
+        return cls(asked, epsilon, designs, shares)
+
+    # What it is
+
+    @property
+    def count(self) -> int:
+        """How many designs there are."""
+        return len(self.designs)
+
+    def share(self, number: int) -> float:
+        """Return the chance of a design."""
+        return self.designs[number].weight / TOTAL
+
+    def told(self, wanted: Wanted, part: SurveyPart) -> float:
+        """Return what one report of a part was planned to tell of a wanted result."""
+        return information(self.questions, wanted, part)
+
+    def information(self, wanted: Wanted, number: int) -> float:
+        """Return what one report of a design was planned to tell of a wanted result."""
+        return sum(self.told(wanted, part) for part in self.designs[number].parts)
+
+    def names(self) -> tuple[str, ...]:
+        """Return what the wanted results are called."""
+        return tuple(wanted.name(self.questions) for wanted in self.wanted)
+
+    @property
+    def data_columns(self) -> tuple[str, ...]:
+        """The columns of people's data: the names of the questions."""
+        return self.intake.columns or self.questions.names
+
+    def for_data(self, intake: Intake, ranges: Sequence[tuple[float, float]] = ()) -> Self:
+        """Return the survey for columns of a file, which have to be its questions."""
+        if ranges:
+            raise ParameterError("range", "a survey has the ranges of its questions", "leave it out")
+        self.require_missing(intake.missing)
+        for name in intake.columns:
+            self.questions.place(name, "columns")
+        if intake.columns and len(intake.columns) != len(self.questions):
+            raise ParameterError(
+                "columns", f"{len(intake.columns)} for {len(self.questions)} questions", "name all"
+            )
+        return self.replaced(intake=intake)
+
+    def require_missing(self, rule: str) -> None:
+        """Raise ParameterError for rules about missing values: each question has its own, ``skip``."""
+        if rule != "refuse":
+            raise ParameterError(
+                "missing", f"'{rule}' is not for a survey", "allow users to skip a question with skip = true"
+            )
+
+    # Client
+
+    def randomize(self, answers: Any, rng: Rng = None, clip: bool = False) -> NDArray[np.str_]:
+        """Return one report a user, a text: the number of the design and a report of each of its parts.
+
+        Parameters
+        ----------
+        answers : mapping, data frame, or rows
+            Columns by the names of the questions, or one row a user in their order. An empty text, None or
+            NaN is no answer, where a question may be skipped.
+        rng : None, int or numpy Generator
+            None, the default, draws from the operating system; give a seed only in simulations.
+        clip : bool
+            Whether numbers outside their range are moved to its nearest end.
+
+        Raises
+        ------
+        DataError
+            For an answer that is not possible, with its question and row.
+        """
+        if is_table(answers):
+            return on_table(self, "randomize", answers, rng=rng, clip=clip)
+        return self.draw(self.questions.encode(answers, clip), self.source(rng))
+
+    def draw(self, answers: Answers, source: BitSource) -> NDArray[np.str_]:
+        """Return the reports for encoded answers."""
+        users = len(answers[0])
+        limits = np.cumsum(np.array([design.weight for design in self.designs], dtype=np.int64))[:-1]
+        found: NDArray[Any] = np.empty(users, dtype=object)
+        for start in range(0, users, PIECE):
+            part = [column[start : start + PIECE] for column in answers]
+            drawn = np.searchsorted(limits, source.integers(len(part[0])), side="right")
+            for number, design in enumerate(self.designs):
+                rows = np.flatnonzero(drawn == number)
+                if len(rows):
+                    chosen = [column[rows] for column in part]
+                    texts = (one.draw(self.questions, chosen, source) for one in design.parts)
+                    found[start + rows] = [f"{number}:{'|'.join(row)}" for row in zip(*texts, strict=True)]
+        return found.astype(str)
+
+    # Server
+
+    def aggregator(self) -> SurveyCounts:
+        """Return empty counters; those of many machines can be merged."""
+        return SurveyCounts(self)
+
+    def estimate(self, reports: Any, population: bool = False) -> SurveyResults:
+        """Return every wanted result from the reports of all users, with errors and intervals.
+
+        Parameters
+        ----------
+        reports : array of texts
+        population : bool
+            Whether the wanted shares are those of the population that the users were drawn from. Means that
+            several designs ask for always have intervals for the population, which are wider.
+        """
+        counter = self.aggregator()
+        counter.update(reports)
+        return counter.estimate(population)
+
+    def errors(self, users: int | None = None) -> dict[str, float]:
+        """Return the standard error of each result, expected with so many users at even answers.
+
+        Of a table it is the root mean square over its cells, of a mean in the units of the number.
+        """
+        count = user_count(self.users or USERS if users is None else users)
+        return dict(zip(self.names(), expected_errors(self, count).tolist(), strict=True))
+
+    def forecast(self, users: int = USERS) -> Forecast:
+        """Return the largest standard error of a share, or of a mean over the width of its range."""
+        count = user_count(users)
+        errors = expected_errors(self, count)
+        for place, wanted in enumerate(self.wanted):
+            question = self.questions[wanted.places[0] if wanted.number is None else wanted.number]
+            if question.is_mean:
+                errors[place] /= question.domain.width
+        worst = int(np.argmax(errors))
+        name, largest = self.names()[worst], float(errors[worst])
+        if largest > 1.0:
+            told = "nothing" if math.isinf(largest) else f"too little ({largest:.3g} times what is possible)"
+            reason = (
+                f"with {count} users the reports tell {told} about '{name}'; ask more users, or raise epsilon"
+            )
+            return Forecast("survey", count, False, reason=reason)
+        return Forecast("survey", count, True, largest, None, f"for '{name}'")
+
+    # Certificates and file
+
+    def audit(self) -> SurveyAudit:
+        """Return the exact audit of the composition: the design that gives away most."""
+        audits = [[part.audit() for part in design.parts] for design in self.designs]
+        promised = [sum((Fraction(audit.epsilon) for audit in row), Fraction(0)) for row in audits]
+        true = [sum((Fraction(audit.true_epsilon) for audit in row), Fraction(0)) for row in audits]
+        worst = max(range(self.count), key=lambda number: true[number])
+        holds = all(audit.holds for row in audits for audit in row) and max(promised) <= Fraction(
+            self.epsilon
+        )
+        names = self.questions.names
+        witness = {
+            "design": worst,
+            "parts": [
+                {"questions": [names[place] for place in part.places], **_witness(audit)}
+                for part, audit in zip(self.designs[worst].parts, audits[worst], strict=True)
+            ],
+        }
+        return SurveyAudit(self.epsilon, float_up(true[worst]), holds, witness)
+
+    def certificates(self) -> tuple[Certificate, ...]:
+        """Return the exact certificates of privacy and of the chances of the designs."""
+        weights = sum(design.weight for design in self.designs)
+        return (
+            self.audit().certificate(),
+            Certificate("normalization", weights == TOTAL, True, {"share_sum": f"2**{BITS}"}),
+        )
+
+    def operations(self) -> tuple[Operation, ...]:
+        """Return ``randomize`` and ``estimate``."""
+        return survey_operations(self)
+
+    def figures(self) -> list[Figure]:
+        """Return who is asked what, and the expected errors over the number of users."""
+        return survey_figures(self)
+
+    def explained(self) -> tuple[str, ...]:
+        """Return what a user is asked and what leaves the device."""
+        lines = [
+            f"{len(self.questions)} questions, of which a random choice is reported: the device draws one of "
+            f"{self.count} designs, without looking at the answers, and reports the answers to its questions "
+            "only, each at random.",
+        ]
+        often = sorted(range(self.count), key=self.share, reverse=True)[:MOST_EXPLAINED]
+        for number in often:
+            parts = " and ".join(
+                " with ".join(self.questions[place].name for place in part.places)
+                for part in self.designs[number].parts
+            )
+            lines.append(f"Of 1000 users about {round(1000 * self.share(number))} report {parts}.")
+        if self.count > MOST_EXPLAINED:
+            lines.append(f"The other {self.count - MOST_EXPLAINED} designs are rarer.")
+        return (
+            *lines,
+            f"Everything that a user reports together gives away at most epsilon = {self.epsilon:g}.",
+        )
+
+    def _figures(self) -> str:
+        designs = f"{self.count} design{'s' * (self.count > 1)}"
+        return f"{len(self.questions)} questions, {designs}, epsilon={self.epsilon:g}"
+
+    def content(self) -> dict[str, Any]:
+        """Return questions, designs with their mechanisms, shares as integers, and what is wanted."""
+        return {
+            "epsilon": self.epsilon,
+            "questions": self.questions.as_json(),
+            "designs": [
+                {"weight": design.weight, "parts": [part.as_json() for part in design.parts]}
+                for design in self.designs
+            ],
+            "wanted": [wanted.as_json() for wanted in self.wanted[len(self.questions) :]],
+            "users": self.users,
+        }
+
+    @classmethod
+    def from_content(cls, content: Mapping[str, Any]) -> Self:
+        """Build the survey from plain values, auditing every part and the composition again."""
+        questions = Questions.from_json(content["questions"])
+        designs = [[part_of(questions, part) for part in item["parts"]] for item in content["designs"]]
+        weights = [integer("designs: weight", item["weight"], 1, TOTAL) for item in content["designs"]]
+        if sum(weights) != TOTAL:
+            raise CertificateError("designs", "their weights do not sum to 2**62")
+        wanted = wanted_of(questions, content["wanted"])
+        return cls(questions, content["epsilon"], designs, weights, wanted, content["users"])
+
+
+@dataclass(frozen=True)
+class SurveyAudit(TextInNotebooks):
+    """What a user gives away at most, over all that the survey reports.
+
+    Attributes
+    ----------
+    epsilon, true_epsilon : float
+        The promise, and the least epsilon of the design that gives away most, rounded up.
+    holds : bool
+    witness : mapping
+        That design, and for each part two answers and a report that attain it.
+    """
+
+    epsilon: float
+    true_epsilon: float
+    holds: bool
+    witness: Mapping[str, Any]
+
+    def certificate(self) -> Certificate:
+        """Return the audit as a certificate of the property ``privacy``."""
+        figures = {"epsilon": self.epsilon, "true_epsilon": self.true_epsilon}
+        return Certificate("privacy", self.holds, True, figures, self.witness)
+
+    def __str__(self) -> str:
+        return str(self.certificate())
+
+    def __repr__(self) -> str:
+        return f"SurveyAudit({self})"
+
+
+def best_part(questions: Questions, place: int, epsilon: float) -> SurveyPart:
+    """Return the part that reports one question with the mechanism of least variance at even answers."""
+    question = questions[place]
+    if question.is_mean:
+        domain = question.domain
+        return NumberPart(questions, place, DiscretePiecewise(epsilon, domain.low, domain.high))
+    return TablePart(questions, [place], best_oracle(question.size, epsilon))
+
+
+def _disjoint(number: int, parts: Sequence[SurveyPart]) -> tuple[SurveyPart, ...]:
+    """Return the parts of a design; refuse two about one question: their errors would go together."""
+    places = [place for part in parts for place in part.places]
+    if not places or len(set(places)) < len(places):
+        raise ParameterError("designs", f"design {number} has no part, or asks a question twice")
+    return tuple(parts)
+
+
+def _witness(audit: Any) -> dict[str, Any]:
+    found: Mapping[str, Any] = audit.certificate().witness
+    return dict(found)

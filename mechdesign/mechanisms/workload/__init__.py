@@ -1,0 +1,9 @@
+"""Mechanisms for workloads of linear queries."""
+
+from mechdesign.mechanisms.workload.estimate import Quantile, QueryEstimate
+from mechdesign.mechanisms.workload.queries import Workload
+from mechdesign.mechanisms.workload.release import WorkloadRelease
+from mechdesign.mechanisms.workload.server import QueryCounts
+from mechdesign.mechanisms.workload.weights import PatternWeights
+
+__all__ = ["PatternWeights", "Quantile", "QueryCounts", "QueryEstimate", "Workload", "WorkloadRelease"]

@@ -1,0 +1,226 @@
+"""Workloads: the linear queries that an analyst asks, by name or as a matrix, with their Gram matrix.
+
+A query is a row q of numbers, one per type; its answer for a population with shares p is q.p. The Gram matrix
+sum over queries of weight x q q^T is all that the error depends on, and for the large workloads it has a
+closed form: no row is ever written down to design a mechanism.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.audit.workload_bound import is_dominated
+from mechdesign.core.errors import ParameterError, suggestion
+from mechdesign.core.validation import finite_array
+from mechdesign.mechanisms.workload.named import NAMED, Named
+
+Array = NDArray[np.float64]
+
+MOST_TYPES = 1 << 12
+"""More types are refused: the Gram matrix and its factors would not fit into memory."""
+
+FACTOR_ROWS = 4
+"""Queries per type up to which bounds are proven with the queries themselves."""
+
+MOST_ENTRIES = 1 << 25
+"""Entries of a matrix of queries that is written down: 256 MiB."""
+
+
+@dataclass(frozen=True, eq=False)
+class Workload:
+    """Linear queries about n types.
+
+    Parameters
+    ----------
+    given : mapping or (p, n) array
+        ``{"name": "prefix", "size": 8}`` or the rows themselves.
+    weights : (p,) array, optional
+        How much the squared error of each query counts; 1 by default.
+
+    Raises
+    ------
+    ParameterError
+        When the name is unknown, an argument is missing, every query is constant, or a weight is negative.
+
+    Examples
+    --------
+    >>> asked = Workload({"name": "prefix", "size": 4})
+    >>> asked.rows.astype(int).tolist()
+    [[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0]]
+    >>> asked.names
+    ['<= 0', '<= 1', '<= 2']
+    """
+
+    given: Any
+    weights: Any = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "named", named_workload(self.given))
+        if self.named is None:
+            object.__setattr__(self, "given", finite_array("workload", self.given, 2))
+        if self.size > MOST_TYPES:
+            raise ParameterError(
+                "workload",
+                f"{self.size} types need matrices of {self.size}^2 numbers",
+                f"use at most {MOST_TYPES} types, for instance wider bins",
+            )
+        if self.size < 2:
+            raise ParameterError("workload", "has one type", "give at least two types")
+        if self.weights is not None:
+            object.__setattr__(self, "weights", _weights(self.weights, self.count))
+        _require_information(self)
+
+    named: Named | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Workload, (self.given, self.weights)
+
+    @property
+    def size(self) -> int:
+        """Number of types n."""
+        return self.named.size if self.named is not None else int(self.given.shape[1])
+
+    @property
+    def count(self) -> int:
+        """Number of queries p."""
+        return self.named.count if self.named is not None else int(self.given.shape[0])
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether the queries are few enough to be written down, one row each."""
+        return self.count * self.size <= MOST_ENTRIES
+
+    @cached_property
+    def rows(self) -> Array:
+        """The queries without weights, shape (p, n)."""
+        if self.named is None:
+            given: Array = self.given
+            return given
+        if not self.is_listed:
+            raise ParameterError(
+                "workload",
+                f"{self.count} queries about {self.size} types are too many to be listed",
+                "estimate the shares of the types and ask single queries of them",
+            )
+        return self.named.rows()
+
+    @cached_property
+    def names(self) -> list[str]:
+        """A name for each query."""
+        if self.named is not None:
+            return self.named.names()
+        return [f"query {number}" for number in range(self.count)]
+
+    @cached_property
+    def gram(self) -> Array:
+        """The Gram matrix sum of weight x q q^T, shape (n, n)."""
+        if self.weights is None and self.named is not None and self.named.gram is not None:
+            return self.named.gram()
+        rows = self.rows if self.weights is None else self.rows * np.sqrt(self.weights)[:, None]
+        found: Array = rows.T @ rows
+        return found
+
+    @cached_property
+    def gram_error(self) -> Array:
+        """An upper bound of the rounding errors of :attr:`gram`, entry by entry; 0 for whole numbers."""
+        if self.weights is None and self._is_whole:
+            return np.zeros((self.size, self.size))
+        size = (
+            np.abs(self.rows) if self.weights is None else np.abs(self.rows) * np.sqrt(self.weights)[:, None]
+        )
+        bound: Array = (self.count + 8) * 2.0**-51 * (size.T @ size)
+        return bound
+
+    @cached_property
+    def factor(self) -> tuple[Array, Array]:
+        """Rows F with F'F = G, or a little less, and a bound of their rounding errors; shape (r, n) each.
+
+        The weighted queries themselves where they are not many more than the types; else a Cholesky factor of
+        the Gram matrix, made a little smaller until it is proven that its queries have no larger error.
+        """
+        smaller = None if self.count <= FACTOR_ROWS * self.size else self._cholesky()
+        if smaller is not None:
+            return smaller, np.zeros_like(smaller)
+        rows = self.rows if self.weights is None else self.rows * np.sqrt(self.weights)[:, None]
+        return rows, np.zeros_like(rows) if self.weights is None else np.abs(rows) * 2.0**-51
+
+    def _cholesky(self) -> Array | None:
+        """Return rows whose error is proven to be no larger, as many as types; None where none are found."""
+        level = float(np.trace(self.gram)) / self.size
+        for digits in range(12, 1, -1):
+            raised = (1.0 - 10.0**-digits) * (self.gram + level)
+            try:
+                found: Array = np.asarray(np.linalg.cholesky(raised)).T
+            except np.linalg.LinAlgError:
+                return None
+            if is_dominated(found, self.gram, self.gram_error):
+                return found
+        return None
+
+    @cached_property
+    def _is_whole(self) -> bool:
+        if self.named is not None and self.named.gram is not None:
+            return float(self.gram.max()) < 2.0**52
+        rows = self.rows
+        return bool((rows == np.rint(rows)).all()) and float((np.abs(rows).T @ np.abs(rows)).max()) < 2.0**52
+
+    def centered(self, population: Array) -> Array:
+        """Return the Gram matrix of the queries less their averages over the population."""
+        average = self.gram @ population
+        found: Array = self.gram - average[:, None] - average[None, :] + float(population @ average)
+        return (found + found.T) / 2.0
+
+    def as_json(self) -> Any:
+        """Return what the workload was made from, as plain values."""
+        return dict(self.given) if self.named is not None else self.given.tolist()
+
+
+def named_workload(given: Any) -> Named | None:
+    """Return the named workload that a table stands for; None for a matrix."""
+    if not isinstance(given, Mapping):
+        return None
+    name = given.get("name")
+    if name not in NAMED:
+        raise ParameterError("workload", f"unknown name '{name}'", suggestion(str(name), NAMED))
+    arguments = {str(word): value for word, value in given.items() if word != "name"}
+    return _called(str(name), NAMED[str(name)], arguments)
+
+
+def _called(name: str, function: Callable[..., Named], arguments: Mapping[str, Any]) -> Named:
+    known = function.__kwdefaults__ or {}
+    words = [*function.__code__.co_varnames[: function.__code__.co_argcount], *known]
+    for word in arguments:
+        if word not in words:
+            raise ParameterError(f"workload: {name}", f"unknown argument '{word}'", f"use {', '.join(words)}")
+    for word in words:
+        if word not in known and word not in arguments:
+            raise ParameterError(f"workload: {name}", f"'{word}' is missing", f"give {', '.join(words)}")
+    return function(**arguments)
+
+
+def _weights(given: Any, count: int) -> Array:
+    weights = finite_array("weights", given, 1)
+    if len(weights) != count:
+        raise ParameterError("weights", f"expected {count} numbers, one per query, got {len(weights)}")
+    if (weights < 0.0).any():
+        place = int(np.argmax(weights < 0.0))
+        raise ParameterError(
+            "weights", f"entry {place} is negative ({weights[place]:g})", "give numbers >= 0"
+        )
+    return weights
+
+
+def _require_information(workload: Workload) -> None:
+    """Raise ParameterError where every query has one value for all types, so that nothing is asked."""
+    gram = workload.gram
+    spread = np.diag(gram) + gram[0, 0] - 2.0 * gram[0]
+    if not (spread > 1e-12 * max(float(np.diag(gram).max()), 1e-300)).any():
+        raise ParameterError(
+            "workload", "every query is constant over the types", "ask queries that distinguish the types"
+        )

@@ -1,0 +1,1 @@
+"""The sources of the family ``survey``: what they publish, measured and judged."""

@@ -1,0 +1,1 @@
+"""What the sources state about workloads of linear queries."""

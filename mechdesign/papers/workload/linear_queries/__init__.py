@@ -1,0 +1,1 @@
+"""Quantities of ``linear-queries`` for claims."""

@@ -1,0 +1,139 @@
+"""How much one report tells: effective shares and information, by the formulas of the mechanisms.
+
+A report of a set of d of k cells, drawn around the true one with chance rho = (E - 1)t/(1 + (E - 1)t), t =
+d/k, E = e^epsilon, is worth eta = rho^2 (k - d)/(d (k - 1)) users who answer in clear, for the cells and for
+every sum of them. A report of a product of such sets about several questions is worth rho^2 (k - d)/(d (k -
+1)) for each of them, with the rho of the whole product. See docs/families/survey.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.mechanisms.mean.discrete import best_shape
+from mechdesign.mechanisms.survey.questions import Questions
+from mechdesign.problems.survey.design.targets import SurveyTarget
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A part of a design: some questions that are reported together.
+
+    Attributes
+    ----------
+    kind : {"number", "table", "cells", "sets"}
+        The mean mechanism of one number; the cell of a table by the best frequency oracle; the same by k-ary
+        response; a product of sets, one of each question.
+    places : tuple of int
+    epsilon : float
+    sets : tuple of int
+        The sizes of the sets, for ``sets``.
+    """
+
+    kind: str
+    places: tuple[int, ...]
+    epsilon: float
+    sets: tuple[int, ...] = ()
+
+
+def certainty(epsilon: float, share: Array | float) -> Array:
+    """Return rho, the chance that a set of this share of all cells is drawn around the true one.
+
+    Examples
+    --------
+    >>> float(certainty(math.log(3), 0.5))
+    0.5
+    """
+    around = math.expm1(epsilon) * np.asarray(share, dtype=np.float64)
+    found: Array = around / (1.0 + around)
+    return found
+
+
+def effective(epsilon: float, cells: int, size: Array | int) -> Array:
+    """Return eta for sets of this size.
+
+    Examples
+    --------
+    >>> round(float(effective(2.0, 2, 1)), 6)  # tanh(1)^2
+    0.580026
+    """
+    size = np.asarray(size, dtype=np.float64)
+    found: Array = certainty(epsilon, size / cells) ** 2 * (cells - size) / (size * (cells - 1.0))
+    return found
+
+
+@lru_cache(maxsize=1 << 14)
+def best_effective(epsilon: float, cells: int) -> float:
+    """Return eta of the best size of sets.
+
+    Examples
+    --------
+    >>> best_effective(2.0, 2) == float(effective(2.0, 2, 1))
+    True
+    """
+    if epsilon <= 0.0:
+        return 0.0
+    middle = cells / (math.exp(epsilon) + 1.0)  # the best size is next to it
+    sizes = {min(max(round(middle) + step, 1), cells - 1) for step in (-2, -1, 0, 1, 2)}
+    return float(effective(epsilon, cells, np.array(sorted(sizes))).max())
+
+
+def single(questions: Questions, place: int, epsilon: float) -> Ask:
+    """Return the part that answers one question alone, in the way that tells most.
+
+    A number is rounded to one of its ends where that tells more: the variance of a bit is at most 1/eta with
+    the sampling of the user, that of the mean mechanism is known only without it.
+    """
+    question = questions[place]
+    if not question.is_mean:
+        return Ask("table", (place,), epsilon)
+    alone = 1.0 / (number_noise(epsilon) + question.relative_spread**2)
+    return Ask("number" if alone > effective(epsilon, 2, 1) else "cells", (place,), epsilon)
+
+
+@lru_cache(maxsize=1 << 12)
+def number_noise(epsilon: float) -> float:
+    """Return the largest variance of one report of a number on [-1, 1], by the best grid."""
+    return best_shape(epsilon)[0] if epsilon > 0.0 else math.inf
+
+
+def told(questions: Questions, targets: Sequence[SurveyTarget], asks: Sequence[Ask]) -> Array:
+    """Return the information of one report about each target, summed over the parts of a design."""
+    return np.array([sum(_one(questions, target, ask) for ask in asks) for target in targets])
+
+
+def _one(questions: Questions, target: SurveyTarget, ask: Ask) -> float:
+    wanted = target.wanted
+    if not set(wanted.places) <= set(ask.places) or ask.epsilon <= 0.0:
+        return 0.0
+    if ask.kind == "number":
+        return 1.0 / (number_noise(ask.epsilon) + target.spread)
+    eta = _share(questions, wanted.places, ask)
+    if wanted.number is not None:
+        return eta if ask.kind == "cells" else 0.0
+    return eta if target.is_mean else eta / target.spread
+
+
+def _share(questions: Questions, wanted: Sequence[int], ask: Ask) -> float:
+    sizes = [questions[place].size for place in ask.places]
+    cells = math.prod(sizes)
+    if ask.kind == "cells":
+        return float(effective(ask.epsilon, cells, 1))
+    if ask.kind == "table":
+        return best_effective(ask.epsilon, cells)
+    if len(wanted) > 1:
+        return 0.0
+    share = math.prod(size / full for size, full in zip(ask.sets, sizes, strict=True))
+    place = ask.places.index(wanted[0])
+    full, size = sizes[place], ask.sets[place]
+    if size == full:
+        return 0.0
+    return float(certainty(ask.epsilon, share) ** 2 * (full - size) / (size * (full - 1.0)))

@@ -1,0 +1,48 @@
+"""Further numbers of a survey: the expected standard errors, and what it would cost to ask otherwise."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from mechdesign.core.problem import Candidate
+from mechdesign.problems.survey.design import building
+from mechdesign.problems.survey.design.anything import bound_for_any
+from mechdesign.problems.survey.design.generation import generate
+from mechdesign.problems.survey.design.pricing import Independent
+from mechdesign.problems.survey.design.problem import SurveyDesign
+from mechdesign.problems.survey.design.rules import asked_evenly
+from mechdesign.problems.survey.design.setting import SurveySetting
+from mechdesign.problems.survey.design.solving import RULES
+
+
+def quantities(problem: SurveyDesign, solution: Candidate) -> dict[str, Any]:
+    """Return what claims, figures and readers ask for besides designs and shares.
+
+    ``errors`` are the expected standard errors of all wanted results with the planned users, in their order:
+    of a table the root mean square over its cells, of a mean in its units. For goal ``mean`` without cross
+    tables ``split``, ``even``, ``sampled`` and ``rule`` are the values of the methods of these names, and
+    ``bound_for_any`` is what no mechanism of this epsilon goes below, where every question has categories.
+    """
+    setting = problem.setting(float(solution.variables["epsilon"]))
+    told = building.information(setting, solution.variables)
+    units = np.array([target.unit for target in problem.targets])
+    with np.errstate(divide="ignore"):
+        errors = np.sqrt(units / (problem.users * told))
+    found: dict[str, Any] = {"errors": errors.tolist(), "designs": len(solution.variables["designs"])}
+    if problem.goal == "mean" and len(problem.targets) == len(problem.asked):
+        found |= _otherwise(setting)
+    return found
+
+
+def _otherwise(setting: SurveySetting) -> dict[str, float]:
+    pricing = Independent(setting)
+    found = {"split": generate(setting, pricing.start(), pricing).value}
+    for name, count, _ in RULES:
+        columns, shares = asked_evenly(setting, count(setting))
+        told = np.array(shares) @ np.array([setting.told(column) for column in columns])
+        found[name] = float((setting.each_weight / told).sum())
+    bound = bound_for_any(setting)
+    return found if bound is None or not math.isfinite(bound) else {**found, "bound_for_any": bound}

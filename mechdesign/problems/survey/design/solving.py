@@ -1,0 +1,189 @@
+"""The methods of ``survey-design``: by column generation, in closed form, and what is usual."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.method import Outcome
+from mechdesign.problems.survey.design.anything import bound_for_any
+from mechdesign.problems.survey.design.building import variables_of
+from mechdesign.problems.survey.design.generation import Mixture, generate
+from mechdesign.problems.survey.design.pricing import Independent, Joint
+from mechdesign.problems.survey.design.problem import SurveyDesign
+from mechdesign.problems.survey.design.rotations import rotated
+from mechdesign.problems.survey.design.rules import asked_evenly, rule_count
+from mechdesign.problems.survey.design.setting import SurveySetting
+
+Array = NDArray[np.float64]
+
+NOTHING = "with epsilon = 0 reports say nothing; give a larger epsilon"
+
+Class = type[Independent]
+
+
+def by_generation(kind: Class) -> Callable[[SurveyDesign], Outcome]:
+    """Return the method that chooses from a class of designs by column generation."""
+
+    def run(problem: SurveyDesign) -> Outcome:
+        if problem.epsilon == 0.0:
+            return Outcome(status="infeasible", solver="column generation", message=NOTHING)
+        if problem.goal == "epsilon":
+            return _least_epsilon(problem, kind)
+        setting = problem.own_setting
+        mixture = _mixture(setting, kind)
+        return _outcome(problem, setting, mixture, kind)
+
+    return run
+
+
+def _mixture(setting: SurveySetting, kind: Class, decide: float | None = None) -> Mixture:
+    pricing = kind(setting)
+    return generate(setting, pricing.start(), pricing, decide)
+
+
+def _outcome(problem: SurveyDesign, setting: SurveySetting, mixture: Mixture, kind: Class) -> Outcome:
+    columns, shares = rotated(mixture, setting.groups)
+    variables = variables_of(problem.asked, columns, shares.tolist(), setting.epsilon)
+    value, bound = _in_goal(problem, mixture.value), _in_goal(problem, mixture.bound)
+    notes: dict[str, Any] = {"designs": len(columns), "rounds": mixture.rounds}
+    any_bound = bound_for_any(setting) if problem.goal == "mean" else None
+    if any_bound is not None:
+        notes["bound_for_any_mechanism"] = any_bound
+    if kind is Joint:
+        return Outcome(
+            status="optimal" if value <= bound * (1.0 + problem.optimal_within) else "feasible",
+            variables=variables,
+            bound=bound,
+            bound_source="prices of all designs (weak duality)",
+            solver="column generation",
+            notes=notes,
+        )
+    notes["bound_for_independent_answers"] = bound
+    return Outcome("feasible", variables, solver="column generation", notes=notes)
+
+
+def _in_goal(problem: SurveyDesign, value: float) -> float:
+    """Return the value of the goal: the users needed become a ratio of errors for ``worst``."""
+    return math.sqrt(value / problem.users) if problem.goal == "worst" else value
+
+
+# The least epsilon
+
+
+def _least_epsilon(problem: SurveyDesign, kind: Class) -> Outcome:
+    """Return the least epsilon with which the planned users are enough, by bisection.
+
+    At the upper end the design found is enough; at the lower one the bound proves that none of the class is.
+    """
+    setting = problem.own_setting
+    high_mixture = _mixture(setting, kind)
+    if high_mixture.value > problem.users:
+        needed = math.ceil(high_mixture.bound)
+        message = (
+            f"with {problem.users} users no epsilon up to {problem.epsilon:g} is enough: at that one "
+            f"{needed} users are needed; ask more users, or accept larger errors"
+        )
+        return Outcome(status="infeasible", solver="column generation", message=message)
+    low, high, best = 0.0, problem.epsilon, (setting, high_mixture)
+    while high - low > problem.optimal_within / 4.0 * high:
+        middle = _next(low, high, best[1].value / problem.users)
+        tried = problem.setting(middle)
+        mixture = _mixture(tried, kind, problem.users)
+        if mixture.value <= problem.users:
+            high, best = middle, (tried, mixture)
+        elif mixture.bound > problem.users:
+            low = middle
+        else:
+            break  # within the gap of the optimum
+    found, mixture = best
+    columns, shares = rotated(mixture, found.groups)
+    variables = variables_of(problem.asked, columns, shares.tolist(), found.epsilon)
+    notes = {"designs": len(columns)}
+    source = "designs of a smaller epsilon need more users (weak duality)"
+    if kind is Joint:
+        return Outcome("optimal", variables, low, source, "column generation and bisection", notes=notes)
+    return Outcome("feasible", variables, solver="column generation and bisection", notes=notes)
+
+
+def _next(low: float, high: float, ratio: float) -> float:
+    """Return where to look next: by the ratio of needed to planned users at first, then the middle."""
+    guess = high * math.sqrt(ratio)  # information is about quadratic in a small epsilon
+    if low == 0.0 and guess < 0.98 * high:
+        return max(guess * 0.98, high / 8.0)
+    return (low + high) / 2.0
+
+
+# In closed form
+
+
+def one_question(problem: SurveyDesign) -> Outcome:
+    """Ask every user one question with all of epsilon, with the best shares (theorem 1)."""
+    if problem.epsilon == 0.0:
+        return Outcome(status="infeasible", solver="closed form", message=NOTHING)
+    setting = problem.own_setting
+    columns = Independent(setting).start()
+    told = np.array([setting.told(column)[place] for place, column in enumerate(columns)])
+    if problem.goal == "mean":
+        shares = np.sqrt(setting.each_weight / told)
+    else:
+        shares = setting.each_needed / told
+    shares /= shares.sum()
+    variables = variables_of(problem.asked, columns, shares.tolist(), problem.epsilon)
+    notes: dict[str, Any] = {"best_independent": _is_best(setting)}
+    any_bound = bound_for_any(setting) if problem.goal == "mean" else None
+    if any_bound is not None:
+        notes["bound_for_any_mechanism"] = any_bound
+    return Outcome("feasible", variables, solver="closed form", notes=notes)
+
+
+def _is_best(setting: SurveySetting) -> bool:
+    """Whether what a question tells per unit of budget is largest at all of epsilon, for every question."""
+    menu = setting.menu
+    rate = menu.told[:, 1:] / menu.budgets[1:]
+    return bool((rate <= rate[:, -1:] * (1.0 + 1e-12)).all())
+
+
+def no_closed_form(problem: SurveyDesign) -> str | None:
+    """Say where one question a user is no plan: results of several questions, or the least epsilon."""
+    if len(problem.targets) > len(problem.asked):
+        return "it does not tell cross tables and group means"
+    return "it is not for goal 'epsilon'" if problem.goal == "epsilon" else None
+
+
+# What is usual
+
+
+def by_rule(count: Callable[[SurveySetting], int]) -> Callable[[SurveyDesign], Outcome]:
+    """Return the method that asks so many questions of each user, evenly."""
+
+    def run(problem: SurveyDesign) -> Outcome:
+        if problem.epsilon == 0.0:
+            return Outcome(status="infeasible", solver="formula", message=NOTHING)
+        setting = problem.own_setting
+        columns, shares = asked_evenly(setting, count(setting))
+        variables = variables_of(problem.asked, columns, shares, problem.epsilon)
+        return Outcome("feasible", variables, solver="formula", notes={"designs": len(columns)})
+
+    return run
+
+
+def every_question(setting: SurveySetting) -> int:
+    """Return how many questions there are."""
+    return len(setting.questions)
+
+
+def one(setting: SurveySetting) -> int:
+    """Return one."""
+    return 1
+
+
+RULES: Sequence[tuple[str, Callable[[SurveySetting], int], str]] = (
+    ("even", every_question, "every question of every user, with epsilon divided evenly"),
+    ("sampled", one, "one question of each user, drawn evenly, with all of epsilon"),
+    ("rule", rule_count, "max(1, min(d, floor(epsilon / 2.5))) questions of each user (Wang et al. 2019)"),
+)

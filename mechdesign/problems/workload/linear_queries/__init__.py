@@ -1,0 +1,1 @@
+"""The problem ``linear-queries``: the best private reports for a workload of linear queries."""

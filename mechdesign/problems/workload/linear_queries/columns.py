@@ -1,0 +1,178 @@
+"""``linear-queries`` by column generation: few patterns at a time, and a bound that is proven on its own.
+
+Up to 20 types all patterns are gone through for the worst ones, and the master program's own dual is the
+bound: the optimum is exact. Beyond, patterns are drawn from a field with the moments of the spectral dual,
+and local search adds others until the gap to the spectral bound is small enough.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from mechdesign.audit.workload_bound import WorkloadBound
+from mechdesign.core.method import Outcome
+from mechdesign.mechanisms.workload.value import Array, Sets, columns_of
+from mechdesign.problems.workload.linear_queries.all_columns import (
+    MOST_TYPES,
+    with_mirror_images,
+)
+from mechdesign.problems.workload.linear_queries.fields import arcs, field_sets
+from mechdesign.problems.workload.linear_queries.master import Basis, Master, Weighted
+from mechdesign.problems.workload.linear_queries.outcomes import (
+    best_bound,
+    can_enumerate,
+    enumerated_bound,
+    infeasible,
+    outcome,
+    spectral_bound,
+)
+from mechdesign.problems.workload.linear_queries.pricing import Prices, shaken
+from mechdesign.problems.workload.linear_queries.problem import LinearQueries
+
+GAP = 5e-3
+"""The gap at which the search stops by default, as a part of the bound."""
+
+LARGEST = 128
+"""Types up to which the master program is solved: it works with matrices of n^4/16 numbers or more."""
+
+ROUNDS, EXACT_ROUNDS = 40, 60
+NEGLIGIBLE = 1e-7
+"""Columns with a smaller part of the largest weight leave the master program."""
+
+
+@dataclass
+class Pool:
+    """The columns of the master program and what it found last."""
+
+    problem: LinearQueries
+    basis: Basis
+    sets: Sets
+
+    def __post_init__(self) -> None:
+        self.power = math.exp(self.problem.epsilon)
+        self.shares, self.centered = self.problem.shares, self.problem.design_gram
+        self.sets = self._distinct(self.sets)
+
+    def _distinct(self, sets: Sets) -> Sets:
+        if self.basis.is_mirrored:
+            sets = np.where(_before(sets)[:, None], sets, sets[:, ::-1])
+        proper = sets[sets.any(axis=1) & ~sets.all(axis=1)]
+        return np.unique(proper, axis=0)
+
+    def add(self, sets: Sets) -> int:
+        """Add the patterns that are new; return their number."""
+        before = len(self.sets)
+        self.sets = self._distinct(np.vstack([self.sets, sets]))
+        return len(self.sets) - before
+
+    def solve(self, accuracy: float) -> Weighted:
+        """Return the best weights of the columns."""
+        columns = columns_of(self.sets, self.power)
+        scaled = columns / (columns @ self.shares)[:, None]
+        return Master(scaled, self.centered, self.shares, self.basis).solve(accuracy)
+
+    def keep(self, found: Weighted, part: float = NEGLIGIBLE) -> Array:
+        """Drop the columns that are hardly used; return the weights of the others."""
+        used = found.weights > part * float(found.weights.max())
+        self.sets = self.sets[used]
+        weights: Array = found.weights[used]
+        return weights
+
+    def amounts(self, weights: Array) -> tuple[Sets, Array]:
+        """Return the patterns, mirror images included, with the probabilities c of their reports."""
+        sets = self.sets
+        if self.basis.is_mirrored:
+            sets, weights = with_mirror_images(sets, weights)
+        return sets, weights / (columns_of(sets, self.power) @ self.shares)
+
+    def prices(self, found: Weighted) -> Prices:
+        """Return the dual numbers of the master program."""
+        bound = enumerated_bound(self.problem, found)
+        return Prices.of(bound, self.problem.directions(np.eye(len(self.shares))), self.power)
+
+    def error(self, found: Weighted) -> float:
+        """Return the average error of what was found."""
+        return found.value - float(self.shares @ np.diag(self.centered))
+
+
+def _before(sets: Sets) -> Sets:
+    """Return which sets are not after their mirror image, in the order of their bits."""
+    differs = sets != sets[:, ::-1]
+    first = np.argmax(differs, axis=1)
+    found: Sets = ~sets[np.arange(len(sets)), first] | ~differs.any(axis=1)
+    return found
+
+
+def run(problem: LinearQueries, gap: float = GAP, seed: int = 0) -> Outcome:
+    """Generate columns until the proven gap is small enough.
+
+    Parameters
+    ----------
+    problem : LinearQueries
+    gap : float
+        The gap at which to stop, as a part of the bound; up to 20 types the optimum is found in any case.
+    seed : int
+        Of the patterns that are drawn.
+    """
+    if problem.epsilon == 0.0:
+        return infeasible("column generation")
+    rng = np.random.default_rng(seed)
+    basis = Basis.of(problem.design_gram, problem.shares)
+    bound, solver, dual = spectral_bound(problem)
+    count = 60 * problem.queries.size
+    drawn = field_sets(*solver.moments(dual), math.exp(problem.epsilon), count, rng)
+    pool = Pool(problem, basis, np.vstack([drawn, arcs(problem.queries.size)]))
+    return _exact(problem, pool, bound) if can_enumerate(problem) else _priced(problem, pool, bound, gap, rng)
+
+
+def _exact(problem: LinearQueries, pool: Pool, bound: WorkloadBound) -> Outcome:
+    found, rounds, ratio = pool.solve(1e-10), 0, math.inf
+    for rounds in range(1, EXACT_ROUNDS + 1):  # noqa: B007 (told in the notes)
+        worst, ratio = pool.prices(found).worst_of_all(120)
+        if ratio <= 1.0 + 1e-9:
+            break
+        pool.keep(found)
+        if not pool.add(worst):
+            break
+        found = pool.solve(1e-11)
+    best = best_bound(problem, [enumerated_bound(problem, found), bound])
+    sets, amounts = pool.amounts(pool.keep(found, 1e-9))
+    notes = {"patterns": len(sets), "rounds": rounds}
+    return outcome(problem, sets, amounts, best, "column generation, all patterns priced", notes=notes)
+
+
+def _priced(
+    problem: LinearQueries, pool: Pool, bound: WorkloadBound, gap: float, rng: np.random.Generator
+) -> Outcome:
+    proven = problem.proven(bound)
+    found, rounds = pool.solve(1e-4), 0
+    while pool.error(found) > (1.0 + gap) * proven and rounds < ROUNDS:
+        rounds += 1
+        weights = pool.keep(found, 1e-4 if rounds > 1 else 1e-3)
+        prices = pool.prices(found).between(bound, 0.5)
+        likely = pool.sets[np.argsort(-weights)[: 40 * problem.queries.size]]
+        starts = np.vstack([shaken(likely, 0.1, rng), shaken(likely, 0.3, rng)])
+        reached = np.unique(prices.climbed(starts), axis=0)
+        order = np.argsort(-prices.ratios(reached))[: 30 * problem.queries.size]
+        if not pool.add(reached[order]):
+            break
+        found = pool.solve(1e-4 if pool.error(found) > (1.0 + 4.0 * gap) * proven else 1e-5)
+    sets, amounts = pool.amounts(pool.keep(found, 1e-6))
+    notes = {"patterns": len(sets), "rounds": rounds}
+    return outcome(
+        problem, sets, amounts, bound, "column generation, patterns priced by local search", notes=notes
+    )
+
+
+def why_not(problem: LinearQueries) -> str | None:
+    """Say why column generation does not apply, if so."""
+    if problem.is_worst:
+        return "it minimizes an average; for the worst type use cvxpy with few types, or give a population"
+    if problem.queries.size <= MOST_TYPES:
+        return "all patterns are few enough; use all-columns"
+    if problem.queries.size > LARGEST:
+        return f"{problem.queries.size} types are too many for its master program; {LARGEST} at most"
+    return None

@@ -1,0 +1,40 @@
+"""The methods of ``linear-queries``, in the order in which they are tried."""
+
+from mechdesign.core.method import Method
+from mechdesign.problems.workload.linear_queries import all_columns, columns, conic, symmetric
+from mechdesign.problems.workload.linear_queries.problem import LinearQueries
+
+METHODS = (
+    Method(
+        name="symmetric",
+        problem=LinearQueries,
+        kind="numeric",
+        summary="base sets with all their translates, for a cycle or a cube of types",
+        run=symmetric.run,
+        why_not=symmetric.why_not,
+    ),
+    Method(
+        name="all-columns",
+        problem=LinearQueries,
+        kind="numeric",
+        summary="the best weights of all patterns, by an interior-point method",
+        run=all_columns.run,
+        why_not=all_columns.why_not,
+    ),
+    Method(
+        name="columns",
+        problem=LinearQueries,
+        kind="numeric",
+        summary="column generation: exact up to 20 types, to a proven gap beyond",
+        run=columns.run,
+        why_not=columns.why_not,
+    ),
+    Method(
+        name="cvxpy",
+        problem=LinearQueries,
+        kind="numeric",
+        summary="one conic program over all patterns, an independent check",
+        run=conic.run,
+        why_not=conic.why_not,
+    ),
+)

@@ -1,0 +1,288 @@
+"""``linear-queries`` with a group of translations: a handful of base sets and all their translates.
+
+Where the types are a cycle or the corners of a cube and translating them leaves the Gram matrix G as it is, M
+of a set and all its translates has the characters as eigenvectors: m = |z^|^2 / n. The master program is
+
+    minimise  sum g / m   subject to  m = A w,  sum w = 1,  w >= 0
+
+over one eigenvalue per character, and the dual has one number per character, so that 1024 types take seconds.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from mechdesign.audit.workload_bound import WorkloadBound
+from mechdesign.core.method import Outcome
+from mechdesign.mechanisms.workload.orbits import Translations
+from mechdesign.mechanisms.workload.value import Array, Sets, columns_of
+from mechdesign.problems.workload.linear_queries.fields import top_entries
+from mechdesign.problems.workload.linear_queries.interior import State, minimised
+from mechdesign.problems.workload.linear_queries.outcomes import (
+    Bound,
+    best_bound,
+    infeasible,
+    outcome,
+    trace_bound,
+)
+from mechdesign.problems.workload.linear_queries.pricing import Prices, shaken
+from mechdesign.problems.workload.linear_queries.problem import LinearQueries
+from mechdesign.solvers.quasi_newton import descend
+
+MOST_REPORTS = 1 << 20
+"""Reports, translates included: the server keeps a counter for each."""
+
+MOST_BASES = 640
+"""Base sets that are kept."""
+
+DRAWN = 600
+"""Base sets that the master program begins with."""
+
+ROUNDS = 12
+CLOSE = 1e-4
+"""The gap at which no more base sets are looked for."""
+
+NEWEST = 200
+RIDGES = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
+PERMUTED = 16
+"""Copies of a base set of the cube with its bits in another order."""
+
+
+class Weighing:
+    """The master program of base sets: minimise sum g / m with m = A w, sum w = 1."""
+
+    def __init__(self, spectra: Array, levels: Array) -> None:
+        self.spectra, self.levels = spectra.T.copy(), levels
+        self.left, self.right = np.ones((1, len(spectra))), np.ones(1)
+
+    def state(self, weights: Array) -> State | None:
+        """Return value, slopes and curvature."""
+        moments = self.spectra @ weights
+        if moments.min() <= 0.0:
+            return None
+        slopes = -(self.levels / moments**2) @ self.spectra
+        return State(float((self.levels / moments).sum()), slopes, partial(self._factor, moments), moments)
+
+    def _factor(self, moments: Array) -> Array:
+        found: Array = np.sqrt(2.0 * self.levels / moments**3)[:, None] * self.spectra
+        return found
+
+
+@dataclass
+class Symmetric:
+    """The problem in the characters of its group."""
+
+    problem: LinearQueries
+
+    def __post_init__(self) -> None:
+        named = self.problem.queries.named
+        assert named is not None
+        self.group = Translations(self.problem.queries.size, named.group)
+        self.power = math.exp(self.problem.epsilon)
+        self.levels = np.maximum(self.group.eigenvalues(self.problem.centered[0]), 0.0)
+        self.levels[self.levels < 1e-10 * self.levels.max()] = 0.0
+        asked = self.levels > 0.0
+        self.asked = np.flatnonzero(asked)
+        small = 1e-7 * float(self.levels.sum()) / len(self.levels)
+        self.design = np.where(asked, self.levels, small)
+        self.design[0] = 0.0
+        # one of each pair of characters with equal eigenvalues
+        half = np.arange(1, self.group.size // 2 + 1) if self.group.kind == "cycle" else None
+        self.kept = np.arange(1, self.group.size) if half is None else half
+        twice = 2.0 - (2 * self.kept == self.group.size) if half is not None else np.ones(len(self.kept))
+        self.weights = self.design[self.kept] * twice
+
+    # The bound
+
+    def bound(self) -> tuple[WorkloadBound, Array]:
+        """Return the dual with one alpha per class, and the eigenvalues of its form on the characters."""
+        count = int(self.group.classes.max())
+        start = np.zeros(count)
+        for ridge in RIDGES:  # keeps the form positive on the characters that nobody asks about
+            self.raised = np.maximum(self.levels, ridge * float(self.levels.mean()))
+            start = descend(self._lowered, start, np.zeros(count), 500, 1e-13)
+        return self._certificate(start)
+
+    def _dual(self, alpha: Array) -> tuple[Array, Array, float, float, float]:
+        """Return the row of alpha, the eigenvalues of K0, l, c0 and s, for delta = 1."""
+        size = self.group.size
+        row = np.append(0.0, alpha)[self.group.classes]
+        whole = self.group.eigenvalues(row)
+        linear = float(whole[0]) - (self.power + 1.0)
+        constant = size * (self.power - float(whole[0]) / 2.0)
+        form = 1.0 - whole / 2.0
+        zero = float(form[0]) - linear**2 * size / (4.0 * constant) if constant > 0.0 else 1.0
+        return row, form, linear, constant, -size * zero
+
+    def _lowered(self, alpha: Array) -> tuple[float, Array]:
+        _, form, linear, constant, scale = self._dual(alpha)
+        inner = form[1:]
+        if constant <= 0.0 or scale <= 0.0 or inner.min() <= 0.0:
+            return 1e6, np.zeros_like(alpha)
+        roots = np.sqrt(self.raised[1:] * inner)
+        total, size = float(roots.sum()), self.group.size
+        slopes = np.zeros(size)  # by the eigenvalues of alpha
+        slopes[1:] = -roots / inner / 2.0 / total
+        ratio = linear / (2.0 * constant)
+        by_zero = -0.5 - size * ratio - size * size * ratio**2 / 2.0
+        slopes[0] += by_zero * size / scale
+        by_row = self.group.eigenvalues(slopes) if self.group.kind == "cube" else np.real(np.fft.fft(slopes))
+        found = np.bincount(self.group.classes, weights=by_row)[1:]
+        return -(2.0 * math.log(total) - math.log(scale)), -np.asarray(found, dtype=np.float64)
+
+    def _certificate(self, alpha: Array) -> tuple[WorkloadBound, Array]:
+        size = self.group.size
+        row, form, _, _, scale = self._dual(alpha)
+        inner = np.maximum(form, 1e-12)
+        values = np.zeros(size)
+        values[self.asked] = np.sqrt(inner[self.asked] / self.levels[self.asked])
+        matrix = self.group.matrix(self.group.first_row(values))
+        pairs = self.group.matrix(row)
+        bound = WorkloadBound(
+            self.problem.shares,
+            self.problem.directions(matrix),
+            np.full(size, scale / size),
+            np.ones(size),
+            (pairs + pairs.T) / 2.0 if alpha.any() else None,
+        )
+        return bound, np.sqrt(np.where(inner > 0, self.levels / inner, 0.0))
+
+    # The mechanism
+
+    def spectra(self, sets: Sets) -> Array:
+        """Return the eigenvalues of M of each set with its translates, one per kept character."""
+        columns = columns_of(sets, self.power)
+        scaled = columns / columns.mean(axis=1, keepdims=True)
+        found: Array = self.group.spectrum(scaled)[:, self.kept]
+        return found
+
+    def drawn(self, moments: Array, count: int, rng: np.random.Generator) -> Sets:
+        """Return base sets: thresholds of invariant Gaussian fields, arcs, sets by the number of ones."""
+        size = self.group.size
+        wanted = np.sqrt(np.maximum(moments, 1e-6 * moments.max()))
+        field = np.concatenate([self._field(wanted**power, count // 2, rng) for power in (1.0, 1.4)])
+        share = size / (1.0 + self.power)
+        sizes = np.clip(np.floor(share + rng.random(len(field))).astype(np.int64), 1, size - 1)
+        found = [top_entries(field, sizes)]
+        if self.group.kind == "cube":
+            found.append(self._radial())
+        else:
+            place = np.arange(size)
+            lengths = np.unique(np.clip(np.rint(share * np.array([0.8, 0.9, 1.0, 1.1, 1.2])), 1, size - 1))
+            found.append(place[None, :] < lengths[:, None])
+        return np.unique(np.vstack(found), axis=0)
+
+    def _field(self, wanted: Array, count: int, rng: np.random.Generator) -> Array:
+        noise = rng.standard_normal((count, self.group.size))
+        if self.group.kind == "cycle":
+            found: Array = np.real(np.fft.ifft(np.fft.fft(noise, axis=1) * wanted, axis=1))
+            return found
+        row = self.group.first_row(wanted)
+        whole: Array = noise @ self.group.matrix(row)
+        return whole
+
+    def reordered(self, sets: Sets, rng: np.random.Generator) -> Sets:
+        """Return the sets with the bits of the cube in other orders; none on a cycle."""
+        if self.group.kind == "cycle":
+            return sets[:0]
+        bits = int(self.group.classes.max())
+        shaped = sets.reshape(len(sets), *([2] * bits))
+        orders = [rng.permutation(bits) + 1 for _ in range(PERMUTED)]
+        return np.vstack([shaped.transpose(0, *order).reshape(len(sets), -1) for order in orders])
+
+    def _radial(self) -> Sets:
+        """Return sets of the cube that depend on the number of ones, or of agreeing chosen bits, alone."""
+        bits = int(self.group.classes.max())
+        ones = self.group.classes
+        found = []
+        for kinds in itertools.islice(
+            itertools.product((False, True), repeat=bits + 1), 1, (1 << bits + 1) - 1
+        ):
+            found.append(np.array(kinds)[ones])
+        return np.array(found)
+
+    def solved(self, sets: Sets, accuracy: float) -> tuple[Array, Array, float]:
+        """Return weights and moments of base sets, and the average error."""
+        found = minimised(Weighing(self.spectra(sets), self.weights), len(sets), accuracy)
+        moments = np.full(self.group.size, float(self.group.size))
+        moments[self.kept] = found.state.more
+        if self.group.kind == "cycle":
+            moments[-self.kept] = found.state.more
+        error = float((self.levels[1:] / moments[1:]).sum() - self.levels[1:].sum() / self.group.size)
+        return found.weights, moments, error
+
+    def prices(self, moments: Array) -> Prices:
+        """Return the dual numbers of the master program."""
+        size = self.group.size
+        rows = self.group.matrix(self.group.first_row(np.sqrt(self.design)))
+        directions = self.group.matrix(self.group.first_row(np.sqrt(self.design) / moments))
+        total = float((self.design / moments).sum())
+        multiplier = np.full(size, total / size)
+        return Prices(directions, multiplier, rows, self.problem.shares, self.power)
+
+
+def run(problem: LinearQueries, seed: int = 0) -> Outcome:
+    """Return base sets with all their translates, and the dual of the group."""
+    if problem.epsilon == 0.0:
+        return infeasible("group of translations")
+    rng = np.random.default_rng(seed)
+    work = Symmetric(problem)
+    bound, moments = work.bound()
+    best = best_bound(problem, [bound, trace_bound(problem)])
+    most = min(MOST_BASES, max(8, MOST_REPORTS // work.group.size))
+    sets = work.drawn(moments, DRAWN, rng)
+    weights, moments, error = work.solved(sets, 1e-6)
+    proven = -math.inf if best is None else problem.proven(best)
+    for _ in range(ROUNDS):
+        if error <= (1.0 + CLOSE) * proven:
+            break
+        used = weights > 1e-6 * weights.max()
+        sets, weights = sets[used], weights[used]
+        likely = sets[np.argsort(-weights)[:100]]
+        starts = np.vstack([likely, *(shaken(likely, share, rng) for share in (0.02, 0.1, 0.25))])
+        reached = np.unique(work.prices(moments).climbed(starts), axis=0)
+        best_of = np.argsort(-work.prices(moments).ratios(reached))[:NEWEST]
+        reached = np.vstack([reached[best_of], work.reordered(reached[best_of[:40]], rng)])
+        before, error_before = len(sets), error
+        sets = np.unique(np.vstack([sets, reached]), axis=0)
+        weights, moments, error = work.solved(sets, 1e-7)
+        if len(sets) == before or error_before - error < 1e-6 * error:
+            break
+    chosen = np.argsort(-weights)[:most]
+    sets = sets[chosen]
+    if len(chosen) < len(weights):
+        alone = np.arange(work.group.size)[None, :] == 0  # a single type: its translates determine all shares
+        sets = np.unique(np.vstack([sets, alone]), axis=0)
+        weights, moments, error = work.solved(sets, 1e-8)
+    else:
+        weights = weights[chosen]
+    kept = weights > 1e-7 * weights.max()
+    return _written(problem, work, sets[kept], weights[kept], best)
+
+
+def _written(
+    problem: LinearQueries, work: Symmetric, sets: Sets, weights: Array, bound: Bound | None
+) -> Outcome:
+    """Return the outcome: base sets, and the probability of each translate for a type outside of it."""
+    size = work.group.size
+    amounts = weights / weights.sum() / columns_of(sets, work.power).mean(axis=1) / size
+    notes = {"base_sets": len(sets), "reports": len(sets) * size + 1}
+    found = outcome(problem, sets, amounts, bound, "group of translations", notes=notes)
+    return replace(found, variables={**found.variables, "translations": work.group.kind})
+
+
+def why_not(problem: LinearQueries) -> str | None:
+    """Say why there is no group, if so."""
+    named = problem.queries.named
+    if named is None or named.group == "none" or problem.weights is not None:
+        return "it needs a named workload that translations of the types leave as it is: a cycle or a cube"
+    if not isinstance(problem.population, str):
+        return "it needs equal shares of all types"
+    if problem.queries.size < 8:
+        return "all patterns are few enough; use all-columns"
+    return None

@@ -1,0 +1,87 @@
+"""What the demonstration prints and keeps: two tables, and the same as plain values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from mechdesign.core.encoding import encode
+from mechdesign.core.text import table
+from mechdesign.report.demo.running import Answered, Demonstrated
+
+SOLVED = ("problem", "model", "analytic", "numeric", "bound", "agreement")
+ESTIMATED = ("mechanism", "estimate of", "truth", "estimate", "std error")
+
+
+def demo_text(results: Sequence[Demonstrated]) -> str:
+    """Return the table of the problems, the table of the estimates, and a line for each other operation."""
+    lines = ["Six design problems, each solved analytically and numerically, with a proven bound:", ""]
+    lines += [table(SOLVED, [solved_row(result) for result in results]), ""]
+    lines += ["Each optimum as a mechanism, run on the synthetic data that ship with the package:", ""]
+    rows = [[result.file, *answer_row(answer)] for result in results for answer in result.answers]
+    lines += [table(ESTIMATED, rows), *(text for result in results for text in operations_of(result))]
+    return "\n".join(lines)
+
+
+def solved_row(result: Demonstrated) -> list[str]:
+    """Return the row of a problem: the values of both kinds of methods, the bound, whether they agree."""
+    found = [run for run in result.comparison.judged if run.claims_optimality]
+    agreement = f"{result.comparison.agreement} ({len(found)} methods)"
+    numbers = (result.analytic.value, result.numeric.value, result.bound)
+    demonstration = result.demonstration
+    return [demonstration.name, demonstration.model, *(f"{number:.8g}" for number in numbers), agreement]
+
+
+def answer_row(answer: Answered) -> list[str]:
+    """Return question, truth, estimate and standard error, to two digits of the standard error.
+
+    Examples
+    --------
+    >>> from mechdesign.report.demo.table import DemoQuestion
+    >>> answer_row(Answered(DemoQuestion("mean age", ("age",)), 46.62, 45.0932, 0.9991))
+    ['mean age', '46.62', '45.09', '1.00']
+    """
+    digits = max(0, 1 - math.floor(math.log10(answer.standard_error)))
+    numbers = (answer.truth, answer.estimate, answer.standard_error)
+    return [answer.question.text, *(f"{number:.{digits}f}" for number in numbers)]
+
+
+def operations_of(result: Demonstrated) -> list[str]:
+    """Return a line for each operation of a mechanism that estimates nothing: what it read and wrote."""
+    if result.answers:
+        return []
+    return [
+        f"{result.file}: {step.operation}: {step.rows_read} rows of {step.source} -> {step.file} "
+        f"({step.rows} rows)"
+        for step in result.written
+    ]
+
+
+def demo_json(results: Sequence[Demonstrated]) -> list[dict[str, Any]]:
+    """Return the demonstration as plain values, one object a problem."""
+    return [_plain(result) for result in results]
+
+
+def _plain(result: Demonstrated) -> dict[str, Any]:
+    plain = {
+        "problem": result.demonstration.name,
+        "model": result.demonstration.model,
+        "analytic": {"method": result.analytic.method, "value": result.analytic.value},
+        "numeric": {"method": result.numeric.method, "value": result.numeric.value},
+        "bound": result.bound,
+        "agree": result.comparison.agree,
+        "mechanism": result.file,
+        "tables": [step.file for step in result.written],
+        "estimates": [
+            {
+                "question": answer.question.text,
+                "truth": answer.truth,
+                "estimate": answer.estimate,
+                "standard_error": answer.standard_error,
+            }
+            for answer in result.answers
+        ],
+    }
+    found: dict[str, Any] = encode(plain)
+    return found

@@ -1,0 +1,104 @@
+"""Small things that people met: close names, long listings, repeated reports, trade-offs of files."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import mechdesign as md
+from mechdesign.cli import main
+from mechdesign.report import repeats
+from mechdesign.report.show import MOST_CLAIMS
+
+
+def error_of(capsys, *arguments: str) -> str:
+    assert main(list(arguments)) == 2
+    return capsys.readouterr().err.strip()
+
+
+@pytest.fixture
+def survey(tmp_path, capsys):
+    """A mechanism file and a file of answers."""
+    path = tmp_path / "survey.json"
+    md.solve(md.FrequencyOracle(labels=["no", "yes"], epsilon=1.0)).mechanism().save(path)
+    (tmp_path / "people.csv").write_text("answer\n" + "no\nyes\n" * 20)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (("list", "marginal"), "no family 'marginal'; did you mean 'marginals'?"),
+        (("findings", "shufle"), "no family 'shufle'; did you mean 'shuffle'?"),
+        (("show", "frequency"), "no model or problem 'frequency'; did you mean 'frequency-oracle'?"),
+        (("compare", "marginal"), "no model or family 'marginal'; did you mean 'marginals'?"),
+        (
+            ("check", "census_views"),
+            "no model or family 'census_views'; did you mean 'marginals/census_views'?",
+        ),
+        (("check", "zzz"), "no model or family 'zzz'; known: auction, contract"),
+        (("solve", "zzz"), "no 'zzz'; run 'mechdesign list' to see all"),
+        (("solve", "all.json"), "'all.json' is a mechanism file; name the model that it was built from"),
+        (("solve", "response/nary", "--method", "closedform"), "did you mean 'closed-form'?"),
+    ],
+)
+def test_every_wrong_name_is_answered_with_a_close_one(capsys, arguments, hint):
+    text = error_of(capsys, *arguments)
+    assert hint in text
+    assert "\n" not in text
+
+
+def test_a_model_of_many_claims_is_cut_and_says_how_to_see_all(capsys):
+    name = "marginals/zhang2019_table_3_3"
+    claims = len(md.load_model(name).claims)
+    assert main(["show", name]) == 0
+    short = capsys.readouterr().out
+    assert short.count("  claim: ") == MOST_CLAIMS
+    assert f"... and {claims - MOST_CLAIMS} more claims; 'mechdesign show {name} --all' shows them" in short
+    assert main(["show", name, "--all"]) == 0
+    assert capsys.readouterr().out.count("  claim: ") == claims
+    assert main(["show", "response/nary"]) == 0
+    assert "more claims" not in capsys.readouterr().out
+
+
+def test_the_trade_off_of_a_mechanism_file_has_its_epsilon_alone(survey, capsys):
+    path = str(survey / "survey.json")
+    assert main(["tradeoff", path, "--users", "1000", "--error", "0.05", "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    mechanism = md.load_mechanism(path)
+    assert row["epsilon"] == 1.0
+    assert row["error"] == mechanism.forecast(1000).largest
+    (needed,) = row["needed"]
+    assert mechanism.forecast(needed).largest <= 0.05 < mechanism.forecast(needed - 1).largest
+    assert "is for models" in error_of(capsys, "tradeoff", path, "--set", "epsilon=2")
+    assert "not > 0" in error_of(capsys, "tradeoff", path, "--error", "0")
+
+
+def test_a_second_report_of_the_same_file_says_what_it_costs(survey, capsys, monkeypatch):
+    monkeypatch.setenv("MECHDESIGN_CACHE", str(survey / "cache"))
+    command = ["randomize", str(survey / "survey.json"), str(survey / "people.csv"), "--force", "-o"]
+    for number, words in enumerate(("", "once before; ", "2 times before; ")):
+        assert main([*command, str(survey / f"reports{number}.csv")]) == 0
+        said = capsys.readouterr().err
+        assert bool(said) == bool(words)
+        assert words in said
+        assert not words or f"has epsilon = {number + 1} in all, not 1" in said
+    (survey / "people.csv").write_text("answer\n" + "no\n" * 20)
+    assert main([*command, str(survey / "others.csv")]) == 0
+    assert main([*command, str(survey / "simulated.csv"), "--seed", "1"]) == 0
+    assert capsys.readouterr().err == ""
+    text = "".join(path.read_text() for path in (survey / "cache" / repeats.FOLDER).iterdir())
+    assert set(text) <= set("[]1.0, "), "epsilons only, none of the data"
+
+
+def test_without_a_cache_nothing_is_remembered_and_a_damaged_record_is_no_error(survey, monkeypatch):
+    people = survey / "people.csv"
+    monkeypatch.setenv("MECHDESIGN_CACHE", "off")
+    assert repeats.repeated_note(people, 1.0) == repeats.repeated_note(people, 1.0) == ""
+    monkeypatch.setenv("MECHDESIGN_CACHE", str(survey / "cache"))
+    assert repeats.repeated_note(people, 1.0) == ""
+    (record,) = (survey / "cache" / repeats.FOLDER).iterdir()
+    record.write_text("{")
+    assert repeats.repeated_note(people, 1.0) == ""
+    assert "epsilon = 3 in all" in repeats.repeated_note(people, 2.0)
