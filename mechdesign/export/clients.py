@@ -137,5 +137,5 @@ def javascript(mechanism: Mechanism, settings: ExportSettings, to: str = "js") -
 
 def more(step: str) -> str:
     """Return what the client needs beside the usual steps: for few mechanisms only, to be small."""
-    own = {"messages": "messages.js", "joint": "joint.js"}
+    own = dict.fromkeys(("survey", "sets"), "survey.js") | {"messages": "messages.js", "joint": "joint.js"}
     return template(own[step]) if step in own else ""

@@ -169,7 +169,9 @@ def _bounds(steps: Steps) -> list[int]:
         return [low, low + min(int(float(high - low)), high - low)]  # what doubles make of the ends
     if kind == "view":
         return _numbers(steps["ends"])
-    names = {"subset": "include", "parity": "even", "hyperplane": "include"}
+    if kind == "survey":
+        return _numbers(steps["ends"])
+    names = {"sets": "include", "subset": "include", "parity": "even", "hyperplane": "include"}
     return [int(steps[names[kind]], 16)] if kind in names else []
 
 
@@ -206,6 +208,12 @@ def _corners(steps: Steps) -> Iterator[list[int]]:
         for inner in _corners(steps["each"]):
             for place in range(4):
                 yield [*(_word(place + turn) for turn in range(steps["per_user"])), *inner]
+    elif kind == "survey":
+        for end, parts in zip(_numbers(steps["ends"]), steps["designs"], strict=True):
+            for inner in islice(_corners(parts[0]["draw"]), 64):
+                yield [_word(end - 1), *inner]
+        for end in _ends(_bounds(steps)):
+            yield [_word(end)]
     elif kind == "view":
         for place, end in enumerate(_numbers(steps["ends"])):
             oracle = steps["oracles"][steps["oracle_of_view"][place]]

@@ -295,6 +295,69 @@
     joint = function(step, codes, take) reported(step, permanent(step, codes, take), take)
   )
 
+  # Sets of values, and surveys of several questions
+
+  chosen_of <- function(without, others, count, take) {
+    members <- numeric(others + 1)
+    for (last in seq_len(count) + others - count - 1) {
+      drawn <- below(take, last + 1)
+      place <- drawn + (drawn >= without)
+      if (members[place + 1] == 1) place <- last + (last >= without)
+      members[place + 1] <- 1
+    }
+    members
+  }
+  filled <- function(size, width, without, take) {
+    others <- if (is.null(without)) size else size - 1
+    except <- if (is.null(without)) size else without
+    member <- numeric(size)
+    if (width == 1) {
+      drawn <- below(take, others)
+      member[drawn + (drawn >= except) + 1] <- 1
+    } else if (width > 0 && 2 * width <= others) {
+      member <- chosen_of(except, others, width, take)[seq_len(size)]
+    } else if (width > 0) {
+      member <- 1 - chosen_of(except, others, others - width, take)[seq_len(size)]
+      if (!is.null(without)) member[without + 1] <- 0
+    }
+    member
+  }
+  LISTS$sets <- function(step, codes, take) {
+    if (!is.null(step$joined)) {
+      cell <- 0
+      for (place in seq_along(codes)) cell <- cell * step$joined[place] + codes[[place]]
+      codes <- list(cell)
+    }
+    held <- less(integer_below(take), whole(step$include))
+    members <- Map(function(factor, code) {
+      member <- filled(factor[1], factor[2] - held, if (held) code, take)
+      if (held) member[code + 1] <- 1
+      member
+    }, step$factors, codes)
+    text_of(packed(unlist(members)))
+  }
+  LISTS$survey <- function(step, answers, take) {
+    number <- search(step$ends, integer_below(take))
+    texts <- vapply(step$designs[[number + 1]], function(part) {
+      inner <- part$draw
+      if (part$kind == "number") {
+        made <- NUMBERS[[inner$step]](inner, answers[[part$questions[1] + 1]], take)
+        return(format(made, scientific = FALSE))
+      }
+      codes <- lapply(part$questions, function(place) {
+        answer <- answers[[place + 1]]
+        if (!step$means[[place + 1]]) return(answer)
+        as.numeric(less(integer_below(take), limbs(floor(min(answer * 2^62, 2^62)))))
+      })
+      if (part$kind == "sets") return(LISTS$sets(inner, codes, take))
+      cell <- 0
+      for (turn in seq_along(codes)) cell <- cell * step$sizes[part$questions[turn] + 1] + codes[[turn]]
+      made <- CODES[[inner$step]](inner, cell, take)
+      if (is.character(made)) made else format(made, scientific = FALSE, digits = 16)
+    }, "")
+    paste0(number, ":", paste(texts, collapse = "|"))
+  }
+
   # Messages of the shuffle protocols: parts, each a list of messages; they are sorted in the end
 
   HALF <- "2000000000000000"
