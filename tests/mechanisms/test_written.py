@@ -7,9 +7,9 @@ import json
 import pytest
 from hypothesis import given, strategies as st
 
-from mechdesign.core.errors import ModelFileError, ParameterError
+from mechdesign.core.errors import ModelFileError
 from mechdesign.mechanisms import KaryResponse, load_mechanism
-from mechdesign.mechanisms.written import EXACT, heading, read, written
+from mechdesign.mechanisms.written import EXACT, read, written
 from tests.support.clients import CLIENTS
 from tests.support.mechanism_files import opened
 
@@ -59,16 +59,15 @@ def test_labels_that_look_like_numbers_stay_texts(tmp_path):
 
 def test_title_and_question_are_kept_and_do_not_change_the_fingerprint(tmp_path):
     mechanism = KaryResponse.of(4, 1.0)
-    titled = mechanism.replaced(title="Mood — 2026", question="How are you?")
-    titled.save(tmp_path / "m.json")
+    mechanism.described("Mood — 2026", "How are you?").save(tmp_path / "m.json")
     again = load_mechanism(tmp_path / "m.json")
-    assert (again.title, again.question) == ("Mood — 2026", "How are you?")
+    assert (again.about.title, again.about.question) == ("Mood — 2026", "How are you?")
     assert again.fingerprint == mechanism.fingerprint
     assert again == mechanism
     document = json.loads((tmp_path / "m.json").read_text())
-    for wrong in (7, "two\nlines", None):
-        (tmp_path / "m.json").write_text(json.dumps({**document, "title": wrong}))
-        with pytest.raises(ModelFileError, match=r"title: .* is not one line of text"):
+    for wrong in ({"title": 7}, {"heading": "x"}, []):
+        (tmp_path / "m.json").write_text(json.dumps({**document, "about": wrong}))
+        with pytest.raises(ModelFileError, match="content is damaged"):
             load_mechanism(tmp_path / "m.json")
 
 
@@ -79,9 +78,3 @@ def test_a_newer_file_is_refused(tmp_path):
         (tmp_path / "m.json").write_text(json.dumps({**document, "version": version}))
         with pytest.raises(ModelFileError, match=r"this release reads 1 to 2; .*"):
             load_mechanism(tmp_path / "m.json")
-
-
-def test_a_heading_is_one_line():
-    assert heading("title", "é") == "é"
-    with pytest.raises(ParameterError, match="title"):
-        heading("title", "\t")

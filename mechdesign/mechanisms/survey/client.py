@@ -22,16 +22,17 @@ class SurveyClient(CollectingMechanism):
     """What a survey says to those who write its client; a number in bins is asked as a choice of its bins."""
 
     questions: Questions
-    designs: Sequence[Any]
 
     def recipe(self) -> Recipe:
         """Return how a client draws a design and the reports of its parts."""
+        survey: Any = self
+        designs: Sequence[Any] = survey.designs
         steps = {
             "step": "survey",
-            "ends": row_hex(list(accumulate(design.weight for design in self.designs))),
+            "ends": row_hex(list(accumulate(design.weight for design in designs))),
             "means": [question.is_mean for question in self.questions.all],
             "sizes": [question.size for question in self.questions.all],
-            "designs": [[_part(part) for part in design.parts] for design in self.designs],
+            "designs": [[_part(part) for part in design.parts] for design in designs],
         }
         inputs = tuple(_asked(question) for question in self.questions.all)
         return Recipe(inputs, (marked("report", self.fingerprint),), steps, False)
