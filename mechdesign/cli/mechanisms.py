@@ -71,6 +71,9 @@ def add_commands(command: AddCommand) -> None:
     randomize.add_argument(
         "--anyway", action="store_true", help="collect although nothing can be estimated from the reports"
     )
+    randomize.add_argument(
+        "--codes", action="store_true", help="numbers are the codes of categories, although none is 0"
+    )
     _table_options(randomize)
     randomize.add_argument("--seed", type=int, help="for simulations only: repeatable, and not private")
     estimate = command("estimate", _estimate, "estimate from reports, with standard errors and intervals")
@@ -254,9 +257,12 @@ def _compared(mechanism: Mechanism, paths: list[str]) -> list[ExportCheck]:
 def _randomize(options: argparse.Namespace) -> int:
     from mechdesign.cli.operations import execute
     from mechdesign.mechanisms import CollectingMechanism, load_mechanism
+    from mechdesign.report.codes import require_codes
     from mechdesign.report.repeats import repeated_note
 
     mechanism = load_mechanism(options.mechanism)
+    if not options.codes:
+        require_codes(mechanism, options.inputs[0], options.column)
     code = execute(options, "randomize", ("column", "clip", "seed", "anyway"), mechanism)
     if options.seed is None and isinstance(mechanism, CollectingMechanism):
         note = repeated_note(options.inputs[0], mechanism.audit().epsilon)

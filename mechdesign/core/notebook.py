@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from html import escape
 from typing import Any
 
 from mechdesign.core.printable import printable
@@ -59,6 +58,8 @@ class TextInNotebooks:
 
 
 def _text(value: object) -> str:
+    from html import escape  # its table of characters is for notebooks alone
+
     return escape(printable(str(value)))
 
 

@@ -33,7 +33,7 @@ from mechdesign.core.numbers import number_of_text
 from mechdesign.core.randomness import BitSource, Rng, bit_source, numpy_generator
 from mechdesign.core.types import Counter, Estimate, PrivacyVerdict, Verdict
 from mechdesign.mechanisms.about import About, WithAbout
-from mechdesign.mechanisms.door import run_on_tables
+from mechdesign.mechanisms.door import WithTables
 from mechdesign.mechanisms.figures import forecast_figures
 from mechdesign.mechanisms.intake import Intake
 from mechdesign.mechanisms.kinds import derived, import_all
@@ -54,7 +54,7 @@ LARGEST_FILE = 1 << 27
 """A mechanism file with more bytes is neither written nor read."""
 
 
-class Mechanism(Explained, WithAbout):
+class Mechanism(Explained, WithTables, WithAbout):
     """Base class of every mechanism.
 
     It does not change: what differs is another mechanism. Two are equal when they are of one type, run on
@@ -124,39 +124,14 @@ class Mechanism(Explained, WithAbout):
         """Return what the mechanism does with tables: the columns each operation takes and gives."""
         return ()
 
-    def run(self, operation: str, *tables: Any, **options: Any) -> Any:
-        """Run an operation on data frames or series, as the command ``run`` does it on files.
-
-        Parameters
-        ----------
-        operation : str
-            One that :meth:`operations` lists, such as ``randomize``.
-        *tables : data frame or series
-            Of pandas, polars, pyarrow and their like. A series is a table of one column.
-        **options
-            Those of the operation: ``column="city"``, ``clip=True``; ``rng`` for simulations only; and
-            ``missing``, what to do with rows without a value: ``"refuse"``, ``"drop"`` or ``"category"``.
-
-        Returns
-        -------
-        data frame, series or result
-            The like of the first table, with the index of its rows; or the result, such as an estimate.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> from mechdesign.mechanisms import KaryResponse
-        >>> mechanism = KaryResponse.of(2, epsilon=2.0, labels=["no", "yes"])
-        >>> people = pd.DataFrame({"name": ["a", "b"], "smoker": ["yes", "no"]})
-        >>> mechanism.run("randomize", people, column="smoker", rng=1).shape
-        (2, 1)
-        """
-        return run_on_tables(self, operation, tables, options)
-
     @property
     def data_columns(self) -> tuple[str, ...]:
         """The columns of people's data it was built for; empty when it does not say."""
         return self.intake.columns
+
+    def bare_codes(self) -> tuple[tuple[str | None, int], ...]:
+        """Return each column's name, if it has one, and how many codes it takes; 0 for names."""
+        return ()
 
     def forecast(self, users: int = USERS) -> Forecast | None:
         """Return how good its answers will be with so many users; None where it estimates nothing."""

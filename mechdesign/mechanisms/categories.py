@@ -60,6 +60,10 @@ class CategoryMechanism(CollectingMechanism):
         """The forecast, kept: a client asks for it with every answer."""
         return self.forecast()
 
+    def bare_codes(self) -> tuple[tuple[str | None, int], ...]:
+        """Return how many codes its column takes; 0 where answers have names."""
+        return ((None, self.labels.size if self.labels.names is None else 0),)
+
     def is_value(self, text: str) -> bool:
         """Whether a text is one of the categories."""
         return text in self.labels.shown()

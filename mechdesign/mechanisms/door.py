@@ -109,3 +109,37 @@ def in_python(operation: Operation) -> Iterator[None]:
     except MechDesignError as error:
         parts = {name: OPTION.sub(written, getattr(error, name)) for name in ("where", "what", "remedy")}
         raise error.changed(**parts, in_shell=False) from None
+
+
+class WithTables:
+    """What runs its operations on data frames: every mechanism."""
+
+    def run(self, operation: str, *tables: Any, **options: Any) -> Any:
+        """Run an operation on data frames or series, as the command ``run`` does it on files.
+
+        Parameters
+        ----------
+        operation : str
+            One that :meth:`operations` lists, such as ``randomize``.
+        *tables : data frame or series
+            Of pandas, polars, pyarrow and their like. A series is a table of one column.
+        **options
+            Those of the operation: ``column="city"``, ``clip=True``; ``rng`` for simulations only; and
+            ``missing``, what to do with rows without a value: ``"refuse"``, ``"drop"`` or ``"category"``.
+
+        Returns
+        -------
+        data frame, series or result
+            The like of the first table, with the index of its rows; or the result, such as an estimate.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from mechdesign.mechanisms import KaryResponse
+        >>> mechanism = KaryResponse.of(2, epsilon=2.0, labels=["no", "yes"])
+        >>> people = pd.DataFrame({"name": ["a", "b"], "smoker": ["yes", "no"]})
+        >>> mechanism.run("randomize", people, column="smoker", rng=1).shape
+        (2, 1)
+        """
+        mechanism: Any = self
+        return run_on_tables(mechanism, operation, tables, options)

@@ -37,6 +37,12 @@ class AttributeMechanism(CollectingMechanism):
         content["attributes"]["names"] = list(intake.columns)
         return type(self).from_content(content).replaced(intake=intake)
 
+    def bare_codes(self) -> tuple[tuple[str | None, int], ...]:
+        """Return the name of each attribute, if it has one, and how many codes it takes; 0 for names."""
+        names = self.attributes.names or (None,) * self.attributes.count
+        sizes = [labels.size if labels.names is None else 0 for labels in self.attributes.labels]
+        return tuple(zip(names, sizes, strict=True))
+
     def require_missing(self, rule: str) -> None:
         """Raise ParameterError when missing values are to be a category that no attribute has."""
         known = any(MISSING_CATEGORY in (labels.names or ()) for labels in self.attributes.labels)

@@ -164,6 +164,10 @@ class Shuffled(CollectingMechanism):
         """Return how good the estimates will be; by default for the users that are promised."""
         return self.local.forecast(self.promise.users if users is None else users)
 
+    def bare_codes(self) -> tuple[tuple[str | None, int], ...]:
+        """Return how many codes each column takes, as the local mechanism says."""
+        return self.local.bare_codes()
+
     def is_value(self, text: str) -> bool:
         """Whether a text can be one of people's data, for the local mechanism."""
         return self.local.is_value(text)

@@ -102,3 +102,35 @@ def test_without_a_cache_nothing_is_remembered_and_a_damaged_record_is_no_error(
     record.write_text("{")
     assert repeats.repeated_note(people, 1.0) == ""
     assert "epsilon = 3 in all" in repeats.repeated_note(people, 2.0)
+
+
+def codes_file(folder, values) -> str:
+    path = folder / "codes.csv"
+    path.write_text("age\n" + "".join(f"{value}\n" for value in values))
+    return str(path)
+
+
+@pytest.mark.parametrize("kind", ["frequency", "views"])
+def test_numbers_without_a_zero_are_no_codes_unless_it_is_said(tmp_path, capsys, kind):
+    if kind == "frequency":
+        mechanism = md.solve(md.FrequencyOracle(categories=74, epsilon=1.0)).mechanism()
+    else:
+        views = md.MarginalViews(attributes=[74], names=["age"], users=9999, epsilon=3.0, workload=[["age"]])
+        mechanism = md.solve(views).mechanism()
+    file, reports = str(tmp_path / "m.json"), str(tmp_path / "reports.csv")
+    mechanism.save(file)
+    ages = codes_file(tmp_path, range(17, 74))
+    said = error_of(capsys, "randomize", file, ages, "-o", reports)
+    assert "column 'age': numbers from 17 on, where codes of categories, 0 to 73, are expected" in said
+    assert said.endswith("set labels in the model, or use --codes if these are codes")
+    assert not (tmp_path / "reports.csv").exists()
+    assert main(["randomize", file, ages, "-o", reports, "--codes"]) == 0
+    for values in (range(74), [5] * 10):  # with a zero; too few rows to tell
+        assert main(["randomize", file, codes_file(tmp_path, values), "-o", reports, "--force"]) == 0
+
+
+def test_a_column_of_names_may_be_of_numbers(tmp_path):
+    mechanism = md.solve(md.FrequencyOracle(labels=["1", "2", "3"], epsilon=1.0)).mechanism()
+    mechanism.save(tmp_path / "m.json")
+    people = codes_file(tmp_path, [1, 2, 3] * 20)
+    assert main(["randomize", str(tmp_path / "m.json"), people, "-o", str(tmp_path / "r.csv")]) == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
 from itertools import combinations, product
 from math import comb, prod
@@ -11,6 +12,7 @@ import pytest
 from scipy import stats
 
 from mechdesign.audit.exponential import exp_lower
+from mechdesign.cli import main
 from mechdesign.core.errors import DataError, MechDesignError, ParameterError
 from mechdesign.core.randomness import TOTAL
 from mechdesign.mechanisms.oracles import SubsetSelection
@@ -246,3 +248,24 @@ def test_what_is_refused():
     saved = mechanism.aggregator().as_json()
     with pytest.raises(DataError, match="damaged"):
         type(mechanism.aggregator()).from_json(mechanism, {**saved, "users": 3})
+
+
+def test_from_a_model_to_a_cross_table_in_the_shell(tmp_path, capsys):
+    model, built_file = tmp_path / "m.toml", tmp_path / "m.json"
+    model.write_text(
+        '[model]\ntitle = "two"\nproblem = "marginal-views"\n[parameters]\nattributes = [2, 3]\n'
+        'names = ["sex", "view"]\nlabels = [["f", "m"], ["a", "b", "c"]]\nusers = 4000\nepsilon = 6.0\n'
+        'workload = [["sex", "view"]]\n'
+    )
+    people, reports = tmp_path / "people.csv", tmp_path / "reports.csv"
+    people.write_text("sex,view\n" + "f,c\nm,a\n" * 2000)
+    assert main(["build", str(model), "--method", "product-subset", "-o", str(built_file)]) == 0
+    assert main(["randomize", str(built_file), str(people), "-o", str(reports), "--seed", "1"]) == 0
+    capsys.readouterr()
+    assert main(["estimate", str(built_file), str(reports), "--marginal", "view,sex", "--json"]) == 0
+    (table,) = json.loads(capsys.readouterr().out)["tables"]
+    assert table["attributes"] == ["view", "sex"]
+    shares = dict(zip(table["categories"], table["value"], strict=True))
+    assert abs(shares["c, f"] - 0.5) < 0.05
+    assert abs(shares["b, f"]) < 0.05
+    assert main(["estimate", str(built_file), str(people)]) == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -151,7 +152,7 @@ class Tidy:
 
 
 def test_tidy_results_are_tables_by_question_with_rounded_numbers_and_possible_ends():
-    smoker, city = result_tables(Tidy(), is_share=True)
+    smoker, city = result_tables(Tidy(), "share")
     assert (smoker["caption"], city["caption"]) == ("smoker", "city")
     assert smoker["header"] == ["answer", "estimate", "standard error", "95% low", "95% high"]
     assert smoker["rows"] == [
@@ -171,3 +172,38 @@ def test_numbers_have_two_digits_of_their_error():
         text = rounded(12345.6789, float(error), is_share=False)
         assert abs(float(text) - 12345.6789) <= 0.051 * error
     assert rounded(-0.0001, 0.01, is_share=False) == "0.000"
+
+
+def test_counts_stay_within_the_users_and_consistent_tables_show_the_expected_error():
+    class Counts(Tidy):
+        def tidy(self):
+            return {
+                "question": ["", ""],
+                "category": ["a", "b"],
+                "estimate": [2.0, 99.0],
+                "standard_error": [7.0, 7.0],
+                "low": [-12.0, 85.0],
+                "high": [16.0, 113.0],
+            }
+
+    (table,) = result_tables(Counts(), "users")
+    assert [row[3:] for row in table["rows"]] == [["0.0", "16.0"], ["85.0", "100.0"]]
+    release = MarginalRelease.of([2, 2], [(0, 1)], epsilon=2.0, names=["smoker", "city"])
+    found = release.estimate(release.randomize([[0, 1], [1, 0]] * 500, rng=1)).marginal([0, 1])
+    (table,) = result_tables(found, "share")
+    assert table["header"] == ["answer", "estimate", "expected error"]
+    assert table["caption"] == "", "the only table is headed by the page"
+
+
+def test_questions_of_a_survey_keep_their_own_units():
+    problem = md.SurveyDesign(
+        questions=[{"name": "age", "range": [18, 90]}, {"name": "smokes", "labels": ["no", "yes"]}],
+        epsilon=4.0,
+        users=1000,
+    )
+    survey = md.solve(problem).mechanism()
+    found = survey.estimate(survey.randomize([[40, "no"], [60, "yes"]] * 500, rng=1))
+    page = results_page(survey, Estimation(found, "estimate", "m.json", ["r.csv"]), "1")
+    outline = Outline(page)
+    assert re.search(r"mean \d\d\.\d", outline.text), "years are no percent"
+    assert re.search(r"smokes .* no \d\d\.\d+% ", outline.text)

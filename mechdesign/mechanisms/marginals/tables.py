@@ -63,13 +63,14 @@ class MarginalTables(CrossTables):
         return {"marginals": [estimate.as_json() for estimate in self.found]}
 
     def figures(self) -> list[Figure]:
-        """Return one picture of a few attributes by themselves, and one of each table over several."""
+        """Return a picture of each table; several attributes by themselves are together in one."""
         alone = [estimate for estimate in self.found if len(estimate.attributes) == 1]
-        rest = [estimate for estimate in self.found if len(estimate.attributes) > 1]
+        if len(alone) < 2:
+            return [figure for estimate in self.found for figure in estimate.figures()]
         panels = [figure for estimate in alone for figure in estimate.figures()]
-        title = f"Estimated shares of {max(each.users for each in alone)} users" if alone else ""
-        single = in_pictures(title, panels) if len(panels) > 1 else panels
-        return [*single, *(figure for estimate in rest for figure in estimate.figures())]
+        title = f"Estimated shares of {max(each.users for each in alone)} users"
+        rest = [estimate for estimate in self.found if len(estimate.attributes) > 1]
+        return [*in_pictures(title, panels), *(figure for estimate in rest for figure in estimate.figures())]
 
 
 def release_operations(mechanism: MarginalRelease) -> tuple[Operation, ...]:

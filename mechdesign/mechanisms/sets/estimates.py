@@ -15,7 +15,7 @@ from mechdesign.core.figure import Figure
 from mechdesign.core.tidy import Columns, Tidy, stacked, with_question
 from mechdesign.mechanisms.cross_table import CrossTable
 from mechdesign.mechanisms.figures import MOST_PANELS, together
-from mechdesign.mechanisms.frequencies import FrequencyEstimate, project_to_simplex
+from mechdesign.mechanisms.frequencies import FrequencyEstimate
 from mechdesign.mechanisms.frequency_limits import FrequencyLimits, few_users
 from mechdesign.mechanisms.interval_figures import SHARE, interval_figures
 from mechdesign.mechanisms.labels import Codes
@@ -135,8 +135,7 @@ class SetEstimate(Tidy):
         shown, labels = mechanism.attributes.shown(), mechanism.attributes.labels
         names = tuple(", ".join(texts) for texts in product(*(labels[place].shown() for place in places)))
         shape = mechanism.attributes.shape(places)
-        shares = project_to_simplex(value.ravel()).reshape(shape)
-        limits = cell_limits(score, value.ravel(), shares, self.users, self.population)
+        limits = cell_limits(score, value, self.users, self.population)
         errors = limits.standard_error()
         notes = few_users(self.users) + implausible(names, value.ravel(), errors, 0.0, 1.0)
         cells = FrequencyEstimate(
@@ -214,7 +213,8 @@ def _over(table: Codes, axes: Sequence[int], wanted: Sequence[int]) -> Codes:
 def weights_of_patterns(score: TableScore, shares: Array) -> Array:
     """Return for each pattern and cell the share of users who agree with the cell in just that pattern.
 
-    Shape (patterns, cells); the shares are those of the table, one axis an attribute.
+    Shape (patterns, cells); the shares are those of the table, one axis an attribute. They may be unbiased
+    estimates: those of smaller tables are sums of theirs, with less noise, and taken as what they can be.
 
     Examples
     --------
@@ -225,22 +225,26 @@ def weights_of_patterns(score: TableScore, shares: Array) -> Array:
     array([0.5 , 0.25, 0.25, 0.  ])
     """
     if len(score.patterns[0]) != shares.ndim:  # of a table whose cells are all that counts
-        return np.stack([shares.ravel(), shares.sum() - shares.ravel()])
-    found = []
+        own = np.clip(shares.ravel(), 0.0, 1.0)
+        return np.stack([own, 1.0 - own])
+    shown = {}
     for pattern in score.patterns:
-        part = shares
-        for axis, same in enumerate(pattern):
-            part = part if same else part.sum(axis=axis, keepdims=True) - part
-        found.append(part.ravel())
+        dropped = tuple(axis for axis, same in enumerate(pattern) if not same)
+        shown[pattern] = np.clip(shares.sum(axis=dropped, keepdims=True), 0.0, 1.0)
+    found = []
+    for pattern in score.patterns:  # agreement in just these attributes, from agreement in at least these
+        weight = np.zeros(shares.shape)
+        for other, share in shown.items():
+            if all(also or not same for also, same in zip(other, pattern, strict=True)):
+                weight = weight + (-1.0) ** (sum(other) - sum(pattern)) * share
+        found.append(np.maximum(weight, 0.0).ravel())
     return np.stack(found)
 
 
-def cell_limits(
-    score: TableScore, value: Array, shares: Array, users: int, population: bool
-) -> FrequencyLimits:
-    """Return the limits of the score test for each cell, other users being as the shares say."""
+def cell_limits(score: TableScore, table: Array, users: int, population: bool) -> FrequencyLimits:
+    """Return the limits of the score test for each cell, other users being as the estimated table says."""
     moments = score.table.T  # moment, pattern
-    weights = np.maximum(weights_of_patterns(score, shares)[1:], 0.0)
+    weights, value = weights_of_patterns(score, table)[1:], table.ravel()
     total = weights.sum(axis=0)
     even = np.full_like(weights, 1.0 / len(weights))
     weights = np.where(total > 0.0, weights / np.where(total > 0.0, total, 1.0), even)

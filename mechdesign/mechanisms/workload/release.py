@@ -17,12 +17,14 @@ from mechdesign.audit.patterns import audit_patterns
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
+from mechdesign.core.frames import is_table
 from mechdesign.core.numbers import frozen, number_of_text, wholes
 from mechdesign.core.randomness import BITS, BitSource, Rng, bit_source
 from mechdesign.core.tables import Values
 from mechdesign.core.validation import choice, in_range, privacy_epsilon, probability_vector, user_count
 from mechdesign.mechanisms.categories import CategoryMechanism
 from mechdesign.mechanisms.collecting import column_operations, count_outside
+from mechdesign.mechanisms.door import on_table
 from mechdesign.mechanisms.frequencies import project_to_simplex
 from mechdesign.mechanisms.frequency_limits import few_users
 from mechdesign.mechanisms.intake import Intake
@@ -179,6 +181,9 @@ class WorkloadRelease(CategoryMechanism):
         clip : bool
             Whether numbers outside of the range count as its nearest end.
         """
+        if is_table(answers):
+            options = {"anyway": anyway, "clip": clip}
+            return on_table(self, "randomize", answers, rng=rng, **options)
         if not anyway:
             self.require_estimable()
         return self.draw(self._codes(answers, clip), self.source(rng))
@@ -189,6 +194,10 @@ class WorkloadRelease(CategoryMechanism):
     def counters(self) -> int:
         """Number of counters that the server keeps: one per report."""
         return self.weights.reports
+
+    def written(self, reports: Codes) -> Values:
+        """Return reports as they stand in a table: as they are."""
+        return reports
 
     def read(self, reports: Any) -> Codes:
         """Return the numbers of reports."""

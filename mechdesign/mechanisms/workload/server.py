@@ -40,7 +40,7 @@ class QueryCounts(Server["WorkloadRelease"]):
         """Number of reports that were counted."""
         return int(self.counts.sum())
 
-    def update(self, reports: Any) -> None:
+    def _count(self, reports: Any) -> None:
         """Count reports; nothing is counted when one of them is impossible."""
         read = self.mechanism.read(reports)
         self.counts = self.counts + np.bincount(read, minlength=len(self.counts)).astype(np.int64)
@@ -52,7 +52,7 @@ class QueryCounts(Server["WorkloadRelease"]):
     def estimate(self, population: bool = False) -> QueryEstimate:
         """Return the estimates from all counted reports."""
         self.require_some()
-        return self.mechanism.estimate_from_counts(self.counts, population)
+        return self._asked(self.mechanism.estimate_from_counts(self.counts, population))
 
     def _written(self) -> dict[str, Any]:
         return {"counts": self.counts.tolist()}

@@ -24,6 +24,7 @@ HEADINGS = {
     "category": "answer",
     "estimate": "estimate",
     "standard_error": "standard error",
+    "predicted_error": "expected error",
     "low": "95% low",
     "high": "95% high",
 }
@@ -98,7 +99,7 @@ def results_page(mechanism: Mechanism, made: Estimation, version: str) -> str:
         users="" if users is None else f"{users:,}",
         certified=all(item.holds for item in certificates),
         exact=all(item.exact for item in certificates if item.property == "privacy"),
-        tables=result_tables(made.result, is_share=_is_share(figures)),
+        tables=result_tables(made.result, _unit(figures), _units(made.result)),
         figures=drawn_figures(figures),
         notes=_notes(made.result),
         population=made.population,
@@ -113,14 +114,16 @@ def results_page(mechanism: Mechanism, made: Estimation, version: str) -> str:
     )
 
 
-def result_tables(result: Any, is_share: bool) -> list[dict[str, Any]]:
+def result_tables(result: Any, unit: str, units: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
     """Return the tables of a result: a caption, a header and rows of text; or the text that is printed.
 
     Parameters
     ----------
     result : estimate
-    is_share : bool
-        Whether the estimates are shares, which people read in percent.
+    unit : str
+        What the estimates are: ``share`` (shown in percent), ``users``, or anything else.
+    units : mapping, optional
+        The same for questions that differ in it.
 
     Examples
     --------
@@ -128,7 +131,7 @@ def result_tables(result: Any, is_share: bool) -> list[dict[str, Any]]:
     ...     def tidy(self):
     ...         return {"question": ["q"], "category": ["no"], "estimate": [0.2512],
     ...                 "standard_error": [0.0123], "low": [-0.01], "high": [0.2753]}
-    >>> (table,) = result_tables(Shares(), is_share=True)
+    >>> (table,) = result_tables(Shares(), "share")
     >>> table["header"]
     ['answer', 'estimate', 'standard error', '95% low', '95% high']
     >>> table["rows"]
@@ -139,13 +142,15 @@ def result_tables(result: Any, is_share: bool) -> list[dict[str, Any]]:
     columns: Mapping[str, list[Any]] = result.tidy()
     shown = [name for name in HEADINGS if any(value not in (None, "") for value in columns.get(name, []))]
     tables: dict[str, list[list[str]]] = {}
-    possible = SHARE if is_share else ANYTHING
+    users = _users(result)
+    ends = {"share": SHARE, "users": (0.0, float(users or math.inf))}
     for place, question in enumerate(columns["question"]):
         row = {name: columns[name][place] for name in shown}
-        tables.setdefault(str(question), []).append(_row(row, is_share, possible))
+        own = (units or {}).get(str(question), unit)
+        tables.setdefault(str(question), []).append(_row(row, own == "share", ends.get(own, ANYTHING)))
     return [
         {
-            "caption": printable(question),
+            "caption": printable(question) if len(tables) > 1 else "",
             "header": [HEADINGS[name] for name in shown],
             "rows": rows[:MOST_ROWS],
             "more": max(0, len(rows) - MOST_ROWS),
@@ -161,7 +166,7 @@ def _row(row: Mapping[str, Any], is_share: bool, possible: tuple[float, float]) 
     if isinstance(row.get("low"), (int, float)) and isinstance(row.get("high"), (int, float)):
         low, high = within([row["estimate"]], ([row["low"]], [row["high"]]), possible)
         numbers |= {"low": float(low[0]), "high": float(high[0])}
-    error = numbers.get("standard_error")
+    error = numbers.get("standard_error") or numbers.get("predicted_error")
     return [
         printable(value) if name == "category" else rounded(value, error, is_share)
         for name, value in numbers.items()
@@ -193,10 +198,15 @@ def _figures(result: Any) -> list[Figure]:
     return found
 
 
-def _is_share(figures: Sequence[Figure]) -> bool:
-    """Whether the pictures say that the estimates are shares."""
+def _unit(figures: Sequence[Figure]) -> str:
+    """Return what the pictures say that the estimates are; empty where they differ."""
     labels = {panel.y_label for figure in figures for panel in figure.panels}
-    return labels == {"share"}
+    return labels.pop() if len(labels) == 1 else ""
+
+
+def _units(result: Any) -> dict[str, str]:
+    """Return what the estimates of each part of a survey are, by the names of the parts."""
+    return {part.name: _unit(part.estimate.figures()) for part in getattr(result, "results", ())}
 
 
 def _users(result: Any) -> int | None:

@@ -10,8 +10,9 @@ import pytest
 
 import mechdesign as md
 from mechdesign.core.errors import MechDesignError, MethodError, ParameterError
+from mechdesign.mechanisms.sets.products import share_in
 from mechdesign.problems.survey.limit import entropy, proofs
-from mechdesign.problems.survey.limit.columns import information, share_in
+from mechdesign.problems.survey.limit.columns import information
 from mechdesign.problems.survey.limit.subsets import classes_of
 
 SMALL = [

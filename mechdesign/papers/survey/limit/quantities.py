@@ -7,9 +7,9 @@ from itertools import product
 from typing import Any
 
 from mechdesign.core.problem import Candidate
+from mechdesign.mechanisms.sets.products import share_in
 from mechdesign.papers.survey.limit.fake_data import adaptive
 from mechdesign.papers.survey.limit.otherwise import ByFakeData
-from mechdesign.problems.survey.limit.columns import share_in
 from mechdesign.problems.survey.limit.problem import SurveyLimit
 from mechdesign.problems.survey.limit.product_sets import bounds_of
 

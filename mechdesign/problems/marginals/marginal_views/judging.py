@@ -14,6 +14,7 @@ from mechdesign.core.discovery import companion
 from mechdesign.core.errors import UnknownNameError
 from mechdesign.core.problem import Candidate, Problem, Variables
 from mechdesign.problems.marginals.marginal_views.allocation_terms import contained, terms_of
+from mechdesign.problems.marginals.marginal_views.by_sets import BySets
 from mechdesign.problems.marginals.marginal_views.coverings import covering
 from mechdesign.problems.marginals.marginal_views.workload import View
 from mechdesign.solvers.reciprocals import ErrorTerms
@@ -40,13 +41,15 @@ class Otherwise(Protocol):
 
 def is_otherwise(variables: Variables) -> bool:
     """Whether a candidate collects otherwise than by views."""
-    return "rival" in variables
+    return "rival" in variables or "sets" in variables
 
 
 def otherwise(problem: Any, variables: Variables) -> Otherwise | None:
     """Return what judges a candidate that collects otherwise, by ``otherwise`` beside the problem."""
     if not is_otherwise(variables):
         return None
+    if "sets" in variables:
+        return BySets(problem, variables["sets"], np.asarray(variables["shares"], dtype=np.float64))
     owner: type[Problem] = type(problem)
     judge = companion(owner, "otherwise")
     if judge is None:

@@ -7,6 +7,7 @@ from mechdesign.problems.marginals.marginal_views import (
     allocation,
     convex_program,
     even,
+    product_subset,
     rule,
     symmetric,
     worst_lp,
@@ -27,6 +28,9 @@ METHODS = (
            worst_lp.run, worst_lp.why_not),
     Method("cvxpy", MarginalViews, "numeric", "the same convex program declared in cvxpy, for few views",
            convex_program.run, convex_program.why_not),
+    Method("product-subset", MarginalViews, "numeric",
+           "sets of answers to several attributes at once, by dynamic programming and column generation",
+           product_subset.run, product_subset.why_not, product_subset.SCOPE),
     Method("even", MarginalViews, "heuristic",
            "an even split among the given views, or among the wanted marginals", even.run, even.why_not),
 )  # fmt: skip

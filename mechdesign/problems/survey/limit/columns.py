@@ -17,22 +17,11 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.numbers import shown
+from mechdesign.mechanisms.sets.products import product_shares, share_in
 from mechdesign.problems.survey.limit.effects import Effects, Part
 
 Array = NDArray[np.float64]
 Column = Mapping[str, Any]
-
-
-def share_in(epsilon: float, part: float) -> float:
-    """Return rho, the share of users whose report is drawn around their answer, for a set of this share t.
-
-    Examples
-    --------
-    >>> round(share_in(2.0, 0.25), 6)
-    0.614979
-    """
-    excess = part * -math.expm1(-epsilon)
-    return excess / (math.exp(-epsilon) + excess)
 
 
 def information(effects: Effects, epsilon: float, column: Column) -> Array:
@@ -59,11 +48,11 @@ def information(effects: Effects, epsilon: float, column: Column) -> Array:
 
 def _of_product(effects: Effects, epsilon: float, widths: Sequence[int]) -> dict[Part, float]:
     """Return eta of a product of subsets: rho^2 times the product of (k - d)/(d (k - 1))."""
-    sizes = effects.sizes
-    t = math.prod(width / size for width, size in zip(widths, sizes, strict=True))
-    rho = share_in(epsilon, t)
-    alone = [(size - d) / (d * (size - 1)) for d, size in zip(widths, sizes, strict=True)]
-    return {part: rho**2 * math.prod(alone[i] for i in part) for kind in effects.members for part in kind}
+    alone = product_shares(effects.sizes, widths, epsilon)
+    square = share_in(epsilon, math.prod(d / k for d, k in zip(widths, effects.sizes, strict=True))) ** 2
+    return {
+        part: square * math.prod(alone[i] / square for i in part) for kind in effects.members for part in kind
+    }
 
 
 def _of_cells(effects: Effects, epsilon: float, questions: Sequence[int], width: int) -> dict[Part, float]:

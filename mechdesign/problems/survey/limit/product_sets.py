@@ -15,25 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.method import Outcome
+from mechdesign.mechanisms.sets.products import best_products
 from mechdesign.problems.survey.limit import mixtures, proofs
-from mechdesign.problems.survey.limit.columns import information, share_in
+from mechdesign.problems.survey.limit.columns import information
 from mechdesign.problems.survey.limit.effects import Effects
 from mechdesign.problems.survey.limit.entropy import entropy_bound
 from mechdesign.problems.survey.limit.problem import SurveyLimit
 
 Array = NDArray[np.float64]
 
-STEPS = 1200
-"""Steps of the entropy that products are found by."""
-
-BEYOND = 6.0
-"""Products with an entropy beyond epsilon by more than this are worth next to nothing."""
-
 MOST_WIDTHS = 4096
 """Products of the subsets of a table that are listed one by one."""
-
-BEST = 4
-"""Products that are added in a round."""
 
 
 def run(problem: SurveyLimit) -> Outcome:
@@ -47,7 +39,11 @@ def run(problem: SurveyLimit) -> Outcome:
 
     def more(prices: Array) -> Array | None:
         rows = []
-        for widths in best_products(effects, epsilon, prices):
+        each = [0.0] * len(effects.sizes)
+        for kind, price in enumerate(prices.tolist()):
+            for place in effects.group(kind):
+                each[place] = price / len(effects.members[kind])
+        for widths in best_products(effects.sizes, epsilon, each):
             row = information(effects, epsilon, {"widths": widths})
             if row.tobytes() not in known:
                 known[row.tobytes()] = {"widths": widths}
@@ -112,52 +108,3 @@ def _products(effects: Effects) -> Iterator[Mapping[str, Any]]:
                 for place, width in zip(part, chosen, strict=True):
                     widths[place] = width
                 yield {"widths": widths}
-
-
-def best_products(effects: Effects, epsilon: float, prices: Array) -> list[list[int]]:
-    """Return the widths of the products that are worth most at these prices, best first.
-
-    Examples
-    --------
-    >>> from fractions import Fraction
-    >>> from mechdesign.problems.survey.limit.effects import effects_of
-    >>> effects = effects_of([2, 2, 2], {(place,): Fraction(1) for place in range(3)})
-    >>> best_products(effects, 2.0, np.array([1.0]))[0]  # two of the three are asked together
-    [1, 1, 2]
-    """
-    limit = epsilon + BEYOND
-    step = limit / STEPS
-    worth = np.full(STEPS + 1, -np.inf)
-    worth[0] = 0.0
-    order = [place for kind in range(len(effects.members)) for place in effects.group(kind)]
-    price_of = {
-        place: prices[kind] / len(members)
-        for kind, members in enumerate(effects.members)
-        for (place,) in members
-    }
-    choices = []
-    for place in order:
-        size = effects.sizes[place]
-        found, chosen = worth.copy(), np.full(STEPS + 1, size, dtype=np.int64)
-        for width in range(1, size):
-            cost = round(math.log(size / width) / step)
-            if cost > STEPS:
-                continue
-            gain = price_of[place] * (size - width) / (width * (size - 1))
-            tried = np.concatenate([np.full(cost, -np.inf), worth[: STEPS + 1 - cost] + gain])
-            better = tried > found
-            found[better], chosen[better] = tried[better], width
-        choices.append(chosen)
-        worth = found
-    rho = np.array([share_in(epsilon, math.exp(-place * step)) for place in range(STEPS + 1)])
-    made: dict[tuple[int, ...], None] = {}
-    for place in np.argsort(-(rho**2) * worth, kind="stable")[: 4 * BEST].tolist():
-        widths, left = list(effects.sizes), place
-        for question, chosen in zip(reversed(order), reversed(choices), strict=True):
-            widths[question] = int(chosen[left])
-            left -= round(math.log(effects.sizes[question] / widths[question]) / step)
-        if widths != list(effects.sizes):
-            made[tuple(widths)] = None
-        if len(made) == BEST:
-            break
-    return [list(widths) for widths in made]

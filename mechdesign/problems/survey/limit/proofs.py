@@ -60,14 +60,52 @@ def most_information(epsilon: float) -> Fraction:
 
 
 def information_bound(effects: Effects, epsilon: float) -> float:
-    """Return the bound from the total information: (sum_S sqrt(W_S dim_S))^2 / sinh(epsilon/2)^2.
+    """Return the bound from the total information: the least sum of W / eta with eta <= 1 and that total.
 
-    Of a kind of m parts the sum of dim eta is m dim times the average eta.
+    Where no eta reaches 1 it is (sum_S sqrt(W_S dim_S))^2 / sinh(epsilon/2)^2. For every mu >= 0 the sum is
+    at least that of the least W / eta + mu dim eta over eta <= 1, W + mu dim or 2 sqrt(W mu dim), less
+    mu sinh(epsilon/2)^2. No eta exceeds 1, because a report says no more than the answer itself. Of a kind of
+    m parts the sum of dim eta is m dim times the average eta.
+
+    Examples
+    --------
+    >>> from mechdesign.problems.survey.limit.effects import effects_of
+    >>> pair = effects_of([2, 2], {(0,): Fraction(1), (1,): Fraction(1)})
+    >>> information_bound(pair, 1.0), information_bound(pair, 9.0)
+    (7.365388753662338, 1.0)
     """
     total = [dim * len(kind) for dim, kind in zip(effects.dimensions, effects.members, strict=True)]
-    given = factors(
-        [math.sqrt(dim / float(weight)) for dim, weight in zip(total, effects.weights, strict=True)]
-    )
-    each = prices(effects, given)
-    most = max(price / dim for price, dim in zip(each, total, strict=True)) * most_information(epsilon)
-    return bound_from(effects, given, most)
+    most = most_information(epsilon)
+    pairs = list(zip(effects.weights, total, strict=True))
+    mu = _multiplier(pairs, float(most))
+    found = -mu * most
+    for weight, dim in pairs:
+        found += weight + mu * dim if weight >= mu * dim else 2 * _root(weight * mu * dim)
+    return float_down(found)
+
+
+def _multiplier(pairs: Sequence[tuple[Fraction, int]], most: float) -> Fraction:
+    """Return the mu that makes the bound largest, nearly: parts with the largest W / dim reach 1 first."""
+    ordered = sorted(pairs, key=lambda pair: pair[0] / pair[1], reverse=True)
+    left = most
+    for place, (weight, dim) in enumerate(ordered):
+        root = math.fsum(math.sqrt(float(w) * d) for w, d in ordered[place:]) / left
+        if float(weight) < root * root * dim:
+            return Fraction(root * root)
+        left -= dim
+        if left <= 0.0:
+            return weight / dim
+    return Fraction(0)
+
+
+def _root(value: Fraction) -> Fraction:
+    """Return a rational number below the square root, with as many binary digits as doubles and more.
+
+    Examples
+    --------
+    >>> float(_root(Fraction(9, 4)))
+    1.5
+    """
+    shift = 64 + max(0, value.denominator.bit_length() - value.numerator.bit_length())
+    scaled = (value.numerator << (2 * shift)) // value.denominator
+    return Fraction(math.isqrt(scaled), 1 << shift)

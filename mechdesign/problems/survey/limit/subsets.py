@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.exponential import exp_upper
 from mechdesign.core.method import Outcome
+from mechdesign.mechanisms.sets.products import share_in
 from mechdesign.problems.survey.limit import mixtures, proofs
-from mechdesign.problems.survey.limit.columns import share_in
 from mechdesign.problems.survey.limit.effects import Effects, Part
 from mechdesign.problems.survey.limit.problem import SurveyLimit
 
