@@ -39,7 +39,17 @@ def run_r(folder, text, *arguments):
     return done.stdout + done.stderr
 
 
-SLOW = ("kary 64", "unary 64", "hadamard 1000", "harmony", "shuffled")
+SLOW = (
+    "kary 64",
+    "unary 64",
+    "hadamard 1000",
+    "harmony",
+    "shuffled",
+    "uniformity-dump",
+    "murs",
+    "hist-mm",
+    "aut",
+)
 """Instances whose steps are tried with others; R takes a millisecond a vector."""
 
 

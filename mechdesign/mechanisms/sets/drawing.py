@@ -7,10 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.errors import MethodError
 from mechdesign.core.randomness import BITS, TOTAL, BitSource
 from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.oracles.draws import below, subsets
 from mechdesign.mechanisms.oracles.packed import width as bytes_of
+from mechdesign.mechanisms.recipes import Steps, whole_hex
 from mechdesign.mechanisms.sets.law import SetLaw, ways
 
 Member = NDArray[np.bool_]
@@ -83,6 +85,20 @@ def _fill(
     if last == size:
         left[np.arange(len(rows)), without] = False
     table[rows] = left
+
+
+def sets_steps(law: SetLaw, include: int, joined: Sequence[int] | None) -> Steps:
+    """Return how a set is drawn, as plain values for clients; ``joined``: all values are one cell."""
+    if law.least != len(law.factors):
+        raise MethodError(
+            "export", "sets that match in part have no client", "build sets of the kind product"
+        )
+    return {
+        "step": "sets",
+        "factors": [list(map(int, factor)) for factor in law.factors],
+        "include": whole_hex(include),
+        "joined": None if joined is None else list(joined),
+    }
 
 
 def draw_matches(law: SetLaw, count: int, source: BitSource) -> Member | None:
