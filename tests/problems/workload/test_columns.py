@@ -8,7 +8,7 @@ import pytest
 import mechdesign as md
 from mechdesign.problems.workload.linear_queries.all_columns import all_sets
 from mechdesign.problems.workload.linear_queries.outcomes import spectral_bound
-from mechdesign.problems.workload.linear_queries.pricing import Prices
+from mechdesign.problems.workload.linear_queries.pricing import DualPrices
 
 STATED = [
     ({"name": "prefix", "size": 12}, 1.0, 46.62969344, 1e-8),
@@ -65,7 +65,7 @@ def test_no_pattern_violates_the_spectral_dual(epsilon):
     """What is proven by a form holds for every pattern, gone through one by one."""
     problem = md.LinearQueries(workload={"name": "prefix", "size": 9}, epsilon=epsilon)
     bound = spectral_bound(problem)[0]
-    prices = Prices.of(bound, problem.directions(np.eye(9)), float(np.exp(epsilon)))
+    prices = DualPrices.of(bound, problem.directions(np.eye(9)), float(np.exp(epsilon)))
     assert prices.ratios(all_sets(9)).max() <= 1.0 + 1e-6
     best = md.solve(problem, "all-columns")
     assert problem.proven(bound) <= best.value
@@ -74,7 +74,7 @@ def test_no_pattern_violates_the_spectral_dual(epsilon):
 def test_local_search_ends_where_no_exchange_helps():
     problem = md.LinearQueries(workload={"name": "prefix", "size": 9}, epsilon=1.0)
     bound = spectral_bound(problem)[0]
-    prices = Prices.of(bound, problem.directions(np.eye(9)), float(np.e))
+    prices = DualPrices.of(bound, problem.directions(np.eye(9)), float(np.e))
     start = np.random.default_rng(1).random((50, 9)) < 0.5
 
     def gains(sets):

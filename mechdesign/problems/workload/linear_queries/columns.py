@@ -29,7 +29,7 @@ from mechdesign.problems.workload.linear_queries.outcomes import (
     outcome,
     spectral_bound,
 )
-from mechdesign.problems.workload.linear_queries.pricing import Prices, shaken
+from mechdesign.problems.workload.linear_queries.pricing import DualPrices, shaken
 from mechdesign.problems.workload.linear_queries.problem import LinearQueries
 
 GAP = 5e-3
@@ -88,10 +88,10 @@ class Pool:
             sets, weights = with_mirror_images(sets, weights)
         return sets, weights / (columns_of(sets, self.power) @ self.shares)
 
-    def prices(self, found: Weighted) -> Prices:
+    def prices(self, found: Weighted) -> DualPrices:
         """Return the dual numbers of the master program."""
         bound = enumerated_bound(self.problem, found)
-        return Prices.of(bound, self.problem.directions(np.eye(len(self.shares))), self.power)
+        return DualPrices.of(bound, self.problem.directions(np.eye(len(self.shares))), self.power)
 
     def error(self, found: Weighted) -> float:
         """Return the average error of what was found."""
