@@ -170,7 +170,7 @@ def _priced(
 def why_not(problem: LinearQueries) -> str | None:
     """Say why column generation does not apply, if so."""
     if problem.is_worst:
-        return "it minimizes an average; for the worst type use cvxpy with few types, or give a population"
+        return "it minimizes an average; for the worst type use populations, or give shares"
     if problem.queries.size <= MOST_TYPES:
         return "all patterns are few enough; use all-columns"
     if problem.queries.size > LARGEST:

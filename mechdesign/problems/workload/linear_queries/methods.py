@@ -1,7 +1,7 @@
 """The methods of ``linear-queries``, in the order in which they are tried."""
 
 from mechdesign.core.method import Method
-from mechdesign.problems.workload.linear_queries import all_columns, columns, conic, subset, symmetric
+from mechdesign.problems.workload.linear_queries import all_columns, columns, conic, subset, symmetric, worst
 from mechdesign.problems.workload.linear_queries.problem import LinearQueries
 
 METHODS = (
@@ -44,6 +44,14 @@ METHODS = (
         summary="one conic program over all patterns, an independent check",
         run=conic.run,
         why_not=conic.why_not,
+    ),
+    Method(
+        name="populations",
+        problem=LinearQueries,
+        kind="numeric",
+        summary="for the worst type: the population whose best average error is largest",
+        run=worst.run,
+        why_not=worst.why_not,
     ),
     Method(
         name="subset",
