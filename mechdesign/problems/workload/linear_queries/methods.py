@@ -1,7 +1,15 @@
 """The methods of ``linear-queries``, in the order in which they are tried."""
 
 from mechdesign.core.method import Method
-from mechdesign.problems.workload.linear_queries import all_columns, columns, conic, subset, symmetric, worst
+from mechdesign.problems.workload.linear_queries import (
+    all_columns,
+    columns,
+    conic,
+    sampled,
+    subset,
+    symmetric,
+    worst,
+)
 from mechdesign.problems.workload.linear_queries.problem import LinearQueries
 
 METHODS = (
@@ -52,6 +60,14 @@ METHODS = (
         summary="for the worst type: the population whose best average error is largest",
         run=worst.run,
         why_not=worst.why_not,
+    ),
+    Method(
+        name="field",
+        problem=LinearQueries,
+        kind="heuristic",
+        summary="for 129 to 512 types: patterns of a Gaussian field, weighed nearly alike",
+        run=sampled.run,
+        why_not=sampled.why_not,
     ),
     Method(
         name="subset",
