@@ -154,13 +154,12 @@ def add_packages(app, docname, source):
 
 
 def bars_as_text(app, what, name, thing, options, lines):
-    """Take bars for absolute values and norms, not for substitutions; examples and literals stay as they are."""
-    indent, kind = None, ""  # of the block that is left as it is
+    """Take bars for norms, not for substitutions; examples and literals stay as they are."""
+    indent, kind = 0, ""  # of the block that is left as it is
     for number, line in enumerate(lines):
         depth = len(line) - len(line.lstrip())
-        if kind == "example" and not line.strip():
-            kind = ""
-        elif kind == "literal" and line.strip() and depth <= indent:
+        is_over = {"example": not line.strip(), "literal": bool(line.strip()) and depth <= indent}
+        if is_over.get(kind):
             kind = ""
         if line.lstrip().startswith(">>>"):
             kind = "example"

@@ -88,7 +88,8 @@ def test_the_page_of_commands_has_the_help_of_each(conf):
 
 
 def test_bars_in_docstrings_are_norms_and_no_substitutions(conf):
-    lines = ["At most |U|^2 and ``|x|``.", "", "Code::", "", "    |a|", "|b|", "", ">>> f()", "|c|", "", "|d|"]
+    lines = ["At most |U|^2 and ``|x|``.", "", "Code::", "", "    |a|", "|b|", ""]
+    lines += [">>> f()", "|c|", "", "|d|"]
     conf["bars_as_text"](None, "function", "f", None, None, lines)
     assert lines[0] == r"At most \|U\|^2 and ``|x|``."
     assert [lines[place] for place in (4, 5, 8, 10)] == ["    |a|", r"\|b\|", "|c|", r"\|d\|"]
