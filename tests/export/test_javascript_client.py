@@ -106,7 +106,7 @@ for (const late of [() => client.report(storage), () => client.remember([0, 0], 
     assert lines[6] == "a permanent response is kept already; it is never replaced"
 
 
-@pytest.mark.parametrize("name", ["kary-response", "joint-response", "hist-dump"])
+@pytest.mark.parametrize("name", ["kary-response", "joint-response", "hist-dump", "survey"])
 def test_the_program_is_small_and_samples_without_floating_point(name):
     mechanism = CLIENTS[name]()
     text = export(mechanism, "js").replace(plain_json(sheet(mechanism)), "")

@@ -197,3 +197,7 @@ def test_a_permanent_response_is_kept_and_its_reports_are_counted(tmp_path):
     with pytest.raises(space["RandomizerError"], match="never replaced"):
         space["remember"]([0, 0], path)
     assert json.loads(path.read_text())["made"] == 5
+    assert [each.name for each in tmp_path.iterdir()] == ["mine.json"]
+    (tmp_path / "mine.json.lock").touch()
+    with pytest.raises(space["RandomizerError"], match="another program reports"):
+        space["report"](path)
