@@ -150,7 +150,7 @@ class AttributeSampling(CollectingMechanism):
         Parameters
         ----------
         answers : (n, m) array or data frame
-            One row a user. Column names of a data frame must be those of the attributes, in order.
+            One row a user. A data frame has columns of the attributes' names, in any order.
         rng : None, int or numpy Generator
             None, the default, draws from the operating system; give a seed only in simulations.
         clip : bool
@@ -160,11 +160,6 @@ class AttributeSampling(CollectingMechanism):
         -------
         (n k,) structured array
             The k reports of a user follow one another. ``attribute`` counts from 0.
-
-        Raises
-        ------
-        DataError
-            For columns that are not the attributes, NaN, or a value outside its range.
         """
         if is_table(answers):
             return on_table(self, "randomize", answers, rng=rng, clip=clip)

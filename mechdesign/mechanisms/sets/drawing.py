@@ -107,7 +107,7 @@ def draw_matches(law: SetLaw, count: int, source: BitSource) -> Member | None:
     Factor after factor, each with the exact chance that it matches given how many more have to.
     """
     total = len(law.factors)
-    if law.least == total:
+    if law.needs_all:
         return None
     matches = np.empty((count, total), dtype=np.bool_)
     needed = np.full(count, law.least, dtype=np.int64)

@@ -138,7 +138,7 @@ class SetResponse(AttributeMechanism):
         include = SetLaw(sets.factors(attributes), sets.least(attributes)).largest_weight(epsilon)
         if include < 1:
             raise ParameterError(
-                "epsilon", "is so small that reports say nothing about the answers", "give a larger one"
+                "epsilon", "is so small that such sets say nothing", "give a larger one, or ask less at once"
             )
         return cls(attributes, epsilon, sets, include, tables)
 

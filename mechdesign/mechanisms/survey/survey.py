@@ -23,7 +23,6 @@ from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.figure import Figure
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.frames import is_table
-from mechdesign.core.notebook import TextInNotebooks
 from mechdesign.core.randomness import BITS, TOTAL, BitSource, Rng
 from mechdesign.core.validation import integer, privacy_epsilon, user_count
 from mechdesign.mechanisms.door import on_table
@@ -32,6 +31,7 @@ from mechdesign.mechanisms.marginals.release import view_weights
 from mechdesign.mechanisms.mean.discrete import DiscretePiecewise
 from mechdesign.mechanisms.operations import Operation
 from mechdesign.mechanisms.oracles.best import best_oracle
+from mechdesign.mechanisms.survey.audit import SurveyAudit
 from mechdesign.mechanisms.survey.client import SurveyClient
 from mechdesign.mechanisms.survey.figures import survey_figures
 from mechdesign.mechanisms.survey.parts import Answers, NumberPart, SurveyPart, TablePart, part_of
@@ -355,36 +355,6 @@ class Survey(SurveyClient):
             raise CertificateError("designs", "their weights do not sum to 2**62")
         wanted = wanted_of(questions, content["wanted"])
         return cls(questions, content["epsilon"], designs, weights, wanted, content["users"])
-
-
-@dataclass(frozen=True)
-class SurveyAudit(TextInNotebooks):
-    """What a user gives away at most, over all that the survey reports.
-
-    Attributes
-    ----------
-    epsilon, true_epsilon : float
-        The promise, and the least epsilon of the design that gives away most, rounded up.
-    holds : bool
-    witness : mapping
-        That design, and for each part two answers and a report that attain it.
-    """
-
-    epsilon: float
-    true_epsilon: float
-    holds: bool
-    witness: Mapping[str, Any]
-
-    def certificate(self) -> Certificate:
-        """Return the audit as a certificate of the property ``privacy``."""
-        figures = {"epsilon": self.epsilon, "true_epsilon": self.true_epsilon}
-        return Certificate("privacy", self.holds, True, figures, self.witness)
-
-    def __str__(self) -> str:
-        return str(self.certificate())
-
-    def __repr__(self) -> str:
-        return f"SurveyAudit({self})"
 
 
 def best_part(questions: Questions, place: int, epsilon: float) -> SurveyPart:

@@ -239,11 +239,11 @@ class WorkloadRelease(CategoryMechanism):
         """The queries that are shown: those of the workload, or the types where they are too many."""
         if self.workload.is_listed:
             return self.workload.rows, tuple(self.workload.names)
-        return np.eye(self.labels.size), tuple(f"= {name}" for name in self.labels.shown())
+        return frozen(np.eye(self.labels.size)), tuple(f"= {name}" for name in self.labels.shown())
 
     @cached_property
     def _query_errors(self) -> Array:
-        return self.value.query_errors(self._listed[0])
+        return frozen(self.value.query_errors(self._listed[0]))
 
     def spread(self, rows: Array, shares: Array, users: int, population: bool) -> Array:
         """Return the standard errors of answers, at the estimated shares moved to the simplex."""
@@ -268,7 +268,7 @@ class WorkloadRelease(CategoryMechanism):
     @cached_property
     def type_errors(self) -> Array:
         """The expected squared error t_u of one report for each type, weighted as the workload is."""
-        return self.value.type_errors(self.workload.gram)
+        return frozen(self.value.type_errors(self.workload.gram))
 
     @property
     def average_error(self) -> float:
