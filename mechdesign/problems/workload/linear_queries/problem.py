@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mechdesign.audit.workload_bound import TraceBound, WorkloadBound
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.fields import checked, frozen_problem, related
+from mechdesign.core.fields import Kept, checked, frozen_problem, related
 from mechdesign.core.numbers import frozen, shown
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
 from mechdesign.core.types import Matrix, Vector
@@ -120,7 +120,7 @@ class LinearQueries(Problem[WorkloadRelease]):
     optimal_within: ClassVar[float] = 5e-3
     """A solution is certified optimal when its proven gap is below this part of its value."""
 
-    workload: Mapping[str, Any] | Matrix = checked(
+    workload: Kept[Mapping[str, Any] | Array, Mapping[str, Any] | Matrix] = checked(
         'The queries. By name: ``{name = "prefix", size = 64}``; also ``likert``, ``ranges``, '
         "``cyclic-ranges`` and ``histogram`` with ``size``, ``marginals`` with ``sizes`` and ``order``, "
         "``parities`` with ``bits`` and ``order``, ``means`` with ``sizes``, ``low``, ``high``, "
@@ -134,10 +134,10 @@ class LinearQueries(Problem[WorkloadRelease]):
         limits={"minimum": 0, "maximum": LIMITS[1]},
         form="float",
     )
-    weights: Vector | None = related(
+    weights: Kept[Array | None, Vector | None] = related(
         "How much the squared error of each query counts, >= 0.", _weights, form="(p,) array", default=None
     )
-    population: str | Vector = related(
+    population: Kept[str | Array, str | Vector] = related(
         "Which types the average error weighs: all alike, by the given shares (all above 0), or the "
         "worst type. It shapes the mechanism; the answers are unbiased for every population.",
         _population,
