@@ -333,6 +333,10 @@ class WorkloadRelease(CategoryMechanism):
             settings.count("values clipped", count_outside(numbers, self.domain.low, self.domain.high))
         return self.draw(self._codes(answers, clip), bit_source(rng))
 
+    def bare_codes(self) -> tuple[tuple[str | None, int], ...]:
+        """Return how many codes its column takes; none where it takes numbers of a range."""
+        return super().bare_codes() if self.domain is None else ()
+
     def is_value(self, text: str) -> bool:
         """Whether a text can be one of people's data."""
         return super().is_value(text) if self.domain is None else number_of_text(text) is not None
