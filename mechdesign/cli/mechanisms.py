@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 from mechdesign.cli.figures import FigureOutput, figure_option
@@ -197,9 +198,14 @@ def _build(options: argparse.Namespace) -> int:
     mechanism = mechanism.described(title, question, options.users or planned)
     users = planned if options.users is None else options.users
     forecast = mechanism.forecast() if users is None else mechanism.forecast(users)
+    try:
+        outlook = solution.outlook(options.users) if design is None else None
+    except ParameterError as error:
+        raise error.within(f"{model.slug}: [parameters]") from None
     mechanism.save(options.output)
     if options.json:
         found = {} if design is None else {"shuffled": design.as_json()}
+        found |= {} if outlook is None else {"outlook": encode(outlook.as_json())}
         print_json({**solution.as_dict(model.slug), "forecast": encode(forecast), **found})
     else:
         print(f"{options.output}: {type(mechanism).__name__} from {model.slug}")
@@ -208,6 +214,8 @@ def _build(options: argparse.Namespace) -> int:
             print("\n".join(f"  {line}" for line in design.gain_lines()))
         if forecast is not None:
             print(f"  {forecast}")
+        if outlook is not None:
+            print(indent(str(outlook), "  "))
     return FINE
 
 

@@ -66,7 +66,8 @@ class Problem(ABC, Generic[MechanismT_co]):
     so that no solver is believed about either, and it turns an optimal solution into a mechanism. Beside its
     module, or in the same folder of a home, found by name: methods (``METHODS`` or ``METHOD``),
     ``quantities.py`` with ``quantities(problem, solution)``, further numbers that claims may name,
-    ``simulation.py`` with ``simulation(problem, solution, users, repetitions, rng)``, and ``figures.py`` with
+    ``simulation.py`` with ``simulation(problem, solution, users, repetitions, rng)``, ``outlook.py`` with
+    ``outlook(problem, solution, users)``, what ``build`` prints of it, and ``figures.py`` with
     ``figures(problem, solution)``, pictures of the design.
 
     ``class MyProblem(Problem[MyMechanism])`` tells type checkers what ``solve(...).mechanism()`` returns.

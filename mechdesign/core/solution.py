@@ -18,7 +18,7 @@ from mechdesign.core.method import Kind, Status
 from mechdesign.core.notebook import TextInNotebooks
 from mechdesign.core.printable import printable
 from mechdesign.core.problem import Problem
-from mechdesign.core.types import MechanismT_co
+from mechdesign.core.types import MechanismT_co, Outlook
 
 
 @dataclass(frozen=True, repr=False)
@@ -144,6 +144,22 @@ class Solution(TextInNotebooks, Generic[MechanismT_co]):
             found: Forecast | None = mechanism.forecast() if users is None else mechanism.forecast(users)
         except (CertificateError, MethodError):
             return None
+        return found
+
+    def outlook(self, users: int | None = None) -> Outlook | None:
+        """Return what is known before anything is collected, from ``outlook.py`` beside the problem.
+
+        None where the problem has no more to say than :meth:`forecast`. By default for the planned users.
+
+        Raises
+        ------
+        ParameterError
+            Where the reports would tell too little; the remedy names what would help.
+        """
+        function = companion(type(self.problem), "outlook")
+        if function is None or not self.found:
+            return None
+        found: Outlook = function(self.problem, self, users)
         return found
 
     def mechanism(self) -> MechanismT_co:

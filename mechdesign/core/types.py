@@ -75,6 +75,13 @@ class Estimate(Protocol):
         """Return the estimate as plain values."""
 
 
+class Outlook(Protocol):
+    """What is known before anything is collected: ``print`` it."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as plain values."""
+
+
 class Counter(Protocol):
     """What ``aggregator()`` returns: add reports, merge with others, estimate."""
 

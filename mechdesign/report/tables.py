@@ -50,6 +50,8 @@ def variable_text(value: Any) -> str:
     if hasattr(value, "as_json"):
         plain = value.as_json()
         return "\n".join(f"    {key}: {abridged(item)}" for key, item in plain.items())
+    if isinstance(value, (list, tuple)) and _has_tables(value):
+        return _shown_rows([_described(item) for item in value[:SHOWN_ROWS]], len(value))
     if isinstance(value, list) and len({len(row) for row in value if isinstance(row, list)}) > 1:
         return _shown_rows([abridged(row) for row in value[:SHOWN_ROWS]], len(value))
     array = np.asarray(value)
@@ -58,6 +60,26 @@ def variable_text(value: Any) -> str:
     if array.ndim == 1:
         return f"    {abridged(array.tolist())}"
     return _shown_rows([_row(row) for row in array[:SHOWN_ROWS]], len(array))
+
+
+def _has_tables(value: Any) -> bool:
+    """Whether something is a mapping, or holds one at any depth."""
+    return isinstance(value, Mapping) or (isinstance(value, (list, tuple)) and any(map(_has_tables, value)))
+
+
+def _described(value: Any) -> str:
+    """Return a mapping, or a list of them, in one line.
+
+    Examples
+    --------
+    >>> _described([{"kind": "sets", "epsilon": 2.0}, {"kind": "number"}])
+    'kind = sets, epsilon = 2; kind = number'
+    """
+    if isinstance(value, Mapping):
+        return ", ".join(f"{printable(str(key))} = {abridged(item)}" for key, item in value.items())
+    if isinstance(value, (list, tuple)):
+        return "; ".join(map(_described, value))
+    return abridged(value)
 
 
 def _shown_rows(rows: list[str], number: int) -> str:

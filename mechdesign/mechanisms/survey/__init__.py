@@ -1,8 +1,9 @@
 """The mechanism ``survey``: several questions of the same user under one epsilon."""
 
-from mechdesign.mechanisms.survey.audit import SurveyAudit
+from mechdesign.mechanisms.survey.audited import SurveyAudit
 from mechdesign.mechanisms.survey.parts import NumberPart, SetPart, SurveyPart, TablePart
 from mechdesign.mechanisms.survey.questions import Question, Questions
+from mechdesign.mechanisms.survey.remembered import RememberedReports
 from mechdesign.mechanisms.survey.results import SurveyResult, SurveyResults
 from mechdesign.mechanisms.survey.server import SurveyCounts
 from mechdesign.mechanisms.survey.survey import Design, Survey
@@ -13,6 +14,7 @@ __all__ = [
     "NumberPart",
     "Question",
     "Questions",
+    "RememberedReports",
     "SetPart",
     "Survey",
     "SurveyAudit",

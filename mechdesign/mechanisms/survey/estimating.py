@@ -90,10 +90,10 @@ def _result(survey: Survey, counts: SurveyCounts, wanted: Wanted, population: bo
     told, names = told_of(survey, counts, wanted), _cell_names(survey, wanted)
     if not told:
         return SurveyResult(name, wanted, _unknown_shares(names, counts.users, population))
-    cells = _shares([_each(item) for item in told], names, given, counts.users)
+    cells = _shares([_each(item) for item in told], names, given)
     if len(wanted.places) > 1 or not question.is_ordered:
         return SurveyResult(name, wanted, cells)
-    ordered = _cumulative(told, question, given, counts.users)
+    ordered = _cumulative(told, question, given)
     found = None if question.skip else quantiles(ordered, question.categories[-1])
     return SurveyResult(name, wanted, cells, ordered, found)
 
@@ -133,13 +133,12 @@ def _each(told: Told) -> Evidence:
     return evidence(told.supports, told.users, [told.law(1)], told.information)
 
 
-def _shares(
-    parts: Sequence[Evidence], names: tuple[str, ...], given: int | None, users: int
-) -> FrequencyEstimate:
+def _shares(parts: Sequence[Evidence], names: tuple[str, ...], given: int | None) -> FrequencyEstimate:
     limits = CombinedLimits(parts, given)
     value, errors = limits.value, limits.standard_error()
-    notes = few_users(sum(part.users for part in parts)) + implausible(names, value, errors, 0.0, 1.0)
-    return FrequencyEstimate(value, errors, users, names, given is None, None, limits, notes)
+    reports = sum(part.users for part in parts)
+    notes = few_users(reports) + implausible(names, value, errors, 0.0, 1.0)
+    return FrequencyEstimate(value, errors, reports, names, given is None, None, limits, notes)
 
 
 def _cell_names(survey: Survey, wanted: Wanted) -> tuple[str, ...]:
@@ -155,14 +154,14 @@ def _unknown_shares(names: tuple[str, ...], users: int, population: bool) -> Fre
     )
 
 
-def _cumulative(told: Sequence[Told], question: Question, given: int | None, users: int) -> FrequencyEstimate:
+def _cumulative(told: Sequence[Told], question: Question, given: int | None) -> FrequencyEstimate:
     """Return the shares up to each category but the last one, or the last one before ``no answer``."""
     steps = range(1, question.size)
     parts = []
     for item in told:
         sums = np.cumsum(item.supports)[: len(steps)]
         parts.append(evidence(sums, item.users, [item.law(step) for step in steps], item.information))
-    return _shares(parts, question.categories[: len(steps)], given, users)
+    return _shares(parts, question.categories[: len(steps)], given)
 
 
 def quantiles(ordered: FrequencyEstimate, last: str, levels: Sequence[float] = QUARTERS) -> Quantiles:

@@ -2,52 +2,120 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mechdesign.core.figure import Figure, Panel
-from mechdesign.core.marks import Heat, Line
+from mechdesign.core.forecast import USERS
+from mechdesign.core.marks import Bars, Line, Mark, Polygon
+from mechdesign.mechanisms.figures import MOST_NAMES, axis_names
 
 if TYPE_CHECKING:
     from mechdesign.mechanisms.survey.survey import Survey
 
-MOST_LINES = 10
-"""Results whose errors are drawn; more lines cannot be told apart."""
+MARGIN = 0.44
+"""Half the width of a question's box; questions are 1 apart."""
 
-MOST_DESIGNS = 40
+ORDINALS = ("first", "second", "third", "fourth", "fifth")
+
+GAP = 0.06
+"""The part of a band's height that stays free."""
+
+Asked = tuple[tuple[int, ...], ...]
 
 
 def survey_figures(survey: Survey) -> list[Figure]:
-    """Return who is asked what, and the expected errors over the number of users."""
+    """Return who is asked what, and the expected errors with the planned users."""
     return [_asked(survey), _errors(survey)]
 
 
 def _asked(survey: Survey) -> Figure:
-    """Return a row for each design: the epsilon with which it asks each question."""
-    order = sorted(range(survey.count), key=survey.share, reverse=True)[:MOST_DESIGNS]
-    table = np.zeros((len(order), len(survey.questions)))
-    for row, number in enumerate(order):
-        for part in survey.designs[number].parts:
-            table[row, list(part.places)] = part.epsilon
-    names = tuple(f"{survey.share(number):.1%}" for number in order)
+    """Return a band for each choice of questions, as high as its share, with a box for each report."""
+    marks: list[Mark] = []
+    named: set[int] = set()
+    bands, top = shares_of(survey), 100.0
+    several = any(len(parts) > 1 for parts, _ in bands)
+    for parts, share in bands:
+        bottom = top - 100.0 * share
+        for number, places in enumerate(parts):
+            kind = min(number, len(ORDINALS) - 1)
+            label = f"{ORDINALS[kind]} report" if several and kind not in named else ""
+            named.add(kind)
+            marks += _boxes(places, bottom, top - GAP * (top - bottom), kind, label)
+        top = bottom
     panel = Panel(
         "question",
-        "share of the users",
-        [Heat(table, label="epsilon of the report")],
-        x_names=survey.questions.names,
-        y_names=names,
+        "users (%)",
+        marks,
+        x_names=axis_names(survey.questions.names),
+        y_limits=(0.0, 100.0),
     )
-    more = "" if survey.count <= MOST_DESIGNS else f" The {MOST_DESIGNS} most frequent of {survey.count}."
-    caption = f"A row is a design: what its users report together. Dark questions are not asked.{more}"
+    caption = (
+        "A band is what some of the users report, as high as their share. A box, or boxes that a line "
+        "connects, are one report of all its questions; other questions are not reported."
+    )
     return Figure("Who is asked what", [panel], caption)
 
 
+def _boxes(places: Sequence[int], bottom: float, top: float, kind: int, label: str) -> Iterator[Mark]:
+    """Yield the boxes of a report, and lines between those that are apart."""
+    ends = list(runs(places))
+    for number, (first, last) in enumerate(ends):
+        left, right = first - MARGIN, last + MARGIN
+        corners = ([left, right, right, left], [bottom, bottom, top, top])
+        yield Polygon(*corners, label="" if number else label, series=kind)
+    middle = (bottom + top) / 2.0
+    for (_, end), (start, _) in pairwise(ends):
+        yield Line([end + MARGIN, start - MARGIN], [middle, middle], series=kind)
+
+
+def shares_of(survey: Survey) -> list[tuple[Asked, float]]:
+    """Return which questions are reported together, in each report, with their shares; the largest first."""
+    found: dict[Asked, float] = {}
+    for number, design in enumerate(survey.designs):
+        asked = tuple(sorted(part.places for part in design.parts))
+        found[asked] = found.get(asked, 0.0) + survey.share(number)
+    return sorted(found.items(), key=lambda item: (-item[1], item[0]))
+
+
+def runs(places: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yield first and last of the places that follow each other.
+
+    Examples
+    --------
+    >>> list(runs([0, 1, 3]))
+    [(0, 1), (3, 3)]
+    """
+    start = 0
+    for end in range(1, len(places) + 1):
+        if end == len(places) or places[end] != places[end - 1] + 1:
+            yield places[start], places[end - 1]
+            start = end
+
+
 def _errors(survey: Survey) -> Figure:
-    users = np.geomspace(100, 1_000_000, 13).round().astype(int)
-    table = np.array([list(survey.errors(int(count)).values()) for count in users])
-    told = [place for place in range(table.shape[1]) if np.isfinite(table[:, place]).all()][:MOST_LINES]
-    lines = [Line(users, table[:, place], label=survey.names()[place]) for place in told]
-    panel = Panel("users", "standard error", lines, x_scale="log", y_scale="log")
-    caption = "Of shares the root mean square over the categories, of a mean in the units of the number."
-    return Figure("Expected errors of the results", [panel], caption)
+    """Return the standard errors: of shares in percentage points, and of means in their units."""
+    users = survey.users or USERS
+    errors = survey.errors(users)
+    shares: dict[str, float] = {}
+    means: dict[str, float] = {}
+    for (name, error), wanted in zip(errors.items(), survey.wanted, strict=True):
+        is_mean = wanted.number is not None or survey.questions[wanted.places[0]].is_mean
+        if np.isfinite(error):
+            (means if is_mean else shares)[name] = error
+    panels = []
+    for found, factor, unit in ((shares, 100.0, "percentage points"), (means, 1.0, "units of the number")):
+        if found:
+            chosen = dict(sorted(found.items(), key=lambda item: -item[1])[:MOST_NAMES])
+            bars = Bars(x=np.arange(len(chosen)), y=[factor * error for error in chosen.values()])
+            panels.append(
+                Panel("result", f"standard error ({unit})", [bars], x_names=axis_names(list(chosen)))
+            )
+    caption = (
+        "Of shares it is the root mean square over the categories. Errors fall with the square root of "
+        "the number of users."
+    )
+    return Figure(f"Expected standard errors with {users} users", panels, caption)

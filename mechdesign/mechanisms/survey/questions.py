@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal, get_args
@@ -14,6 +15,7 @@ from mechdesign.core.errors import DataError, ParameterError, RowError, UnknownN
 from mechdesign.core.numbers import shown
 from mechdesign.core.tables import Coded
 from mechdesign.core.validation import choice, in_range, number
+from mechdesign.mechanisms.intake import MISSING_CATEGORY
 from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.mean.values import Domain
 from mechdesign.mechanisms.sealed import Sealed
@@ -25,8 +27,8 @@ KINDS: tuple[str, ...] = get_args(Kind)
 NO_ANSWER = "no answer"
 """The category of users who skip a question that may be skipped."""
 
-ABSENT = ("", NO_ANSWER)
-"""Texts that stand for a skipped question."""
+ABSENT = ("", NO_ANSWER, MISSING_CATEGORY)
+"""Texts that stand for a skipped question, unless they are among its labels."""
 
 MOST_QUESTIONS = 1000
 
@@ -93,8 +95,9 @@ class Question:
         assert names is not None
         if len(names) < 2:
             raise ParameterError(f"{where}: labels", f"only '{names[0]}'", "give at least two answers")
-        if self.skip and NO_ANSWER in names:
-            raise ParameterError(f"{where}: labels", f"'{NO_ANSWER}' is the category of skipping", "drop it")
+        for word in (NO_ANSWER, MISSING_CATEGORY):
+            if self.skip and word in names:
+                raise ParameterError(f"{where}: labels", f"'{word}' is the category of skipping", "drop it")
         object.__setattr__(self, "labels", names)
 
     def _check_number(self) -> None:
@@ -186,16 +189,20 @@ class Question:
         if absent.any() and not self.skip:
             self._require_answers(column, what)
         codes = np.full(len(column), self.size - 1, dtype=np.int64)
-        values = self.domain.check(column[~absent], clip)
+        try:
+            values = self.domain.check(column[~absent], clip)
+        except RowError as error:
+            raise error.changed(row=int(np.flatnonzero(~absent)[error.row])) from None
         inner = np.searchsorted(np.array(self.bins[1:-1]), values, side="right")
         codes[~absent] = inner
         return codes
 
     def _coded(self, column: Any, what: str) -> Codes:
         if isinstance(column, Coded):
-            return self._coded(column.values, what).take(column.codes)
+            with suppress(DataError):  # said again below, with the row
+                return self._coded(column.values, what).take(column.codes)
         array = np.asarray(column)
-        absent = _absent(array)
+        absent = _absent(array, self.labels)
         if absent.any():
             if not self.skip:
                 self._require_answers(array, what)
@@ -205,7 +212,7 @@ class Question:
     def _require_answers(self, column: Any, what: str) -> None:
         """Raise RowError where somebody skips a question that may not be skipped."""
         values = column.values.take(column.codes) if isinstance(column, Coded) else np.asarray(column)
-        absent = _absent(values)
+        absent = _absent(values, self.labels)
         if absent.any():
             remedy = "ask for an answer, or allow it with skip = true"
             if self.is_mean:
@@ -359,14 +366,15 @@ def _listed(where: str, key: str, document: Mapping[str, Any]) -> Sequence[Any]:
     return given
 
 
-def _absent(column: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return where there is no answer: empty, None, NaN or the word for it."""
+def _absent(column: NDArray[Any], labels: Sequence[str] = ()) -> NDArray[np.bool_]:
+    """Return where there is no answer: empty, None, NaN or a word for it that is no label."""
+    words = [word for word in ABSENT if word not in labels]
     if column.dtype.kind in "iub":
         return np.zeros(len(column), dtype=bool)
     if column.dtype.kind == "f":
         missing: NDArray[np.bool_] = np.isnan(column)
         return missing
     if column.dtype.kind == "U":
-        return np.isin(column, ABSENT)
+        return np.isin(column, words)
     listed = column.tolist()
-    return np.array([item is None or item != item or item in ABSENT for item in listed], dtype=bool)
+    return np.array([item is None or item != item or item in words for item in listed], dtype=bool)

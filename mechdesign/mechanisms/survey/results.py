@@ -14,6 +14,7 @@ from mechdesign.core.figure import Figure
 from mechdesign.core.text import table
 from mechdesign.core.tidy import TIDY, Columns, Tidy
 from mechdesign.mechanisms.estimate import ListedEstimate
+from mechdesign.mechanisms.figures import in_pictures
 from mechdesign.mechanisms.frequencies import FrequencyEstimate
 from mechdesign.mechanisms.mean.estimates import AttributeMeans, MeanEstimate
 from mechdesign.mechanisms.survey.wanted import Wanted
@@ -154,12 +155,11 @@ class SurveyResults(Tidy):
         return f"each user has given away epsilon = {self.epsilon:g} in total, over all questions together"
 
     def figures(self) -> list[Figure]:
-        """Return a picture of each result."""
+        """Return all results with their intervals, a few panels a picture."""
         found: list[Figure] = []
         for result in self.results:
-            for figure in result.estimate.figures():
-                found.append(replace(figure, title=f"{result.name}: {figure.title}"))
-        return found
+            found += [replace(figure, title=result.name) for figure in result.estimate.figures()]
+        return in_pictures(f"Results of {self.users} users", found)
 
     def __str__(self) -> str:
         parts = [f"{self.users} users answered; {self.ledger}"]

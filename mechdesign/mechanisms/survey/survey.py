@@ -11,13 +11,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.exponential import float_up
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.figure import Figure
@@ -31,12 +29,13 @@ from mechdesign.mechanisms.marginals.release import view_weights
 from mechdesign.mechanisms.mean.discrete import DiscretePiecewise
 from mechdesign.mechanisms.operations import Operation
 from mechdesign.mechanisms.oracles.best import best_oracle
-from mechdesign.mechanisms.survey.audit import SurveyAudit
+from mechdesign.mechanisms.survey.audited import SurveyAudit, audit_of
 from mechdesign.mechanisms.survey.client import SurveyClient
-from mechdesign.mechanisms.survey.figures import survey_figures
+from mechdesign.mechanisms.survey.figures import shares_of, survey_figures
 from mechdesign.mechanisms.survey.parts import Answers, NumberPart, SurveyPart, TablePart, part_of
 from mechdesign.mechanisms.survey.planned import expected_errors, information
 from mechdesign.mechanisms.survey.questions import Question, Questions
+from mechdesign.mechanisms.survey.remembered import PURPOSE, RememberedReports, names_of
 from mechdesign.mechanisms.survey.results import SurveyResults
 from mechdesign.mechanisms.survey.server import SurveyCounts
 from mechdesign.mechanisms.survey.tables import survey_operations
@@ -44,6 +43,9 @@ from mechdesign.mechanisms.survey.wanted import Wanted, singles, wanted_of
 
 MOST_EXPLAINED = 12
 """Designs that are put in words."""
+
+SKIPPED = "category"
+"""What is done with empty fields of a file: each question takes them for skipping, or refuses them."""
 
 PIECE = 1 << 16
 """Users whose reports are drawn at a time; blocks of files are a multiple of it."""
@@ -97,6 +99,7 @@ class Survey(SurveyClient):
     """
 
     type: ClassVar[str] = "survey"
+    intake: Intake = Intake((), SKIPPED)
 
     def __init__(
         self,
@@ -168,21 +171,17 @@ class Survey(SurveyClient):
         """Return the survey for columns of a file, which have to be its questions."""
         if ranges:
             raise ParameterError("range", "a survey has the ranges of its questions", "leave it out")
-        self.require_missing(intake.missing)
         for name in intake.columns:
             self.questions.place(name, "columns")
         if intake.columns and len(intake.columns) != len(self.questions):
             raise ParameterError(
                 "columns", f"{len(intake.columns)} for {len(self.questions)} questions", "name all"
             )
-        return self.replaced(intake=intake)
+        rule = SKIPPED if intake.missing == "refuse" else intake.missing
+        return self.replaced(intake=Intake(intake.columns, rule))
 
     def require_missing(self, rule: str) -> None:
-        """Raise ParameterError for rules about missing values: each question has its own, ``skip``."""
-        if rule != "refuse":
-            raise ParameterError(
-                "missing", f"'{rule}' is not for a survey", "allow users to skip a question with skip = true"
-            )
+        """Accept every rule about missing values: unless rows are dropped, each question has its own."""
 
     # Client
 
@@ -207,6 +206,23 @@ class Survey(SurveyClient):
         if is_table(answers):
             return on_table(self, "randomize", answers, rng=rng, clip=clip)
         return self.draw(self.questions.encode(answers, clip), self.source(rng))
+
+    def remember(
+        self, answers: Any, rng: Rng = None, clip: bool = False, users: Sequence[Any] | None = None
+    ) -> RememberedReports:
+        """Return reports that are drawn once and kept: who is asked again sends the same one.
+
+        Parameters
+        ----------
+        answers, rng, clip
+            See :meth:`randomize`.
+        users : sequence, optional
+            What tells the users apart, one a row; by default numbers from 0, as on a device with one user.
+        """
+        encoded, kept = self.questions.encode(answers, clip), RememberedReports(self)
+        names = names_of(range(len(encoded[0])) if users is None else users)
+        kept.drawn(names, encoded, self.source(rng, PURPOSE))
+        return kept
 
     def draw(self, answers: Answers, source: BitSource) -> NDArray[np.str_]:
         """Return the reports for encoded answers."""
@@ -274,22 +290,7 @@ class Survey(SurveyClient):
 
     def audit(self) -> SurveyAudit:
         """Return the exact audit of the composition: the design that gives away most."""
-        audits = [[part.audit() for part in design.parts] for design in self.designs]
-        promised = [sum((Fraction(audit.epsilon) for audit in row), Fraction(0)) for row in audits]
-        true = [sum((Fraction(audit.true_epsilon) for audit in row), Fraction(0)) for row in audits]
-        worst = max(range(self.count), key=lambda number: true[number])
-        holds = all(audit.holds for row in audits for audit in row) and max(promised) <= Fraction(
-            self.epsilon
-        )
-        names = self.questions.names
-        witness = {
-            "design": worst,
-            "parts": [
-                {"questions": [names[place] for place in part.places], **_witness(audit)}
-                for part, audit in zip(self.designs[worst].parts, audits[worst], strict=True)
-            ],
-        }
-        return SurveyAudit(self.epsilon, float_up(true[worst]), holds, witness)
+        return audit_of(self)
 
     def certificates(self) -> tuple[Certificate, ...]:
         """Return the exact certificates of privacy and of the chances of the designs."""
@@ -300,7 +301,7 @@ class Survey(SurveyClient):
         )
 
     def operations(self) -> tuple[Operation, ...]:
-        """Return ``randomize`` and ``estimate``."""
+        """Return ``randomize``, ``remember`` and ``estimate``."""
         return survey_operations(self)
 
     def figures(self) -> list[Figure]:
@@ -314,15 +315,12 @@ class Survey(SurveyClient):
             f"{self.count} designs, without looking at the answers, and reports the answers to its questions "
             "only, each at random.",
         ]
-        often = sorted(range(self.count), key=self.share, reverse=True)[:MOST_EXPLAINED]
-        for number in often:
-            parts = " and ".join(
-                " with ".join(self.questions[place].name for place in part.places)
-                for part in self.designs[number].parts
-            )
-            lines.append(f"Of 1000 users about {round(1000 * self.share(number))} report {parts}.")
-        if self.count > MOST_EXPLAINED:
-            lines.append(f"The other {self.count - MOST_EXPLAINED} designs are rarer.")
+        often = shares_of(self)
+        for parts, share in often[:MOST_EXPLAINED]:
+            text = " and ".join(" with ".join(self.questions[place].name for place in part) for part in parts)
+            lines.append(f"Of 1000 users about {round(1000 * share)} report {text}.")
+        if len(often) > MOST_EXPLAINED:
+            lines.append(f"The other {len(often) - MOST_EXPLAINED} choices are rarer.")
         return (
             *lines,
             f"Everything that a user reports together gives away at most epsilon = {self.epsilon:g}.",
@@ -372,8 +370,3 @@ def _disjoint(number: int, parts: Sequence[SurveyPart]) -> tuple[SurveyPart, ...
     if not places or len(set(places)) < len(places):
         raise ParameterError("designs", f"design {number} has no part, or asks a question twice")
     return tuple(parts)
-
-
-def _witness(audit: Any) -> dict[str, Any]:
-    found: Mapping[str, Any] = audit.certificate().witness
-    return dict(found)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from mechdesign.core.errors import DataError
+import numpy as np
+
+from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.core.randomness import bit_source
-from mechdesign.core.tables import Block, Source
+from mechdesign.core.tables import ROWS, Block, Source
 from mechdesign.mechanisms.collecting import (
     count_outside,
     estimation,
@@ -17,31 +20,88 @@ from mechdesign.mechanisms.collecting import (
     require_data,
 )
 from mechdesign.mechanisms.mean.values import as_floats
-from mechdesign.mechanisms.operations import CLIP, COLUMN, SEED, Column, Operation, Settings
+from mechdesign.mechanisms.operations import CLIP, COLUMN, SEED, Column, Operation, Option, Settings
 from mechdesign.mechanisms.several_columns import people
+from mechdesign.mechanisms.survey.parts import Answers
+from mechdesign.mechanisms.survey.remembered import PURPOSE, RememberedReports, names_of
 
 if TYPE_CHECKING:
     from mechdesign.mechanisms.survey.survey import Survey
 
 REPORT = "survey"
 
+STATE = Option("state", "path", "the file that keeps the reports; made when it is not there")
+KEY = Option("key", "text", "the column that tells users apart")
+
 
 def survey_operations(mechanism: Survey) -> tuple[Operation, ...]:
-    """Return ``randomize`` and ``estimate``."""
+    """Return ``randomize``, ``remember`` and ``estimate``."""
     takes = people(mechanism.questions.names, "an answer")
+    key = Column("user", "what tells users apart, see --key", any_name=True)
     gives = Column(
         marked(REPORT, mechanism.fingerprint),
         "a text: the number of the design, ':', its reports between '|'",
     )
-    run = partial(_randomized, mechanism)
+    run, keep = partial(_randomized, mechanism), partial(_remembered, mechanism)
     one_each = "one private report for each row, of a design drawn at random"
+    again = "the same, drawn once: who is asked again sends the report that is kept"
+    options = (STATE, KEY, COLUMN, CLIP, SEED)
     return (
         Operation("randomize", one_each, (takes,), (gives,), run, (COLUMN, CLIP, SEED), in_order=True),
+        Operation("remember", again, (takes, key), (gives,), keep, options, in_order=True),
         estimation(mechanism, (gives,), "every question, cross table and mean that was asked for"),
     )
 
 
 def _randomized(mechanism: Survey, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+    bits = bit_source(mechanism.seeded(settings["seed"]))
+    name = marked(REPORT, mechanism.fingerprint)
+    for _, answers in _answers(mechanism, sources, settings):
+        yield {name: mechanism.draw(answers, bits)}
+
+
+def _remembered(mechanism: Survey, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+    """Yield the reports that are kept, and keep those that are drawn before anything is yielded."""
+    (source,) = sources
+    state, key = _kept_where(mechanism, source, settings)
+    bits = bit_source(mechanism.seeded(settings["seed"], PURPOSE))
+    users: list[str] = []
+    seen: set[str] = set()
+    blocks: list[Answers] = []
+    for block, answers in _answers(mechanism, sources, settings, [key]):
+        with located(source, key):
+            users += names_of(np.asarray(block[key]).tolist(), seen)
+        blocks.append(answers)
+    joined = [np.concatenate(columns) for columns in zip(*blocks, strict=True)]
+    kept = RememberedReports.load(mechanism, state) if os.path.exists(state) else RememberedReports(mechanism)
+    before = len(kept)
+    if kept.path is None:
+        kept.save(state)
+    reports = kept.drawn(users, joined, bits)
+    settings.count("reports drawn before, sent again", len(users) - (len(kept) - before))
+    for start in range(0, len(reports), ROWS):
+        yield {marked(REPORT, mechanism.fingerprint): reports[start : start + ROWS]}
+
+
+def _kept_where(mechanism: Survey, source: Source, settings: Settings) -> tuple[str, str]:
+    """Return the file that keeps reports and the column that tells users apart."""
+    state, key = settings["state"], settings["key"]
+    if not state:
+        raise ParameterError("--state", "is missing", "name the file that keeps the reports")
+    if not key:
+        raise ParameterError("--key", "is missing", "name the column that tells users apart")
+    if key in mechanism.questions.names:
+        raise ParameterError("--key", f"'{key}' is a question", "name a column that tells users apart")
+    if str(state).lower().endswith((".csv", ".parquet", ".pq")):
+        raise ParameterError("--state", f"{state} is named like a table", "give it another name")
+    require_data(source, [key])
+    return str(state), str(key)
+
+
+def _answers(
+    mechanism: Survey, sources: Sequence[Source], settings: Settings, more: Sequence[str] = ()
+) -> Iterator[tuple[Block, Answers]]:
+    """Yield the blocks of the data with the encoded answers of their rows."""
     (source,) = sources
     columns = list(settings["column"] or mechanism.data_columns)
     questions, names = mechanism.questions, mechanism.questions.names
@@ -49,9 +109,8 @@ def _randomized(mechanism: Survey, sources: Sequence[Source], settings: Settings
         listed = ", ".join(names)
         raise DataError(source.name, f"the columns are {', '.join(columns)}, the questions {listed}")
     require_data(source, names)
-    bits = bit_source(mechanism.seeded(settings["seed"]))
-    name, clip = marked(REPORT, mechanism.fingerprint), bool(settings["clip"])
-    for block in source.blocks(list(names)):
+    clip = bool(settings["clip"])
+    for block in source.blocks([*names, *more]):
         answers = []
         for question in questions.all:
             column = block[question.name]
@@ -61,4 +120,4 @@ def _randomized(mechanism: Survey, sources: Sequence[Source], settings: Settings
                 low, high = question.domain.low, question.domain.high
                 outside = count_outside(as_floats(column, 1, "values"), low, high)
                 settings.count(f"values moved to [{low:g}, {high:g}]", outside)
-        yield {name: mechanism.draw(answers, bits)}
+        yield block, answers

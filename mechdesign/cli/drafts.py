@@ -1,0 +1,83 @@
+"""The command ``init``: draft a model of a survey from a file and a codebook."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from mechdesign.cli.options import FINE, AddCommand
+from mechdesign.core.errors import ParameterError
+
+
+def add_commands(command: AddCommand) -> None:
+    """Add the command to the parser."""
+    init = command("init", _init, "write a commented model of a survey from a file's header and a codebook")
+    init.add_argument("data", metavar="DATA", help="CSV with a header line, or Parquet")
+    init.add_argument(
+        "--codebook", metavar="FILE", help="CSV or TOML: the possible answers, known without the data"
+    )
+    init.add_argument(
+        "--private", action="store_true", help="read no values: names and types have to do without a codebook"
+    )
+    init.add_argument("--column", action="append", help="which column to ask; all by default")
+    init.add_argument("--title", help="of the survey")
+    init.add_argument("--epsilon", type=float, default=2.0, help="the privacy of a user (default 2)")
+    init.add_argument("--users", type=int, default=10_000, metavar="N", help="how many will report")
+    init.add_argument("-o", "--output", required=True, metavar="FILE.toml", help="the model file")
+    init.add_argument("--force", action="store_true", help="replace an existing file")
+
+
+def _init(options: argparse.Namespace) -> int:
+    from mechdesign.core.errors import ModelFileError
+    from mechdesign.core.files import whole_file
+    from mechdesign.core.validation import privacy_epsilon, user_count
+    from mechdesign.report.draft import draft
+    from mechdesign.report.outputs import require_output
+
+    if not options.output.endswith(".toml"):
+        raise ParameterError(f"-o {options.output}", "is no name of a model", "end it in .toml")
+    inputs = [options.data] if options.codebook is None else [options.data, options.codebook]
+    require_output(options.output, inputs, options.force)
+    epsilon, users = privacy_epsilon(options.epsilon, "--epsilon"), user_count(options.users)
+    if epsilon == 0.0:
+        raise ParameterError("--epsilon", "with 0 reports say nothing", "give a larger one")
+    made = draft(options.data, options.column or [], options.codebook, options.private)
+    text = made.text(
+        options.title or f"Survey of {os.path.basename(options.data)}", epsilon, users, options.output
+    )
+    _require_model(text)
+    with whole_file(options.output, ModelFileError) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    asked = len(made.questions) - len(made.left_out)
+    print(f"{options.output}: {asked} questions, of which {len(made.of_source('codebook'))} from a codebook")
+    for what, names in (
+        ("to be completed, nothing but name and type is known", made.of_source("type")),
+        ("left out", made.left_out),
+        ("in the codebook, but no column is asked for", list(made.unused)),
+    ):
+        if names:
+            print(f"  {what}: {_named(names)}")
+    if made.looked_at:
+        print(
+            f"  PRIVACY: people's values were read for {_named(made.looked_at)}; labels and ranges from them"
+        )
+        print("  tell something about people, which epsilon does not cover: prefer --codebook, or --private")
+    return FINE
+
+
+def _require_model(text: str) -> None:
+    """Raise an error of the toolkit where the drafted model would not load."""
+    from mechdesign.core.documents import parse_toml
+    from mechdesign.core.parameters import problem_from
+    from mechdesign.problems import problem_class
+
+    document = parse_toml(text)
+    problem_from(problem_class(document["model"]["problem"]), document["parameters"])
+
+
+def _named(names: list[str]) -> str:
+    from mechdesign.core.printable import printable
+
+    most = 8
+    shown = ", ".join(printable(name) for name in names[:most])
+    return shown + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -1,0 +1,68 @@
+"""What a survey gives away: the sum over the parts of each design, compared with epsilon as fractions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from mechdesign.audit.exponential import float_up
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.notebook import TextInNotebooks
+
+if TYPE_CHECKING:
+    from mechdesign.mechanisms.survey.survey import Survey
+
+
+@dataclass(frozen=True)
+class SurveyAudit(TextInNotebooks):
+    """What a user gives away at most, over all that the survey reports.
+
+    Attributes
+    ----------
+    epsilon, true_epsilon : float
+        The promise, and the least epsilon of the design that gives away most, rounded up.
+    holds : bool
+    witness : mapping
+        That design, and for each part two answers and a report that attain it.
+    """
+
+    epsilon: float
+    true_epsilon: float
+    holds: bool
+    witness: Mapping[str, Any]
+
+    def certificate(self) -> Certificate:
+        """Return the audit as a certificate of the property ``privacy``."""
+        figures = {"epsilon": self.epsilon, "true_epsilon": self.true_epsilon}
+        return Certificate("privacy", self.holds, True, figures, self.witness)
+
+    def __str__(self) -> str:
+        return str(self.certificate())
+
+    def __repr__(self) -> str:
+        return f"SurveyAudit({self})"
+
+
+def audit_of(survey: Survey) -> SurveyAudit:
+    """Return the exact audit of the composition: the design that gives away most."""
+    audits = [[part.audit() for part in design.parts] for design in survey.designs]
+    promised = [sum((Fraction(audit.epsilon) for audit in row), Fraction(0)) for row in audits]
+    true = [sum((Fraction(audit.true_epsilon) for audit in row), Fraction(0)) for row in audits]
+    worst = max(range(survey.count), key=lambda number: true[number])
+    holds = all(audit.holds for row in audits for audit in row) and max(promised) <= Fraction(survey.epsilon)
+    names = survey.questions.names
+    witness = {
+        "design": worst,
+        "parts": [
+            {"questions": [names[place] for place in part.places], **_witness(audit)}
+            for part, audit in zip(survey.designs[worst].parts, audits[worst], strict=True)
+        ],
+    }
+    return SurveyAudit(survey.epsilon, float_up(true[worst]), holds, witness)
+
+
+def _witness(audit: Any) -> dict[str, Any]:
+    found: Mapping[str, Any] = audit.certificate().witness
+    return dict(found)

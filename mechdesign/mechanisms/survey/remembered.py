@@ -1,0 +1,231 @@
+"""Reports that are drawn once and kept: a user who is asked again sends the same report.
+
+Privacy. What leaves the device is a function of one report, however often it is sent, so that all of it
+together gives away at most the epsilon of the survey. Answers that have changed since do not matter.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.documents import parse_json
+from mechdesign.core.errors import DataError, ModelFileError, RowError, UnknownNameError, suggestion
+from mechdesign.core.files import one_at_a_time, read_text, whole_file
+from mechdesign.core.numbers import shown
+from mechdesign.core.randomness import BitSource, Rng
+from mechdesign.mechanisms.intake import MISSING_CATEGORY
+from mechdesign.mechanisms.survey.parts import Answers
+
+if TYPE_CHECKING:
+    from mechdesign.mechanisms.survey.survey import Survey
+
+FORMAT = "mechdesign-survey-reports"
+LARGEST_FILE = 1 << 28
+NOT_DRAWN_YET = "ask() them first"
+PURPOSE = "remember"
+"""What tells this stream of a seed from that of reports that are drawn anew."""
+
+
+class RememberedReports:
+    """The reports of users of a survey, each drawn once.
+
+    Once it was saved or loaded, the file is its home: new reports are there before :meth:`ask` returns them,
+    so that neither a crash nor a second process makes a user report twice.
+
+    Parameters
+    ----------
+    survey : Survey
+    kept : mapping, optional
+        From users to reports.
+
+    Examples
+    --------
+    >>> from mechdesign.mechanisms.survey import Question, Survey
+    >>> asked = [Question("smokes", labels=("no", "yes")), Question("sex", labels=("f", "m"))]
+    >>> survey = Survey.of(asked, epsilon=2.0)
+    >>> kept = survey.remember({"smokes": ["no", "yes"], "sex": ["f", "m"]}, rng=1, users=["ann", "bob"])
+    >>> again = kept.ask(["bob", "cid"], {"smokes": ["no", "no"], "sex": ["m", "m"]}, rng=2)
+    >>> bool(again[0] == kept.reports(["bob"])[0]), len(kept)
+    (True, 3)
+    """
+
+    def __init__(self, survey: Survey, kept: Mapping[str, str] | None = None) -> None:
+        self.survey = survey
+        self.path: Path | None = None
+        self._kept: dict[str, str] = dict(kept or {})
+        survey.aggregator().update(np.array(list(self._kept.values()), dtype=str))
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def __repr__(self) -> str:
+        return f"RememberedReports({len(self)} users, of {self.survey!r})"
+
+    @property
+    def users(self) -> tuple[str, ...]:
+        """Whose reports are kept."""
+        return tuple(self._kept)
+
+    @property
+    def ledger(self) -> str:
+        """What each user gives away, however often the reports are sent."""
+        epsilon = self.survey.epsilon
+        return f"each user gives away epsilon = {epsilon:g} in total, however often the report is sent"
+
+    def reports(self, users: Sequence[Any] | None = None) -> NDArray[np.str_]:
+        """Return the reports of these users, or of all: the same every time.
+
+        Raises
+        ------
+        UnknownNameError
+            For a user who has none yet.
+        """
+        asked = self.users if users is None else names_of(users)
+        for user in asked:
+            if user not in self._kept:
+                raise UnknownNameError(
+                    "users", f"no report of {shown(user)}", suggestion(user, self.users) or NOT_DRAWN_YET
+                )
+        return np.array([self._kept[user] for user in asked], dtype=str)
+
+    def ask(
+        self, users: Sequence[Any], answers: Any, rng: Rng = None, clip: bool = False
+    ) -> NDArray[np.str_]:
+        """Return a report of each user; drawn for those who have none, for others the one they have.
+
+        Parameters
+        ----------
+        users : sequence
+            Who they are, one a row of the answers; their texts tell them apart.
+        answers, rng, clip
+            See :meth:`Survey.randomize`.
+
+        Raises
+        ------
+        DataError
+            For an answer that is not possible, a user who stands twice, or as many users as answers are not.
+        """
+        encoded = self.survey.questions.encode(answers, clip)
+        return self.drawn(names_of(users), encoded, self.survey.source(rng, PURPOSE))
+
+    def drawn(self, users: Sequence[str], answers: Answers, source: BitSource) -> NDArray[np.str_]:
+        """Return a report of each user for encoded answers."""
+        if len(users) != len(answers[0]):
+            raise DataError("users", f"{len(users)} for {len(answers[0])} rows of answers", "name one a row")
+        if self.path is None:
+            self._draw(users, answers, source)
+        else:
+            with one_at_a_time(self.path, ModelFileError):
+                self._join(self.path)
+                if self._draw(users, answers, source):
+                    self._write(self.path)
+        return self.reports(users)
+
+    def _draw(self, users: Sequence[str], answers: Answers, source: BitSource) -> int:
+        """Draw the reports that are not there yet, and return how many."""
+        rows = np.array([row for row, user in enumerate(users) if user not in self._kept], dtype=np.int64)
+        if len(rows):
+            made = self.survey.draw([column[rows] for column in answers], source)
+            self._kept |= {users[row]: str(text) for row, text in zip(rows.tolist(), made, strict=True)}
+        return len(rows)
+
+    # File
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the reports to a file, for its owner only; it appears whole or not at all.
+
+        Users who are in the file already stay there.
+
+        Raises
+        ------
+        DataError, ModelFileError
+            When something else stands there, or another report of one of the users.
+        """
+        place = Path(os.path.realpath(path))
+        with one_at_a_time(place, ModelFileError):
+            if place.exists():
+                self._join(place)
+            self._write(place)
+        self.path = place
+
+    @classmethod
+    def load(cls, survey: Survey, path: str | os.PathLike[str]) -> Self:
+        """Read what :meth:`save` wrote, for the same survey.
+
+        Raises
+        ------
+        DataError, ModelFileError
+            When it belongs to another survey, or is damaged.
+        """
+        try:
+            made = cls(survey, _read(survey, path))
+        except RowError:
+            raise ModelFileError(path, "is damaged", "use a copy of it") from None
+        made.path = Path(os.path.realpath(path))
+        return made
+
+    def _join(self, path: Path) -> None:
+        """Take the users of the file in; nobody may have two reports."""
+        there = _read(self.survey, path)
+        for user, report in there.items():
+            if self._kept.get(user, report) != report:
+                raise DataError(path, f"holds another report of user {shown(user)}", "load it before you ask")
+        self._kept = there | self._kept
+
+    def _write(self, path: Path) -> None:
+        document = {"format": FORMAT, "mechanism": self.survey.fingerprint, "reports": self._kept}
+        text = json.dumps({**document, "sha256": _sum_of(document)}, ensure_ascii=False)
+        if len(text.encode()) >= LARGEST_FILE:
+            raise ModelFileError(
+                path, f"would take more than {LARGEST_FILE >> 20} MiB", "keep fewer in a file"
+            )
+        with whole_file(path, ModelFileError, durable=True, private=True) as temporary:
+            temporary.write_text(text + "\n", encoding="utf-8")
+
+
+def names_of(users: Sequence[Any], seen: set[str] | None = None) -> list[str]:
+    """Return the texts that tell users apart; refuse one that is empty, or stands twice here or before.
+
+    Examples
+    --------
+    >>> names_of([1, "ann"])
+    ['1', 'ann']
+    """
+    found = [str(user) for user in users]
+    seen = set() if seen is None else seen
+    for row, name in enumerate(found):
+        if name in ("", MISSING_CATEGORY, "None", "nan"):
+            raise RowError("users", row, "has no name", "give every row what tells its user apart")
+        if name in seen:
+            raise RowError("users", row, f"user {shown(name)} stands twice", "give one row a user")
+        seen.add(name)
+    return found
+
+
+def _sum_of(document: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
+
+
+def _read(survey: Survey, path: str | os.PathLike[str]) -> dict[str, str]:
+    try:
+        document = parse_json(read_text(path, LARGEST_FILE, ModelFileError))
+    except OSError as error:
+        raise ModelFileError(path, f"cannot be read ({error.strerror})", "check the path") from None
+    except (ValueError, RecursionError) as error:
+        raise ModelFileError(path, f"holds no reports ({error})", "name another place") from None
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise ModelFileError(path, "holds no reports of a survey", "name another place")
+    if document.pop("sha256", None) != _sum_of(document):
+        raise ModelFileError(path, "is damaged", "use a copy of it")
+    if document["mechanism"] != survey.fingerprint:
+        raise DataError(path, "belongs to a different survey", "use the mechanism file it was made with")
+    found: dict[str, str] = document["reports"]
+    return found

@@ -1,0 +1,148 @@
+"""Read a public codebook: what each question may be answered with, known without a look at anybody's answers.
+
+A codebook is a TOML file with tables ``[[questions]]``, as a model has them under ``[parameters]``, or a CSV
+file. The CSV file has a column ``name`` and any of the keys of a question: ``kind``, ``low`` and ``high``,
+``bins``, ``spread``, ``skip``, ``importance``, ``error``, ``labels`` (separated by ``|``), and
+``description``, which becomes a comment. Where it has ``label`` instead, it has a line for each label.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from mechdesign.core.documents import parse_toml
+from mechdesign.core.errors import DataError, MechDesignError, UnknownNameError, suggestion
+from mechdesign.core.files import read_text
+from mechdesign.core.numbers import number_of_text
+from mechdesign.mechanisms.survey.questions import Question
+
+LARGEST_CODEBOOK = 1 << 24
+SEPARATOR = "|"
+NUMBERS = ("low", "high", "spread", "importance", "error")
+KEYS = ("name", "kind", "labels", "label", "bins", "skip", "description", *NUMBERS)
+OF_MODELS = ("importance", "error")
+DESCRIPTION = "description"
+YES, NO = ("true", "yes", "1"), ("", "false", "no", "0")
+
+Table = dict[str, Any]
+
+
+def read_codebook(path: str | os.PathLike[str]) -> dict[str, Table]:
+    r"""Return the questions of a codebook by name, each as a model states it, checked.
+
+    Raises
+    ------
+    DataError
+        When the file cannot be read or says something that is no question; the text names file and question.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> place = pathlib.Path(tempfile.mkdtemp()) / "codes.csv"
+    >>> _ = place.write_text("name,labels,low,high\nsmokes,no|yes,,\nage,,18,90\n")
+    >>> read_codebook(place)["age"]
+    {'name': 'age', 'range': [18.0, 90.0]}
+    """
+    where = os.fspath(path)
+    try:
+        text = read_text(path, LARGEST_CODEBOOK, DataError)
+        stated = _of_toml(text) if where.endswith(".toml") else _of_csv(text)
+    except OSError as error:
+        raise DataError(where, f"cannot be read ({error.strerror})", "check the path") from None
+    except (ValueError, csv.Error) as error:
+        if isinstance(error, MechDesignError):
+            raise error.within(where) from None
+        raise DataError(where, f"is no codebook ({error})", "give CSV or TOML in UTF-8") from None
+    except MechDesignError as error:
+        raise error.within(where) from None
+    found: dict[str, Table] = {}
+    for item in stated:
+        try:
+            question = Question.from_json(_without(item, (*OF_MODELS, DESCRIPTION)))
+        except MechDesignError as error:
+            raise error.within(where) from None
+        if question.name in found:
+            raise DataError(where, f"question '{question.name}' stands twice", "name it once")
+        found[question.name] = dict(item)
+    if not found:
+        raise DataError(where, "has no questions", "give a line, or a table [[questions]], for each")
+    return found
+
+
+def _without(item: Mapping[str, Any], keys: tuple[str, ...]) -> Table:
+    return {key: value for key, value in item.items() if key not in keys}
+
+
+def _of_toml(text: str) -> list[Table]:
+    document = parse_toml(text)
+    parameters = document.get("parameters")
+    found = document.get("questions", parameters.get("questions") if isinstance(parameters, dict) else None)
+    if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
+        raise DataError("questions", "are missing", "write a table [[questions]] for each")
+    return found
+
+
+def _of_csv(text: str) -> list[Table]:
+    rows = list(csv.reader(text.removeprefix("\ufeff").splitlines(), strict=True))
+    header = [name.strip() for name in rows[0]] if rows else []
+    for name in header:
+        if name not in KEYS:
+            raise UnknownNameError("codebook", f"no column '{name}'", suggestion(name, KEYS))
+    if "name" not in header:
+        raise DataError("codebook", "has no column 'name'", "name the questions as the data do")
+    found: dict[str, Table] = {}
+    for number, row in enumerate(rows[1:], start=2):
+        if not any(row):
+            continue
+        if len(row) != len(header):
+            raise DataError(
+                f"line {number}", f"{len(row)} fields, the header has {len(header)}", "correct it"
+            )
+        given = {key: cell.strip() for key, cell in zip(header, row, strict=True) if cell.strip()}
+        item = _question(given, f"line {number}")
+        before = found.get(given.get("name", ""))
+        if before is not None and "label" in given:
+            before["labels"] = [*before.get("labels", []), given["label"]]
+            continue
+        if before is not None:
+            raise DataError(f"line {number}", f"question '{given['name']}' stands twice", "name it once")
+        found[given.get("name", f"line {number}")] = item
+    return list(found.values())
+
+
+def _question(given: Mapping[str, str], where: str) -> Table:
+    """Return the table of a line of a codebook."""
+    found: Table = {key: given[key] for key in ("name", "kind", DESCRIPTION) if key in given}
+    if "labels" in given:
+        found["labels"] = [label.strip() for label in given["labels"].split(SEPARATOR)]
+    if "label" in given:
+        found["labels"] = [given["label"]]
+    ends = [_number(given, key, where) for key in ("low", "high")]
+    if ends != [None, None]:
+        if None in ends:
+            raise DataError(where, "has one end of a range", "give low and high")
+        found["range"] = ends
+    if "bins" in given:
+        edges = given["bins"].split(SEPARATOR)
+        found["bins"] = [_number({"bins": edge}, "bins", where) for edge in edges]
+    for key in ("spread", *OF_MODELS):
+        if key in given:
+            found[key] = _number(given, key, where)
+    if "skip" in given:
+        word = given["skip"].casefold()
+        if word not in (*YES, *NO):
+            raise DataError(where, f"skip: expected true or false, got '{given['skip']}'")
+        found["skip"] = word in YES
+    return found
+
+
+def _number(given: Mapping[str, str], key: str, where: str) -> float | None:
+    if key not in given:
+        return None
+    found = number_of_text(given[key])
+    if found is None:
+        raise DataError(where, f"{key}: expected a number, got '{given[key]}'")
+    return float(found)
