@@ -42,6 +42,7 @@ myst_heading_anchors = 3
 
 LONG, VERY_LONG = 40, 120
 """Letters in cells of tables that are not to be squeezed to the width of a word, or of a few."""
+LITERAL = re.compile(r"(``.*?``)")
 AUTOMODULE = """.. automodule:: {}
    :members:
    :ignore-module-all:
@@ -152,6 +153,24 @@ def add_packages(app, docname, source):
         source[0] = source[0].replace("<!-- packages -->", "\n".join(lines))
 
 
+def bars_as_text(app, what, name, thing, options, lines):
+    """Take bars for norms, not for substitutions; examples and literals stay as they are."""
+    indent, kind = 0, ""  # of the block that is left as it is
+    for number, line in enumerate(lines):
+        depth = len(line) - len(line.lstrip())
+        is_over = {"example": not line.strip(), "literal": bool(line.strip()) and depth <= indent}
+        if is_over.get(kind):
+            kind = ""
+        if line.lstrip().startswith(">>>"):
+            kind = "example"
+        elif not kind:
+            parts = LITERAL.split(line)
+            parts[::2] = [part.replace("|", "\\|") for part in parts[::2]]
+            lines[number] = "".join(parts)
+            if line.rstrip().endswith("::"):
+                indent, kind = depth, "literal"
+
+
 def one_each(app, what, name, thing, options, lines):
     """Describe attributes that share a line one by one; else the first name would be taken for a type."""
     fields = []  # each one line, or the same lines for every name
@@ -205,5 +224,6 @@ def setup(app):
     app.connect("builder-inited", write_reference)
     app.connect("autodoc-process-docstring", without_type, priority=400)  # before napoleon's own
     app.connect("autodoc-process-docstring", one_each, priority=600)  # after it
+    app.connect("autodoc-process-docstring", bars_as_text, priority=700)
     app.connect("doctree-read", mark_long_cells)
     app.add_html_math_renderer("mathml", (visit_math, None), (visit_math_block, None))

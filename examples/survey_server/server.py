@@ -97,7 +97,9 @@ def application(
     mechanism: Mechanism, store: Store, key: str, title: str = "", question: str = ""
 ) -> Starlette:
     """Return the server: the page, the place for reports, and for whoever has the key what was received."""
-    settings = ExportSettings(title or mechanism.title, question or mechanism.question, "/reports")
+    settings = ExportSettings(
+        title or mechanism.about.title, question or mechanism.about.question, "/reports"
+    )
     page = export(mechanism, "html", settings)
     receiver = Receiver(mechanism)
 

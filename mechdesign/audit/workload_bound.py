@@ -178,13 +178,13 @@ class TraceBound:
     Parameters
     ----------
     directions : (r, n) array
-        U: the polar factor of W~ makes the bound largest.
+        U, of norm 1: the polar factor of W~ makes the bound largest.
 
     Examples
     --------
-    >>> bound = TraceBound(np.array([[0.5, -0.5]]))
-    >>> round(bound.check(np.array([[1.0, 0.0]]), np.zeros((1, 2)), 1.0), 9)
-    0.920673594
+    >>> bound = TraceBound(np.array([[1.0, -1.0]]) / np.sqrt(2.0))  # randomized response, as above
+    >>> round(bound.check(np.array([[1.0, 0.0]]), np.zeros((1, 2)), 1.0), 6)
+    0.920674
     """
 
     directions: Array

@@ -1,5 +1,6 @@
 """The command line.
 
+The whole in seconds: ``mechdesign demo``.
 On models: ``mechdesign list | show | solve | compare | check | sweep | tradeoff``.
 On mechanisms: ``mechdesign choose | build | audit | randomize | estimate | run``.
 

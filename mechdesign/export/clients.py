@@ -130,5 +130,12 @@ def javascript(mechanism: Mechanism, settings: ExportSettings, to: str = "js") -
         "FINGERPRINT": made["fingerprint"],
         "HEADER": header(to, settings),
         "SHEET": plain_json(made),
+        "MORE": more(made["recipe"]["steps"]["step"]),
     }
     return filled(template("client.js"), parts)
+
+
+def more(step: str) -> str:
+    """Return what the client needs beside the usual steps: for few mechanisms only, to be small."""
+    own = dict.fromkeys(("survey", "sets"), "survey.js") | {"messages": "messages.js", "joint": "joint.js"}
+    return template(own[step]) if step in own else ""

@@ -7,6 +7,7 @@ import hashlib
 import html
 from urllib.parse import urlsplit
 
+from mechdesign.core.errors import MethodError
 from mechdesign.export.clients import (
     ExportSettings,
     filled,
@@ -30,6 +31,7 @@ def page(mechanism: Mechanism, settings: ExportSettings) -> str:
     >>> "<h1>Sleep</h1>" in text, "https://" in text
     (True, False)
     """
+    require_no_shuffler(mechanism)
     shown = {"title": settings.title, "question": settings.question, "post": settings.post}
     program = filled(template("page.js"), {"PAGE": plain_json(shown)})
     script, style = javascript(mechanism, settings, "html") + program, template("page.css")
@@ -54,6 +56,16 @@ def page(mechanism: Mechanism, settings: ExportSettings) -> str:
             "SCRIPT": script,
         },
     )
+
+
+def require_no_shuffler(mechanism: Mechanism) -> None:
+    """Raise MethodError for messages that are private only once a shuffler has mixed them with all others."""
+    if mechanism.recipe().steps["step"] == "messages":
+        raise MethodError(
+            "export",
+            f"the messages of a {mechanism.type} are private only behind a shuffler",
+            "export js, python or r, and hand the messages to the shuffler",
+        )
 
 
 def _digest(text: str) -> str:

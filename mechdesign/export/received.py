@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from mechdesign.core.errors import DataError
+from mechdesign.export.page import require_no_shuffler
 from mechdesign.mechanisms.base import Mechanism
 from mechdesign.mechanisms.recipes import DIGITS, Recipe, Steps
 
 FORMAT = "mechdesign-report"
 VERSION = 1
 TOKEN = re.compile(r"[A-Za-z0-9_-]{1,200}")
+SURVEY = re.compile(r"([0-9]{1,9}):((?:[0-9]{1,19}|x[0-9a-f]*)(?:\|(?:[0-9]{1,19}|x[0-9a-f]*))*)", re.ASCII)
 PACKED = re.compile(r"x((?:[0-9a-f]{2})*)")
 
 
@@ -35,6 +37,7 @@ class Receiver:
     """
 
     def __init__(self, mechanism: Mechanism) -> None:
+        require_no_shuffler(mechanism)
         self.fingerprint, self.recipe = mechanism.fingerprint, mechanism.recipe()
 
     def rows(self, message: Any) -> list[dict[str, Any]]:
@@ -99,9 +102,25 @@ def _fits(steps: Steps, report: Any) -> bool:
         return isinstance(report, str) and report in steps["labels"]
     if kind in ("bits", "joint"):
         return _packed(report, steps["size"] if kind == "bits" else sum(steps["sizes"]), None)
+    if kind == "sets":
+        return _packed(report, sum(size for size, _ in steps["factors"]), None)
+    if kind == "survey":
+        return _is_survey(steps, report)
     if kind == "subset":
         return _packed(report, steps["categories"], steps["size"])
     return _below(report, range(_reports(steps)))
+
+
+def _is_survey(steps: Steps, report: Any) -> bool:
+    """Whether a text is the number of a design and a report of each of its parts."""
+    found = SURVEY.fullmatch(report) if isinstance(report, str) else None
+    if found is None or int(found.group(1)) >= len(steps["designs"]):
+        return False
+    parts, texts = steps["designs"][int(found.group(1))], found.group(2).split("|")
+    read = [int(text) if text.isdigit() else text for text in texts]
+    return len(parts) == len(read) and all(
+        _fits(part["draw"], one) for part, one in zip(parts, read, strict=True)
+    )
 
 
 def _reports(steps: Steps) -> int:

@@ -107,6 +107,9 @@ TABLES = {
     "unary-encoding": "epsilon categories labels total keep add",
     "marginal-release": "attributes views oracles oracle_of_view shares users",
     "marginal-rival": "rival attributes epsilon order views oracles users",
+    "set-response": "attributes epsilon sets total include tables",
+    "survey": "epsilon questions designs wanted users",
+    "linear-queries": "epsilon workload query_weights population domain labels group sets low high",
     "joint-response": "attributes epsilon report_epsilon reports total flip keep add",
     "grid-mean": "low high outputs displacement channel",
     "duchi": "delta epsilon low high total lo hi mixing",
@@ -156,6 +159,7 @@ TABLES = {
 ORACLES = ("kary-response", "hadamard-response", "local-hashing", "projective-geometry", "subset-selection")
 MEANS = ("duchi", "censoring-interval", "grid-mean", "discrete-piecewise", "hybrid", "laplace", "piecewise")
 ENDS = either(NUMBER, several(NUMBER))
+SURVEY_PART = record({"questions": several(COUNT), "type": TEXT, "content": {"type": "object"}})
 SAMPLED: dict[str, Schema] = {"low": ENDS, "high": ENDS, "attributes": either(COUNT, several(TEXT))}
 SPECIAL: dict[str, dict[str, Schema]] = {
     **{kind: {"low": NUMBER, "high": NUMBER} for kind in (*MEANS, "square-wave")},
@@ -163,6 +167,26 @@ SPECIAL: dict[str, dict[str, Schema]] = {
     **{kind: {"cell": WHOLE} for kind in ("aut", "pucm", "range-tree")},
     "marginal-release": {"shares": several(WHOLE), "users": optional(COUNT)},
     "marginal-rival": {"users": optional(COUNT)},
+    "set-response": {
+        "sets": {"type": "object", "required": ["kind"]},
+        "tables": optional(several(several(COUNT))),
+    },
+    "survey": {
+        "questions": several({"type": "object", "required": ["name", "kind"]}),
+        "designs": several(record({"weight": WHOLE, "parts": several(SURVEY_PART)})),
+        "wanted": {"type": "array"},
+        "users": optional(COUNT),
+    },
+    "linear-queries": {
+        "workload": either({"type": "object", "required": ["name"]}, {"type": "array"}),
+        "query_weights": optional({"type": "array"}),
+        "population": several(NUMBER),
+        "domain": optional(several(NUMBER)),
+        "group": optional(TEXT),
+        "sets": several(TEXT),
+        "low": several(WHOLE),
+        "high": several(WHOLE),
+    },
     "joint-response": {"report_epsilon": optional(POSITIVE)},
     "planar-lattice": {"weights": several(WHOLE)},
     "contract-menu": {"epsilon": several(POSITIVE), "budget": optional(POSITIVE), "noise": optional(TEXT)},
@@ -197,7 +221,7 @@ def content_schema(kind: str) -> Schema:
 
 def _is_local(kind: str) -> bool:
     """Whether a type can stand inside a shuffled one."""
-    others = ("shuffled", "contract-menu", "online-auction", "batch-shuffler", "marginal-rival")
+    others = ("survey", "shuffled", "contract-menu", "online-auction", "batch-shuffler", "marginal-rival")
     return not kind.startswith(("spectrum", "planar")) and kind not in others and "calib" not in TABLES[kind]
 
 

@@ -169,7 +169,9 @@ def _bounds(steps: Steps) -> list[int]:
         return [low, low + min(int(float(high - low)), high - low)]  # what doubles make of the ends
     if kind == "view":
         return _numbers(steps["ends"])
-    names = {"subset": "include", "parity": "even", "hyperplane": "include"}
+    if kind == "survey":
+        return _numbers(steps["ends"])
+    names = {"sets": "include", "subset": "include", "parity": "even", "hyperplane": "include"}
     return [int(steps[names[kind]], 16)] if kind in names else []
 
 
@@ -190,6 +192,8 @@ def _corners(steps: Steps) -> Iterator[list[int]]:
             _word(seeds - 1),
             _word(TOTAL - 1),
         ]  # the first one is drawn again, if it has to
+    elif kind == "messages":
+        yield from _message_corners(steps)
     elif kind == "grid":
         for end in _ends(_bounds({"step": "row", "rows": steps["rows"]})):
             yield [_word(0), _word(end)]
@@ -204,6 +208,12 @@ def _corners(steps: Steps) -> Iterator[list[int]]:
         for inner in _corners(steps["each"]):
             for place in range(4):
                 yield [*(_word(place + turn) for turn in range(steps["per_user"])), *inner]
+    elif kind == "survey":
+        for end, parts in zip(_numbers(steps["ends"]), steps["designs"], strict=True):
+            for inner in islice(_corners(parts[0]["draw"]), 64):
+                yield [_word(end - 1), *inner]
+        for end in _ends(_bounds(steps)):
+            yield [_word(end)]
     elif kind == "view":
         for place, end in enumerate(_numbers(steps["ends"])):
             oracle = steps["oracles"][steps["oracle_of_view"][place]]
@@ -215,6 +225,24 @@ def _corners(steps: Steps) -> Iterator[list[int]]:
         for end in _ends(_bounds(steps)):
             yield [_word(end)]
             yield [_word(end), _word(TOTAL - 1), _word(0)]
+
+
+def _message_corners(steps: Steps) -> Iterator[list[int]]:
+    """Yield words at both sides of every bound of the parts, behind the word that rounds a number."""
+    rounding = [] if steps["round"] is None else [_word(0)]
+    for part in steps["parts"][:64]:
+        entries = [part, *part.get("levels", [])]
+        names = ("own", "other", "flip", "silent", "weight")
+        weights = [
+            int(entry[name], 16) for entry in entries for name in names if isinstance(entry.get(name), str)
+        ]
+        weights += _numbers(part.get("row", ""))
+        for end in _ends(weights):
+            for before in range(3):
+                yield [*rounding, *[_word(0)] * before, _word(end)]
+        for size in (part.get("size", 1), part.get("trials", 1)):
+            for weight in weights[:1]:
+                yield from ([*rounding, *words] for words in _flag_corners(size, 0, weight))
 
 
 def _flag_corners(size: int, keep: int, add: int) -> Iterator[list[int]]:

@@ -26,13 +26,13 @@ class CategoryMechanism(CollectingMechanism):
     def forecast(self, users: int = USERS) -> Forecast:
         """Return whether frequencies can be estimated, and the standard error with so many users."""
 
-    @abstractmethod
     def draw(self, codes: Codes, source: BitSource) -> Any:
-        """Return a report for the number of each answer."""
+        """Return a report for the number of each answer, where a client draws it so."""
+        raise no_recipe(self.type)
 
-    @abstractmethod
     def written(self, reports: Any) -> Values:
         """Return reports as they stand in a table."""
+        raise no_recipe(self.type)
 
     def client_steps(self) -> Steps:
         """Return how a report is drawn for the number of an answer, as plain values."""

@@ -143,7 +143,7 @@ def test_a_family_stands_for_its_models(capsys, monkeypatch):
     found = [entry["model"] for entry in parsed(capsys, "check", "contract", "contract/limits")]
     assert found == ["contract/irregular", "contract/limits"]
     assert main(["check", "contrac"]) == 2
-    assert "no 'contrac'" in capsys.readouterr().err
+    assert "no model or family 'contrac'; did you mean 'contract'?" in capsys.readouterr().err
 
 
 def test_check_of_one_model_and_with_a_changed_parameter(capsys):

@@ -51,9 +51,9 @@ NO_SERVER = {
 
 BY_CALL = {
     *("hadamard-response", "local-hashing", "projective-geometry", "subset-selection", "unary-encoding"),
-    *("marginal-release", "marginal-rival", "joint-response", "set-response", "grid-mean", "survey"),
+    *("marginal-release", "marginal-rival", "joint-response", "set-response", "grid-mean"),
     "discrete-piecewise",
-    *("attribute-sampling", "harmony"),
+    *("attribute-sampling", "harmony", "survey"),
     *("aut", "cnt-rr", "cnt-2m", "cnt-bn", "cnt-sgm", "distinct-parity", "hist-dump", "hist-flip", "hist-mm"),
     *("hist-rr", "murs", "prhr", "pucm", "put", "range-tree", "rsum-dsg", "rsum-kr", "rsum-pure", "rsum-rm"),
     *("rsum-rr", "solh", "uniformity-dump"),
@@ -66,8 +66,8 @@ OTHER_LAW = {
     **NO_SERVER,
     "joint-response": "its bits against their chances: tests/mechanisms/test_joint_response.py",
     "set-response": "its sets against the whole channel: tests/mechanisms/test_sets.py",
-    "survey": "every result against the truth, with its error: tests/mechanisms/survey/test_survey.py",
     "put": "always as many messages: tests/mechanisms/test_shuffle_uniformity_bits.py",
+    "survey": "of several mechanisms, each with its law: tests/mechanisms/survey/test_survey.py",
 }
 """Types whose law is not looked at here, and why."""
 
@@ -88,10 +88,8 @@ def values_for(mechanism: Any, users: int = USERS) -> Any:
         attributes = {"joint-response": 2}.get(mechanism.type, 3)
         return np.stack([(number + place) % 2 for place in range(attributes)], axis=1)
     if mechanism.type == "survey":
-        questions = mechanism.questions.all
-        ends = [(q.low, q.high) if q.is_mean else q.categories[:2] for q in questions]
-        columns = [np.array(pair, dtype=object)[number % 2] for pair in ends]
-        return np.stack(columns, axis=1)
+        labels = [question.labels for question in mechanism.questions]
+        return np.array([[each[one % 2] for each in labels] for one in number.tolist()])
     if hasattr(mechanism, "labels"):
         return np.array(mechanism.labels.shown())[number % 2]
     domain = getattr(mechanism, "local", mechanism).domain

@@ -13,7 +13,7 @@ from scipy import stats
 
 from mechdesign.core.randomness import TOTAL
 from mechdesign.export import export
-from mechdesign.export.clients import template
+from mechdesign.export.clients import plain_json, sheet
 from tests.support.clients import CLIENTS, NAMES
 
 NODE = shutil.which("node")
@@ -106,13 +106,15 @@ for (const late of [() => client.report(storage), () => client.remember([0, 0], 
     assert lines[6] == "a permanent response is kept already; it is never replaced"
 
 
-def test_the_program_is_small_and_samples_without_floating_point():
-    text = template("client.js")
+@pytest.mark.parametrize("name", ["kary-response", "joint-response", "hist-dump", "survey"])
+def test_the_program_is_small_and_samples_without_floating_point(name):
+    mechanism = CLIENTS[name]()
+    text = export(mechanism, "js").replace(plain_json(sheet(mechanism)), "")
     assert len(text.encode()) < 20_000
     assert "Math.random" not in text
     for line in text.splitlines():  # doubles only where a bound is computed from a number that was answered
-        if "Math.floor(" in line and "unit" not in line and "Math.min(" not in line:
-            assert "seed / step.prime" in line or "value / power" in line
+        if "Math.floor(" in line and not any(word in line for word in ("unit", "scaled")):
+            assert any(word in line for word in ("seed / step.prime", "value / power", "rest / ", "place / "))
 
 
 @needs_node

@@ -16,12 +16,11 @@ from mechdesign.export import export, vectors
 from mechdesign.mechanisms.base import mechanism_types
 from mechdesign.mechanisms.recipes import EXACT
 from tests.meta.test_shown import MECHANISMS
-from tests.support.clients import CLIENTS, NAMES
-from tests.support.protocols import PROTOCOLS
+from tests.support.clients import CLIENTS, NAMES, SECRET
 
 NO_CLIENT = {
     *("laplace", "piecewise", "hybrid", "square-wave", "planar-laplace", "planar-lattice"),
-    *("contract-menu", "online-auction", "batch-shuffler", "marginal-rival"),
+    *("contract-menu", "online-auction", "batch-shuffler", "marginal-rival", "linear-queries"),
     *("spectrum-cloak", "spectrum-database", "spectrum-user"),
 }
 """Types that people's devices do not run, or not in whole numbers."""
@@ -44,9 +43,14 @@ def client(name):
 
 
 def test_every_type_has_a_client_or_says_why_not():
-    assert {mechanism_types()[kind].type for kind in CLIENTS if kind in mechanism_types()} == set(
-        mechanism_types()
-    ) - NO_CLIENT - set(PROTOCOLS)
+    covered = {kind for kind in CLIENTS if kind in mechanism_types()}
+    assert covered == set(mechanism_types()) - NO_CLIENT - SECRET
+
+
+@pytest.mark.parametrize("kind", sorted(SECRET))
+def test_protocols_with_messages_beyond_doubles_have_no_client(kind):
+    with pytest.raises(MethodError, match=r"messages .*beyond .*; build another protocol for the task"):
+        export(MECHANISMS[kind][0](), "python")
 
 
 @pytest.mark.parametrize("kind", sorted(NO_CLIENT))
@@ -193,3 +197,7 @@ def test_a_permanent_response_is_kept_and_its_reports_are_counted(tmp_path):
     with pytest.raises(space["RandomizerError"], match="never replaced"):
         space["remember"]([0, 0], path)
     assert json.loads(path.read_text())["made"] == 5
+    assert [each.name for each in tmp_path.iterdir()] == ["mine.json"]
+    (tmp_path / "mine.json.lock").touch()
+    with pytest.raises(space["RandomizerError"], match="another program reports"):
+        space["report"](path)

@@ -58,14 +58,14 @@ def test_titles_and_columns_fit(tmp_path):
     mechanism = CLIENTS["kary 64"]().for_data(Intake(("age",), "drop")).described("t", "q")
     document = filed(mechanism, tmp_path / "m.json")
     Draft202012Validator(schema("kary-response")).validate(document)
-    assert (document["title"], document["data"]["columns"]) == ("t", ["age"])
+    assert (document["about"]["title"], document["data"]["columns"]) == ("t", ["age"])
 
 
 @pytest.mark.parametrize("slug", MODELS)
 def test_what_build_writes_fits(slug, tmp_path, capsys):
     path = tmp_path / "m.json"
     assert main(["build", slug, "-o", str(path), "--title", "A title", "--question", "Why?"]) == 0
-    assert json.loads(path.read_text())["title"] == "A title"
+    assert json.loads(path.read_text())["about"]["title"] == "A title"
     assert main(["export", str(path), "--to", "schema", "-o", str(tmp_path / "s.json")]) == 0
     Draft202012Validator(json.loads((tmp_path / "s.json").read_text())).validate(json.loads(path.read_text()))
     if slug.startswith("response"):

@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from mechdesign.cli import main
-from mechdesign.core.errors import DataError
+from mechdesign.core.errors import DataError, MethodError
 from mechdesign.export import Receiver, export, vectors
 from tests.support.browser import CHROMIUM, DRIVER, REASON, chromium
-from tests.support.clients import CLIENTS, NAMES
+from tests.support.clients import CLIENTS, MESSAGES, NAMES
 
 SERVER = Path(__file__).parents[2] / "examples" / "survey_server" / "server.py"
 KEY = "a key of the collector"
@@ -211,7 +211,7 @@ def test_the_database_does_not_join_tokens_and_reports(running):
     assert min(places) > len(NAMES)  # drawn from 2^63: no order of arrival
 
 
-@pytest.mark.parametrize("name", sorted(CLIENTS))
+@pytest.mark.parametrize("name", sorted(set(CLIENTS) - set(MESSAGES)))
 def test_every_report_of_a_client_is_received_and_others_are_not(name):
     mechanism = CLIENTS[name]()
     receiver = Receiver(mechanism)
@@ -226,3 +226,11 @@ def test_every_report_of_a_client_is_received_and_others_are_not(name):
             broken = [{**rows[0], recipe.columns[-1]: wrong}, *rows[1:]]
             with pytest.raises(DataError, match="is not a report of this mechanism"):
                 receiver.rows({**said, "rows": broken})
+
+
+def test_messages_for_a_shuffler_are_not_received_with_their_sender():
+    for kind in ("cnt-rr", "hist-dump"):
+        with pytest.raises(MethodError, match="are private only behind a shuffler"):
+            Receiver(CLIENTS[kind]())
+        with pytest.raises(MethodError, match="hand the messages to the shuffler"):
+            export(CLIENTS[kind](), "html")

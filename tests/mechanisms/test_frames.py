@@ -51,6 +51,8 @@ def columns_of(mechanism: Any) -> dict[str, Any]:
     if values.ndim == 1:
         return {"city": values}
     has_names = getattr(mechanism, "attributes", None) is not None
+    if mechanism.type == "survey":
+        return dict(zip(mechanism.questions.names, values.T, strict=True))
     names = mechanism.attributes.shown() if has_names else mechanism.labels.shown()
     pairs = list(zip(names, values.T, strict=True))
     return dict(pairs if names == [str(n) for n in range(len(names))] else reversed(pairs))

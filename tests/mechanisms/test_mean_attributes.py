@@ -23,7 +23,8 @@ from mechdesign.mechanisms.mean import (
     Piecewise,
     SquareWave,
 )
-from mechdesign.mechanisms.mean.attributes import draw_attributes, epsilon_share
+from mechdesign.mechanisms.mean.attributes import epsilon_share
+from mechdesign.mechanisms.mean.table import draw_attributes
 
 KINDS = [Laplace, Duchi, Piecewise, Hybrid, SquareWave, DiscretePiecewise]
 

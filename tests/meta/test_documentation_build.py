@@ -85,3 +85,11 @@ def test_the_page_of_commands_has_the_help_of_each(conf):
         assert f"## {name}\n" in source[0]
     assert "usage: mechdesign report" in source[0]
     assert "--marginal" in source[0]
+
+
+def test_bars_in_docstrings_are_norms_and_no_substitutions(conf):
+    lines = ["At most |U|^2 and ``|x|``.", "", "Code::", "", "    |a|", "|b|", ""]
+    lines += [">>> f()", "|c|", "", "|d|"]
+    conf["bars_as_text"](None, "function", "f", None, None, lines)
+    assert lines[0] == r"At most \|U\|^2 and ``|x|``."
+    assert [lines[place] for place in (4, 5, 8, 10)] == ["    |a|", r"\|b\|", "|c|", r"\|d\|"]

@@ -390,8 +390,6 @@ def test_given_axes_are_drawn_on_and_come_back():
 def test_several_panels_need_as_many_axes():
     from matplotlib.figure import Figure as Sheet
 
-    from mechdesign.mechanisms.marginals import MarginalRelease
-
     release = MarginalRelease.of([2, 2], [(0, 1)], 4.0, ["s", "c"])
     found = release.estimate(release.randomize([[0, 1], [1, 0]] * 200, rng=1))
     axes = Sheet().subplots(1, 2)

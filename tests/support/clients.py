@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
 import mechdesign as md
+from mechdesign.core.randomness import TOTAL
 from mechdesign.mechanisms import FiniteChannel, KaryResponse
 from mechdesign.mechanisms.intake import Intake
 from mechdesign.mechanisms.joint import JointResponse
@@ -27,8 +29,13 @@ from mechdesign.mechanisms.oracles import (
     UnaryEncoding,
 )
 from mechdesign.mechanisms.repair import PrivacyTarget
+from mechdesign.mechanisms.sets import ProductSet, SetResponse
 from mechdesign.mechanisms.shuffle import Promise
 from mechdesign.mechanisms.shuffled import Shuffled
+from mechdesign.mechanisms.survey import Question, Survey
+from mechdesign.mechanisms.survey.parts import NumberPart, SetPart, TablePart
+from mechdesign.mechanisms.survey.questions import Questions
+from tests.support.protocols import PROTOCOLS, made
 
 NAMES = ["never", "often — daily", 'say "no"', "Zürich</script>", "雪 & ice"]
 
@@ -38,6 +45,23 @@ def _channel(answers: int, reports: int) -> FiniteChannel:
     return FiniteChannel.from_floats(
         rng.dirichlet(np.ones(reports), size=answers), PrivacyTarget(1.5), NAMES[:answers]
     )
+
+
+def _survey() -> Survey:
+    """Return a survey whose designs have a table with a rounded number, a number, and sets."""
+    asked = Questions(
+        [
+            Question("smokes", labels=("no", "yes")),
+            Question("age", "number", low=18, high=90),
+            Question("weight", "number", low=30, high=200, bins=(30, 60, 90, 200), skip=True),
+            Question("region", labels=("n", "e", "s", "w", "abroad")),
+        ]
+    )
+    table = TablePart(asked, [0, 1], KaryResponse.of(4, 0.5))
+    number = NumberPart(asked, 1, DiscretePiecewise(0.5, 18.0, 90.0))
+    sets = SetPart(asked, [2, 3], SetResponse.of([4, 5], 0.5, ProductSet([2, 2]), tables=[]))
+    region = TablePart(asked, [3], SubsetSelection.of(5, 0.5, 2))
+    return Survey(asked, 1.0, [[table, sets], [number, region]], [TOTAL // 3, TOTAL - TOTAL // 3])
 
 
 def _attributes() -> AttributeSampling:
@@ -86,6 +110,14 @@ CLIENTS = {
     ),
     "joint-response": lambda: JointResponse.of([2, 3], 4.0, 0.5, 0.75, 0.5, reports_per_user=5),
     "joint 90 bits": lambda: JointResponse.of([40, 50], 30.0, 0.0, 0.9, 0.125),
+    "set-response": lambda: SetResponse.of([2, 6, 9], 2.0, ProductSet([1, 4, 3])),
+    "survey": _survey,
     "shuffled": lambda: Shuffled(Duchi(4.0), Promise(users=100_000, epsilon=0.5, delta=1e-6)),
 }
 """By type, or by another name where there are several of a type."""
+
+SECRET = {"cnt-sgm", "rsum-dsg", "put", "prhr"}
+"""Protocols whose messages clients in other languages do not draw."""
+
+MESSAGES = {kind: partial(made, kind, Promise(10_000, 1.0, 1e-6)) for kind in PROTOCOLS if kind not in SECRET}
+CLIENTS |= MESSAGES

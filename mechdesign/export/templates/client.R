@@ -91,6 +91,20 @@
       if (less(drawn, end)) return(remainder(drawn, limit))
     }
   }
+  belows <- function(take, limit, count) {
+    end <- minus(TOTAL, limbs(remainder(TOTAL, limit)))
+    drawn <- integers(take, count)
+    repeat {
+      again <- which(!vapply(drawn, less, NA, end))
+      if (!length(again)) break
+      drawn[again] <- integers(take, length(again))
+    }
+    vapply(drawn, remainder, 0, limit)
+  }
+  flag_list <- function(take, count, weight) {
+    bytes <- flags(take, (count + 7) %/% 8, weight)
+    as.vector(outer(7:0, bytes, function(digit, byte) byte %/% 2^digit %% 2))[seq_len(count)]
+  }
   flags <- function(take, size, weight) {
     if (!less(whole(weight), TOTAL)) return(rep(255L, size))
     count <- (size + 7) %/% 8
@@ -280,6 +294,154 @@
     },
     joint = function(step, codes, take) reported(step, permanent(step, codes, take), take)
   )
+
+  # Sets of values, and surveys of several questions
+
+  chosen_of <- function(without, others, count, take) {
+    members <- numeric(others + 1)
+    for (last in seq_len(count) + others - count - 1) {
+      drawn <- below(take, last + 1)
+      place <- drawn + (drawn >= without)
+      if (members[place + 1] == 1) place <- last + (last >= without)
+      members[place + 1] <- 1
+    }
+    members
+  }
+  filled <- function(size, width, without, take) {
+    others <- if (is.null(without)) size else size - 1
+    except <- if (is.null(without)) size else without
+    member <- numeric(size)
+    if (width == 1) {
+      drawn <- below(take, others)
+      member[drawn + (drawn >= except) + 1] <- 1
+    } else if (width > 0 && 2 * width <= others) {
+      member <- chosen_of(except, others, width, take)[seq_len(size)]
+    } else if (width > 0) {
+      member <- 1 - chosen_of(except, others, others - width, take)[seq_len(size)]
+      if (!is.null(without)) member[without + 1] <- 0
+    }
+    member
+  }
+  LISTS$sets <- function(step, codes, take) {
+    if (!is.null(step$joined)) {
+      cell <- 0
+      for (place in seq_along(codes)) cell <- cell * step$joined[place] + codes[[place]]
+      codes <- list(cell)
+    }
+    held <- less(integer_below(take), whole(step$include))
+    members <- Map(function(factor, code) {
+      member <- filled(factor[1], factor[2] - held, if (held) code, take)
+      if (held) member[code + 1] <- 1
+      member
+    }, step$factors, codes)
+    text_of(packed(unlist(members)))
+  }
+  LISTS$survey <- function(step, answers, take) {
+    number <- search(step$ends, integer_below(take))
+    texts <- vapply(step$designs[[number + 1]], function(part) {
+      inner <- part$draw
+      if (part$kind == "number") {
+        made <- NUMBERS[[inner$step]](inner, answers[[part$questions[1] + 1]], take)
+        return(format(made, scientific = FALSE))
+      }
+      codes <- lapply(part$questions, function(place) {
+        answer <- answers[[place + 1]]
+        if (!step$means[[place + 1]]) return(answer)
+        as.numeric(less(integer_below(take), limbs(floor(min(answer * 2^62, 2^62)))))
+      })
+      if (part$kind == "sets") return(LISTS$sets(inner, codes, take))
+      cell <- 0
+      for (turn in seq_along(codes)) cell <- cell * step$sizes[part$questions[turn] + 1] + codes[[turn]]
+      made <- CODES[[inner$step]](inner, cell, take)
+      if (is.character(made)) made else format(made, scientific = FALSE, digits = 16)
+    }, "")
+    paste0(number, ":", paste(texts, collapse = "|"))
+  }
+
+  # Messages of the shuffle protocols: parts, each a list of messages; they are sorted in the end
+
+  HALF <- "2000000000000000"
+  respond <- function(step, own, take) {
+    drawn <- integer_below(take)
+    end <- whole(step$own)
+    if (less(drawn, end)) own else quotient(minus(drawn, end), whole(step$other))
+  }
+  affine <- function(step, seed, value) {
+    ((1 + seed %/% step$prime) * value + seed %% step$prime) %% step$prime %% step$buckets
+  }
+  PARTS <- list(
+    flips = function(step, value, take, rounded) {
+      places <- seq_len(step$size) - 1
+      own <- if (step$ones == "below") places < value else places == value
+      made <- (own + flag_list(take, step$size, step$flip)) %% 2
+      as.list(if (step$named) 2 * places + made else made)
+    },
+    vectors = function(step, value, take, rounded) {
+      cells <- flag_list(take, step$vectors * step$size, step$flip)
+      cells[value + 1] <- 1 - cells[value + 1]
+      table <- rbind(matrix(cells, step$size), matrix(0, 32 * step$words - step$size, step$vectors))
+      lapply(seq_len(step$vectors), function(turn) colSums(matrix(table[, turn], 32) * 2^(0:31)))
+    },
+    response = function(step, value, take, rounded) list(respond(step, value, take)),
+    hashed = function(step, value, take, rounded) {
+      seed <- below(take, step$prime * (step$prime - 1))
+      list(c(seed, respond(step, affine(step, seed, value), take)))
+    },
+    levels = function(step, value, take, rounded) {
+      rest <- rounded[1]
+      made <- list()
+      for (number in seq_along(step$levels)) {
+        level <- step$levels[[number]]
+        digit <- rest %/% level$scale
+        rest <- rest %% level$scale
+        if (number == length(step$levels)) digit <- digit + rounded[2]
+        made[[number]] <- c(number - 1, respond(level, digit, take))
+      }
+      made
+    },
+    presence = function(step, value, take, rounded) {
+      made <- if (step$size > 1) value else rep(0, value)
+      for (place in seq_len(step$size) - 1) if (flag_list(take, 1, step$silent) == 0) made <- c(made, place)
+      as.list(made)
+    },
+    dummies = function(step, value, take, rounded) {
+      own <- step$own
+      cell <- if (!is.null(own$shift)) value %/% 2^own$shift
+        else if (!is.null(own$equal)) as.numeric(value == own$equal)
+        else affine(own, own$seed, value)
+      count <- sum(flag_list(take, step$trials, step$weight))
+      others <- if (step$alphabet > 0) belows(take, step$alphabet, count) else flag_list(take, count, HALF)
+      as.list(step$start + c(cell, others))
+    },
+    pure = function(step, value, take, rounded) {
+      ones <- search(step$row, integer_below(take))
+      if (value %/% 2^step$place %% 2 == 1) ones <- step$length - ones
+      as.list(2 * step$place + (seq_len(step$length) <= ones))
+    },
+    parities = function(step, value, take, rounded) {
+      parity <- flag_list(take, step$size, step$flip)
+      parity[value + 1] <- flag_list(take, 1, HALF)
+      drawn <- matrix(flag_list(take, step$size * step$shares, HALF), step$shares)
+      drawn[1, ] <- (drawn[1, ] + colSums(drawn) + parity) %% 2
+      as.list(as.vector(drawn) + rep(2 * (seq_len(step$size) - 1), each = step$shares))
+    }
+  )
+  messages <- function(step, value, take) {
+    rounded <- NULL
+    if (!is.null(step$round)) {
+      scaled <- value * step$round
+      floor_of <- min(floor(scaled), step$round - 1)
+      up <- less(integer_below(take), limbs(floor((scaled - floor_of) * 2^62)))
+      rounded <- c(floor_of, as.numeric(up))
+      value <- sum(rounded)
+    }
+    made <- do.call(c, lapply(step$parts, function(part) PARTS[[part$make]](part, value, take, rounded)))
+    if (!length(made)) return(list())
+    table <- do.call(rbind, made)
+    made <- made[do.call(order, lapply(seq_len(ncol(table)), function(column) table[, column]))]
+    unname(lapply(made, as.numeric))
+  }
+  CODES$messages <- messages
 
   # Answers
 

@@ -7,7 +7,6 @@
 //   randomize(answer)           one report: draw it once, keep it, and send it
 //   randomize(answer, source)   the same from other random bytes; source(count) returns a Uint8Array. For tests.
 //   rows(report)                the report as rows of a table, for JSON lines
-//   remember, report            for joint responses: keep a permanent response, and report from it
 
 export const SHEET =
 @@SHEET@@;
@@ -82,6 +81,25 @@ class Bits {
     let drawn = this.integer();
     while (drawn >= TOTAL - (TOTAL % size)) drawn = this.integer();
     return Number(drawn % size);
+  }
+
+  // Several such numbers: all are drawn, then those that are too large again, in order.
+  belows(limit, count) {
+    const size = BigInt(limit);
+    const end = TOTAL - (TOTAL % size);
+    const drawn = this.integers(count);
+    let again = [...drawn.keys()].filter((place) => drawn[place] >= end);
+    while (again.length) {
+      this.integers(again.length).forEach((number, turn) => (drawn[again[turn]] = number));
+      again = again.filter((place) => drawn[place] >= end);
+    }
+    return drawn.map((number) => Number(number % size));
+  }
+
+  // So many of the bits below as a list.
+  list(count, weight) {
+    const bytes = this.flags((count + 7) >> 3, weight);
+    return Array.from({ length: count }, (_, place) => (bytes[place >> 3] >> (7 - (place & 7))) & 1);
   }
 
   // So many bytes of bits each of which is 1 with probability weight / 2^62, drawn in words of 64.
@@ -310,23 +328,7 @@ const LISTS = {
     const oracle = step.oracles[step.oracle_of_view[view]];
     return [view, CODES[oracle.step](oracle, cell, bits)];
   },
-
-  joint: (step, codes, bits) => reported(step, permanent(step, codes, bits), bits),
 };
-
-function permanent(step, codes, bits) {
-  const members = step.sizes.flatMap((size, turn) => Array.from({ length: size }, (_, place) => place === codes[turn]));
-  const bytes = packed(members);
-  const flips = trimmed(bits.flags(bytes.length, step.flip), members.length);
-  return bytes.map((byte, place) => byte ^ flips[place]);
-}
-
-function reported(step, kept, bits) {
-  const keep = bits.flags(kept.length, step.keep);
-  const add = bits.flags(kept.length, step.add);
-  const size = step.sizes.reduce((sum, each) => sum + each, 0);
-  return "x" + hex(trimmed(kept.map((byte, place) => (byte & keep[place]) | (~byte & add[place])), size));
-}
 
 // Answers
 
@@ -409,25 +411,4 @@ export function rows(report) {
   const list = RECIPE.several ? report : [Array.isArray(report) ? report : [report]];
   return list.map((row) => Object.fromEntries(RECIPE.columns.map((name, place) => [name, row[place]])));
 }
-
-// Joint responses: what the device keeps, and the reports that were made of it
-
-const KEY = `mechdesign permanent ${FINGERPRINT}`;
-
-export function remember(answer, storage = globalThis.localStorage, source) {
-  if (RECIPE.steps.step !== "joint") fail("this mechanism keeps nothing; call randomize");
-  if (storage.getItem(KEY) !== null) fail("a permanent response is kept already; it is never replaced");
-  const kept = permanent(RECIPE.steps, numbers(answer), bitsOf(source));
-  storage.setItem(KEY, JSON.stringify({ bits: hex(kept), made: 0 }));
-}
-
-export function report(storage = globalThis.localStorage, source) {
-  const text = storage.getItem(KEY);
-  if (text === null) fail("no permanent response is kept here; call remember first");
-  const kept = JSON.parse(text);
-  const most = RECIPE.steps.reports;
-  if (most !== null && kept.made >= most) fail(`the guarantee is for ${most} reports, which were made`);
-  const bits = bitsOf(source);
-  storage.setItem(KEY, JSON.stringify({ ...kept, made: kept.made + 1 }));
-  return reported(RECIPE.steps, unhex(kept.bits), bits);
-}
+@@MORE@@

@@ -43,8 +43,8 @@ from mechdesign.mechanisms.mean.collect import AttributeAggregator
 from mechdesign.mechanisms.mean.curves import ReportSums
 from mechdesign.mechanisms.mean.estimates import AttributeMeans
 from mechdesign.mechanisms.mean.score import ScoreLimits
-from mechdesign.mechanisms.mean.table import ColumnRanges
-from mechdesign.mechanisms.mean.tally import Codes, Moments
+from mechdesign.mechanisms.mean.table import ColumnRanges, draw_attributes
+from mechdesign.mechanisms.mean.tally import Moments
 from mechdesign.mechanisms.mean.values import Array
 from mechdesign.mechanisms.operations import Operation
 from mechdesign.mechanisms.recipes import Answer, AskedNumber, Recipe
@@ -150,7 +150,7 @@ class AttributeSampling(CollectingMechanism):
         Parameters
         ----------
         answers : (n, m) array or data frame
-            One row a user. Column names of a data frame must be those of the attributes, in order.
+            One row a user. A data frame has columns of the attributes' names, in any order.
         rng : None, int or numpy Generator
             None, the default, draws from the operating system; give a seed only in simulations.
         clip : bool
@@ -160,11 +160,6 @@ class AttributeSampling(CollectingMechanism):
         -------
         (n k,) structured array
             The k reports of a user follow one another. ``attribute`` counts from 0.
-
-        Raises
-        ------
-        DataError
-            For columns that are not the attributes, NaN, or a value outside its range.
         """
         if is_table(answers):
             return on_table(self, "randomize", answers, rng=rng, clip=clip)
@@ -383,22 +378,3 @@ def epsilon_share(epsilon: float, parts: int) -> float:
     while Fraction(share) * parts > Fraction(epsilon):
         share = math.nextafter(share, 0.0)
     return share
-
-
-def draw_attributes(users: int, attributes: int, per_user: int, source: BitSource) -> Codes:
-    """Return ``per_user`` different attributes for each user, each subset equally likely (Floyd's algorithm).
-
-    A uniform 62-bit integer modulo j + 1 is uniform up to (j + 1)/2**62.
-
-    Examples
-    --------
-    >>> from mechdesign.core.randomness import bit_source
-    >>> sorted(draw_attributes(1, 3, 3, bit_source(1))[0].tolist())
-    [0, 1, 2]
-    """
-    chosen = np.empty((users, per_user), dtype=np.int64)
-    for place, last in enumerate(range(attributes - per_user, attributes)):
-        candidate = source.integers(users) % (last + 1)
-        taken = (chosen[:, :place] == candidate[:, None]).any(axis=1)
-        chosen[:, place] = np.where(taken, last, candidate)
-    return chosen

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError, ParameterError, RowError
 from mechdesign.core.numbers import frozen
+from mechdesign.core.randomness import BitSource
 from mechdesign.core.validation import finite_array
-from mechdesign.mechanisms.labels import Labels
+from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.mean.values import Array, Domain, as_floats
 from mechdesign.mechanisms.sealed import Sealed
 
@@ -103,3 +104,22 @@ class ColumnRanges(Sealed):
         """Return (x - low)/(high - low) for values of the given columns, moved to [0, 1]."""
         unit: Array = (values - self.low[columns]) / self.width[columns]
         return np.clip(unit, 0.0, 1.0, out=unit)
+
+
+def draw_attributes(users: int, attributes: int, per_user: int, source: BitSource) -> Codes:
+    """Return ``per_user`` different attributes for each user, each subset equally likely (Floyd's algorithm).
+
+    A uniform 62-bit integer modulo j + 1 is uniform up to (j + 1)/2**62.
+
+    Examples
+    --------
+    >>> from mechdesign.core.randomness import bit_source
+    >>> sorted(draw_attributes(1, 3, 3, bit_source(1))[0].tolist())
+    [0, 1, 2]
+    """
+    chosen = np.empty((users, per_user), dtype=np.int64)
+    for place, last in enumerate(range(attributes - per_user, attributes)):
+        candidate = source.integers(users) % (last + 1)
+        taken = (chosen[:, :place] == candidate[:, None]).any(axis=1)
+        chosen[:, place] = np.where(taken, last, candidate)
+    return chosen

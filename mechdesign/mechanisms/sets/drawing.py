@@ -7,10 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.errors import MethodError
 from mechdesign.core.randomness import BITS, TOTAL, BitSource
 from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.oracles.draws import below, subsets
 from mechdesign.mechanisms.oracles.packed import width as bytes_of
+from mechdesign.mechanisms.recipes import Steps, whole_hex
 from mechdesign.mechanisms.sets.law import SetLaw, ways
 
 Member = NDArray[np.bool_]
@@ -85,13 +87,27 @@ def _fill(
     table[rows] = left
 
 
+def sets_steps(law: SetLaw, include: int, joined: Sequence[int] | None) -> Steps:
+    """Return how a set is drawn, as plain values for clients; ``joined``: all values are one cell."""
+    if law.least != len(law.factors):
+        raise MethodError(
+            "export", "sets that match in part have no client", "build sets of the kind product"
+        )
+    return {
+        "step": "sets",
+        "factors": [list(map(int, factor)) for factor in law.factors],
+        "include": whole_hex(include),
+        "joined": None if joined is None else list(joined),
+    }
+
+
 def draw_matches(law: SetLaw, count: int, source: BitSource) -> Member | None:
     """Return which factors match the answer, drawn among the sets that hold it; None where all have to.
 
     Factor after factor, each with the exact chance that it matches given how many more have to.
     """
     total = len(law.factors)
-    if law.least == total:
+    if law.needs_all:
         return None
     matches = np.empty((count, total), dtype=np.bool_)
     needed = np.full(count, law.least, dtype=np.int64)

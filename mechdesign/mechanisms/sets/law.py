@@ -59,7 +59,14 @@ class SetLaw:
     @cached_property
     def holding(self) -> int:
         """The number N_in of sets that hold an answer."""
+        if self.needs_all:
+            return math.prod(ways(factor, True) for factor in self.factors)
         return self.tails[0][self.least]
+
+    @property
+    def needs_all(self) -> bool:
+        """Whether every factor has to match: the sets are products."""
+        return self.least == len(self.factors)
 
     @cached_property
     def tails(self) -> tuple[tuple[int, ...], ...]:
@@ -89,6 +96,9 @@ class SetLaw:
 
     def chances(self, places: Sequence[int]) -> dict[Pattern, Fraction]:
         """Return how likely each pattern of matches in some factors is among the sets that hold an answer."""
+        if self.needs_all:
+            patterns = product((True, False), repeat=len(places))
+            return {pattern: Fraction(int(all(pattern))) for pattern in patterns}
         chosen = [self.factors[place] for place in places]
         rest = tuple(factor for place, factor in enumerate(self.factors) if place not in set(places))
         tails = _tails(rest, self.least)[0]

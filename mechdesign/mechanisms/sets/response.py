@@ -25,6 +25,7 @@ from mechdesign.core.frames import is_table
 from mechdesign.core.numbers import shown
 from mechdesign.core.randomness import BITS, TOTAL, BitSource, Rng
 from mechdesign.core.validation import privacy_epsilon, user_count
+from mechdesign.mechanisms.collecting import marked
 from mechdesign.mechanisms.door import on_table
 from mechdesign.mechanisms.finite import require_total
 from mechdesign.mechanisms.labels import Codes
@@ -32,9 +33,10 @@ from mechdesign.mechanisms.marginals.attributes import Attributes
 from mechdesign.mechanisms.of_attributes import AttributeMechanism
 from mechdesign.mechanisms.operations import Operation
 from mechdesign.mechanisms.oracles.base import weight
-from mechdesign.mechanisms.oracles.packed import Packed, read_sets
+from mechdesign.mechanisms.oracles.packed import Packed, as_texts, read_sets
+from mechdesign.mechanisms.recipes import Answer, Recipe, Steps, plain_report
 from mechdesign.mechanisms.sets.counted import CountedParts
-from mechdesign.mechanisms.sets.drawing import draw_sets
+from mechdesign.mechanisms.sets.drawing import draw_sets, sets_steps
 from mechdesign.mechanisms.sets.estimates import SetEstimate, weights_of_patterns
 from mechdesign.mechanisms.sets.law import SetLaw
 from mechdesign.mechanisms.sets.scores import CellScore, ProductScore, TableScore
@@ -136,7 +138,7 @@ class SetResponse(AttributeMechanism):
         include = SetLaw(sets.factors(attributes), sets.least(attributes)).largest_weight(epsilon)
         if include < 1:
             raise ParameterError(
-                "epsilon", "is so small that reports say nothing about the answers", "give a larger one"
+                "epsilon", "is so small that such sets say nothing", "give a larger one, or ask less at once"
             )
         return cls(attributes, epsilon, sets, include, tables)
 
@@ -198,6 +200,19 @@ class SetResponse(AttributeMechanism):
         if self.joined:
             codes = self.attributes.cell_of(codes, range(self.attributes.count))[:, None]
         return draw_sets(self.law, self.include, codes, source)
+
+    def client_steps(self) -> Steps:
+        """Return the factors and the weight, as plain values."""
+        return sets_steps(self.law, self.include, self.attributes.sizes if self.joined else None)
+
+    def recipe(self) -> Recipe:
+        """Return how a client draws the set of one user's values."""
+        column = marked("report", self.fingerprint)
+        return Recipe(self.attributes.choices(), (column,), self.client_steps(), False)
+
+    def draw_recipe(self, answer: Answer, source: BitSource) -> Any:
+        """Return one report as a text, from the bits of a source."""
+        return plain_report(as_texts(self.draw(self.attributes.encode([answer]), source)))
 
     def read(self, reports: Any) -> Packed:
         """Return packed sets, from those or from texts; refuse sets of another shape."""

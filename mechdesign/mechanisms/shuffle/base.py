@@ -19,10 +19,10 @@ from mechdesign.core.frames import is_table
 from mechdesign.core.marks import Bars
 from mechdesign.core.numbers import wholes
 from mechdesign.core.randomness import BitSource, Rng
-from mechdesign.mechanisms.base import Mechanism
 from mechdesign.mechanisms.count_limits import Group, Sum
 from mechdesign.mechanisms.door import on_table, run_on_tables
 from mechdesign.mechanisms.operations import Operation
+from mechdesign.mechanisms.shuffle.client import ProtocolClient
 from mechdesign.mechanisms.shuffle.counter import MessageCounter
 from mechdesign.mechanisms.shuffle.noise import Allowed, Messages, Noise, NoiseClass
 from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise, calibration_name
@@ -35,7 +35,7 @@ PIECE = 1 << 16
 """Users that are encoded at a time; their noise does not depend on how a table is cut into blocks."""
 
 
-class Protocol(Mechanism):
+class Protocol(ProtocolClient):
     """A protocol in the shuffle model: a task and its noise.
 
     The task (``tasks``) reads people's values and says what is estimated. The noise makes the messages and

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from mechdesign.audit.blanket import blanket_divergence
 from mechdesign.core.randomness import BITS, TOTAL, BitSource
 from mechdesign.mechanisms.count_limits import CountLimits, two_kinds
+from mechdesign.mechanisms.recipes import Steps
 from mechdesign.mechanisms.shuffle.draws import bits
 from mechdesign.mechanisms.shuffle.dummies import MOST_TRIALS, Dummies
 from mechdesign.mechanisms.shuffle.estimates import HistogramEstimate
@@ -119,6 +120,10 @@ class Codewords(Dummies):
         rest = self.entries - self.packed * (self.numbers - 1)
         full = 1 << self.digits * self.packed
         return (full,) * (self.numbers - 1) + (1 << self.digits * rest,)
+
+    def client_parts(self) -> list[Steps]:
+        """Return the parts of a client that make the same messages."""
+        return super(Dummies, self).client_parts()
 
     def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
         """Return the own messages, then the dummies."""

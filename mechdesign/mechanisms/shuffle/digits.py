@@ -18,6 +18,8 @@ from mechdesign.core.errors import CertificateError, DataError, ParameterError, 
 from mechdesign.core.numbers import wholes
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.core.validation import integer
+from mechdesign.mechanisms.recipes import Steps
+from mechdesign.mechanisms.shuffle.client import levels_part
 from mechdesign.mechanisms.shuffle.draws import checked_weight
 from mechdesign.mechanisms.shuffle.estimates import TotalEstimate
 from mechdesign.mechanisms.shuffle.noise import Allowed, Messages, Noise
@@ -182,6 +184,10 @@ class DigitResponses(Noise):
             sent = responses(digit, other, size, source)
             parts.append(np.stack([np.full(len(sent), level), sent], axis=1))
         return np.concatenate(parts)
+
+    def client_parts(self) -> list[Steps]:
+        """Return the parts of a client that make the same messages."""
+        return [levels_part(self.sizes, self.others, self.scales)]
 
     def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
         """Return the responses to whole numbers of steps, where 1 is one step above the largest digits."""

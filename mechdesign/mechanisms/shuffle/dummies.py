@@ -15,6 +15,8 @@ from mechdesign.audit.blanket import blanket_divergence
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.mechanisms.count_limits import Group, NoiseLimits, Sum
 from mechdesign.mechanisms.oracles.draws import below
+from mechdesign.mechanisms.recipes import Steps
+from mechdesign.mechanisms.shuffle.client import dummies_part
 from mechdesign.mechanisms.shuffle.draws import bits
 from mechdesign.mechanisms.shuffle.estimates import HistogramEstimate, TotalEstimate
 from mechdesign.mechanisms.shuffle.noise import Allowed, Messages, Noise, chance, fewest_dummies, too_few
@@ -109,6 +111,10 @@ class Dummies(Noise):
         """The dummies."""
         return (Group.bits(self.promise.users * self.trials, self.chance),)
 
+    def client_parts(self) -> list[Steps]:
+        """Return the parts of a client that make the same messages."""
+        return [dummies_part({"shift": 0}, self.trials, self.dummy, self.size)]
+
     def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
         """Return for each user the value, then the dummies."""
         return with_dummies(values, self.trials, self.dummy, self.size, source).reshape(-1, 1)
@@ -139,6 +145,10 @@ class Coins(Dummies):
     def parameters(self) -> dict[str, Any]:
         """Return the number of trials and the weight of a coin."""
         return {"trials": self.trials, "coin": self.dummy}
+
+    def client_parts(self) -> list[Steps]:
+        """Return the parts of a client that make the same messages."""
+        return [dummies_part({"shift": 0}, self.trials, self.dummy, 0)]
 
     def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
         """Return for each user the bit, then the coins."""

@@ -18,6 +18,8 @@ from mechdesign.audit.shuffle_binary import BinaryDivergence
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.mechanisms.count_limits import CountLimits, Group, two_kinds
+from mechdesign.mechanisms.recipes import Steps
+from mechdesign.mechanisms.shuffle.client import flips_part
 from mechdesign.mechanisms.shuffle.draws import flags
 from mechdesign.mechanisms.shuffle.estimates import TotalEstimate
 from mechdesign.mechanisms.shuffle.noise import Allowed, Messages, Noise, chance, least_weight
@@ -113,6 +115,10 @@ class BitFlips(Flips):
     def local_epsilon(self) -> float:
         """ln((1 - q) / q), rounded up."""
         return float_up(log_ratio(TOTAL - self.flip, self.flip))
+
+    def client_parts(self) -> list[Steps]:
+        """Return the parts of a client that make the same messages."""
+        return [flips_part(1, "below", False, self.flip)]
 
     def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
         """Return the flipped bits."""
@@ -210,6 +216,10 @@ class UnaryFlips(Flips):
     def alphabets(self) -> tuple[int, ...]:
         """A message is a bit."""
         return (2,)
+
+    def client_parts(self) -> list[Steps]:
+        """Return the parts of a client that make the same messages."""
+        return [flips_part(self.size - 1, "below", False, self.flip)]
 
     def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
         """Return each user's bits, flipped."""

@@ -20,6 +20,8 @@ from mechdesign.core.validation import integer
 from mechdesign.mechanisms.count_limits import CountLimits, Group, Sum, two_kinds
 from mechdesign.mechanisms.oracles.draws import below
 from mechdesign.mechanisms.oracles.family import AffineFamily, collision, prime_from
+from mechdesign.mechanisms.recipes import Steps
+from mechdesign.mechanisms.shuffle.client import part, response_ends
 from mechdesign.mechanisms.shuffle.estimates import HistogramEstimate
 from mechdesign.mechanisms.shuffle.noise import Allowed, Messages, Noise, NoiseClass, chance, least_weight
 from mechdesign.mechanisms.shuffle.promise import MOST_USERS, OutOfReachError, Promise
@@ -139,6 +141,11 @@ class HashedResponses(Noise):
     def alphabets(self) -> tuple[int, ...]:
         """The hash functions and the buckets."""
         return self.family.seeds, self.buckets
+
+    def client_parts(self) -> list[Steps]:
+        """Return the parts of a client that make the same messages."""
+        shape = {"prime": self.family.prime, "buckets": self.buckets}
+        return [part("hashed", **shape, **response_ends(self.buckets, self.other))]
 
     def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
         """Return hash functions and responses."""

@@ -12,9 +12,11 @@ from typing import Any, ClassVar, NoReturn, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.errors import MethodError
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.core.validation import integer
 from mechdesign.mechanisms.count_limits import Group
+from mechdesign.mechanisms.recipes import Steps
 from mechdesign.mechanisms.shuffle.draws import checked_weight
 from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise, least_passing, remedy
 
@@ -153,6 +155,12 @@ class Noise(ABC):
     @abstractmethod
     def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
         """Return the messages of users who hold these values, whole numbers below the size."""
+
+    def client_parts(self) -> list[Steps]:
+        """Return the parts of a client that make the same messages, as plain values."""
+        raise MethodError(
+            "export", "the messages are beyond what clients draw", "build another protocol for the task"
+        )
 
 
 NoiseClass = type[Noise]

@@ -17,6 +17,8 @@ from mechdesign.core.errors import CertificateError
 from mechdesign.core.forecast import Forecast
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.mechanisms.count_limits import CountLimits, two_kinds
+from mechdesign.mechanisms.recipes import Steps, whole_hex
+from mechdesign.mechanisms.shuffle.client import part
 from mechdesign.mechanisms.shuffle.draws import flags
 from mechdesign.mechanisms.shuffle.estimates import TotalEstimate
 from mechdesign.mechanisms.shuffle.flips import MOST_FLIP, require_sent
@@ -118,6 +120,10 @@ class Parities(Noise):
     def alphabets(self) -> tuple[int, ...]:
         """Twice the category, and one more when the share is 1."""
         return (2 * self.size,)
+
+    def client_parts(self) -> list[Steps]:
+        """Return the parts of a client that make the same messages."""
+        return [part("parities", size=self.size, shares=self.shares, flip=whole_hex(self.flip))]
 
     def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
         """Return for each user and category the shares of the bit."""

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from mechdesign.audit.mass import binomial, pair_divergence, shift_divergence
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.mechanisms.count_limits import Group, NoiseLimits, Sum
+from mechdesign.mechanisms.recipes import Steps, whole_hex
+from mechdesign.mechanisms.shuffle.client import part
 from mechdesign.mechanisms.shuffle.draws import bits
 from mechdesign.mechanisms.shuffle.estimates import HistogramEstimate, TotalEstimate
 from mechdesign.mechanisms.shuffle.noise import Allowed, Messages, Noise, chance
@@ -114,6 +116,10 @@ class OnePresence(Presence):
     def alphabets(self) -> tuple[int, ...]:
         """All messages are 0."""
         return (1,)
+
+    def client_parts(self) -> list[Steps]:
+        """Return the parts of a client that make the same messages."""
+        return [part("presence", size=1, silent=whole_hex(self.silent))]
 
     def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
         """Return one message for each one and for each user who is not silent."""
@@ -215,6 +221,10 @@ class EachPresence(Presence):
     def dummy_messages(self) -> tuple[Group, ...]:
         """Those of users who are not silent."""
         return (Group.bits(self.promise.users * self.size, 1 - self.chance),)
+
+    def client_parts(self) -> list[Steps]:
+        """Return the parts of a client that make the same messages."""
+        return [part("presence", size=self.size, silent=whole_hex(self.silent))]
 
     def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
         """Return the own categories, then for each category as many messages as users are not silent."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache, partial
+from itertools import accumulate
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,6 +19,8 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.mechanisms.count_limits import CountLimits, Group
+from mechdesign.mechanisms.recipes import Steps, row_hex
+from mechdesign.mechanisms.shuffle.client import part
 from mechdesign.mechanisms.shuffle.estimates import TotalEstimate
 from mechdesign.mechanisms.shuffle.noise import Allowed, Messages, Noise, chance
 from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise, least_passing, remedy
@@ -160,6 +163,15 @@ class PureNoise(Noise):
     def most_messages(self) -> int:
         """The bits."""
         return self.length
+
+    def client_parts(self) -> list[Steps]:
+        """Return the parts of a client that make the same messages."""
+        return [self.part_of(0)]
+
+    def part_of(self, place: int) -> Steps:
+        """Return the part for a binary digit of the value."""
+        row = row_hex(list(accumulate(int(weight) for weight in self.weights)))
+        return part("pure", length=self.length, row=row, place=place)
 
     def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
         """Return each user's bits."""

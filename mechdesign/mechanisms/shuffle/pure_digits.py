@@ -16,6 +16,7 @@ from mechdesign.audit.exponential import float_down
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.numbers import wholes
 from mechdesign.core.randomness import BitSource
+from mechdesign.mechanisms.recipes import Steps
 from mechdesign.mechanisms.shuffle.estimates import TotalEstimate
 from mechdesign.mechanisms.shuffle.noise import Allowed, Messages, Noise
 from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise
@@ -104,6 +105,10 @@ class PureDigits(Noise):
     def alphabets(self) -> tuple[int, ...]:
         """Twice the place of the digit, and one more when the bit is 1."""
         return (2 * len(self.digits),)
+
+    def client_parts(self) -> list[Steps]:
+        """Return the parts of a client that make the same messages."""
+        return [digit.part_of(place) for place, digit in enumerate(self.digits)]
 
     def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
         """Return for each digit the bits of all users."""

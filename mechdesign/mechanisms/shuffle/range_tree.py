@@ -13,6 +13,7 @@ from mechdesign.core.errors import DataError, UnknownNameError
 from mechdesign.core.forecast import Forecast
 from mechdesign.core.validation import integer
 from mechdesign.mechanisms.operations import UNMARKED, Operation, Option, Settings
+from mechdesign.mechanisms.recipes import Steps
 from mechdesign.mechanisms.shuffle.estimates import TotalEstimate
 from mechdesign.mechanisms.shuffle.range_estimate import RangeEstimate, most_parts
 from mechdesign.mechanisms.shuffle.rows import Rows, RowsProtocol
@@ -36,6 +37,10 @@ class TreeRows(Rows):
         """Return the nodes of these categories on level row + 1."""
         node: NDArray[np.int64] = values >> (self.rows - 1 - row)
         return node
+
+    def own_of(self, row: int) -> Steps:
+        """Return the own cell of a row, as plain values."""
+        return {"shift": self.rows - 1 - row}
 
 
 class RangeTree(RowsProtocol):

@@ -15,6 +15,8 @@ from mechdesign.audit.blanket import blanket_divergence
 from mechdesign.audit.exponential import exp_lower, float_up, log_ratio
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.mechanisms.count_limits import CountLimits, two_kinds
+from mechdesign.mechanisms.recipes import Steps
+from mechdesign.mechanisms.shuffle.client import part, response_ends
 from mechdesign.mechanisms.shuffle.estimates import HistogramEstimate, TotalEstimate
 from mechdesign.mechanisms.shuffle.noise import Allowed, Messages, Noise, chance, least_weight
 from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise
@@ -71,6 +73,10 @@ class Responses(Noise):
     def local_epsilon(self) -> float:
         """ln(own / other), rounded up."""
         return float_up(log_ratio(self.own, self.other))
+
+    def client_parts(self) -> list[Steps]:
+        """Return the parts of a client that make the same messages."""
+        return [part("response", **response_ends(self.size, self.other))]
 
     def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
         """Return the responses."""

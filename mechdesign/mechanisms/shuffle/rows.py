@@ -16,6 +16,8 @@ from mechdesign.audit.shuffle_rows import rows_attack, rows_divergence
 from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.mechanisms.count_limits import Group
+from mechdesign.mechanisms.recipes import Steps
+from mechdesign.mechanisms.shuffle.client import dummies_part
 from mechdesign.mechanisms.shuffle.dummies import MOST_TRIALS, with_dummies
 from mechdesign.mechanisms.shuffle.noise import Allowed, Messages, Noise, chance, fewest_dummies, too_few
 from mechdesign.mechanisms.shuffle.promise import Promise
@@ -150,6 +152,17 @@ class Rows(Noise):
     def alphabets(self) -> tuple[int, ...]:
         """A message is the number of a cell, those of the first row first."""
         return (sum(self.sizes),)
+
+    @abstractmethod
+    def own_of(self, row: int) -> Steps:
+        """Return what the value becomes in a row, as plain values."""
+
+    def client_parts(self) -> list[Steps]:
+        """Return the parts of a client that make the same messages."""
+        return [
+            dummies_part(self.own_of(row), self.trials, self.cell * size, size, start)
+            for row, (size, start) in enumerate(zip(self.sizes, self.starts.tolist(), strict=True))
+        ]
 
     def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
         """Return for each row the own cells of all users, with the dummies among them."""

@@ -17,6 +17,7 @@ from mechdesign.core.randomness import SystemSource
 from mechdesign.core.validation import integer
 from mechdesign.mechanisms.count_limits import NoiseLimits
 from mechdesign.mechanisms.oracles.family import AffineFamily, collision, prime_from
+from mechdesign.mechanisms.recipes import Steps
 from mechdesign.mechanisms.shuffle.dummies import MOST_TRIALS
 from mechdesign.mechanisms.shuffle.estimates import HistogramEstimate
 from mechdesign.mechanisms.shuffle.noise import Allowed
@@ -68,6 +69,11 @@ class SketchRows(Rows):
     def own_cell(self, values: NDArray[np.int64], row: int) -> NDArray[np.int64]:
         """Return the buckets of these categories under the hash function of a row."""
         return self.family.buckets_of(np.array(self.functions[row], dtype=np.int64), values)
+
+    def own_of(self, row: int) -> Steps:
+        """Return the own cell of a row, as plain values."""
+        shape = {"prime": self.family.prime, "buckets": self.buckets}
+        return {"seed": int(self.functions[row]), **shape}
 
     @classmethod
     def shaped(cls, promise: Promise, size: int, trials: int, cell: int) -> Self:

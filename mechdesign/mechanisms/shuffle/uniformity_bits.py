@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.randomness import BitSource
+from mechdesign.mechanisms.recipes import Steps
 from mechdesign.mechanisms.shuffle.noise import Allowed, Messages, Noise
 from mechdesign.mechanisms.shuffle.promise import (
     LEAST_DELTA,
@@ -102,6 +103,10 @@ class BitRows(Rows):
         """Return the bits of a category."""
         own: NDArray[np.int64] = (values == row).astype(np.int64)
         return own
+
+    def own_of(self, row: int) -> Steps:
+        """Return the own cell of a row, as plain values."""
+        return {"equal": row}
 
 
 class AUT(UniformityBits, RowsProtocol):

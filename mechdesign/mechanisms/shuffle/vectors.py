@@ -18,6 +18,8 @@ from mechdesign.core.errors import ParameterError
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.core.validation import integer
 from mechdesign.mechanisms.count_limits import CountLimits, two_kinds
+from mechdesign.mechanisms.recipes import Steps, whole_hex
+from mechdesign.mechanisms.shuffle.client import flips_part, part
 from mechdesign.mechanisms.shuffle.draws import flags
 from mechdesign.mechanisms.shuffle.dummies import require_trials
 from mechdesign.mechanisms.shuffle.estimates import HistogramEstimate
@@ -92,6 +94,10 @@ class VectorFlips(Flips):
     def alphabets(self) -> tuple[int, ...]:
         """Twice the category, and one more when the bit is 1."""
         return (2 * self.size,)
+
+    def client_parts(self) -> list[Steps]:
+        """Return the parts of a client that make the same messages."""
+        return [flips_part(self.size, "equal", True, self.flip)]
 
     def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
         """Return each user's bits, flipped."""
@@ -235,6 +241,11 @@ class FakeVectors(Flips):
         """Words of up to 32 bits, the first category in the lowest one."""
         rest = self.size - WORD * (self.words - 1)
         return (1 << WORD,) * (self.words - 1) + (1 << rest,)
+
+    def client_parts(self) -> list[Steps]:
+        """Return the parts of a client that make the same messages."""
+        shape = {"size": self.size, "vectors": 1 + self.fakes, "words": self.words}
+        return [part("vectors", **shape, flip=whole_hex(self.flip))]
 
     def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
         """Return for each user the own vector and the fakes, flipped."""

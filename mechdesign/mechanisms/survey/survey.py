@@ -23,7 +23,6 @@ from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.frames import is_table
 from mechdesign.core.randomness import BITS, TOTAL, BitSource, Rng
 from mechdesign.core.validation import integer, privacy_epsilon, user_count
-from mechdesign.mechanisms.base import CollectingMechanism
 from mechdesign.mechanisms.door import on_table
 from mechdesign.mechanisms.intake import Intake
 from mechdesign.mechanisms.marginals.release import view_weights
@@ -31,6 +30,7 @@ from mechdesign.mechanisms.mean.discrete import DiscretePiecewise
 from mechdesign.mechanisms.operations import Operation
 from mechdesign.mechanisms.oracles.best import best_oracle
 from mechdesign.mechanisms.survey.audited import SurveyAudit, audit_of
+from mechdesign.mechanisms.survey.client import SurveyClient
 from mechdesign.mechanisms.survey.figures import shares_of, survey_figures
 from mechdesign.mechanisms.survey.parts import Answers, NumberPart, SurveyPart, TablePart, part_of
 from mechdesign.mechanisms.survey.planned import expected_errors, information
@@ -71,7 +71,7 @@ class Design:
         return tuple(sorted(place for part in self.parts for place in part.places))
 
 
-class Survey(CollectingMechanism):
+class Survey(SurveyClient):
     """Several questions of the same user under one epsilon, as its client draws what to ask and how.
 
     Parameters

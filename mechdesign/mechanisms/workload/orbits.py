@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import CertificateError
+from mechdesign.core.numbers import frozen
 from mechdesign.core.randomness import BITS, TOTAL
 from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.workload.value import Array, Sets
@@ -31,8 +32,8 @@ class Translations:
         """The type that translation g takes type u from, entry (g, u)."""
         place = np.arange(self.size)
         if self.kind == "cube":
-            return place[:, None] ^ place[None, :]
-        return (place[None, :] - place[:, None]) % self.size
+            return frozen(place[:, None] ^ place[None, :])
+        return frozen((place[None, :] - place[:, None]) % self.size)
 
     def spectrum(self, rows: Array) -> Array:
         """Return the squared absolute values of the transform of each row, over n; (k, n)."""
@@ -86,8 +87,8 @@ class Translations:
         """A class per translation: those that every solution may treat alike, 0 for none at all."""
         place = np.arange(self.size)
         if self.kind == "cycle":
-            return np.minimum(place, self.size - place)
-        return np.array([int(number).bit_count() for number in place])
+            return frozen(np.minimum(place, self.size - place))
+        return frozen(np.array([int(number).bit_count() for number in place]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +109,7 @@ class OrbitValue:
     def ratios(self) -> Array:
         """The likelihood ratios z of the base sets."""
         found: Array = self.columns / self.columns.mean(axis=1, keepdims=True)
-        return found
+        return frozen(found)
 
     @cached_property
     def eigenvalues(self) -> Array:
@@ -116,7 +117,7 @@ class OrbitValue:
         size = self.group.size
         found: Array = self.columns.sum(axis=1) @ self.group.spectrum(self.ratios)
         found[0] = size
-        return found
+        return frozen(found)
 
     @property
     def inverse(self) -> Array:
@@ -187,12 +188,13 @@ class OrbitWeights:
                 ends.append(total)
         if total > TOTAL or min(self.low.tolist()) < 0:
             raise CertificateError("channel", "the weights are negative or sum to more than 2**62")
-        return np.array(ends, dtype=np.int64), np.stack([self.high, self.low], axis=1).ravel()
+        members = np.stack([self.high, self.low], axis=1).ravel()
+        return frozen(np.array(ends, dtype=np.int64)), frozen(members)
 
     @cached_property
     def blank(self) -> NDArray[np.int64]:
         """The weight of the blank report, the same for all types."""
-        return np.full(self.group.size, TOTAL - int(self._blocks[0][-1]), dtype=np.int64)
+        return frozen(np.full(self.group.size, TOTAL - int(self._blocks[0][-1]), dtype=np.int64))
 
     @property
     def reports(self) -> int:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.workload_bound import is_dominated
 from mechdesign.core.errors import ParameterError, suggestion
+from mechdesign.core.numbers import frozen
 from mechdesign.core.validation import finite_array
 from mechdesign.mechanisms.workload.named import NAMED, Named
 
@@ -101,14 +102,14 @@ class Workload:
         """The queries without weights, shape (p, n)."""
         if self.named is None:
             given: Array = self.given
-            return given
+            return frozen(given)
         if not self.is_listed:
             raise ParameterError(
                 "workload",
                 f"{self.count} queries about {self.size} types are too many to be listed",
                 "estimate the shares of the types and ask single queries of them",
             )
-        return self.named.rows()
+        return frozen(self.named.rows())
 
     @cached_property
     def names(self) -> list[str]:
@@ -121,21 +122,21 @@ class Workload:
     def gram(self) -> Array:
         """The Gram matrix sum of weight x q q^T, shape (n, n)."""
         if self.weights is None and self.named is not None and self.named.gram is not None:
-            return self.named.gram()
+            return frozen(self.named.gram())
         rows = self.rows if self.weights is None else self.rows * np.sqrt(self.weights)[:, None]
         found: Array = rows.T @ rows
-        return found
+        return frozen(found)
 
     @cached_property
     def gram_error(self) -> Array:
         """An upper bound of the rounding errors of :attr:`gram`, entry by entry; 0 for whole numbers."""
         if self.weights is None and self._is_whole:
-            return np.zeros((self.size, self.size))
+            return frozen(np.zeros((self.size, self.size)))
         size = (
             np.abs(self.rows) if self.weights is None else np.abs(self.rows) * np.sqrt(self.weights)[:, None]
         )
         bound: Array = (self.count + 8) * 2.0**-51 * (size.T @ size)
-        return bound
+        return frozen(bound)
 
     @cached_property
     def factor(self) -> tuple[Array, Array]:
@@ -146,9 +147,10 @@ class Workload:
         """
         smaller = None if self.count <= FACTOR_ROWS * self.size else self._cholesky()
         if smaller is not None:
-            return smaller, np.zeros_like(smaller)
+            return frozen(smaller), frozen(np.zeros_like(smaller))
         rows = self.rows if self.weights is None else self.rows * np.sqrt(self.weights)[:, None]
-        return rows, np.zeros_like(rows) if self.weights is None else np.abs(rows) * 2.0**-51
+        error = np.zeros_like(rows) if self.weights is None else np.abs(rows) * 2.0**-51
+        return frozen(rows), frozen(error)
 
     def _cholesky(self) -> Array | None:
         """Return rows whose error is proven to be no larger, as many as types; None where none are found."""

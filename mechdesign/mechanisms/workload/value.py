@@ -15,6 +15,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.numbers import frozen
+
 Array = NDArray[np.float64]
 Sets = NDArray[np.bool_]
 
@@ -57,24 +59,24 @@ class ChannelValue:
     def totals(self) -> Array:
         """The probability q(y) of each report in the population."""
         found: Array = self.channel @ self.population
-        return found
+        return frozen(found)
 
     @cached_property
     def ratios(self) -> Array:
         """The likelihood ratios z, shape (K, n)."""
         found: Array = self.channel / self.totals[:, None]
-        return found
+        return frozen(found)
 
     @cached_property
     def moment(self) -> Array:
         """The moment matrix M."""
         found: Array = self.channel.T @ self.ratios
-        return (found + found.T) / 2.0
+        return frozen((found + found.T) / 2.0)
 
     @cached_property
     def inverse(self) -> Array:
         """The pseudo-inverse of M."""
-        return pseudo_inverse(self.moment)
+        return frozen(pseudo_inverse(self.moment))
 
     @cached_property
     def solver(self) -> Array:
@@ -82,7 +84,7 @@ class ChannelValue:
         found: Array = self.inverse @ self.ratios.T
         # one step of Newton's iteration for the inverse: what rounding leaves as bias is squared
         refined: Array = found - (found @ self.channel - np.eye(len(found))) @ found
-        return refined
+        return frozen(refined)
 
     def shares_from(self, counts: NDArray[np.int64]) -> Array:
         """Return the unbiased estimate of the shares of the types, from the counts of the reports."""

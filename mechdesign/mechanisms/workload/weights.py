@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from mechdesign.audit.exponential import exp_lower
 from mechdesign.audit.patterns import blank_weights
 from mechdesign.core.errors import ParameterError
+from mechdesign.core.numbers import frozen
 from mechdesign.core.randomness import BITS, TOTAL
 from mechdesign.mechanisms.workload.orbits import OrbitWeights, Translations
 from mechdesign.mechanisms.workload.value import Array, ChannelValue, Sets, columns_of
@@ -47,7 +48,7 @@ class PatternWeights:
     @cached_property
     def blank(self) -> NDArray[np.int64]:
         """The weights of the blank report, one per type; it closes every sum to 2**62."""
-        return blank_weights(self.sets, self.low, self.high)
+        return frozen(blank_weights(self.sets, self.low, self.high))
 
     @property
     def reports(self) -> int:
@@ -85,7 +86,7 @@ class PatternWeights:
     def channel(self) -> Array:
         """The probabilities in floating point, shape (reports, n)."""
         weights = np.where(self.sets, self.high[:, None], self.low[:, None])
-        return np.ldexp(np.vstack([weights, self.blank]).astype(np.float64), -BITS)
+        return frozen(np.ldexp(np.vstack([weights, self.blank]).astype(np.float64), -BITS))
 
 
 def kept_and_repaired(sets: Sets, amounts: Array, exponential: float) -> tuple[Sets, Array]:

@@ -8,7 +8,7 @@ import pytest
 import mechdesign as md
 from mechdesign.problems.workload.linear_queries.all_columns import all_sets
 from mechdesign.problems.workload.linear_queries.outcomes import spectral_bound
-from mechdesign.problems.workload.linear_queries.pricing import Prices
+from mechdesign.problems.workload.linear_queries.pricing import DualPrices
 
 STATED = [
     ({"name": "prefix", "size": 12}, 1.0, 46.62969344, 1e-8),
@@ -39,6 +39,15 @@ def test_many_types_are_solved_to_the_named_gap():
     assert solution.mechanism().average_error == pytest.approx(solution.value, rel=1e-4)
 
 
+def test_for_many_types_a_field_comes_near_to_the_bound():
+    problem = md.LinearQueries(workload={"name": "prefix", "size": 144}, epsilon=1.0)
+    solution = md.solve(problem)
+    assert solution.method == "field"
+    assert solution.bound < solution.value < 1.06 * solution.bound
+    assert max(solution.residuals.values()) < 1e-9
+    assert solution.mechanism().average_error == pytest.approx(solution.value, rel=1e-6)
+
+
 BOUNDS = [  # spectral, with the value of the semidefinite relaxation
     ({"name": "prefix", "size": 8}, 0.5, 101.597290),
     ({"name": "prefix", "size": 8}, 2.0, 4.224190),
@@ -65,7 +74,7 @@ def test_no_pattern_violates_the_spectral_dual(epsilon):
     """What is proven by a form holds for every pattern, gone through one by one."""
     problem = md.LinearQueries(workload={"name": "prefix", "size": 9}, epsilon=epsilon)
     bound = spectral_bound(problem)[0]
-    prices = Prices.of(bound, problem.directions(np.eye(9)), float(np.exp(epsilon)))
+    prices = DualPrices.of(bound, problem.directions(np.eye(9)), float(np.exp(epsilon)))
     assert prices.ratios(all_sets(9)).max() <= 1.0 + 1e-6
     best = md.solve(problem, "all-columns")
     assert problem.proven(bound) <= best.value
@@ -74,7 +83,7 @@ def test_no_pattern_violates_the_spectral_dual(epsilon):
 def test_local_search_ends_where_no_exchange_helps():
     problem = md.LinearQueries(workload={"name": "prefix", "size": 9}, epsilon=1.0)
     bound = spectral_bound(problem)[0]
-    prices = Prices.of(bound, problem.directions(np.eye(9)), float(np.e))
+    prices = DualPrices.of(bound, problem.directions(np.eye(9)), float(np.e))
     start = np.random.default_rng(1).random((50, 9)) < 0.5
 
     def gains(sets):

@@ -65,6 +65,27 @@ def test_the_worst_type(size, epsilon, stated):
     assert solution.bound == pytest.approx(stated, rel=1e-6)
 
 
+@pytest.mark.parametrize(("size", "epsilon", "stated"), [(6, 1.0, 13.60280948), (8, 2.0, 4.38906584)])
+def test_the_worst_type_by_populations(size, epsilon, stated):
+    workload = {"name": "prefix", "size": size}
+    problem = md.LinearQueries(workload=workload, epsilon=epsilon, population="worst")
+    solution = md.solve(problem, "populations")
+    assert stated * (1.0 - 1e-4) <= solution.bound <= stated * (1.0 + 1e-8)
+    assert stated * (1.0 - 1e-8) <= solution.value <= stated * (1.0 + 2e-3)
+    assert solution.certificates[-1].holds
+    average = md.solve(md.LinearQueries(workload=workload, epsilon=epsilon))
+    assert solution.value < average.mechanism().worst_error
+
+
+def test_where_all_types_are_alike_the_worst_one_is_the_average():
+    workload = {"name": "cyclic-ranges", "size": 16}
+    worst = md.solve(md.LinearQueries(workload=workload, epsilon=1.0, population="worst"))
+    average = md.solve(md.LinearQueries(workload=workload, epsilon=1.0))
+    assert worst.method == average.method == "symmetric"
+    assert worst.value == pytest.approx(average.value, rel=1e-9)
+    assert worst.certificates[-1].holds
+
+
 def test_weights_scale_the_queries():
     rows = np.tri(3, 4)
     scaled = md.solve(md.LinearQueries(workload=rows * np.array([[1.0], [2.0], [3.0]]), epsilon=1.0))

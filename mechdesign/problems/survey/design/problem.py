@@ -99,6 +99,11 @@ class SurveyDesign(Problem[Survey]):
     """
 
     name: ClassVar[str] = "survey-design"
+    example: ClassVar[Mapping[str, Any]] = {
+        "questions": [{"name": "smokes", "labels": ["no", "yes"]}, {"name": "age", "range": [18, 90]}],
+        "epsilon": 2.0,
+        "users": 10_000,
+    }
     sense: ClassVar[Sense] = "min"
     value_name: ClassVar[str] = "error relative to answers in clear"
     summary: ClassVar[str] = "several questions of each user under one epsilon: what to ask of whom, and how"

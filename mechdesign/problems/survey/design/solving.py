@@ -51,9 +51,7 @@ def _outcome(problem: SurveyDesign, setting: SurveySetting, mixture: Mixture, ki
     variables = variables_of(problem.asked, columns, shares.tolist(), setting.epsilon)
     value, bound = _in_goal(problem, mixture.value), _in_goal(problem, mixture.bound)
     notes: dict[str, Any] = {"designs": len(columns), "rounds": mixture.rounds}
-    any_bound = bound_for_any(setting) if problem.goal == "mean" else None
-    if any_bound is not None:
-        notes["bound_for_any_mechanism"] = any_bound
+    notes |= _for_any(problem, setting)
     if kind is Joint:
         return Outcome(
             status="optimal" if value <= bound * (1.0 + problem.optimal_within) else "feasible",
@@ -65,6 +63,14 @@ def _outcome(problem: SurveyDesign, setting: SurveySetting, mixture: Mixture, ki
         )
     notes["bound_for_independent_answers"] = bound
     return Outcome("feasible", variables, solver="column generation", notes=notes)
+
+
+def _for_any(problem: SurveyDesign, setting: SurveySetting) -> dict[str, float]:
+    """Return the note on the bound for every private mechanism, where there is one."""
+    if problem.goal != "mean":
+        return {}
+    bound = bound_for_any(setting)
+    return {} if bound is None else {"bound_for_any_mechanism": bound}
 
 
 def _in_goal(problem: SurveyDesign, value: float) -> float:
@@ -135,9 +141,7 @@ def one_question(problem: SurveyDesign) -> Outcome:
     shares /= shares.sum()
     variables = variables_of(problem.asked, columns, shares.tolist(), problem.epsilon)
     notes: dict[str, Any] = {"best_independent": _is_best(setting)}
-    any_bound = bound_for_any(setting) if problem.goal == "mean" else None
-    if any_bound is not None:
-        notes["bound_for_any_mechanism"] = any_bound
+    notes |= _for_any(problem, setting)
     return Outcome("feasible", variables, solver="closed form", notes=notes)
 
 

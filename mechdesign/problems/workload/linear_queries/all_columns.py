@@ -74,7 +74,7 @@ def run(problem: LinearQueries) -> Outcome:
 def why_not(problem: LinearQueries) -> str | None:
     """Say why not all patterns can be used, if so."""
     if problem.is_worst:
-        return "it minimizes an average; for the worst type use cvxpy or columns"
+        return "it minimizes an average; for the worst type use cvxpy or populations"
     if problem.queries.size > MOST_TYPES:
         return f"2^{problem.queries.size} patterns are too many; use columns"
     return None

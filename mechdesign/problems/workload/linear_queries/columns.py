@@ -12,9 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mechdesign.audit.workload_bound import WorkloadBound
+from mechdesign.audit.workload_bound import MOST_ENUMERATED, WorkloadBound
 from mechdesign.core.method import Outcome
 from mechdesign.mechanisms.workload.value import Array, Sets, columns_of
+from mechdesign.mechanisms.workload.weights import kept_and_repaired
+from mechdesign.problems.workload.linear_queries import symmetric
 from mechdesign.problems.workload.linear_queries.all_columns import (
     MOST_TYPES,
     with_mirror_images,
@@ -29,7 +31,7 @@ from mechdesign.problems.workload.linear_queries.outcomes import (
     outcome,
     spectral_bound,
 )
-from mechdesign.problems.workload.linear_queries.pricing import Prices, shaken
+from mechdesign.problems.workload.linear_queries.pricing import DualPrices, shaken
 from mechdesign.problems.workload.linear_queries.problem import LinearQueries
 
 GAP = 5e-3
@@ -86,12 +88,13 @@ class Pool:
         sets = self.sets
         if self.basis.is_mirrored:
             sets, weights = with_mirror_images(sets, weights)
-        return sets, weights / (columns_of(sets, self.power) @ self.shares)
+        amounts = weights / (columns_of(sets, self.power) @ self.shares)
+        return kept_and_repaired(sets, amounts, self.power)
 
-    def prices(self, found: Weighted) -> Prices:
+    def prices(self, found: Weighted) -> DualPrices:
         """Return the dual numbers of the master program."""
         bound = enumerated_bound(self.problem, found)
-        return Prices.of(bound, self.problem.directions(np.eye(len(self.shares))), self.power)
+        return DualPrices.of(bound, self.problem.directions(np.eye(len(self.shares))), self.power)
 
     def error(self, found: Weighted) -> float:
         """Return the average error of what was found."""
@@ -148,7 +151,7 @@ def _priced(
     problem: LinearQueries, pool: Pool, bound: WorkloadBound, gap: float, rng: np.random.Generator
 ) -> Outcome:
     proven = problem.proven(bound)
-    found, rounds = pool.solve(1e-4), 0
+    found, rounds = pool.solve(1e-3), 0
     while pool.error(found) > (1.0 + gap) * proven and rounds < ROUNDS:
         rounds += 1
         weights = pool.keep(found, 1e-4 if rounds > 1 else 1e-3)
@@ -170,9 +173,11 @@ def _priced(
 def why_not(problem: LinearQueries) -> str | None:
     """Say why column generation does not apply, if so."""
     if problem.is_worst:
-        return "it minimizes an average; for the worst type use cvxpy with few types, or give a population"
+        return "it minimizes an average; for the worst type use populations, or give shares"
     if problem.queries.size <= MOST_TYPES:
         return "all patterns are few enough; use all-columns"
+    if problem.queries.size > MOST_ENUMERATED and symmetric.why_not(problem) is None:
+        return "translations leave the workload as it is; use symmetric"
     if problem.queries.size > LARGEST:
         return f"{problem.queries.size} types are too many for its master program; {LARGEST} at most"
     return None

@@ -23,7 +23,7 @@ BACK = 0.995
 
 
 @dataclass(frozen=True, eq=False)
-class State:
+class ProgramState:
     """The function at some weights: value, slopes (K,), and a maker of the factor F of its Hessian."""
 
     value: float
@@ -32,13 +32,13 @@ class State:
     more: Any = None
 
 
-class Program(Protocol):
+class SmoothProgram(Protocol):
     """What is minimised."""
 
     left: Array
     right: Array
 
-    def state(self, weights: Array) -> State | None:
+    def state(self, weights: Array) -> ProgramState | None:
         """Return the function at these weights; None outside of its domain."""
         ...
 
@@ -49,7 +49,7 @@ class Minimised:
 
     weights: Array
     multiplier: Array
-    state: State
+    state: ProgramState
     complementarity: float
     steps: int
 
@@ -92,12 +92,12 @@ def _cholesky_solve(root: NDArray[Any], sides: NDArray[Any]) -> Array:
     return found
 
 
-def minimised(program: Program, count: int, accuracy: float) -> Minimised:
+def minimised(program: SmoothProgram, count: int, accuracy: float) -> Minimised:
     """Return the optimal weights and multipliers.
 
     Parameters
     ----------
-    program : Program
+    program : SmoothProgram
     count : int
         Number of weights; equal ones are the start.
     accuracy : float
@@ -121,7 +121,7 @@ def minimised(program: Program, count: int, accuracy: float) -> Minimised:
         step_w, step_l = _newton(program, state, slack / weights, rest, missed)
         step_s = (aim - weights * slack - slack * step_w) / weights
         length = min(_longest(weights, step_w), _longest(slack, step_s))
-        moved: State | None = None
+        moved: ProgramState | None = None
         for _ in range(40):
             moved = program.state(weights + length * step_w)
             if moved is not None and moved.value <= 50.0 * state.value:
@@ -138,7 +138,7 @@ def minimised(program: Program, count: int, accuracy: float) -> Minimised:
 
 
 def _newton(
-    program: Program, state: State, diagonal: Array, rest: Array, missed: Array
+    program: SmoothProgram, state: ProgramState, diagonal: Array, rest: Array, missed: Array
 ) -> tuple[Array, Array]:
     """Solve (H + Diag(d)) dw - Z^T dl = rest, Z dw = missed."""
     solved = _Hessian(state.factor(), diagonal).solve(np.column_stack([rest, program.left.T]))

@@ -15,7 +15,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.problems.workload.linear_queries.interior import State, minimised
+from mechdesign.problems.workload.linear_queries.interior import ProgramState, minimised
 
 Array = NDArray[np.float64]
 
@@ -93,7 +93,7 @@ class Master:
         self.left = self.parts[0].T  # the constraint, in coordinates of the even block
         self.right = even.T @ np.ones(len(population))
 
-    def state(self, weights: Array) -> State | None:
+    def state(self, weights: Array) -> ProgramState | None:
         """Return value, slopes and curvature at these weights; None where M is singular."""
         value, slopes = 0.0, np.zeros(len(weights))
         inverses: list[Array] = []
@@ -111,7 +111,7 @@ class Master:
             turned.append((np.asarray(part @ root.T @ turn), levels))
             value += float(np.sum(gram * inverse))
             slopes -= np.einsum("kn,kn->k", part @ (inverse @ gram @ inverse), part)
-        return State(value, slopes, partial(_factor, turned), inverses)
+        return ProgramState(value, slopes, partial(_factor, turned), inverses)
 
     def solve(self, accuracy: float = CLOSE) -> Weighted:
         """Return the optimal weights and multipliers."""

@@ -1,10 +1,26 @@
 """The methods of ``linear-queries``, in the order in which they are tried."""
 
 from mechdesign.core.method import Method
-from mechdesign.problems.workload.linear_queries import all_columns, columns, conic, symmetric
+from mechdesign.problems.workload.linear_queries import (
+    all_columns,
+    columns,
+    conic,
+    sampled,
+    subset,
+    symmetric,
+    worst,
+)
 from mechdesign.problems.workload.linear_queries.problem import LinearQueries
 
 METHODS = (
+    Method(
+        name="closed-form",
+        problem=LinearQueries,
+        kind="analytic",
+        summary="subset selection, which is optimal for a histogram",
+        run=subset.run,
+        why_not=subset.why_not_closed,
+    ),
     Method(
         name="symmetric",
         problem=LinearQueries,
@@ -36,5 +52,29 @@ METHODS = (
         summary="one conic program over all patterns, an independent check",
         run=conic.run,
         why_not=conic.why_not,
+    ),
+    Method(
+        name="populations",
+        problem=LinearQueries,
+        kind="numeric",
+        summary="for the worst type: the population whose best average error is largest",
+        run=worst.run,
+        why_not=worst.why_not,
+    ),
+    Method(
+        name="field",
+        problem=LinearQueries,
+        kind="heuristic",
+        summary="for 129 to 512 types: patterns of a Gaussian field, weighed nearly alike",
+        run=sampled.run,
+        why_not=sampled.why_not,
+    ),
+    Method(
+        name="subset",
+        problem=LinearQueries,
+        kind="heuristic",
+        summary="subset selection with its best size, made for the shares of the types",
+        run=subset.run,
+        why_not=subset.why_not,
     ),
 )

@@ -23,7 +23,7 @@ CHUNK = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
-class Prices:
+class DualPrices:
     """Dual numbers B and mu, scaled so that tr B W~' = 1.mu.
 
     Parameters
@@ -45,18 +45,18 @@ class Prices:
     power: float
 
     @classmethod
-    def of(cls, bound: WorkloadBound, rows: Array, power: float) -> Prices:
+    def of(cls, bound: WorkloadBound, rows: Array, power: float) -> DualPrices:
         """Return the numbers of a bound, scaled, which leaves it as it is."""
         factor = float(np.sum(bound.directions * rows)) / float(bound.multiplier.sum())
         directions, multiplier = bound.directions * factor, bound.multiplier * factor**2
         return cls(directions, multiplier, rows, bound.population, power)
 
-    def between(self, bound: WorkloadBound, share: float) -> Prices:
+    def between(self, bound: WorkloadBound, share: float) -> DualPrices:
         """Return the numbers between these and those of a bound."""
-        other = Prices.of(bound, self.rows, self.power)
+        other = DualPrices.of(bound, self.rows, self.power)
         directions = (1.0 - share) * self.directions + share * other.directions
         multiplier = (1.0 - share) * self.multiplier + share * other.multiplier
-        return Prices(directions, multiplier, self.rows, self.population, self.power)
+        return DualPrices(directions, multiplier, self.rows, self.population, self.power)
 
     @property
     def form(self) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from mechdesign.audit.workload_bound import TraceBound, WorkloadBound
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.fields import checked, frozen_problem, related
+from mechdesign.core.fields import Kept, checked, frozen_problem, related
 from mechdesign.core.numbers import frozen, shown
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
+from mechdesign.core.types import Matrix, Vector
 from mechdesign.core.validation import finite_array, privacy_epsilon, probability_vector
 from mechdesign.mechanisms.workload import Workload, WorkloadRelease
 from mechdesign.mechanisms.workload.orbits import OrbitValue, Translations
@@ -106,11 +107,12 @@ class LinearQueries(Problem[WorkloadRelease]):
     --------
     >>> import mechdesign as md
     >>> solution = md.solve(md.LinearQueries(workload={"name": "prefix", "size": 8}, epsilon=1.0))
-    >>> round(solution.value, 6), solution.status  # subset selection 27.9, randomized response 28.5
+    >>> round(solution.value, 6), solution.status  # subset selection: 32.6
     (23.031368, 'optimal')
     """
 
     name: ClassVar[str] = "linear-queries"
+    example: ClassVar[Mapping[str, Any]] = {"workload": {"name": "prefix", "size": 5}, "epsilon": 1.0}
     sense: ClassVar[Sense] = "min"
     value_name: ClassVar[str] = "squared error of one report, all queries together"
     summary: ClassVar[str] = "the best private report for any linear queries, with a bound for every protocol"
@@ -118,7 +120,7 @@ class LinearQueries(Problem[WorkloadRelease]):
     optimal_within: ClassVar[float] = 5e-3
     """A solution is certified optimal when its proven gap is below this part of its value."""
 
-    workload: Mapping[str, Any] | Sequence[Sequence[float]] = checked(
+    workload: Kept[Mapping[str, Any] | Array, Mapping[str, Any] | Matrix] = checked(
         'The queries. By name: ``{name = "prefix", size = 64}``; also ``likert``, ``ranges``, '
         "``cyclic-ranges`` and ``histogram`` with ``size``, ``marginals`` with ``sizes`` and ``order``, "
         "``parities`` with ``bits`` and ``order``, ``means`` with ``sizes``, ``low``, ``high``, "
@@ -132,10 +134,10 @@ class LinearQueries(Problem[WorkloadRelease]):
         limits={"minimum": 0, "maximum": LIMITS[1]},
         form="float",
     )
-    weights: Sequence[float] | None = related(
+    weights: Kept[Array | None, Vector | None] = related(
         "How much the squared error of each query counts, >= 0.", _weights, form="(p,) array", default=None
     )
-    population: str | Sequence[float] = related(
+    population: Kept[str | Array, str | Vector] = related(
         "Which types the average error weighs: all alike, by the given shares (all above 0), or the "
         "worst type. It shapes the mechanism; the answers are unbiased for every population.",
         _population,
@@ -192,7 +194,8 @@ class LinearQueries(Problem[WorkloadRelease]):
 
     # Judging candidates
 
-    def _value(self, variables: Variables) -> ChannelValue | OrbitValue:
+    def channel_value(self, variables: Variables) -> ChannelValue | OrbitValue:
+        """Return the errors of the channel that the variables describe."""
         sets = np.asarray(variables["patterns"], dtype=bool)
         columns = columns_of(sets, float(np.exp(self.epsilon)))
         channel = columns * np.asarray(variables["weights"], dtype=np.float64)[:, None]
@@ -202,7 +205,7 @@ class LinearQueries(Problem[WorkloadRelease]):
 
     def objective(self, variables: Variables) -> float:
         """Return the error of one report with the best estimator for ``population``."""
-        value = self._value(variables)
+        value = self.channel_value(variables)
         population = np.asarray(variables["population"], dtype=np.float64)
         if self.is_worst:
             return float(value.type_errors(self.queries.centered(population)).max())
@@ -211,7 +214,7 @@ class LinearQueries(Problem[WorkloadRelease]):
 
     def residuals(self, variables: Variables) -> dict[str, float]:
         """Return the largest violations of the row sums, of signs and of unbiasedness, in floating point."""
-        value = self._value(variables)
+        value = self.channel_value(variables)
         gram = self.centered
         size = float(np.sqrt(max(np.diag(gram).max(), 1e-300)))
         sums = value.columns.sum() if isinstance(value, OrbitValue) else value.channel.sum(axis=0)

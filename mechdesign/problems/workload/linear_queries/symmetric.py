@@ -22,7 +22,7 @@ from mechdesign.core.method import Outcome
 from mechdesign.mechanisms.workload.orbits import Translations
 from mechdesign.mechanisms.workload.value import Array, Sets, columns_of
 from mechdesign.problems.workload.linear_queries.fields import top_entries
-from mechdesign.problems.workload.linear_queries.interior import State, minimised
+from mechdesign.problems.workload.linear_queries.interior import ProgramState, minimised
 from mechdesign.problems.workload.linear_queries.outcomes import (
     Bound,
     best_bound,
@@ -30,7 +30,7 @@ from mechdesign.problems.workload.linear_queries.outcomes import (
     outcome,
     trace_bound,
 )
-from mechdesign.problems.workload.linear_queries.pricing import Prices, shaken
+from mechdesign.problems.workload.linear_queries.pricing import DualPrices, shaken
 from mechdesign.problems.workload.linear_queries.problem import LinearQueries
 from mechdesign.solvers.quasi_newton import descend
 
@@ -60,13 +60,15 @@ class Weighing:
         self.spectra, self.levels = spectra.T.copy(), levels
         self.left, self.right = np.ones((1, len(spectra))), np.ones(1)
 
-    def state(self, weights: Array) -> State | None:
+    def state(self, weights: Array) -> ProgramState | None:
         """Return value, slopes and curvature."""
         moments = self.spectra @ weights
         if moments.min() <= 0.0:
             return None
         slopes = -(self.levels / moments**2) @ self.spectra
-        return State(float((self.levels / moments).sum()), slopes, partial(self._factor, moments), moments)
+        return ProgramState(
+            float((self.levels / moments).sum()), slopes, partial(self._factor, moments), moments
+        )
 
     def _factor(self, moments: Array) -> Array:
         found: Array = np.sqrt(2.0 * self.levels / moments**3)[:, None] * self.spectra
@@ -216,14 +218,14 @@ class Symmetric:
         error = float((self.levels[1:] / moments[1:]).sum() - self.levels[1:].sum() / self.group.size)
         return found.weights, moments, error
 
-    def prices(self, moments: Array) -> Prices:
+    def prices(self, moments: Array) -> DualPrices:
         """Return the dual numbers of the master program."""
         size = self.group.size
         rows = self.group.matrix(self.group.first_row(np.sqrt(self.design)))
         directions = self.group.matrix(self.group.first_row(np.sqrt(self.design) / moments))
         total = float((self.design / moments).sum())
         multiplier = np.full(size, total / size)
-        return Prices(directions, multiplier, rows, self.problem.shares, self.power)
+        return DualPrices(directions, multiplier, rows, self.problem.shares, self.power)
 
 
 def run(problem: LinearQueries, seed: int = 0) -> Outcome:

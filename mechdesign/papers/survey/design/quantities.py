@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mechdesign.core.problem import Candidate
 from mechdesign.problems.survey.design import building
@@ -16,6 +17,8 @@ from mechdesign.problems.survey.design.problem import SurveyDesign
 from mechdesign.problems.survey.design.rules import asked_evenly
 from mechdesign.problems.survey.design.setting import SurveySetting
 from mechdesign.problems.survey.design.solving import RULES
+
+Array = NDArray[np.float64]
 
 
 def quantities(problem: SurveyDesign, solution: Candidate) -> dict[str, Any]:
@@ -33,16 +36,16 @@ def quantities(problem: SurveyDesign, solution: Candidate) -> dict[str, Any]:
         errors = np.sqrt(units / (problem.users * told))
     found: dict[str, Any] = {"errors": errors.tolist(), "designs": len(solution.variables["designs"])}
     if problem.goal == "mean" and len(problem.targets) == len(problem.asked):
-        found |= _otherwise(setting)
+        found |= _otherwise(setting, told)
     return found
 
 
-def _otherwise(setting: SurveySetting) -> dict[str, float]:
+def _otherwise(setting: SurveySetting, information: Array) -> dict[str, float]:
     pricing = Independent(setting)
     found = {"split": generate(setting, pricing.start(), pricing).value}
     for name, count, _ in RULES:
         columns, shares = asked_evenly(setting, count(setting))
         told = np.array(shares) @ np.array([setting.told(column) for column in columns])
         found[name] = float((setting.each_weight / told).sum())
-    bound = bound_for_any(setting)
+    bound = bound_for_any(setting, information)
     return found if bound is None or not math.isfinite(bound) else {**found, "bound_for_any": bound}

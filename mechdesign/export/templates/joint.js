@@ -1,0 +1,39 @@
+
+// Joint responses: what the device keeps, and the reports that are made of it. remember(answer, storage) draws
+// the permanent response, once, and report(storage) the next report from it; localStorage is the default.
+
+function permanent(step, codes, bits) {
+  const members = step.sizes.flatMap((size, turn) => Array.from({ length: size }, (_, place) => place === codes[turn]));
+  const bytes = packed(members);
+  const flips = trimmed(bits.flags(bytes.length, step.flip), members.length);
+  return bytes.map((byte, place) => byte ^ flips[place]);
+}
+
+function reported(step, kept, bits) {
+  const keep = bits.flags(kept.length, step.keep);
+  const add = bits.flags(kept.length, step.add);
+  const size = step.sizes.reduce((sum, each) => sum + each, 0);
+  return "x" + hex(trimmed(kept.map((byte, place) => (byte & keep[place]) | (~byte & add[place])), size));
+}
+
+LISTS.joint = (step, codes, bits) => reported(step, permanent(step, codes, bits), bits);
+
+const KEY = `mechdesign permanent ${FINGERPRINT}`;
+
+export function remember(answer, storage = globalThis.localStorage, source) {
+  if (RECIPE.steps.step !== "joint") fail("this mechanism keeps nothing; call randomize");
+  if (storage.getItem(KEY) !== null) fail("a permanent response is kept already; it is never replaced");
+  const kept = permanent(RECIPE.steps, numbers(answer), bitsOf(source));
+  storage.setItem(KEY, JSON.stringify({ bits: hex(kept), made: 0 }));
+}
+
+export function report(storage = globalThis.localStorage, source) {
+  const text = storage.getItem(KEY);
+  if (text === null) fail("no permanent response is kept here; call remember first");
+  const kept = JSON.parse(text);
+  const most = RECIPE.steps.reports;
+  if (most !== null && kept.made >= most) fail(`the guarantee is for ${most} reports, which were made`);
+  const bits = bitsOf(source);
+  storage.setItem(KEY, JSON.stringify({ ...kept, made: kept.made + 1 }));
+  return reported(RECIPE.steps, unhex(kept.bits), bits);
+}
