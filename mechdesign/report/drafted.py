@@ -13,7 +13,7 @@ from mechdesign.core.errors import MissingPackageError
 from mechdesign.core.numbers import number_of_text
 from mechdesign.core.tables import Coded, Values
 from mechdesign.mechanisms.intake import MISSING_CATEGORY
-from mechdesign.mechanisms.survey.questions import NO_ANSWER
+from mechdesign.mechanisms.survey.absent import NO_ANSWER
 from mechdesign.report.reading import FileTable, pyarrow_module
 from mechdesign.report.writing import PARQUET
 
@@ -25,6 +25,9 @@ FEW_NUMBERS = 12
 
 RARE = 10
 """A label that fewer rows have can point to a person."""
+
+FIRST = 1000
+"""Rows that tell whether a file states a column as numbers with a point."""
 
 PLACEHOLDER = ["first answer", "second answer"]
 PLACEHOLDER_RANGE = [0.0, 100.0]
@@ -90,23 +93,26 @@ class _Seen:
     rows: int = 0
     distinct: int = 0
     whole: bool = True
+    floating: bool = False
     numeric: bool = True
     low: float = math.inf
     high: float = -math.inf
 
     def add(self, values: Values) -> None:
         """Look at a block, in which missing values have their word."""
-        array = (values.values[values.codes] if isinstance(values, Coded) else np.asarray(values)).astype(str)
+        found = values.values[values.codes] if isinstance(values, Coded) else np.asarray(values)
+        self.floating = self.floating or any(isinstance(item, float) for item in found[:FIRST].tolist())
+        array = found.astype(str)
         there = array != MISSING_CATEGORY
         self.missing += int((~there).sum())
         distinct, counts = np.unique(array[there], return_counts=True)
         self.rows, self.distinct = self.rows + int(there.sum()), self.distinct + len(distinct)
         for text, count in zip(distinct.tolist(), counts.tolist(), strict=True):
-            found = number_of_text(text)
-            self.numeric = self.numeric and found is not None
-            self.whole = self.whole and (found is None or found.is_integer())
-            if found is not None:
-                self.low, self.high = min(self.low, float(found)), max(self.high, float(found))
+            number = number_of_text(text)
+            self.numeric = self.numeric and number is not None
+            self.whole = self.whole and (number is None or number.is_integer())
+            if number is not None:
+                self.low, self.high = min(self.low, number), max(self.high, number)
             if text in self.counts or len(self.counts) <= MOST_LABELS:
                 self.counts[text] = self.counts.get(text, 0) + count
             else:
@@ -137,7 +143,7 @@ def _of_seen(name: str, seen: _Seen) -> DraftQuestion:
         return DraftQuestion(name, None, "values", ("fewer than two different values: nothing to ask",))
     if seen.is_of_persons:
         return DraftQuestion(name, None, "values", ("another value in every row: it tells people apart",))
-    if seen.numeric and len(seen.counts) > FEW_NUMBERS:
+    if seen.numeric and (seen.floating or len(seen.counts) > FEW_NUMBERS):
         return DraftQuestion(name, _number(name, seen), "values", _number_remarks(seen))
     if len(seen.counts) > MOST_LABELS or seen.many:
         remark = f"more than {MOST_LABELS} different texts: no question; list the answers yourself to ask it"

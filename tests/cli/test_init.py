@@ -108,6 +108,28 @@ def test_types_of_a_parquet_file_and_a_codebook_with_a_line_a_label(folder, caps
     assert questions("t.toml")["age"]["labels"] == ["young", "old"]
 
 
+def test_columns_of_every_type_of_a_parquet_file_work_up_to_the_estimate(folder, capsys):
+    random, users = np.random.default_rng(2), 900
+    columns = {
+        "children": random.integers(0, 4, users),
+        "height": random.normal(1.7, 0.1, users),
+        "smokes": random.random(users) < 0.3,
+        "grade": random.choice([0.5, 1.5, 2.0], users),
+        "opinion": [None if row % 7 == 0 else "ab"[row % 2] for row in range(users)],
+        "agrees": [None if row % 7 == 0 else row % 2 == 0 for row in range(users)],
+        "income": [None if row % 9 == 0 else float(row % 500) for row in range(users)],
+    }
+    pyarrow.parquet.write_table(pyarrow.table(columns), "all.parquet")
+    assert main(["init", "all.parquet", "-o", "all.toml", "--users", "100000"]) == 0
+    found = questions("all.toml")
+    assert list(found) == list(columns)
+    assert found["grade"]["range"] == [0.0, 2.0]
+    assert (found["agrees"]["labels"], found["agrees"]["skip"]) == (["False", "True"], True)
+    assert main(["build", "all.toml", "-o", "all.json"]) == 0
+    assert main(["randomize", "all.json", "all.parquet", "-o", "all.csv"]) == 0
+    assert main(["estimate", "all.json", "all.csv"]) == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "texts"),
     [

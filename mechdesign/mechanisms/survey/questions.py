@@ -19,16 +19,11 @@ from mechdesign.mechanisms.intake import MISSING_CATEGORY
 from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.mean.values import Domain
 from mechdesign.mechanisms.sealed import Sealed
+from mechdesign.mechanisms.survey.absent import NO_ANSWER, absent_in, with_words
 
 Array = NDArray[np.float64]
 Kind = Literal["categorical", "ordered", "number"]
 KINDS: tuple[str, ...] = get_args(Kind)
-
-NO_ANSWER = "no answer"
-"""The category of users who skip a question that may be skipped."""
-
-ABSENT = ("", NO_ANSWER, MISSING_CATEGORY)
-"""Texts that stand for a skipped question, unless they are among its labels."""
 
 MOST_QUESTIONS = 1000
 
@@ -185,7 +180,7 @@ class Question:
         if not self.bins:
             return self._coded(column, what)
         column = column.values.take(column.codes) if isinstance(column, Coded) else np.asarray(column)
-        absent = _absent(column)
+        absent = absent_in(column)
         if absent.any() and not self.skip:
             self._require_answers(column, what)
         codes = np.full(len(column), self.size - 1, dtype=np.int64)
@@ -201,8 +196,8 @@ class Question:
         if isinstance(column, Coded):
             with suppress(DataError):  # said again below, with the row
                 return self._coded(column.values, what).take(column.codes)
-        array = np.asarray(column)
-        absent = _absent(array, self.labels)
+        array = with_words(np.asarray(column))
+        absent = absent_in(array, self.labels)
         if absent.any():
             if not self.skip:
                 self._require_answers(array, what)
@@ -212,7 +207,7 @@ class Question:
     def _require_answers(self, column: Any, what: str) -> None:
         """Raise RowError where somebody skips a question that may not be skipped."""
         values = column.values.take(column.codes) if isinstance(column, Coded) else np.asarray(column)
-        absent = _absent(values, self.labels)
+        absent = absent_in(values, self.labels)
         if absent.any():
             remedy = "ask for an answer, or allow it with skip = true"
             if self.is_mean:
@@ -364,17 +359,3 @@ def _listed(where: str, key: str, document: Mapping[str, Any]) -> Sequence[Any]:
     if not isinstance(given, (list, tuple)):
         raise ParameterError(f"{where}: {key}", f"expected a list, got {shown(given)}")
     return given
-
-
-def _absent(column: NDArray[Any], labels: Sequence[str] = ()) -> NDArray[np.bool_]:
-    """Return where there is no answer: empty, None, NaN or a word for it that is no label."""
-    words = [word for word in ABSENT if word not in labels]
-    if column.dtype.kind in "iub":
-        return np.zeros(len(column), dtype=bool)
-    if column.dtype.kind == "f":
-        missing: NDArray[np.bool_] = np.isnan(column)
-        return missing
-    if column.dtype.kind == "U":
-        return np.isin(column, words)
-    listed = column.tolist()
-    return np.array([item is None or item != item or item in words for item in listed], dtype=bool)
