@@ -41,7 +41,7 @@ def interval_figures(
     x_label: str,
     y_label: str,
     naive: Any = None,
-    possible: tuple[float, float] = ANYTHING,
+    possible: tuple[Any, Any] = ANYTHING,
     bars: bool = True,
     said: str = INTERVAL,
 ) -> list[Figure]:
@@ -150,7 +150,7 @@ def _grouped(kinds: Sequence[str], rows: Sequence[Array], said: str) -> list[Mar
     return marks
 
 
-def within(value: Any, interval: Ends, possible: tuple[float, float]) -> tuple[Array, Array]:
+def within(value: Any, interval: Ends, possible: tuple[Any, Any]) -> tuple[Array, Array]:
     """Return the ends of intervals, cut off at what is possible where the estimate is possible.
 
     That loses no coverage: the truth is possible. Where an estimate lies outside, its interval stays whole,

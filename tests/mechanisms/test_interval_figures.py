@@ -12,6 +12,7 @@ from mechdesign.cli import main
 from mechdesign.core.marks import Bars, Intervals, Points
 from mechdesign.mechanisms.interval_figures import interval_figures, table_figures, within
 from mechdesign.mechanisms.marginals import MarginalRelease
+from mechdesign.mechanisms.mean import Duchi
 from mechdesign.mechanisms.simplex import OnSimplex
 
 
@@ -136,3 +137,15 @@ def test_the_shell_draws_every_table_of_a_release(release, tmp_path, monkeypatch
     capsys.readouterr()
     assert main([*base, "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["marginals"]) == 3
+
+
+def test_intervals_of_means_end_with_the_range_of_the_values() -> None:
+    """With 8 users the interval of a mean reaches beyond the range; its picture does not."""
+    mechanism = Duchi(1.0, 0.0, 100.0)
+    estimate = mechanism.estimate(np.array([0, 1] * 4))
+    low, high = estimate.interval()
+    assert low < 0.0
+    assert high > 100.0
+    (figure,) = estimate.figures()
+    drawn = [mark for panel in figure.panels for mark in panel.marks if isinstance(mark, Intervals)]
+    assert [(float(mark.low[0]), float(mark.high[0])) for mark in drawn] == [(0.0, 100.0)]

@@ -224,7 +224,7 @@ class MeanMechanism(CollectingMechanism):
         value, error = float(centred + self.offset), float(limits.standard_error())
         worst, ends = math.sqrt(self.worst_variance() / moments.count), (self.domain.low, self.domain.high)
         notes = few_reports(limits) + implausible(["mean"], value, worst, *ends, moments.count)
-        return MeanEstimate(value, error, moments.count, population, limits, notes)
+        return MeanEstimate(value, error, moments.count, population, limits, notes, possible=ends)
 
     # Accuracy
 

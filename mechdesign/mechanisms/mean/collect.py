@@ -98,7 +98,8 @@ class AttributeAggregator(Server["AttributeSampling"]):
         notes = self._notes(counts, unknown, isinstance(inner, BinomialLimits))
         worst = factor * mechanism.worst_errors(counts, users)
         notes += implausible(names, values, worst, mechanism.ranges.low, mechanism.ranges.high, counts)
-        return AttributeMeans(values, errors, users, counts, names, population, limits, notes)
+        ends = (mechanism.ranges.low, mechanism.ranges.high)
+        return AttributeMeans(values, errors, users, counts, names, population, limits, notes, possible=ends)
 
     def _notes(self, counts: Codes, unknown: NDArray[np.bool_], exact: bool) -> tuple[str, ...]:
         """Return which intervals tell nothing, and which may cover less often than stated."""

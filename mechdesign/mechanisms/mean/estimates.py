@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from mechdesign.core.figure import Figure
 from mechdesign.core.tidy import Columns, tidy_columns
 from mechdesign.mechanisms.estimate import Estimated, ListedEstimate
-from mechdesign.mechanisms.interval_figures import interval_figures
+from mechdesign.mechanisms.interval_figures import ANYTHING, interval_figures
 from mechdesign.mechanisms.intervals import Limits
 
 Array = NDArray[np.float64]
@@ -36,6 +36,8 @@ class MeanEstimate(Estimated):
         What the mechanism makes intervals from; normal ones by default.
     notes : tuple of str
         Where the interval may cover less often than stated: why.
+    possible : (low, high)
+        The range of the values; pictures cut intervals off there.
 
     Examples
     --------
@@ -49,6 +51,7 @@ class MeanEstimate(Estimated):
     population: bool = False
     limits: Limits | None = field(default=None, repr=False, compare=False)
     notes: tuple[str, ...] = ()
+    possible: tuple[Any, Any] = field(default=ANYTHING, repr=False, compare=False)
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return the ends of the confidence interval of this level in (0, 1).
@@ -61,7 +64,10 @@ class MeanEstimate(Estimated):
     def figures(self) -> list[Figure]:
         """Return the estimate with its interval."""
         title = f"Estimated mean of {self.users} users"
-        return interval_figures(title, ["mean"], self.value, self.interval(), "attribute", "mean", bars=False)
+        ends, possible = self.interval(), self.possible
+        return interval_figures(
+            title, ["mean"], self.value, ends, "attribute", "mean", bars=False, possible=possible
+        )
 
     def __repr__(self) -> str:
         return f"MeanEstimate({self.value:.6g} +- {self.standard_error:.3g}, {self.users} reports)"
@@ -89,6 +95,8 @@ class AttributeMeans(ListedEstimate):
         What the mechanism makes intervals from; normal ones by default.
     notes : tuple of str
         Which intervals may cover less often than stated, and why.
+    possible : (low, high)
+        The range of the values, or the ranges; pictures cut intervals off there.
     """
 
     reporters: ClassVar[str] = "users"
@@ -104,6 +112,7 @@ class AttributeMeans(ListedEstimate):
     population: bool = False
     limits: Limits | None = field(default=None, repr=False, compare=False)
     notes: tuple[str, ...] = ()
+    possible: tuple[Any, Any] = field(default=ANYTHING, repr=False, compare=False)
 
     def _names(self) -> tuple[str, ...]:
         return self.names
@@ -118,4 +127,5 @@ class AttributeMeans(ListedEstimate):
 
     def figures(self) -> list[Figure]:
         """Return the estimates with their intervals."""
-        return self._drawn(f"Estimated means of {self.users} users", "attribute", "mean", bars=False)
+        title = f"Estimated means of {self.users} users"
+        return self._drawn(title, "attribute", "mean", bars=False, possible=self.possible)

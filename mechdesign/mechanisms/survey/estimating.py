@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -83,9 +83,12 @@ def results_of(survey: Survey, counts: SurveyCounts, population: bool) -> Survey
 def _result(survey: Survey, counts: SurveyCounts, wanted: Wanted, population: bool) -> SurveyResult:
     name, question = wanted.name(survey.questions), survey.questions[wanted.places[0]]
     if wanted.number is not None:
-        return SurveyResult(name, wanted, _group_means(survey, counts, wanted))
+        domain = survey.questions[wanted.number].domain
+        means = _group_means(survey, counts, wanted)
+        return SurveyResult(name, wanted, replace(means, possible=(domain.low, domain.high)))
     if len(wanted.places) == 1 and question.is_mean:
-        return SurveyResult(name, wanted, _mean(survey, counts, wanted, population))
+        ends = (question.domain.low, question.domain.high)
+        return SurveyResult(name, wanted, replace(_mean(survey, counts, wanted, population), possible=ends))
     given = None if population else counts.users
     told, names = told_of(survey, counts, wanted), _cell_names(survey, wanted)
     if not told:
