@@ -367,7 +367,8 @@ class KaryResponse(FrequencyMechanism, Oracle):
         outside = self._outside if self.weights.own == 0 else self._outside[:0]
         alike = np.append(self.kept[0], outside) if len(outside) else self.kept
         blank = self.epsilon == 0.0 and self.delta == 0.0
-        return reported_alike([self.labels.shown()[answer] for answer in alike.tolist()], blank)
+        shown = self.labels.shown()
+        return reported_alike([shown[answer] for answer in alike.tolist()], blank)
 
     def content(self) -> dict[str, Any]:
         """Return weights, promise and labels as plain values."""

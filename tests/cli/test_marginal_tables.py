@@ -217,7 +217,7 @@ def test_json_says_which_values_the_cells_have(folder, capsys):
 def test_a_long_table_says_how_to_see_all_of_it(folder, capsys):
     """A grid of 16 columns is too wide: of 64 cells 60 are printed."""
     MarginalRelease.of([4, 16], [(0, 1)], 2.0).save("wide.json")
-    (folder / "wide.csv").write_text("a,b\n" + "0,7\n3,15\n" * 50)
+    (folder / "wide.csv").write_text("a,b\n" + "0,0\n3,15\n" * 50)
     main(["randomize", "wide.json", "wide.csv", "-o", "w.csv", "--seed", "1"])
     capsys.readouterr()
     assert main(["estimate", "wide.json", "w.csv", "--marginal", "0,1"]) == 0

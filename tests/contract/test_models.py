@@ -85,7 +85,7 @@ class TestModel:
     def test_printing_the_check_is_readable(self, slug):
         text = overview([check_of(slug)], 100)
         assert slug in text
-        assert "every verdict as recorded" in text
+        assert ("every verdict as recorded" in text) == bool(check_of(slug).claims)
         assert max(map(len, text.splitlines())) <= 110  # names and figures are not broken, texts are
 
     def test_every_claim_can_fail(self, slug):

@@ -216,7 +216,18 @@ def test_every_mechanism_with_an_estimate_is_in_the_coverage_table():
         assert not hasattr(kind, "analyze")
 
 
-SLOW = {"aut", "joint-response", "marginal-release", "hist-mm", "prhr", "pucm", "put", "uniformity-dump"}
+SLOW = {
+    "aut",
+    "joint-response",
+    "marginal-release",
+    "hist-mm",
+    "prhr",
+    "pucm",
+    "put",
+    "uniformity-dump",
+    "survey",
+}
+"""Measured by the benchmark alone; a survey needs more users than these tests have."""
 
 
 @pytest.mark.parametrize("name", sorted(set(MEASURED) - SLOW))

@@ -316,6 +316,7 @@ DESIGNS = {
     "spectrum-partition": ("spectrum/line_cloak", {}),
     "spectrum-primary": ("spectrum/zhang2019_figure6_13a", {}),
     "spectrum-secondary": ("spectrum/zhang2019_figure6_12", {}),
+    "survey-design": ("survey/census", {}),
 }
 
 

@@ -188,7 +188,7 @@ def named_workload(given: Any) -> Named | None:
     if not isinstance(given, Mapping):
         return None
     name = given.get("name")
-    if name not in NAMED:
+    if not isinstance(name, str) or name not in NAMED:
         raise ParameterError("workload", f"unknown name '{name}'", suggestion(str(name), NAMED))
     arguments = {str(word): value for word, value in given.items() if word != "name"}
     return _called(str(name), NAMED[str(name)], arguments)

@@ -20,7 +20,8 @@ from mechdesign.core.validation import in_range, integer, privacy_epsilon
 from mechdesign.problems.survey.limit.columns import checked_column, information
 from mechdesign.problems.survey.limit.effects import Effects, Part, effects_of
 
-LARGEST_EPSILON = 700.0
+LEAST_EPSILON, LARGEST_EPSILON = 2.0**-30, 700.0
+"""Below the least one errors are beyond what doubles divide."""
 
 MOST_QUESTIONS, MOST_ANSWERS, MOST_IN_TABLE = 1000, 1 << 12, 6
 
@@ -31,6 +32,8 @@ def _epsilon(field: str, value: Any) -> float:
     epsilon = privacy_epsilon(value, field)
     if epsilon > LARGEST_EPSILON:
         raise ParameterError(field, f"{epsilon:g} is too large", f"give at most {LARGEST_EPSILON:g}")
+    if 0.0 < epsilon < LEAST_EPSILON:
+        raise ParameterError(field, f"{epsilon:g} is too small", f"give at least {LEAST_EPSILON:.3g}, or 0")
     return epsilon
 
 

@@ -68,7 +68,8 @@ class DualPrices:
         """Return |Bv|^2 / ((mu.v)(pi.v)) for each set."""
         columns = columns_of(sets, self.power)
         top = np.einsum("kn,kn->k", columns @ self.form, columns)
-        found: Array = top / np.maximum((columns @ self.multiplier) * (columns @ self.population), 1e-300)
+        with np.errstate(over="ignore"):  # infinite where weights differ by more than doubles divide
+            found: Array = top / np.maximum((columns @ self.multiplier) * (columns @ self.population), 1e-300)
         return found
 
     def climbed(self, sets: Sets) -> Sets:

@@ -31,6 +31,9 @@ RANK = 1e-10
 RIDGE = 1e-7
 """What is added to a Gram matrix of low rank, as a part of its mean eigenvalue."""
 
+HEAVIEST = 1e100
+"""The largest weight: its square is a number of the bounds."""
+
 POPULATIONS = ("uniform", "worst")
 
 
@@ -61,6 +64,8 @@ def _plain(value: Any) -> Any:
 
 def _weights(problem: LinearQueries, field: str, value: Any) -> Array:
     found: Array = Workload(problem.workload, finite_array(field, value, 1)).weights
+    if found.max() > HEAVIEST:
+        raise ParameterError(field, f"{found.max():g} is too large", f"give at most {HEAVIEST:g}")
     return found
 
 
