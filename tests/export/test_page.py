@@ -7,8 +7,10 @@ import re
 from pathlib import Path
 
 import pytest
+from scipy import stats
 
 from mechdesign.core.errors import ParameterError
+from mechdesign.core.randomness import TOTAL
 from mechdesign.export import ExportSettings, export
 from mechdesign.mechanisms import KaryResponse
 from tests.support.browser import CHROMIUM, DRIVER, REASON, chromium, served
@@ -107,6 +109,27 @@ const [stems, done] = arguments;
     assert len(found) == len(CLIENTS)
     assert {entry["wrong"] for entry in found.values()} == {0}
     assert min(entry["tried"] for entry in found.values()) >= 1000
+
+
+@in_browser
+def test_a_million_draws_of_the_browsers_generator_have_the_exact_law(browser, site):
+    """Chi-square against the integer weights: a correct client fails with probability 1e-6."""
+    (site.folder / "draws.mjs").write_text(export(CLIENTS["kary-response"](), "js"), encoding="utf-8")
+    (site.folder / "empty.html").write_text("<!doctype html><title>x</title>", encoding="utf-8")
+    browser.get(f"{site.address}/empty.html")
+    browser.set_script_timeout(120)
+    script = """
+const [names, done] = arguments;
+import("/draws.mjs").then((client) => {
+  const counts = new Array(5).fill(0);
+  for (let turn = 0; turn < 1000000; turn++) counts[names.indexOf(client.randomize(names[1]))]++;
+  done(counts);
+});
+"""
+    counts = browser.execute_async_script(script, list(NAMES))
+    weights = CLIENTS["kary-response"]().weights
+    expected = [1e6 * (weights.high if place == 1 else weights.low) / TOTAL for place in range(5)]
+    assert stats.chisquare(counts, expected).pvalue > 1e-6
 
 
 @in_browser
