@@ -26,7 +26,7 @@ RARE = 1e-6
 """Patterns that are reported more rarely than this are dropped."""
 
 REPAIRS = 6
-CLOSE = 1e-11
+CLOSE = 1e-9
 """By how much the probabilities of a type may miss 1 before rounding to integers."""
 
 
