@@ -25,9 +25,11 @@ FEW = 64
 RARE = 1e-6
 """Patterns that are reported more rarely than this are dropped."""
 
-REPAIRS = 6
-CLOSE = 1e-9
-"""By how much the probabilities of a type may miss 1 before rounding to integers."""
+REPAIRS = 20
+"""Steps of the repair: where a weight wants to vanish it falls to a tenth, so a step gains one digit at least."""
+
+CLOSE = 1e-11
+"""By how much the probabilities of a type may miss 1 before rounding; the blank reports are a hundred times more."""
 
 
 @dataclass(frozen=True, eq=False)
