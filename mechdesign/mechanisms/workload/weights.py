@@ -26,10 +26,10 @@ RARE = 1e-6
 """Patterns that are reported more rarely than this are dropped."""
 
 REPAIRS = 20
-"""Steps of the repair: where a weight wants to vanish it falls to a tenth, so a step gains one digit at least."""
+"""Steps of the repair: a weight that wants to vanish falls to a tenth: each step gains a digit at least."""
 
 CLOSE = 1e-11
-"""By how much the probabilities of a type may miss 1 before rounding; the blank reports are a hundred times more."""
+"""By how much the probabilities of a type may miss 1 before rounding: a hundredth of the blank reports."""
 
 
 @dataclass(frozen=True, eq=False)
