@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from functools import cache
 
 import numpy as np
@@ -51,7 +52,9 @@ def test_every_type_has_a_client_or_says_why_not():
 def test_what_has_no_client_names_what_would_do(kind):
     with pytest.raises(MethodError, match=r"no client in whole numbers; .*build") as caught:
         export(MECHANISMS[kind][0](), "python")
-    assert kind not in EXACT or EXACT[kind] in str(caught.value)
+    assert EXACT[kind] in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert set(re.findall("'([a-z-]+)'", EXACT[kind])) <= set(CLIENTS)
 
 
 @pytest.mark.parametrize("name", sorted(CLIENTS))

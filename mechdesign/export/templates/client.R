@@ -62,14 +62,33 @@
 
   # Random bits
 
-  system_bytes <- function(count) {
-    if (!file.exists("/dev/urandom")) {
-      stop("this system offers base R no secure generator; use the Python or the JavaScript client")
-    }
-    if (count > length(state$pool)) {
+  fresh <- function(count) {
+    if (file.exists("/dev/urandom")) {
       device <- file("/dev/urandom", "rb", raw = TRUE)
       on.exit(close(device))
-      state$pool <- readBin(device, "raw", max(8192, count))
+      return(readBin(device, "raw", count))
+    }
+    program <- file.path(Sys.getenv("SystemRoot"), "System32", "WindowsPowerShell", "v1.0", "powershell.exe")
+    if (file.exists(program)) windows_bytes(count, program) else raw()
+  }
+  # Base R has no secure generator on Windows: PowerShell prints bytes of the system's one as hexadecimal digits.
+  windows_bytes <- function(count, program) {
+    command <- paste0(
+      "$b = New-Object byte[] ", count, "; [Security.Cryptography.RandomNumberGenerator]::Create().GetBytes($b); ",
+      "[Console]::Out.Write([BitConverter]::ToString($b))"
+    )
+    options <- c("-NoProfile", "-NonInteractive", "-Command", shQuote(command, "cmd"))
+    said <- tryCatch(suppressWarnings(system2(program, options, stdout = TRUE)), error = function(error) "")
+    text <- gsub("[-[:space:]]", "", paste(said, collapse = ""))
+    if (!grepl("^[0-9A-F]+$", text) || nchar(text) != 2 * count) return(raw())
+    as.raw(bytes_of(text))
+  }
+  system_bytes <- function(count) {
+    if (count > length(state$pool)) {
+      state$pool <- fresh(max(8192, count))
+      if (length(state$pool) < count) {
+        stop("this system offers base R no secure generator; use the Python or the JavaScript client, or a page")
+      }
     }
     taken <- state$pool[seq_len(count)]
     state$pool <- state$pool[-seq_len(count)]
