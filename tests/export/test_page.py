@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -250,6 +251,19 @@ def two_tabs(browser, address):
         browser.switch_to.window(first)
 
 
+HOLD = """
+const [name, locks, done] = arguments;
+if (locks) {
+  navigator.locks.request(name, () => new Promise((free) => { window.free = free; done(); }));
+} else {
+  localStorage.setItem(name, `another ${Date.now() + 60000}`);
+  window.free = () => localStorage.setItem(name, "");
+  done();
+}
+"""
+"""Take the lock of what is kept, as another tab would."""
+
+
 @in_browser
 @pytest.mark.parametrize("locks", [True, False])
 def test_two_tabs_take_turns_with_what_the_device_keeps(visit, site, locks):
@@ -267,9 +281,17 @@ import("/joint.mjs").then(async (client) => {
 });
 """
     with two_tabs(browser, f"{site.address}/empty.html") as tabs:
+        lock = f"mechdesign lock {CLIENTS['joint-response']().fingerprint}"
+        browser.execute_async_script(HOLD, lock, locks)
         for tab in tabs:
             browser.switch_to.window(tab)
             browser.execute_script(script, locks)
+        time.sleep(0.5)
+        assert browser.execute_script("return window.said") is None
+        assert not browser.execute_script(
+            "return Object.keys(localStorage).some((k) => k.includes('permanent'))"
+        )
+        browser.execute_script("window.free()")
         said = []
         for tab in tabs:
             browser.switch_to.window(tab)
@@ -293,9 +315,13 @@ document.querySelector("input[value='" + arguments[0] + "']").checked = true;
 document.getElementById("form").requestSubmit();
 """
     with two_tabs(browser, f"{site.address}/mood.html") as tabs:
+        browser.execute_async_script(HOLD, f"mechdesign lock {CLIENTS['kary-response']().fingerprint}", True)
         for value, tab in enumerate(tabs):
             browser.switch_to.window(tab)
             browser.execute_script(press, value)
+        time.sleep(0.3)
+        assert not at(browser, "made").is_displayed()
+        browser.execute_script("window.free()")
         shown = []
         for tab in tabs:
             browser.switch_to.window(tab)
