@@ -16,7 +16,7 @@ from mechdesign.core.randomness import TOTAL
 from mechdesign.export import ExportSettings, export
 from mechdesign.mechanisms import KaryResponse
 from tests.support.browser import CHROMIUM, DRIVER, REASON, chromium, served
-from tests.support.clients import CLIENTS, NAMES
+from tests.support.clients import CLIENTS, NAMES, write_modules
 
 in_browser = pytest.mark.skipif(not (CHROMIUM and DRIVER), reason=REASON)
 HOWTO = Path(__file__).parents[2] / "docs" / "howto" / "respondents_device.md"
@@ -84,10 +84,7 @@ def answered(browser, value="0"):
 
 @in_browser
 def test_every_vector_comes_out_in_a_browser(browser, site):
-    for name, make in CLIENTS.items():
-        mechanism, stem = make(), name.replace(" ", "_")
-        (site.folder / f"{stem}.mjs").write_text(export(mechanism, "js"), encoding="utf-8")
-        (site.folder / f"{stem}.json").write_text(export(mechanism, "vectors"), encoding="utf-8")
+    stems = write_modules(site.folder)
     (site.folder / "empty.html").write_text("<!doctype html><title>x</title>", encoding="utf-8")
     browser.get(f"{site.address}/empty.html")
     script = """
@@ -107,7 +104,7 @@ const [stems, done] = arguments;
 })().then(done, (error) => done(String(error)));
 """
     browser.set_script_timeout(120)
-    found = browser.execute_async_script(script, [name.replace(" ", "_") for name in CLIENTS])
+    found = browser.execute_async_script(script, stems)
     assert len(found) == len(CLIENTS)
     assert {entry["wrong"] for entry in found.values()} == {0}
     assert min(entry["tried"] for entry in found.values()) >= 1000
