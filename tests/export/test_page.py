@@ -6,7 +6,6 @@ import json
 import re
 import time
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 from scipy import stats
@@ -19,7 +18,6 @@ from tests.support.browser import CHROMIUM, DRIVER, REASON, chromium, served
 from tests.support.clients import CLIENTS, NAMES, write_modules
 
 in_browser = pytest.mark.skipif(not (CHROMIUM and DRIVER), reason=REASON)
-HOWTO = Path(__file__).parents[2] / "docs" / "howto" / "respondents_device.md"
 MANY = KaryResponse.of(1024, 2.0)
 
 
@@ -410,26 +408,3 @@ def test_the_page_is_self_contained_and_allows_nothing_else():
 def test_an_address_that_is_none_is_refused(post):
     with pytest.raises(ParameterError, match="is not an address; give an https:// address"):
         ExportSettings(post=post)
-
-
-@in_browser
-def test_the_script_for_survey_tools_gives_them_the_report_only(browser, site):
-    """The markup of the how-to in a page with a form, as a survey tool makes it."""
-    (markup,) = re.findall(r"```html\n(.*?)```", HOWTO.read_text(encoding="utf-8"), re.DOTALL)
-    labels = ["well", "so-so", "badly"]
-    (site.folder / "mood.js").write_text(export(KaryResponse.of(3, 1.0, labels), "js"), encoding="utf-8")
-    form = f'<!doctype html><title>x</title><form id="form"><input id="report" name="report">{markup}</form>'
-    (site.folder / "tool.html").write_text(form, encoding="utf-8")
-    browser.get(f"{site.address}/tool.html")
-    inputs = browser.find_elements("css selector", "[data-answer]")
-    assert [each.get_attribute("data-answer") for each in inputs] == labels
-    inputs[1].click()
-    sent = "return JSON.stringify([...new FormData(document.getElementById('form'))])"
-    wait(browser, lambda: "answer__m" in browser.execute_script(sent))
-    ((name, report),) = json.loads(browser.execute_script(sent))
-    assert name == "report"
-    assert next(iter(json.loads(report)[0].values())) in labels
-    assert not any(each.is_selected() or each.is_enabled() for each in inputs)
-    browser.refresh()
-    wait(browser, lambda: "answer__m" in browser.execute_script(sent))
-    assert json.loads(browser.execute_script(sent)) == [["report", report]]
