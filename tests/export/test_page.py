@@ -353,7 +353,7 @@ def test_it_fits_a_phone_and_has_contrast(visit, width, scheme):
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     answered(browser)
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width
-    for name in ("leaves", "again", "report", "send", "status"):
+    for name in ("leaves", "again", "plain", "report", "send", "status"):
         ink, ground = browser.execute_script(
             """
 let node = document.getElementById(arguments[0]);

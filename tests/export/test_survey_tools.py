@@ -1,4 +1,4 @@
-"""The scripts of the how-to for survey tools, in a browser, in pages with the hooks that the tools document."""
+"""The scripts of the how-to for survey tools, in a browser and pages with the hooks that these document."""
 
 from __future__ import annotations
 
