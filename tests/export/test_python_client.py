@@ -14,6 +14,7 @@ from scipy import stats
 from mechdesign.core.errors import DataError, MethodError
 from mechdesign.core.randomness import TOTAL, ByteSource
 from mechdesign.export import export
+from mechdesign.export.clients import plain_json, sheet
 from mechdesign.mechanisms.base import mechanism_types
 from mechdesign.mechanisms.recipes import EXACT
 from tests.meta.test_shown import MECHANISMS
@@ -161,6 +162,10 @@ def test_a_damaged_table_is_refused():
     text = export(mechanism("kary 64"), "python")
     steps = mechanism("kary 64").recipe().steps
     space = loaded(text.replace(steps["delegate"], "3" + steps["delegate"][1:]))
+    with pytest.raises(space["RandomizerError"], match="its tables are not those that were exported"):
+        space["randomize"](3)
+    vector = sheet(mechanism("kary 64"))["vectors"][0]
+    space = loaded(text.replace(plain_json(vector), plain_json([*vector[:2], 65])))
     with pytest.raises(space["RandomizerError"], match="test vector does not come out"):
         space["randomize"](3)
 

@@ -93,7 +93,7 @@ say(randomize("never"))
     assert lines[0] == "mood: nevr is not one of the answers"
     assert lines[1] == "the source did not return 8 bytes"
     assert list(json.loads(lines[2]).values()) == [NAMES[2]]
-    assert lines[3].startswith("this file is damaged")
+    assert lines[3].startswith("this file is damaged: its tables are not those that were exported")
 
 
 @needs_r

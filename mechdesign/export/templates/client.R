@@ -663,7 +663,25 @@
       left = function() length(bytes) - used
     )
   }
+  # The checksum of the tables: all bytes of texts and numbers, in the order of the keys
+  bytes_in <- function(value) {
+    if (is.null(value)) return(as.raw(2))
+    if (is.list(value)) {
+      if (!is.null(names(value))) value <- value[order(names(value), method = "radix")]
+      return(unlist(lapply(unname(value), bytes_in)))
+    }
+    if (is.logical(value)) return(as.raw(value))
+    if (is.character(value)) return(unlist(lapply(enc2utf8(value), charToRaw)))
+    writeBin(as.numeric(value), raw(), endian = "little")
+  }
   check <- function() {
+    sum <- 0
+    for (byte in as.integer(bytes_in(SHEET[setdiff(names(SHEET), c("sum", "sha256", "vectors"))]))) {
+      sum <- (sum * 257 + byte) %% 2147483647
+    }
+    if (sum != SHEET$sum) {
+      stop("this file is damaged: its tables are not those that were exported; export it again", call. = FALSE)
+    }
     for (vector in SHEET$vectors) {
       source <- tape(as.raw(bytes_of(vector[[2]])))
       made <- draw(vector[[1]], source$take)
