@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
-from mechdesign.core.errors import DataError
+from mechdesign.core.errors import DataError, MechDesignError
 from mechdesign.core.frames import FrameTable, is_table
 from mechdesign.core.tables import Source
 from mechdesign.mechanisms.collecting import collect, report_column, unmarked
@@ -15,6 +15,7 @@ from mechdesign.mechanisms.counts import require_own
 from mechdesign.mechanisms.door import in_python, missing_rule
 from mechdesign.mechanisms.estimate import Estimated
 from mechdesign.mechanisms.operations import Settings, operation_of
+from mechdesign.mechanisms.saved_counts import SavedCounts
 
 
 class Counted(Protocol):
@@ -46,12 +47,15 @@ class Server(ABC, Generic[CountedT]):
         What ``users`` counts, for its ``repr``.
     nothing : str
         What to give where there is nothing to estimate from.
+    operation : str
+        The operation of the mechanism that reads what it counts.
     """
 
     kept: ClassVar[str] = "counts"
     unit: ClassVar[str] = "reports"
     merged: ClassVar[str] = "counts of one"
     nothing: ClassVar[str] = "give at least one report"
+    operation: ClassVar[str] = "estimate"
     users: Any
     """How many users reported: an attribute, or a property."""
 
@@ -76,7 +80,7 @@ class Server(ABC, Generic[CountedT]):
         if not is_table(reports):
             return self._count(reports)
         mechanism: Any = self.mechanism
-        with in_python(operation_of(mechanism.operations(), "estimate", mechanism.type)):
+        with in_python(operation_of(mechanism.operations(), self.operation, mechanism.type)):
             source = FrameTable(reports, missing_rule(mechanism))
             self.count_table(source, Settings({"unmarked": source.is_series}))
 
@@ -90,6 +94,17 @@ class Server(ABC, Generic[CountedT]):
         column = report_column(source, settings, mechanism)
         collect([source], lambda _: [column], self._count)
         self.question = unmarked(column)
+
+    def take(self, source: Source, settings: Settings) -> None:
+        """Count the reports of a table, or add the counts of a file."""
+        if not isinstance(source, SavedCounts):
+            self.count_table(source, settings)
+            return
+        try:
+            self.merge(type(self).from_json(self.mechanism, source.document))
+        except MechDesignError as error:
+            raise error.within(source.name) from None
+        self.question = source.question
 
     def _asked(self, estimate: EstimatedT) -> EstimatedT:
         """Return an estimate with the question that it answers, where that is known."""
