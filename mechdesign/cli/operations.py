@@ -113,14 +113,14 @@ def execute(
     with opened_data() as data:
         work = Work(loaded, operation, settings, missing, data, options)
         try:
-            if operation.name == RANDOMIZE and (len(paths) > 1 or is_folder(output or "")):
+            if operation.name == RANDOMIZE and (len(paths) > 1 or is_folder(output or "") or dask):
                 said = work.randomized(paths)
             elif operation.gives:
-                said = _written(
-                    options, operation.run(work.sources(paths), settings), kept, operation.private
-                )
+                made = operation.run(work.sources(paths), settings)
+                said = _written(options, made, kept, operation.private)
             else:
-                said = _shown(options, operation.run(work.sources(paths), settings), picture, loaded, kept)
+                sources = work.counted(paths, dask) if dask else work.sources(paths)
+                said = _shown(options, operation.run(sources, settings), picture, loaded, kept)
         except MechDesignError as error:
             if error.is_about(*paths, *kept, str(output or "-o "), "-o ", "--dask"):
                 raise

@@ -17,7 +17,7 @@ from mechdesign.mechanisms.missing import MissingRule
 from mechdesign.mechanisms.operations import Operation, Settings
 from mechdesign.report.copies import Copies
 from mechdesign.report.count_file import load_counts, note_files
-from mechdesign.report.counting import COUNTING, require_one_set, server_of
+from mechdesign.report.counting import COUNTING, require_one_question, require_one_set, server_of
 from mechdesign.report.data_set import COUNTS, Opened
 from mechdesign.report.fleet import order_of, randomize_on
 from mechdesign.report.outputs import require_output
@@ -75,12 +75,38 @@ class Work:
             table.copies = self.copies if len(paths) > 1 else None
             found.append(table)
         if counting and len(found) > 1:
-            tables = [source for source in found if hasattr(source, "copies")]
-            require_one_set(
-                tables,
-                lambda header: server_of(self.mechanism, self.owner).count_table(header, self.settings),
-            )
+            require_one_set([source for source in found if hasattr(source, "copies")], self._count_header)
+        require_one_question([source for source in found if isinstance(source, SavedCounts)])
         return found
+
+    def _count_header(self, header: Header) -> None:
+        server_of(self.mechanism, self.owner).count_table(header, self.settings)
+
+    def counted(self, paths: Sequence[str], address: str) -> list[Any]:
+        """Return the counts of all files, counted on a cluster; and those of files that hold counts."""
+        tables = [path for path in paths if Path(path).suffix.lower() != COUNTS]
+        found = [self._counts(path) for path in paths if path not in tables]
+        if tables:
+            server = self.reports_counted(tables, address).server
+            found.append(SavedCounts(tables[0], server.as_json(), server.question))
+        require_one_question(found)
+        return found
+
+    def reports_counted(self, paths: Sequence[str], address: str | None) -> Counting:
+        """Return the counts of the reports in all files; nothing is counted when one has other columns."""
+        require_one_set((self.data.table(path, self.missing) for path in paths), self._count_header)
+        if address is not None:
+            order = order_of(self.mechanism, self.owner, self.settings, self.missing, paths)
+            with connected(address) as client:
+                return count_on(client, order, paths, self.missing, self.copies)
+        server = server_of(self.mechanism, self.owner)
+        with Watch("files") as watch:
+            watch.begin(len(paths), 0)
+            for path in paths:
+                watch.started(path)
+                count_one(server, self.data.table(path, self.missing), self.settings, self.copies)
+                watch.finished(path)
+        return Counting(server, self.missing, self.copies.found)
 
     def _counts(self, path: str) -> Any:
         """Return the counts of a file, when they are this mechanism's."""

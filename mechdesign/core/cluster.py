@@ -46,9 +46,10 @@ def connected(address: str, jobs: int | None = None, option: str = "--dask") -> 
         At once, when distributed is not installed, or no scheduler answers.
     """
     try:
-        import distributed
+        import distributed as module
     except ImportError:
         raise ParameterError(option, "needs distributed", "pip install 'mechdesign[dask]'") from None
+    distributed: Any = module
     place = f"{option} {address}"
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what went wrong is said in one line
     if address == LOCAL:
@@ -171,9 +172,10 @@ def _pieces(
     called = {f"piece-{name}-{number}": label for number, label in enumerate(labels)}
 
     def done() -> None:
-        from distributed import as_completed
+        import distributed as module
 
-        for future in as_completed(list(work)):
+        distributed: Any = module
+        for future in distributed.as_completed(list(work)):
             if future.status != "finished":
                 future.result()
             follow.finished(called[future.key])

@@ -12,6 +12,7 @@ from mechdesign.mechanisms.base import Mechanism
 from mechdesign.mechanisms.collecting import mark_in
 from mechdesign.mechanisms.missing import MissingRule
 from mechdesign.mechanisms.operations import Operation, Settings, operation_of
+from mechdesign.mechanisms.saved_counts import SavedCounts
 from mechdesign.report.copies import Copies, CountedFile
 
 COUNTING = ("analyze", "estimate")
@@ -77,6 +78,15 @@ def require_one_set(tables: Iterable[Source], run: Callable[[Header], Any]) -> N
             columns, others = (", ".join(map(repr, one.asked)) for one in (header, first))
             remedy = "name the column with --column" if _one_each(header, first) else "give files of one kind"
             raise DataError(table.name, f"has the column {columns}, {first.name} has {others}", remedy)
+
+
+def require_one_question(counts: Sequence[SavedCounts]) -> None:
+    """Raise DataError when counts are about columns of other names."""
+    for other in counts[1:]:
+        first = counts[0]
+        if other.question.casefold() != first.question.casefold():
+            what = f"counts the column '{other.question}', {first.name} counts '{first.question}'"
+            raise DataError(other.name, what, "estimate them apart")
 
 
 def _one_each(one: Header, other: Header) -> bool:

@@ -103,7 +103,7 @@ def merge_counts(order: Order, *parts: Counts) -> Counts:
 
 
 def count_on(
-    client: Any, order: Order, paths: Sequence[str], missing: MissingRule, identical: bool
+    client: Any, order: Order, paths: Sequence[str], missing: MissingRule, copies: Copies
 ) -> Counting:
     """Count the reports in files on a cluster; what comes back is what one process would have counted.
 
@@ -114,13 +114,12 @@ def count_on(
     paths : sequence of str
     missing : MissingRule
         Gets the number of rows that lacked a value.
-    identical : bool
-        Whether files of the same content are meant, and each counts.
+    copies : Copies
+        Gets the files, and refuses those that were counted before.
     """
     with Watch("files") as watch:
         pieces = [(os.path.abspath(path), path) for path in paths]
         found: Counts = merge_pieces(client, count_piece, merge_counts, paths, pieces, order, watch)
-    copies = Copies(identical)
     for file in found.files:
         copies.add(file)
     server = server_of(order.mechanism, order.owner)
