@@ -15,11 +15,20 @@ from mechdesign.mechanisms import Mechanism
 from mechdesign.mechanisms.collecting import mark_of
 from mechdesign.mechanisms.missing import MissingRule
 from mechdesign.mechanisms.operations import Operation, Settings
+from mechdesign.mechanisms.saved_counts import SavedCounts
 from mechdesign.report.copies import Copies
 from mechdesign.report.count_file import load_counts, note_files
-from mechdesign.report.counting import COUNTING, require_one_question, require_one_set, server_of
+from mechdesign.report.counting import (
+    COUNTING,
+    Counting,
+    Header,
+    count_one,
+    require_one_question,
+    require_one_set,
+    server_of,
+)
 from mechdesign.report.data_set import COUNTS, Opened
-from mechdesign.report.fleet import order_of, randomize_on
+from mechdesign.report.fleet import count_on, order_of, randomize_on
 from mechdesign.report.outputs import require_output
 from mechdesign.report.randomizing import (
     is_folder,
