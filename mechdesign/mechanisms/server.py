@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
+from mechdesign.core.cluster import is_partitioned, merge_partitions
 from mechdesign.core.errors import DataError, MechDesignError
 from mechdesign.core.frames import FrameTable, is_table
 from mechdesign.core.tables import Source
@@ -75,8 +76,13 @@ class Server(ABC, Generic[CountedT]):
         ----------
         reports : array, data frame or series
             What ``randomize`` gave. Columns of a data frame are found by their names; those that carry the
-            mark of another mechanism are refused.
+            mark of another mechanism are refused. The partitions of a Dask data frame are counted where
+            they are, and only counts come here.
         """
+        if is_partitioned(reports):
+            document, question = merge_partitions(reports, _count_part, _merge_parts, self.mechanism)
+            self.take(SavedCounts("data frame", document, question), Settings())
+            return
         if not is_table(reports):
             return self._count(reports)
         mechanism: Any = self.mechanism
@@ -148,3 +154,23 @@ class Server(ABC, Generic[CountedT]):
         server = cls(mechanism)
         server._read(document)
         return server
+
+
+Part = tuple[dict[str, Any], str]
+"""What comes of a partition: what its server wrote, and the column that was asked for."""
+
+
+def _count_part(mechanism: Any, part: Any) -> Part:
+    """Count the reports of a partition, on a worker."""
+    server = mechanism.aggregator()
+    if len(part):
+        server.update(part)
+    return server.as_json(), server.question
+
+
+def _merge_parts(mechanism: Any, *parts: Part) -> Part:
+    """Merge the counts of partitions, on a worker."""
+    server = mechanism.aggregator()
+    for document, _ in parts:
+        server.take(SavedCounts("data frame", document), Settings())
+    return server.as_json(), next((question for _, question in parts if question), "")
