@@ -1,0 +1,118 @@
+"""The loops, in the part of Python that numba compiles; without it they run as they are, slowly.
+
+Numbers of 64 bits are kept apart from signed ones: numba makes a float of a sum of both.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Codes = NDArray[np.int64]
+Words = NDArray[np.uint64]
+Bytes = NDArray[np.uint8]
+
+
+def settle(drawn: Words, undecided: Words, places: Codes, result: Words, digit: bool) -> int:
+    """Compare a binary digit of each number with the limit's; return how many words have an open bit.
+
+    ``places`` are those of the words on the list, empty for all words in order.
+    """
+    left = 0
+    everywhere = len(places) == 0
+    for number in range(len(drawn)):
+        before = undecided[number]
+        if digit:
+            place = number if everywhere else places[number]
+            result[place] |= before & ~drawn[number]
+            after = before & drawn[number]
+        else:
+            after = before & ~drawn[number]
+        undecided[number] = after
+        if after:
+            left += 1
+    return left
+
+
+def shortened(undecided: Words, places: Codes, still: Words, left: Codes) -> None:
+    """Write the words that have an open bit, and their places, into two shorter arrays."""
+    at = 0
+    everywhere = len(places) == 0
+    for number in range(len(undecided)):
+        if undecided[number]:
+            still[at] = undecided[number]
+            left[at] = number if everywhere else places[number]
+            at += 1
+
+
+def own_bits(bits: Bytes, size: int, codes: Codes, drawn: Codes, limit: int, inside: int) -> None:
+    """Set the bit of each row's own category where its number is below a limit, else clear it.
+
+    ``bits`` holds ``size`` bytes a row; ``inside`` is the mask of the last byte's bits of categories.
+    """
+    for row in range(len(codes)):
+        place = row * size + (codes[row] >> 3)
+        mask = 128 >> (codes[row] & 7)
+        if drawn[row] < limit:
+            bits[place] = np.uint8(bits[place] | mask)
+        else:
+            bits[place] = np.uint8(bits[place] & (255 - mask))
+        last = row * size + size - 1
+        bits[last] = np.uint8(bits[last] & inside)
+
+
+def corrected(bits: Bytes, size: int, rows: Codes, lacking: Codes, without: Codes, candidates: Codes) -> int:
+    """Add the candidates of each row that lacks members; remove those of each row that has too many.
+
+    Row ``rows[i]`` has as many candidates, one after the other, as it lacks members or has too many of them.
+    What each lacks afterwards is written over ``rows`` and ``lacking``; returns for how many rows.
+    """
+    at, left = 0, 0
+    for number in range(len(rows)):
+        row, lack = rows[number], lacking[number]
+        start, own, adds = row * size, without[row], lack > 0
+        for _ in range(abs(lack)):
+            category = candidates[at]
+            at += 1
+            place, mask = start + (category >> 3), 128 >> (category & 7)
+            if adds and category != own and not bits[place] & mask:
+                bits[place] = np.uint8(bits[place] | mask)
+                lack -= 1
+            elif not adds and bits[place] & mask:
+                bits[place] = np.uint8(bits[place] & (255 - mask))
+                lack += 1
+        if lack:
+            rows[left], lacking[left] = row, lack
+            left += 1
+    return left
+
+
+def members(bits: Bytes, size: int, without: Codes, drawn: Codes, limits: Codes, ends: Codes) -> bool:
+    """Fill empty sets by Floyd's algorithm; return whether all numbers were below the ends of their limits.
+
+    The numbers of all rows for the first limit come first. Where a number is beyond the last multiple of its
+    limit, the sets are not to be used.
+    """
+    count = len(without)
+    for row in range(count):
+        own, start = without[row], row * size
+        for number in range(len(limits)):
+            random, limit = drawn[number * count + row], limits[number]
+            if random >= ends[number]:
+                return False
+            category = random % limit
+            if category >= own:
+                category += 1
+            place, mask = start + (category >> 3), 128 >> (category & 7)
+            if bits[place] & mask:
+                category = limit if limit > own else limit - 1
+                place, mask = start + (category >> 3), 128 >> (category & 7)
+            bits[place] = np.uint8(bits[place] | mask)
+    return True
+
+
+def loops() -> tuple[Any, ...]:
+    """Return all loops."""
+    return settle, shortened, own_bits, corrected, members
