@@ -7,9 +7,11 @@ import pytest
 
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.randomness import TOTAL, NumpySource, bit_source
+from mechdesign.mechanisms.kary import KaryResponse
 from mechdesign.mechanisms.kernels import compiled, loader
 from mechdesign.mechanisms.kernels.loops import loops, settle
-from mechdesign.mechanisms.oracles import SubsetSelection, UnaryEncoding
+from mechdesign.mechanisms.mean import CensoringInterval, Duchi
+from mechdesign.mechanisms.oracles import HadamardResponse, LocalHashing, SubsetSelection, UnaryEncoding
 from mechdesign.mechanisms.oracles.dense import dense_subsets, share_of
 from mechdesign.mechanisms.oracles.draws import bernoulli_words, packed_subsets
 
@@ -22,6 +24,12 @@ MECHANISMS = {
     "subset 4": SubsetSelection.of(4, 1.0, 1),
     "subset 20": SubsetSelection.of(20, 0.5, 8),
     "subset 64": SubsetSelection.of(64, 1.0, 17),
+    "k-ary 7": KaryResponse.of(7, 1.0),
+    "hadamard 50": HadamardResponse.of(50, 1.0),
+    "hashing 4": LocalHashing.of(4, 1.0, 2),
+    "hashing 1000": LocalHashing.of(1000, 2.0, 8),
+    "duchi": Duchi(1.0),
+    "interval": CensoringInterval.from_interval(0.0, 0.3, 1.0, 0.1, low=-1.0),
     "subset 100, most": SubsetSelection.of(100, 0.1, 70),
 }
 
@@ -58,7 +66,7 @@ def test_numba_makes_the_same_reports(name, monkeypatch):
     for choice in ("on", "off"):
         monkeypatch.setenv("MECHDESIGN_KERNELS", choice)
         reports = mechanism.randomize(answers_of(mechanism, 20_000), rng=11)
-        made.append((reports.tobytes(), mechanism.estimate(reports).value.tolist()))
+        made.append((reports.tobytes(), np.atleast_1d(mechanism.estimate(reports).value).tolist()))
     assert made[0] == made[1]
 
 

@@ -113,6 +113,53 @@ def members(bits: Bytes, size: int, without: Codes, drawn: Codes, limits: Codes,
     return True
 
 
+def own_or_another(codes: Codes, drawn: Codes, end: int, low: int) -> None:
+    """Write each report over its number: the own category below the end, else one of equal shares."""
+    width = np.uint64(low)
+    for row in range(len(codes)):
+        beyond = drawn[row] - end
+        drawn[row] = codes[row] if beyond < 0 else np.int64(np.uint64(beyond) // width)
+
+
+def of_parity(rows: Codes, chance: Codes, drawn: Codes, even: int) -> None:
+    """Flip the lowest digit of the row in each number whose parity with the row is not the wanted one."""
+    for place in range(len(rows)):
+        row = rows[place]
+        parity = drawn[place] & row
+        parity ^= parity >> 32
+        parity ^= parity >> 16
+        parity ^= parity >> 8
+        parity ^= parity >> 4
+        parity = 0x6996 >> (parity & 15) & 1
+        if parity != (chance[place] >= even):
+            drawn[place] ^= row & -row
+
+
+def hashed(seeds: Codes, codes: Codes, drawn: Codes, prime: int, buckets: int, edge: int, other: int) -> None:
+    """Write each report of local hashing over its number: the seed, and the own bucket below the edge."""
+    field, groups, share = np.uint64(prime), np.uint64(buckets), np.uint64(other)
+    for row in range(len(codes)):
+        beyond = drawn[row] - edge
+        seed = np.uint64(seeds[row])
+        if beyond < 0:
+            slope = seed // field
+            shift = seed - slope * field
+            value = ((slope + np.uint64(1)) * np.uint64(codes[row]) + shift) % field % groups
+        else:
+            value = np.uint64(beyond) // share
+        drawn[row] = np.int64(seed * groups + value)
+
+
+def below_weights(
+    unit: NDArray[np.float64], drawn: Codes, span: float, low: int, high: int, reports: Bytes
+) -> None:
+    """Write whether each number is below low plus the part of the span, which ends at high."""
+    for row in range(len(unit)):
+        part: int = np.int64(unit[row] * span)
+        reports[row] = drawn[row] < low + (part if part < high - low else high - low)
+
+
 def loops() -> tuple[Any, ...]:
     """Return all loops."""
-    return settle, shortened, own_bits, corrected, members
+    sets = (settle, shortened, own_bits, corrected, members)
+    return (*sets, own_or_another, of_parity, hashed, below_weights)
