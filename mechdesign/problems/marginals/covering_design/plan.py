@@ -106,10 +106,10 @@ def _fill(done: list[SizeTable], points: int, known: list[tuple[int, Counts]]) -
         table.improve(points, _grouped(table.size[groups], points, groups), "groups", groups)
     for first in range(1, points // 2 + 1):
         table.improve(points, _product(done, first, points - first), "product", first)
-    for kept in range(order + 1, min(block, points) + 1):
-        covering = found_coverings().get((points, order, kept))
+    for width in range(order + 1, min(block, points) + 1):
+        covering = found_coverings().get((points, order, width))
         if covering is not None:
-            table.improve(points, np.where(sizes >= kept, float(covering.count), math.inf), "found", kept)
+            table.improve(points, np.where(sizes >= width, float(covering.count), math.inf), "found", width)
     if order == 3 and points % 4 == 0 and block >= 4:
         half = points // 2
         doubled = np.full(block + 1, math.inf)
