@@ -10,6 +10,7 @@ Every sum is enlarged by what double precision may have lost, so the bound is pr
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -181,6 +182,22 @@ def _domain_maximum(program: LinearProgram, upper: Array, lower: Array) -> Array
         np.maximum.at(best, blocks[~boxed], upper[~boxed])
         terms.append(best * program.block_totals)
     return np.concatenate(terms) if terms else np.zeros(0)
+
+
+def lagrangian(program: LinearProgram, result: LinearResult) -> float | None:
+    """Return the Lagrangian of a program at the variables and multipliers that were found for another one.
+
+    None where the two have different numbers of variables or rows.
+    """
+    x, y, z = result.variables, result.upper_multipliers, result.equal_multipliers
+    if (program.upper_rows.shape, program.equal_rows.shape) != ((len(y), len(x)), (len(z), len(x))):
+        return None
+    upper, equal = np.zeros(len(y)), np.zeros(len(z))
+    if len(y):
+        upper = y * (program.upper_limits - program.upper_rows @ x)
+    if len(z):
+        equal = z * (program.equal_limits - program.equal_rows @ x)
+    return math.fsum(np.concatenate([program.objective * x, upper, equal]).tolist())
 
 
 def solve_equality_form(values: Array, columns: Array, limits: Array) -> tuple[Array, Array]:
