@@ -150,9 +150,8 @@ class Problem(ABC, Generic[MechanismT_co]):
 
     def droppable(self) -> tuple[str, ...]:
         """Return the constraints that this problem can do without, by name, if they constrain."""
-        return tuple(
-            name for name, free in self.relaxations.items() if getattr(self, name) not in (None, free)
-        )
+        free = self.relaxations
+        return tuple(name for name in free if getattr(self, name) not in (None, free[name]))
 
     def without(self, names: Sequence[str]) -> Self:
         """Return the problem without these of its constraints."""

@@ -29,7 +29,10 @@ NEAR, FAR = 1e-3, 0.05
 """How far away it is solved again, as a part of the parameter: between these, by the gap of the solution."""
 
 FIRST = 1e-4
-"""How far from 0 a parameter at 0 is moved."""
+"""How far the data are moved for the derivative of the Lagrangian, as a part of the parameter."""
+
+ZERO = 0.1
+"""What a parameter at 0 is moved by parts of."""
 
 SHOWN = 8
 """Binding constraints that are printed."""
@@ -147,10 +150,10 @@ class Worth:
         Examples
         --------
         >>> [Worth("epsilon", at, 1.0, None, None, 1.0, "max", "").step for at in (1.0, 0.5, 1000.0, 0.0)]
-        [0.1, 0.1, 100.0, 0.001]
+        [0.1, 0.1, 100.0, 0.01]
         """
         if self.at == 0.0:
-            return 10.0 * FIRST
+            return ZERO * ZERO
         return float(f"1e{math.floor(math.log10(abs(self.at) / 5.0) + 1e-9)}")
 
     def __str__(self) -> str:
@@ -168,6 +171,10 @@ class Worth:
             return "not known: the method has no multipliers for it, and nothing was solved again"
         if not self.is_kink:
             side = "less" if self.right is None and self.left is not None else "more"
+            unclear = [item.error for item in self.sides if self.slope is None]
+            if unclear and max(unclear) > abs(self.range[0]) / 2.0:
+                most = self.step * max(abs(item.slope) + item.error for item in self.sides)
+                return f"{self.step:g} {side} of {self.parameter} changes the optimum by at most {most:.3g}"
             return self._bought(self.range[0], side)
         assert self.left is not None
         assert self.right is not None
@@ -273,7 +280,7 @@ def _moved(problem: Problem[Any], name: str, value: float) -> Problem[Any] | Non
 def _moves(problem: Problem[Any], name: str) -> bool:
     """Whether another value of the parameter is allowed at all, next to the others."""
     at = float(getattr(problem, name))
-    near = FIRST * (abs(at) or 1.0)
+    near = FIRST * (abs(at) or ZERO)
     return any(_moved(problem, name, at + step) is not None for step in (-near, near))
 
 
@@ -284,7 +291,7 @@ def _slope(problem: Problem[Any], name: str, at: float, prices: Prices) -> float
         moved = _moved(problem, name, value)
         return None if moved is None else prices.lagrangian(moved)
 
-    step = FIRST * abs(at) if at else FIRST
+    step = FIRST * (abs(at) or ZERO)
     low, middle, high, further = (at_point(at + step * count) for count in (-1, 0, 1, 2))
     if middle is None or high is None:
         return None
@@ -297,7 +304,7 @@ def _side(solution: Solved, name: str, at: float, sign: float, end: float) -> Si
     """Return the derivative to one side from three optima, by Richardson's extrapolation."""
     gap = solution.gap if math.isfinite(solution.gap) else 0.0
     part = min(max(4.0 * (gap / abs(solution.value)) ** (1.0 / 3.0), NEAR), FAR) if solution.value else NEAR
-    step = part * abs(at) if at else FIRST
+    step = part * (abs(at) or ZERO)
     slopes, noises = [], []
     for divisor in (1.0, 2.0, 4.0):
         if time.monotonic() + 2.0 * solution.seconds > end:
