@@ -34,8 +34,10 @@ def priced() -> list[tuple[str, str]]:
     found = []
     for slug in models():
         problem = load_model(slug).problem
+        if problem.name not in PRICED or slug in SLOW:
+            continue
         size = getattr(problem, "size", None) or len(getattr(problem, "types", ()))
-        if size > LARGEST or slug in SLOW:
+        if size > LARGEST:
             continue
         for method in methods_of(problem):
             if method.name in PRICED.get(problem.name, ()) and method.why_not(problem) is None:
