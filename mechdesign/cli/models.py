@@ -38,6 +38,11 @@ def add_commands(command: AddCommand) -> None:
     model_options(solve)
     add_users(solve)
     method_options(solve)
+    solve.add_argument(
+        "--sensitivity",
+        action="store_true",
+        help="print what parameters are worth, which constraints bind, or which of them conflict",
+    )
     figure_option(solve, "the design")
     for name, run, summary in (
         ("compare", _compare, "run every method on models, side by side, with certificates and claims"),
@@ -170,11 +175,14 @@ def _solve(options: argparse.Namespace) -> int:
         output.write(design_figures(model.problem, solution), f"a design of {model.problem.name}")
     forecast = solution.forecast(options.users)
     if options.json:
-        print_json({**solution.as_dict(model.slug), "forecast": encode(forecast)})
+        worth = {"sensitivity": solution.sensitivity.as_dict()} if options.sensitivity else {}
+        print_json({**solution.as_dict(model.slug), "forecast": encode(forecast), **worth})
     else:
         print(f"{model.slug}: {model.title}\n{solution_text(solution)}")
         if forecast is not None:
             print(f"  {forecast}")
+        if options.sensitivity:
+            print(solution.sensitivity)
     return FINE if solution.found else MISMATCH
 
 
