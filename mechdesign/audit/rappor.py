@@ -6,8 +6,8 @@ q and a permanent 0 as 1 with probability p (Erlingsson, Pihur and Korolova 2014
 kept: n reports of one value are independent given them.
 
 For one bit the two laws of n reports have a monotone likelihood ratio in the number of ones, so the
-largest ratios are at n ones and at none. Values whose set bits are disjoint differ in 2h bits, h each way; the bits are
-independent, and the ratios multiply. All of it is rational.
+largest ratios are at n ones and at none. Values whose set bits are disjoint differ in 2h bits, h each way;
+the bits are independent, and the ratios multiply. All of it is rational.
 """
 
 from __future__ import annotations

@@ -75,9 +75,8 @@ def _audit_program(options: argparse.Namespace) -> int:
     if options.json:
         print_json({**vars(found), "reports": list(found.reports), "stated": stated, "refuted": refuted})
     else:
-        print(
-            f"{options.program}: a program, run {len(reports[answers[0]])} times for each of {len(answers)} answers"
-        )
+        each = f"{len(reports[answers[0]])} times for each of {len(answers)} answers"
+        print(f"{options.program}: a program, run {each}")
         print("\n".join(f"  {line}" for line in str(found).splitlines()))
         if stated is not None:
             print(f"  epsilon {stated:g} is {'refuted' if refuted else 'not refuted'}")

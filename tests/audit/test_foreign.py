@@ -1,4 +1,4 @@
-"""Channels of other programs: exact epsilon, witness, sums of rows; RAPPOR against brute force; black boxes."""
+"""Channels of other programs: exact epsilon, witness, sums of rows; RAPPOR by brute force; black boxes."""
 
 from __future__ import annotations
 
