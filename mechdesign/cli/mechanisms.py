@@ -7,6 +7,7 @@ import sys
 from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
+from mechdesign.cli import foreign
 from mechdesign.cli.counting import REPORTS, identical_option
 from mechdesign.cli.figures import FigureOutput, figure_option
 from mechdesign.cli.long_runs import dask_option
@@ -57,11 +58,13 @@ def add_commands(command: AddCommand) -> None:
     build.add_argument("--question", metavar="TEXT", help="what respondents are asked")
     build.add_argument("-o", "--output", required=True, metavar="FILE", help="the mechanism file (JSON)")
     build.add_argument("--force", action="store_true", help="replace an existing file")
-    audit = command("audit", _audit, "audit a mechanism file exactly")
-    audit.add_argument("mechanism", metavar="MECHANISM", help="a file written by build")
+    audit = command("audit", _audit, "audit a mechanism exactly, also one of another program")
+    text = "a file written by build; or a foreign channel: .csv, .npy, .npz or .toml"
+    audit.add_argument("mechanism", metavar="MECHANISM", nargs="?", help=text)
     audit.add_argument("exports", nargs="*", metavar="EXPORT", help="files written by export, to compare")
     audit.add_argument("--json", action="store_true", help="print JSON")
     figure_option(audit, "what the mechanism does")
+    foreign.add_options(audit)
     randomize = command("randomize", _randomize, "randomize columns of people's data")
     randomize.add_argument("mechanism", metavar="MECHANISM", help="a file written by build")
     randomize.add_argument("inputs", nargs="+", metavar="DATA", help=DATA_SET)
@@ -231,6 +234,9 @@ def _audit(options: argparse.Namespace) -> int:
     from mechdesign.core.encoding import encode
     from mechdesign.mechanisms import load_mechanism
 
+    code = foreign.audited(options)
+    if code is not None:
+        return code
     mechanism = load_mechanism(options.mechanism)
     output = FigureOutput(options, [options.mechanism])
     if output.wanted:
