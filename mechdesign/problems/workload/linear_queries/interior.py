@@ -22,8 +22,8 @@ STEPS = 80
 BACK = 0.995
 """How far a step goes towards the boundary."""
 
-LEAST_AIM = 1e-4
-"""The complementarity that a step aims at, as a part of what is left."""
+ENOUGH = 0.3
+"""The least complementarity that a step aims at, as a part of the accuracy: less would spoil the slopes."""
 
 SHORT = 0.1
 """A corrected step that stops at this part of its length is compared with one without correction."""
@@ -124,7 +124,7 @@ def minimised(program: SmoothProgram, count: int, accuracy: float) -> Minimised:
         if gap + float(weights @ np.abs(uneven)) <= accuracy * state.value and np.abs(missed).max() < 1e-10:
             break
         newton = _Newton(program, state, weights, slack, multiplier)
-        step, length = newton.corrected(missed)
+        step, length = newton.corrected(missed, ENOUGH * accuracy * state.value)
         moved: ProgramState | None = None
         for _ in range(40):
             moved = program.state(weights + length * step.weights)
@@ -173,13 +173,13 @@ class _Newton:
         """Return how much of the step keeps weights and slack positive, 1 at most."""
         return min(_longest(self.weights, step.weights), _longest(self.slack, step.slack))
 
-    def corrected(self, missed: Array) -> tuple[_Step, float]:
-        """Return the step to take, and its length."""
+    def corrected(self, missed: Array, least: float) -> tuple[_Step, float]:
+        """Return the step to take and its length; no less complementarity than ``least`` is aimed at."""
         count, now = len(self.weights), float(self.weights @ self.slack)
         first = self.step(0.0, missed)
         length = self.reach(first)
         ahead = (self.weights + length * first.weights) @ (self.slack + length * first.slack)
-        aim = min(1.0, max((float(ahead) / now) ** 3, LEAST_AIM)) * now / count
+        aim = max(min(1.0, (float(ahead) / now) ** 3) * now, least) / count
         second = self.step(aim - first.weights * first.slack, missed)
         reached = self.reach(second)
         if reached >= SHORT:
