@@ -68,9 +68,7 @@ class Mixture:
     rounds: int = field(default=0)
 
 
-def generate(
-    setting: SurveySetting, start: Sequence[Column], pricing: Pricing, decide: float | None = None
-) -> Mixture:
+def generate(setting: SurveySetting, start: Sequence[Column], pricing: Pricing) -> Mixture:
     """Return the best mixture of the designs that ``pricing`` chooses from.
 
     Parameters
@@ -79,8 +77,6 @@ def generate(
     start : sequence of tuple of Ask
         Designs that together tell every target.
     pricing : callable
-    decide : float, optional
-        It ends as soon as it is clear on which side of this number the optimum lies.
     """
     master = _mean_master if setting.needed is None else _users_master
     columns = list(dict.fromkeys(start))
@@ -98,13 +94,12 @@ def generate(
             for column in dict.fromkeys(found)
             if column not in columns and setting.told(column) @ each > paid * (1.0 + TOLERANCE / 100.0)
         ]
-        clear = decide is not None and (value <= decide or best_bound > decide)
-        if clear or value - best_bound <= TOLERANCE * value or not fresh or rounds >= ROUNDS:
+        if value - best_bound <= TOLERANCE * value or not fresh or rounds >= ROUNDS:
             break
         keep = shares > NEGLIGIBLE
         columns = [column for column, kept in zip(columns, keep, strict=True) if kept] + fresh
         table = np.vstack([table[keep], [setting.grouped(column) for column in fresh]])
-    if not clear and value - best_bound > TOLERANCE * value:
+    if value - best_bound > TOLERANCE * value:
         most = pricing(each, paid * (1.0 + TOLERANCE / 2.0))[1]
         best_bound = max(best_bound, _bound(setting, value, most))
     places, shares, value = _without_rare(master, setting, table, shares, value)
