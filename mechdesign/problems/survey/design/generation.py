@@ -68,7 +68,9 @@ class Mixture:
     rounds: int = field(default=0)
 
 
-def generate(setting: SurveySetting, start: Sequence[Column], pricing: Pricing) -> Mixture:
+def generate(
+    setting: SurveySetting, start: Sequence[Column], pricing: Pricing, proven: bool = True
+) -> Mixture:
     """Return the best mixture of the designs that ``pricing`` chooses from.
 
     Parameters
@@ -77,6 +79,8 @@ def generate(setting: SurveySetting, start: Sequence[Column], pricing: Pricing) 
     start : sequence of tuple of Ask
         Designs that together tell every target.
     pricing : callable
+    proven : bool
+        Whether the bound is refined at the end where it is not as close as it should be.
     """
     master = _mean_master if setting.needed is None else _users_master
     columns = list(dict.fromkeys(start))
@@ -99,7 +103,7 @@ def generate(setting: SurveySetting, start: Sequence[Column], pricing: Pricing) 
         keep = shares > NEGLIGIBLE
         columns = [column for column, kept in zip(columns, keep, strict=True) if kept] + fresh
         table = np.vstack([table[keep], [setting.grouped(column) for column in fresh]])
-    if value - best_bound > TOLERANCE * value:
+    if proven and value - best_bound > TOLERANCE * value:
         most = pricing(each, paid * (1.0 + TOLERANCE / 2.0))[1]
         best_bound = max(best_bound, _bound(setting, value, most))
     places, shares, value = _without_rare(master, setting, table, shares, value)

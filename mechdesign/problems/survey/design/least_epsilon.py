@@ -72,42 +72,43 @@ def least_epsilon(problem: SurveyDesign, kind: type[Independent]) -> Search | Tr
     first = _tried(problem.own_setting, kind, None)
     if first.needed > problem.users:
         return first
-    search = Search(first)
+    search, last = Search(first), first
     if any(question.is_mean for question in problem.asked.all):
-        plan = Search(_tried(problem.setting(planned=True), kind, first))
+        plan = Search(_tried(problem.setting(planned=True), kind, first, False))
         if plan.high.needed <= problem.users:
-            _narrowed(plan, problem, kind, lambda epsilon: problem.setting(epsilon, planned=True))
+            _narrowed(plan, plan.high, problem, kind, lambda epsilon: problem.setting(epsilon, planned=True))
             search.slope = plan.slope
-            _step(search, problem, kind, problem.setting(plan.high.epsilon), plan.high)
-    _narrowed(search, problem, kind, problem.setting)
+            last = _step(search, problem, kind, problem.setting(plan.high.epsilon), plan.high)
+    _narrowed(search, last, problem, kind, problem.setting)
     return search
 
 
 def _narrowed(
     search: Search,
+    last: Tried,
     problem: SurveyDesign,
     kind: type[Independent],
     setting: Callable[[float], SurveySetting],
 ) -> None:
-    """Bring the ends of a search together."""
+    """Bring the ends of a search together, from its last step on."""
     within = problem.optimal_within / 2.0
-    last, beyond = search.high, False
+    beyond = False
     for _ in range(ROUNDS):
         high = search.high
         if high.epsilon - search.low <= within * high.epsilon:
             search.done = True
             return
-        missing = math.log(problem.users * (1.0 - AIM) / last.needed)
-        if math.log(problem.users / high.needed) <= NEAR and not beyond:
-            epsilon, beyond = high.epsilon * (1.0 - 0.9 * within), True
-        elif beyond and last.needed > problem.users >= last.mixture.bound:
+        if beyond and last.needed > problem.users >= last.mixture.bound:
             return  # within the gap of the optimum
-        else:
-            epsilon, beyond = last.epsilon * math.exp(missing / search.slope), False
+        beyond = last is high and math.log(problem.users / high.needed) <= NEAR
+        missing = math.log(problem.users * (1.0 - AIM) / last.needed)
+        epsilon = last.epsilon * math.exp(missing / search.slope)
+        if beyond:
+            epsilon = high.epsilon * (1.0 - 0.9 * within)
         if not search.low < epsilon < high.epsilon:
             epsilon = (search.low + high.epsilon) / 2.0
         before = last
-        last = _step(search, problem, kind, setting(epsilon), last)
+        last = _step(search, problem, kind, setting(epsilon), last, beyond)
         change = math.log(last.epsilon / before.epsilon)
         if abs(change) > 1e-4:
             slope = math.log(last.needed / before.needed) / change
@@ -115,10 +116,15 @@ def _narrowed(
 
 
 def _step(
-    search: Search, problem: SurveyDesign, kind: type[Independent], setting: SurveySetting, near: Tried
+    search: Search,
+    problem: SurveyDesign,
+    kind: type[Independent],
+    setting: SurveySetting,
+    near: Tried,
+    proven: bool = False,
 ) -> Tried:
     """Try one epsilon and move an end of the search there."""
-    found = _tried(setting, kind, near)
+    found = _tried(setting, kind, near, proven)
     if found.needed <= problem.users:
         if found.epsilon < search.high.epsilon:
             search.high = found
@@ -127,12 +133,12 @@ def _step(
     return found
 
 
-def _tried(setting: SurveySetting, kind: type[Independent], near: Tried | None) -> Tried:
+def _tried(setting: SurveySetting, kind: type[Independent], near: Tried | None, proven: bool = True) -> Tried:
     pricing = kind(setting)
     start = pricing.start()
     if near is not None:
         start += [moved(column, near.setting, setting) for column in near.mixture.columns]
-    return Tried(setting, generate(setting, start, pricing))
+    return Tried(setting, generate(setting, start, pricing, proven))
 
 
 def moved(column: Column, old: SurveySetting, new: SurveySetting) -> Column:

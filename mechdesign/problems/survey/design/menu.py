@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.mechanisms.mean.discrete import least_variances
+from mechdesign.mechanisms.mean.discrete import least_variances, worst_variances
 from mechdesign.mechanisms.mean.optimal.ladder import ladder
 from mechdesign.mechanisms.survey.planned import of_share
 from mechdesign.mechanisms.survey.questions import Questions
@@ -28,7 +28,7 @@ class Menu:
     """The information of one answer to each question, for each budget.
 
     A number takes the best channel with all of epsilon, or with the largest epsilon of the ladder of solved
-    channels that its budget allows.
+    channels that its budget allows; outside the ladder the best piecewise mechanism, or a bit.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ def _number_row(budgets: Array, target: SurveyTarget, planned: bool) -> tuple[Ar
     inside = known.epsilons[0] <= at[-1] <= known.epsilons[-1]
     last = PLANNED if planned and inside else "number"
     channel = [noise("number", epsilon) for epsilon in at[:-1]] + [noise(last, at[-1])]
-    piecewise = np.append(np.inf, least_variances(budgets[1:]))
+    piecewise = _piecewise(budgets, float(known.epsilons[0]), float(known.epsilons[-1]))
     bits = [float(effective(float(epsilon), 2, 1)) for epsilon in budgets]
     told = np.stack([1.0 / (np.array(channel) + target.spread), 1.0 / (piecewise + target.spread), bits])
     kinds = told.argmax(axis=0)
@@ -96,6 +96,20 @@ def _number_row(budgets: Array, target: SurveyTarget, planned: bool) -> tuple[Ar
     if kinds[-1] == 0:
         asks[-1] = Ask(last, (), at[-1])
     return _increasing(told.max(axis=0), asks)
+
+
+def _piecewise(budgets: Array, first: float, last: float) -> Array:
+    """Return the variances of the best piecewise mechanisms outside the ladder; infinite on it.
+
+    Below the ladder the best one has two cells (its least epsilon is tested).
+    """
+    found = np.full(len(budgets), np.inf)
+    small, large = (budgets > 0.0) & (budgets < first), budgets > last
+    if small.any():
+        found[small] = worst_variances(budgets[small], 2)[0]
+    if large.any():
+        found[large] = least_variances(budgets[large])
+    return found
 
 
 def _increasing(told: Array, asks: Sequence[Ask]) -> tuple[Array, tuple[Ask, ...]]:
