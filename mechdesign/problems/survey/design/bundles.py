@@ -108,13 +108,14 @@ def _knapsack(options: Mapping[int, Sequence[Option]], cells: int) -> tuple[Arra
     best[0] = 0.0
     chosen: Chosen = []
     for place, listed in options.items():
-        table = np.full((len(listed) + 1, cells + 1), -np.inf)
-        table[0] = best
+        found, pick = best.copy(), np.zeros(cells + 1, dtype=np.int16)
         for row, (shift, gain, _) in enumerate(listed, 1):
-            table[row, shift:] = best[: cells + 1 - shift] + gain
-        pick = table.argmax(axis=0)
-        chosen.append((place, [(shift, size) for shift, _, size in listed], pick.astype(np.int16)))
-        best = table[pick, np.arange(cells + 1)]
+            more = best[: cells + 1 - shift] + gain
+            better = more > found[shift:]
+            np.copyto(found[shift:], more, where=better)
+            np.copyto(pick[shift:], row, where=better)
+        chosen.append((place, [(shift, size) for shift, _, size in listed], pick))
+        best = found
     return best, chosen
 
 

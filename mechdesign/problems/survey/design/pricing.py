@@ -20,6 +20,9 @@ Array = NDArray[np.float64]
 GRIDS = (4000, 40_000, 400_000)
 """Cells of the grid of kappa: the first while designs are looked for, finer ones for bounds that need it."""
 
+MOST_WORK = 100_000_000
+"""Cells times sets of all questions: a few seconds. The finest grid has no more."""
+
 MIXED_PARTS = 10
 """A joint report beside numbers that are answered alone takes a multiple of epsilon / 10."""
 
@@ -71,6 +74,8 @@ class Joint(Independent):
         alone = setting.targets[: len(questions)]
         self.even = np.array([1.0 if target.is_mean else 1.0 - 1.0 / target.cells for target in alone])
         self.spread = np.array([1.0 if target.is_mean else target.spread for target in alone])
+        options = sum(size - 1 for size in questions.sizes)
+        self.grids = tuple(dict.fromkeys(min(cells, max(GRIDS[1], MOST_WORK // options)) for cells in GRIDS))
         self.planned = not all(target.is_even for target in alone)
 
     def start(self) -> list[Column]:
@@ -115,7 +120,7 @@ class Joint(Independent):
         for part in range(1, MIXED_PARTS + 1) if alone else [MIXED_PARTS]:
             step = last * part // MIXED_PARTS
             epsilon, rest = float(menu.budgets[step]), float(best[last - step])
-            for cells in GRIDS:
+            for cells in self.grids:
                 bundles, most = self._bundles(joint, epsilon, cells, 1 if alone else SEVERAL)
                 if most + rest <= enough:
                     break
