@@ -43,6 +43,11 @@ def add_commands(command: AddCommand) -> None:
     model_options(solve)
     add_users(solve)
     method_options(solve)
+    solve.add_argument(
+        "--sensitivity",
+        action="store_true",
+        help="print what parameters are worth, which constraints bind, or which of them conflict",
+    )
     figure_option(solve, "the design")
     for name, run, summary in (
         ("compare", _compare, "run every method on models, side by side, with certificates and claims"),
@@ -177,12 +182,15 @@ def _solve(options: argparse.Namespace) -> int:
     outlook, useless = _outlook(solution, options.users)
     if options.json:
         found = {} if outlook is None else {"outlook": encode(outlook.as_json())}
-        print_json({**solution.as_dict(model.slug), "forecast": encode(forecast), **found})
+        worth = {"sensitivity": solution.sensitivity.as_dict()} if options.sensitivity else {}
+        print_json({**solution.as_dict(model.slug), "forecast": encode(forecast), **found, **worth})
     else:
         print(f"{model.slug}: {model.title}\n{solution_text(solution)}")
         for said in (forecast, outlook, useless):
             if said is not None:
                 print(indent(str(said), "  "))
+        if options.sensitivity:
+            print(solution.sensitivity)
     return FINE if solution.found else MISMATCH
 
 

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 from functools import cache
 
-from mechdesign.cli import demo, drafts, exports, mechanisms, models, pages, sources, tables
+from mechdesign.cli import counting, demo, drafts, exports, mechanisms, models, pages, sources, tables
 from mechdesign.cli.options import Parser
 from mechdesign.core.version import installed_version
 
@@ -32,6 +32,7 @@ def parser() -> argparse.ArgumentParser:
     demo.add_commands(command)
     models.add_commands(command)
     mechanisms.add_commands(command)
+    counting.add_commands(command)
     drafts.add_commands(command)
     exports.add_commands(command)
     pages.add_commands(command)

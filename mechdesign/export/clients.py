@@ -137,5 +137,8 @@ def javascript(mechanism: Mechanism, settings: ExportSettings, to: str = "js") -
 
 def more(step: str) -> str:
     """Return what the client needs beside the usual steps: for few mechanisms only, to be small."""
-    own = dict.fromkeys(("survey", "sets"), "survey.js") | {"messages": "messages.js", "joint": "joint.js"}
+    own = {"messages": "messages.js", "joint": "joint.js"}
+    own |= dict.fromkeys(("survey", "sets"), "survey.js") | dict.fromkeys(
+        ("patterns", "orbits"), "patterns.js"
+    )
     return template(own[step]) if step in own else ""

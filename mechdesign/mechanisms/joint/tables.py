@@ -208,7 +208,7 @@ def _estimated(mechanism: JointResponse, sources: Sequence[Source], settings: Se
     if found is None:
         server = mechanism.aggregator()
         for source in sources:
-            server.count_table(source, settings)
+            server.take(source, settings)
         found = server.estimate(population=bool(settings["population"]))
     chosen = {name: settings[name] for name in ("penalty", "reference")}
     found = found.by(settings["estimator"] or ESTIMATORS[0], **chosen)

@@ -98,8 +98,10 @@ class AffineFamily:
 
     def buckets_of(self, seeds: Codes, numbers: Codes) -> Codes:
         """Return the bucket of each number under the map of each seed; the arrays are broadcast."""
-        slope, shift = 1 + seeds // self.prime, seeds % self.prime
-        return (slope * numbers + shift) % self.prime % self.buckets
+        slope = seeds // self.prime
+        shift = seeds - slope * self.prime
+        value = _remainder((slope + 1) * numbers + shift, self.prime)
+        return _remainder(value, self.buckets)
 
     def supports(self, seeds: Codes, values: Codes, categories: int) -> Codes:
         """Return how many pairs (seed, value) each category fits: those whose map takes it to the value.

@@ -79,6 +79,6 @@ def _estimated(mechanism: SetResponse, sources: Sequence[Source], settings: Sett
         mechanism.score(places)
     server = mechanism.aggregator()
     for source in sources:
-        server.count_table(source, settings)
+        server.take(source, settings)
     estimate = server.estimate(bool(settings["population"]))
     return SetTables(tuple(estimate.table(places) for places in wanted))

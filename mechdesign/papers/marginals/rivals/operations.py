@@ -92,6 +92,6 @@ def _estimated(mechanism: MarginalRival, sources: Sequence[Source], settings: Se
     wanted = asked_attributes(settings["marginal"], attributes)
     server = mechanism.aggregator()
     for source in sources:
-        server.count_table(source, settings)
+        server.take(source, settings)
     found = server.estimate(bool(settings["population"]))
     return RivalTables(tuple(found.marginal(places, raw=bool(settings["raw"])) for places in wanted))

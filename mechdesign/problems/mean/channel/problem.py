@@ -64,6 +64,7 @@ class MeanChannel(Problem[GridMean]):
     name: ClassVar[str] = "mean-channel"
     example: ClassVar[Mapping[str, Any]] = {"epsilon": 1.0}
     sense: ClassVar[Sense] = "min"
+    levers: ClassVar[tuple[str, ...]] = ("epsilon",)
     value_name: ClassVar[str] = "variance of one report"
     summary: ClassVar[str] = "the best mechanism for the mean of a number, by linear programming"
     optimal_within: ClassVar[float] = 1e-5

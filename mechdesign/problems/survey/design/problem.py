@@ -105,6 +105,7 @@ class SurveyDesign(Problem[Survey]):
         "users": 10_000,
     }
     sense: ClassVar[Sense] = "min"
+    levers: ClassVar[tuple[str, ...]] = ("epsilon",)
     value_name: ClassVar[str] = "error relative to answers in clear"
     summary: ClassVar[str] = "several questions of each user under one epsilon: what to ask of whom, and how"
     compared_with: ClassVar[str] = "mixtures of independent and joint reports"
