@@ -35,7 +35,7 @@ from mechdesign.core.types import Counter, Estimate, PrivacyVerdict, Verdict
 from mechdesign.mechanisms.about import About, WithAbout
 from mechdesign.mechanisms.door import WithTables
 from mechdesign.mechanisms.figures import forecast_figures
-from mechdesign.mechanisms.intake import Intake
+from mechdesign.mechanisms.intake import MISSING_CATEGORY, Intake
 from mechdesign.mechanisms.kinds import derived, import_all
 from mechdesign.mechanisms.operations import Operation
 from mechdesign.mechanisms.recipes import Answer, Recipe, no_recipe
@@ -67,6 +67,9 @@ class Mechanism(Explained, WithTables, WithAbout):
     type: ClassVar[str]
     intake: Intake = Intake()
     """The columns it was built for and what to do with missing values; see :meth:`for_data`."""
+
+    missing_word: ClassVar[str] = MISSING_CATEGORY
+    """The category in which missing values are counted."""
 
     @abstractmethod
     def content(self) -> dict[str, Any]:
