@@ -7,7 +7,7 @@ import sys
 from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
-from mechdesign.cli import foreign
+from mechdesign.cli import accounts, foreign
 from mechdesign.cli.counting import REPORTS, identical_option
 from mechdesign.cli.figures import FigureOutput, figure_option
 from mechdesign.cli.long_runs import dask_option
@@ -61,10 +61,12 @@ def add_commands(command: AddCommand) -> None:
     audit = command("audit", _audit, "audit a mechanism exactly, also one of another program")
     text = "a file written by build; or a foreign channel: .csv, .npy, .npz or .toml"
     audit.add_argument("mechanism", metavar="MECHANISM", nargs="?", help=text)
-    audit.add_argument("exports", nargs="*", metavar="EXPORT", help="files written by export, to compare")
+    text = "files written by export, to compare; or further mechanisms, for the total of answering all"
+    audit.add_argument("exports", nargs="*", metavar="FILE", help=text)
     audit.add_argument("--json", action="store_true", help="print JSON")
     figure_option(audit, "what the mechanism does")
     foreign.add_options(audit)
+    accounts.add_options(audit)
     randomize = command("randomize", _randomize, "randomize columns of people's data")
     randomize.add_argument("mechanism", metavar="MECHANISM", help="a file written by build")
     randomize.add_argument("inputs", nargs="+", metavar="DATA", help=DATA_SET)
@@ -234,7 +236,8 @@ def _audit(options: argparse.Namespace) -> int:
     from mechdesign.core.encoding import encode
     from mechdesign.mechanisms import load_mechanism
 
-    code = foreign.audited(options)
+    code = accounts.audited(options)
+    code = foreign.audited(options) if code is None else code
     if code is not None:
         return code
     mechanism = load_mechanism(options.mechanism)

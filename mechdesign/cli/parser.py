@@ -6,7 +6,18 @@ import argparse
 from collections.abc import Callable
 from functools import cache
 
-from mechdesign.cli import counting, demo, drafts, exports, mechanisms, models, pages, sources, tables
+from mechdesign.cli import (
+    accounts,
+    counting,
+    demo,
+    drafts,
+    exports,
+    mechanisms,
+    models,
+    pages,
+    sources,
+    tables,
+)
 from mechdesign.cli.options import Parser
 from mechdesign.core.version import installed_version
 
@@ -33,6 +44,7 @@ def parser() -> argparse.ArgumentParser:
     models.add_commands(command)
     mechanisms.add_commands(command)
     counting.add_commands(command)
+    accounts.add_commands(command)
     drafts.add_commands(command)
     exports.add_commands(command)
     pages.add_commands(command)
