@@ -155,7 +155,7 @@ def below_weights(
 ) -> None:
     """Write whether each number is below low plus the part of the span, which ends at high."""
     for row in range(len(unit)):
-        part: int = np.int64(unit[row] * span)
+        part = int(unit[row] * span)
         reports[row] = drawn[row] < low + (part if part < high - low else high - low)
 
 
