@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from mechdesign.catalog import load_model, models
-from mechdesign.catalog.load import MODEL_KEYS, SIMULATION_KEYS, models_folder
+from mechdesign.catalog.load import MODEL_KEYS, SIMULATION_KEYS
+from mechdesign.catalog.shipped import models_folder
 from mechdesign.core.errors import MechDesignError, ModelFileError, UnknownNameError
 from mechdesign.papers.claims.claim import COMPARISONS, TRENDS
 from mechdesign.papers.claims.reading import CLAIM_KEYS
