@@ -1,12 +1,12 @@
 """The declarative models: load, list, sweep and draw them."""
 
+from mechdesign.core.lazy import found_in
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from mechdesign.catalog.figure_table import FigureTable
     from mechdesign.catalog.figures import model_figures
-    from mechdesign.catalog.listing import Listed, listed_models
+    from mechdesign.catalog.listing import ModelLine, listed_models
     from mechdesign.catalog.load import load_model, load_swept
     from mechdesign.catalog.model import Model, Simulation
     from mechdesign.catalog.runs import sweep
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FigureTable",
-    "Listed",
     "Model",
+    "ModelLine",
     "Simulation",
     "SweepRow",
     "listed_models",
@@ -31,7 +31,7 @@ __all__ = [
 
 _HOMES = {
     "FigureTable": "figure_table",
-    "Listed": "listing",
+    "ModelLine": "listing",
     "Model": "model",
     "Simulation": "model",
     "SweepRow": "sweeping",
@@ -47,16 +47,7 @@ _HOMES = {
 
 
 if not TYPE_CHECKING:  # a type checker would take every unknown name for known
-
-    def __getattr__(name: str) -> "Any":
-        """Find a name on first use: a command imports what it needs."""
-        from importlib import import_module
-
-        if name not in _HOMES:
-            raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-        value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-        globals()[name] = value
-        return value
+    __getattr__ = found_in(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -21,7 +21,7 @@ LARGEST = 1 << 24
 
 
 @dataclass(frozen=True)
-class Listed:
+class ModelLine:
     """A line of the list: slug, name of the problem, number of claims, title."""
 
     slug: str
@@ -30,7 +30,7 @@ class Listed:
     title: str
 
 
-def listed_models(family: str | None = None) -> list[Listed]:
+def listed_models(family: str | None = None) -> list[ModelLine]:
     """Return a line for each shipped model, or for those of one family.
 
     Raises
@@ -47,12 +47,12 @@ def listed_models(family: str | None = None) -> list[Listed]:
     return [_listed(slug, folder / f"{slug}.toml") for slug in models(family)]
 
 
-def _listed(slug: str, path: Path) -> Listed:
+def _listed(slug: str, path: Path) -> ModelLine:
     head, claims = _head(path)
     for key in ("title", "problem"):
         if not isinstance(head.get(key), str):
             raise ModelFileError(f"{path}: [model] {key}", "is missing or not a text", "give one")
-    return Listed(slug, head["problem"], claims, one_line(head["title"]))
+    return ModelLine(slug, head["problem"], claims, one_line(head["title"]))
 
 
 def _head(path: Path) -> tuple[dict[str, Any], int]:

@@ -1,9 +1,9 @@
 """Mechanisms that run: client, mergeable server, exact audit, JSON."""
 
+from mechdesign.core.lazy import found_in
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from mechdesign.mechanisms.base import CollectingMechanism, Mechanism, load_mechanism
     from mechdesign.mechanisms.contract import ContractAverage, ContractMenu
     from mechdesign.mechanisms.finite import FiniteChannel
@@ -45,16 +45,7 @@ _HOMES = {
 
 
 if not TYPE_CHECKING:  # a type checker would take every unknown name for known
-
-    def __getattr__(name: str) -> "Any":
-        """Find a name on first use: a command imports the mechanisms that it needs."""
-        from importlib import import_module
-
-        if name not in _HOMES:
-            raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-        value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-        globals()[name] = value
-        return value
+    __getattr__ = found_in(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:
