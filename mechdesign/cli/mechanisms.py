@@ -27,7 +27,7 @@ from mechdesign.cli.options import (
     shuffled_of,
     shuffled_options,
 )
-from mechdesign.core.errors import ParameterError
+from mechdesign.core.errors import MethodError, ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -202,6 +202,9 @@ def _build(options: argparse.Namespace) -> int:
         mechanism = data.applied(solution.mechanism() if design is None else design.mechanism())
     except ParameterError as error:
         raise error.within(model.slug) from None
+    if not hasattr(mechanism, "described"):
+        what = f"{options.method} describes what runs elsewhere"
+        raise MethodError(model.slug, what, "omit --method to build the optimum")
     require_output(
         options.output,
         [model.slug],
