@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 RUNS = 20_000
 CONFIDENCE = 0.999
 OF_PROGRAMS = ("answer", "runs", "delta", "confidence")
+PLURALS = {"bit": "bits", "hash": "hashes", "cohort": "cohorts"}
 FOREIGN = ("epsilon", "reports", *OF_PROGRAMS)
 
 
@@ -123,5 +124,7 @@ def _channel(channel: ForeignChannel, reports: int | None) -> tuple[str, list[Fo
 
 
 def _rappor(mechanism: Rappor, reports: int | None) -> tuple[str, list[ForeignAudit]]:
-    text = f"RAPPOR with {mechanism.bits} bits, {mechanism.hashes} hashes, {mechanism.cohorts} cohorts"
+    counts = {"bit": mechanism.bits, "hash": mechanism.hashes, "cohort": mechanism.cohorts}
+    named = [f"{count} {PLURALS[one] if count > 1 else one}" for one, count in counts.items()]
+    text = f"RAPPOR with {', '.join(named)}"
     return text, [mechanism.audit(number) for number in ((1, None) if reports is None else (reports,))]

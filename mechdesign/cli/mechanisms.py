@@ -27,11 +27,15 @@ from mechdesign.cli.options import (
     shuffled_of,
     shuffled_options,
 )
-from mechdesign.core.errors import ParameterError
+from mechdesign.core.errors import MethodError, ParameterError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mechdesign.core.problem import Problem
     from mechdesign.export import ExportCheck
     from mechdesign.mechanisms import Mechanism
+    from mechdesign.problems.shuffle.design import ShuffledDesign
 
 DATA_SET = "CSV with a header line, or Parquet: files, folders, patterns, or - for the standard input"
 
@@ -174,7 +178,6 @@ def _build(options: argparse.Namespace) -> int:
     from mechdesign.core.printable import printable
     from mechdesign.core.solve import solve
     from mechdesign.mechanisms import load_mechanism
-    from mechdesign.problems.shuffle import shuffled
     from mechdesign.report.outputs import require_output
     from mechdesign.report.results import MECHANISM, require_suffix
 
@@ -184,7 +187,7 @@ def _build(options: argparse.Namespace) -> int:
     method_settings = options_of(options)
     if method_settings and given is not None:
         raise ParameterError("--option", "is not for --shuffled", "drop one of them")
-    design = None if given is None else shuffled(model.problem, method=options.method, **given)
+    design = None if given is None else _shuffled(model.problem, options.method, given)
     if design is None:
         solution = solve(model.problem, options.method, **method_settings)
     else:
@@ -199,6 +202,9 @@ def _build(options: argparse.Namespace) -> int:
         mechanism = data.applied(solution.mechanism() if design is None else design.mechanism())
     except ParameterError as error:
         raise error.within(model.slug) from None
+    if not hasattr(mechanism, "described"):
+        what = f"{options.method} describes what runs elsewhere"
+        raise MethodError(model.slug, what, "omit --method to build the optimum")
     require_output(
         options.output,
         [model.slug],
@@ -229,6 +235,13 @@ def _build(options: argparse.Namespace) -> int:
         if outlook is not None:
             print(indent(str(outlook), "  "))
     return FINE
+
+
+def _shuffled(problem: Problem, method: str | None, given: Mapping[str, Any]) -> ShuffledDesign:
+    """Return the design for a central guarantee; its family is imported only when it is asked for."""
+    from mechdesign.problems.shuffle import shuffled
+
+    return shuffled(problem, method=method, **given)
 
 
 def _audit(options: argparse.Namespace) -> int:

@@ -163,11 +163,11 @@ EXACT = {
     "planar-lattice": f"its answers are places of the plane: {PLACES}",
     "contract-menu": "it collects no reports: build 'duchi' with the epsilon of the item that was chosen",
     "marginal-rival": "it is for comparisons only: build 'marginal-release'",
-    "batch-shuffler": "it runs on a server: build 'kary-response', or another client, and shuffle its reports",
+    "batch-shuffler": "it runs on a server: build 'kary-response' or another client, and shuffle its reports",
     "online-auction": "it pays for tasks, and no device randomizes: there is nothing to build",
     **dict.fromkeys(
         ("spectrum-cloak", "spectrum-database", "spectrum-user"),
-        f"it protects places of radio users, not answers: {PLACES}",
+        f"it protects places of radio users: {PLACES}",
     ),
 }
 """Which exact mechanism does what one without a client does."""

@@ -39,12 +39,11 @@ from mechdesign.mechanisms.operations import (
     operation_of,
 )
 from mechdesign.mechanisms.oracles.oracle import Oracle
-from mechdesign.mechanisms.several_columns import asked_attributes, encoded, people, with_reports
+from mechdesign.mechanisms.several_columns import MARGINAL, asked_attributes, encoded, people, with_reports
 
 if TYPE_CHECKING:
     from mechdesign.mechanisms.marginals.release import MarginalRelease
 
-MARGINAL = Option("marginal", "texts", "a marginal: attributes separated by commas; once for each")
 RAW = Option("raw", "flag", "unbiased estimates with intervals, of marginals that a view contains")
 PENALTY = Option("penalty", "text", "weight of the penalty: a number, or cross-validated (default 30)")
 SPREAD = Option("spread", "whole number", "resamplings for the spread of the penalized estimates")
