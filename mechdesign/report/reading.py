@@ -5,6 +5,7 @@ With pyarrow, its readers are used; without it, CSV is read by Python's own modu
 
 from __future__ import annotations
 
+import io
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -41,6 +42,7 @@ class FileTable(ABC):
         if self.path.exists() and not self.path.is_file():
             raise DataError(f"{self.name}: cannot be read", "it is no regular file", "save it to one first")
         self.copies: Copies | None = None  # set where the same rows under another name would count twice
+        self.shows = True  # a bar while it is read; not where one for many files is drawn
         self._first, self._kept = 0, None  # type: int, NDArray[np.int64] | None
         self.columns = self._columns()
 
@@ -65,7 +67,8 @@ class FileTable(ABC):
 
     def _blocks(self, columns: Sequence[str]) -> Iterator[Block]:
         first, any_rows, any_left = 0, False, False
-        with ProgressBar(f"reading {self.path.name}") as bar:
+        stream = None if self.shows else io.StringIO()
+        with ProgressBar(f"reading {os.path.basename(self.name)}", stream) as bar:
             for values, missing, part in same_size(self._raw(columns)):
                 any_rows = True
                 self._first, self._kept = first, None
