@@ -85,7 +85,8 @@ class EventWeights:
         orbits = [EventOrbit(0, np.array([self.blank]), np.array(self.blanks) / float(TOTAL))]
         for named, weights, decoded in zip(self.named, self.weights, self.decoded, strict=True):
             count = float(math.perm(states.slots, named))
-            orbits.append(EventOrbit(named, decoded, count * weights / float(TOTAL)))
+            masses = weights.astype(np.float64) * (count / float(TOTAL))
+            orbits.append(EventOrbit(named, decoded, masses))
         return EventChannel(states, tuple(orbits))
 
     def redecoded(self, prior: Array) -> EventWeights:
