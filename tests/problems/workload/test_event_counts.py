@@ -50,7 +50,7 @@ def test_orbits_of_many_slots_are_solved_and_proven():
     assert solution.certificates[-1].holds
     assert 0.0 <= solution.gap <= 1e-3 * solution.value
     kary = md.solve(problem, "kary")
-    assert kary.value > 5.0 * solution.value
+    assert kary.value > 4.0 * solution.value
     assert kary.mechanism().audit().holds
 
 
@@ -72,7 +72,7 @@ def test_a_bound_is_refused_when_its_prices_are_exceeded():
     bound = md.solve(problem).realisation
     assert EventBound.from_json(bound.as_json()).check(2.0) == bound.check(2.0)
     with pytest.raises(CertificateError, match="exceeded by a decoding"):
-        replace(bound, sums=bound.sums * 1.01).check(2.0)
+        replace(bound, sums=bound.sums + 0.01 * bound.total / len(bound.sums)).check(2.0)
     with pytest.raises(CertificateError, match="exceeded by a decoding"):
         bound.check(2.1)
     with pytest.raises(CertificateError, match="do not fit"):
