@@ -20,7 +20,14 @@ from tests.support.clients import CLIENTS, NAMES, SECRET
 
 NO_CLIENT = {
     *("laplace", "piecewise", "hybrid", "square-wave", "planar-laplace", "planar-lattice"),
-    *("contract-menu", "online-auction", "batch-shuffler", "marginal-rival", "linear-queries"),
+    *(
+        "contract-menu",
+        "online-auction",
+        "batch-shuffler",
+        "marginal-rival",
+        "linear-queries",
+        "event-counts",
+    ),
     *("spectrum-cloak", "spectrum-database", "spectrum-user"),
 }
 """Types that people's devices do not run, or not in whole numbers."""
