@@ -23,8 +23,6 @@ mechanism = md.load_mechanism(path)
 rng = np.random.default_rng(5)
 states = {"none": 98_000, "visit day 2": 1_200, "visit day 2+order day 7": 500, "cart day 7": 300}
 clicks = np.repeat(list(states), list(states.values()))
-    ["none"] * 98_000 + ["visit day 2"] * 1_200 + ["visit day 2+order day 7"] * 500 + ["cart day 7"] * 300
-)
 reports = mechanism.randomize(clicks, rng=rng)  # drop rng= in deployment
 estimate = mechanism.estimate(reports)
 print(estimate)

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mechdesign.core.method import Outcome
+from mechdesign.mechanisms.mean.optimal.patterns import Array
 from mechdesign.problems.mean.channel.columns import hat_weights
-from mechdesign.problems.mean.channel.patterns import Array
 from mechdesign.problems.mean.channel.problem import MeanChannel
 
 if TYPE_CHECKING:

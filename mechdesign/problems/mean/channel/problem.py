@@ -15,8 +15,8 @@ from mechdesign.core.fields import POSITIVE, checked, choice, frozen_problem, wh
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
 from mechdesign.core.validation import privacy_epsilon
 from mechdesign.mechanisms.mean import GridMean
+from mechdesign.mechanisms.mean.optimal.grids import default_inputs, largest_output, symmetric_grid
 from mechdesign.problems.mean.channel.any_mechanism import quick_bound
-from mechdesign.problems.mean.channel.grids import default_inputs, largest_output, symmetric_grid
 
 Array = NDArray[np.float64]
 
