@@ -58,7 +58,9 @@ def test_every_line_is_a_covering_of_the_stated_size():
         assert tables(32, 4, 8)[order].size[points, block] <= covering.count
 
 
-@pytest.mark.parametrize(("points", "order", "block", "count"), [(23, 4, 7, 253), (23, 4, 5, 1771)])
+@pytest.mark.parametrize(
+    ("points", "order", "block", "count"), [(23, 4, 7, 253), (23, 4, 5, 1771)]
+)
 def test_steiner_systems_are_found_and_proven(points, order, block, count):
     """Witt's systems and others, which Schoenheim's bound proves to be optimal."""
     solution = md.solve(md.CoveringDesign(points=points, order=order, block=block))
