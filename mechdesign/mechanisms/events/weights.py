@@ -150,6 +150,15 @@ class EventWeights:
             found[mine] = self._moved(report, orders[codes[mine]])
         return found
 
+    def row(self, code: int) -> Codes:
+        """Return the weights of all reports for the state with this number."""
+        kinds, orders = self._states_in_order
+        places = np.arange(self.reports)
+        found = np.zeros(self.reports, dtype=np.int64)
+        moved = self._moved(places, np.broadcast_to(orders[code], (self.reports, self.states.slots)))
+        found[moved] = np.diff(self._rows[kinds[code]], prepend=0)
+        return found
+
     def _moved(self, reports: Codes, orders: Codes) -> Codes:
         """Return reports about a state in order as reports about the state itself."""
         orbit = np.searchsorted(self.starts, reports, side="right") - 1
