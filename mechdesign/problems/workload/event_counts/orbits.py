@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.event_bound import EventBound
+from mechdesign.audit.event_classes import EventStates
 from mechdesign.core.errors import CertificateError
 from mechdesign.core.method import Outcome
 from mechdesign.mechanisms.events.channel import EventChannel, EventOrbit
@@ -59,7 +60,7 @@ def run(problem: EventCounts, seed: int = 0) -> Outcome:
     master, left, rounds = _generated(problem, np.random.default_rng(seed))
     states = problem.states
     used = tuple(item for item in master.orbits if item.named == 0 or item.masses.max() > NEGLIGIBLE)
-    channel = EventChannel(states, _one_blank(used)).redecoded(problem.prior)
+    channel = EventChannel(states, _one_blank(states, used)).redecoded(problem.prior)
     bound, proven = _lowered(problem, master.prices, max(2.0 * left, MARGIN * master.value))
     value = channel.error(problem.prior)
     tight = proven is not None and value - proven <= problem.optimal_within * value
@@ -78,9 +79,12 @@ def run(problem: EventCounts, seed: int = 0) -> Outcome:
     )
 
 
-def _one_blank(orbits: tuple[EventOrbit, ...]) -> tuple[EventOrbit, ...]:
+def _one_blank(states: EventStates, orbits: tuple[EventOrbit, ...]) -> tuple[EventOrbit, ...]:
     """Return the orbits with all reports that name no slot as one; its decoding is found anew."""
-    blank = np.sum([orbit.masses for orbit in orbits if orbit.named == 0], axis=0)
+    blank = np.zeros(len(states.kinds))
+    for orbit in orbits:
+        if orbit.named == 0:
+            blank = blank + orbit.masses
     return (EventOrbit(0, np.zeros(1), blank), *(orbit for orbit in orbits if orbit.named > 0))
 
 
