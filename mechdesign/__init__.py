@@ -111,7 +111,7 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares these with w
         SpectrumSecondary,
     )
     from mechdesign.problems.survey import SurveyDesign, SurveyLimit
-    from mechdesign.problems.workload import LinearQueries
+    from mechdesign.problems.workload import EventCounts, LinearQueries
     from mechdesign.report.plot import plot
 
 __all__ = [
@@ -126,6 +126,7 @@ __all__ = [
     "DeployedFrequencies",
     "DeployedHistogram",
     "EstimationError",
+    "EventCounts",
     "FrequencyOracle",
     "JointCollection",
     "JointDistribution",

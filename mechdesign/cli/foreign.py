@@ -32,7 +32,8 @@ def add_options(audit: argparse.ArgumentParser) -> None:
         "--answer", action="append", metavar="TEXT", help="an answer for --program (repeatable)"
     )
     audit.add_argument("--runs", type=int, metavar="N", help=f"runs of --program for each answer ({RUNS})")
-    audit.add_argument("--delta", type=float, metavar="D", help="delta at which --program is tested (0)")
+    text = "delta at which --program is tested (0), or that a total may have (1e-6)"
+    audit.add_argument("--delta", type=float, metavar="D", help=text)
     audit.add_argument(
         "--confidence", type=float, metavar="C", help=f"of the test of --program ({CONFIDENCE})"
     )

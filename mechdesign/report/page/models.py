@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from mechdesign.catalog.figures import model_figures
-from mechdesign.catalog.load import models
 from mechdesign.catalog.model import Model
 from mechdesign.catalog.runs import run_kept
-from mechdesign.catalog.sweep import run_sweep
+from mechdesign.catalog.shipped import models
+from mechdesign.catalog.sweeping import run_sweep
 from mechdesign.core.cache import key_of
 from mechdesign.core.certificate import Certificate, format_figure
 from mechdesign.core.compare import Comparison
