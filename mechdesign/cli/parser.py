@@ -7,7 +7,18 @@ from collections.abc import Callable
 from functools import cache
 from typing import NoReturn
 
-from mechdesign.cli import demo, drafts, exports, mechanisms, models, pages, sources, tables
+from mechdesign.cli import (
+    accounts,
+    counting,
+    demo,
+    drafts,
+    exports,
+    mechanisms,
+    models,
+    pages,
+    sources,
+    tables,
+)
 from mechdesign.cli.options import Parser
 from mechdesign.core.version import installed_version
 
@@ -41,6 +52,8 @@ def parser() -> argparse.ArgumentParser:
     demo.add_commands(command)
     models.add_commands(command)
     mechanisms.add_commands(command)
+    counting.add_commands(command)
+    accounts.add_commands(command)
     drafts.add_commands(command)
     exports.add_commands(command)
     pages.add_commands(command)

@@ -11,6 +11,7 @@ from typing import Any
 from mechdesign.core.errors import ParameterError
 from mechdesign.export.vectors import self_check
 from mechdesign.mechanisms.base import Mechanism
+from mechdesign.mechanisms.recipes import Steps
 
 FORMAT = "mechdesign-client"
 VERSION = 1
@@ -130,12 +131,26 @@ def javascript(mechanism: Mechanism, settings: ExportSettings, to: str = "js") -
         "FINGERPRINT": made["fingerprint"],
         "HEADER": header(to, settings),
         "SHEET": plain_json(made),
-        "MORE": more(made["recipe"]["steps"]["step"]),
+        "MORE": more(made["recipe"]["steps"], to),
     }
     return filled(template("client.js"), parts)
 
 
-def more(step: str) -> str:
+MORE = {
+    "messages": "messages.js",
+    "joint": "joint.js",
+    **dict.fromkeys(("survey", "sets"), "survey.js"),
+    **dict.fromkeys(("patterns", "orbits"), "patterns.js"),
+}
+"""What a step needs beside the usual ones."""
+
+
+def more(steps: Steps, to: str) -> str:
     """Return what the client needs beside the usual steps: for few mechanisms only, to be small."""
-    own = dict.fromkeys(("survey", "sets"), "survey.js") | {"messages": "messages.js", "joint": "joint.js"}
-    return template(own[step]) if step in own else ""
+    names = ["alone.js"] if to == "html" or steps["step"] == "joint" else []
+    names += [MORE[steps["step"]]] if steps["step"] in MORE else []
+    if steps["step"] == "messages":
+        names += sorted(
+            {"secure.js" if part["make"] in ("noisy", "entries") else "parts.js" for part in steps["parts"]}
+        )
+    return "".join(map(template, names))

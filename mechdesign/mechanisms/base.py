@@ -35,7 +35,7 @@ from mechdesign.core.types import Counter, Estimate, PrivacyVerdict, Verdict
 from mechdesign.mechanisms.about import About, WithAbout
 from mechdesign.mechanisms.door import WithTables
 from mechdesign.mechanisms.figures import forecast_figures
-from mechdesign.mechanisms.intake import Intake
+from mechdesign.mechanisms.intake import MISSING_CATEGORY, Intake
 from mechdesign.mechanisms.kinds import derived, import_all, import_naming
 from mechdesign.mechanisms.operations import Operation
 from mechdesign.mechanisms.recipes import Answer, Recipe, no_recipe
@@ -67,6 +67,9 @@ class Mechanism(Explained, WithTables, WithAbout):
     type: ClassVar[str]
     intake: Intake = Intake()
     """The columns it was built for and what to do with missing values; see :meth:`for_data`."""
+
+    missing_word: ClassVar[str] = MISSING_CATEGORY
+    """The category in which missing values are counted."""
 
     @abstractmethod
     def content(self) -> dict[str, Any]:
@@ -219,14 +222,13 @@ class Mechanism(Explained, WithTables, WithAbout):
         """Return the uniform integers that ``rng`` names; see :meth:`seeded`."""
         return bit_source(self.seeded(rng, purpose))
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the mechanism to a JSON file; the file appears whole or not at all."""
-        content = self.content()
+    def document(self) -> dict[str, Any]:
+        """Return the mechanism as it stands in its file; :func:`mechanism_of` takes it back."""
         document = {
             "format": FORMAT,
             "version": VERSION,
             "type": self.type,
-            "content": content,
+            "content": self.content(),
             "certificates": _written(self),
         }
         if self.about != About():
@@ -234,7 +236,11 @@ class Mechanism(Explained, WithTables, WithAbout):
         if self.intake != Intake():
             document["data"] = self.intake.as_json()
         document["sha256"] = _sum_of(document)
-        text = json.dumps(converted(document, written), indent=1, allow_nan=False) + "\n"
+        return converted(document, written)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the mechanism to a JSON file; the file appears whole or not at all."""
+        text = json.dumps(self.document(), indent=1, allow_nan=False) + "\n"
         if len(text) > LARGEST_FILE:
             limit = LARGEST_FILE >> 20
             raise ModelFileError(path, f"the mechanism takes more than {limit} MiB", "make it smaller")
@@ -346,6 +352,11 @@ def load_mechanism(path: str | os.PathLike[str]) -> Mechanism:
         ) from None
     except (ValueError, RecursionError) as error:
         raise ModelFileError(path, f"is not JSON ({error})", "name a file written by build") from None
+    return mechanism_of(document, path)
+
+
+def mechanism_of(document: Any, path: str | os.PathLike[str]) -> Mechanism:
+    """Return the mechanism that the content of a file describes, audited; errors name the file."""
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ModelFileError(path, "is not a mechanism file", "name a file written by build")
     version: Any = document.get("version")

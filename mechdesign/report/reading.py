@@ -34,9 +34,9 @@ Raw = tuple[Mapping[str, Values], Mapping[str, Mask], float]
 class FileTable(ABC):
     """A table in a file, read in blocks of the same size whatever the file's own pieces are."""
 
-    def __init__(self, path: str | os.PathLike[str], missing: MissingRule) -> None:
+    def __init__(self, path: str | os.PathLike[str], missing: MissingRule, name: str | None = None) -> None:
         self.path, self.missing = Path(path), missing
-        self.name = os.fspath(path)
+        self.name = os.fspath(path) if name is None else name
         require_name(path, DataError)
         if self.path.exists() and not self.path.is_file():
             raise DataError(f"{self.name}: cannot be read", "it is no regular file", "save it to one first")

@@ -135,7 +135,8 @@ class ParquetTable(FileTable):
         missing: Mask = coded.indices.is_null().to_numpy(zero_copy_only=False)
         require_short(f"{self.name}: column '{name}'", coded.dictionary)
         words = ["" if word is None else word for word in coded.dictionary.to_pylist()]
-        words.append("")
+        if coded.indices.null_count:  # only then: a text that is no category is looked for row by row
+            words.append("")
         gone = np.array([word in self.missing.codes for word in words], dtype=np.bool_)
         table = np.empty(len(words), dtype=object)
         table[:] = words

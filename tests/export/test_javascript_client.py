@@ -94,10 +94,10 @@ def test_a_permanent_response_is_kept_and_counted(tmp_path):
     body = """
 const kept = new Map();
 const storage = { getItem: (key) => kept.get(key) ?? null, setItem: (key, text) => kept.set(key, text) };
-client.remember([1, 2], storage);
-for (let turn = 0; turn < 5; turn++) console.log(client.report(storage));
+await client.remember([1, 2], storage);
+console.log((await Promise.all([1, 2, 3, 4, 5].map(() => client.report(storage)))).join("\\n"));
 for (const late of [() => client.report(storage), () => client.remember([0, 0], storage)]) {
-  try { late(); } catch (error) { console.log(error.message); }
+  try { await late(); } catch (error) { console.log(error.message); }
 }
 """
     lines = run(tmp_path, "joint-response", body).splitlines()
@@ -106,7 +106,10 @@ for (const late of [() => client.report(storage), () => client.remember([0, 0], 
     assert lines[6] == "a permanent response is kept already; it is never replaced"
 
 
-@pytest.mark.parametrize("name", ["kary-response", "joint-response", "hist-dump", "survey"])
+SIZES = ["kary-response", "joint-response", "hist-dump", "survey", "linear-queries", "put", "prhr"]
+
+
+@pytest.mark.parametrize("name", SIZES)
 def test_the_program_is_small_and_samples_without_floating_point(name):
     mechanism = CLIENTS[name]()
     text = export(mechanism, "js").replace(plain_json(sheet(mechanism)), "")
@@ -114,7 +117,8 @@ def test_the_program_is_small_and_samples_without_floating_point(name):
     assert "Math.random" not in text
     for line in text.splitlines():  # doubles only where a bound is computed from a number that was answered
         if "Math.floor(" in line and not any(word in line for word in ("unit", "scaled")):
-            assert any(word in line for word in ("seed / step.prime", "value / power", "rest / ", "place / "))
+            whole = ("seed / step.prime", "value / power", "rest / ", "place / ")
+            assert any(word in line for word in whole)
 
 
 @needs_node

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -233,6 +235,100 @@ def test_reports_of_a_joint_response_come_from_what_the_device_keeps(visit):
     kept = json.loads(browser.execute_script("return JSON.stringify(localStorage)"))
     (permanent,) = [text for key, text in kept.items() if key.startswith("mechdesign permanent")]
     assert json.loads(permanent)["made"] == 2
+
+
+@contextmanager
+def two_tabs(browser, address):
+    """Open an address in two windows, and yield both."""
+    first = browser.current_window_handle
+    browser.get(address)
+    browser.switch_to.new_window("window")
+    browser.get(address)
+    try:
+        yield first, browser.current_window_handle
+    finally:
+        browser.close()
+        browser.switch_to.window(first)
+
+
+HOLD = """
+const [name, locks, done] = arguments;
+if (locks) {
+  navigator.locks.request(name, () => new Promise((free) => { window.free = free; done(); }));
+} else {
+  localStorage.setItem(name, `another ${Date.now() + 60000}`);
+  window.free = () => localStorage.setItem(name, "");
+  done();
+}
+"""
+"""Take the lock of what is kept, as another tab would."""
+
+
+@in_browser
+@pytest.mark.parametrize("locks", [True, False])
+def test_two_tabs_take_turns_with_what_the_device_keeps(visit, site, locks):
+    """Each tab wants to remember an answer, and four reports of the five that are allowed."""
+    browser = visit("joint.html")
+    (site.folder / "joint.mjs").write_text(export(CLIENTS["joint-response"](), "js"), encoding="utf-8")
+    (site.folder / "empty.html").write_text("<!doctype html><title>x</title>", encoding="utf-8")
+    script = """
+if (!arguments[0]) Object.defineProperty(navigator, "locks", { value: undefined });
+window.said = null;
+import("/joint.mjs").then(async (client) => {
+  const tried = [() => client.remember([1, 2]), ...Array(4).fill(() => client.report())];
+  const said = await Promise.allSettled(tried.map((act) => act()));
+  window.said = said.map((each) => each.status === "fulfilled" ? "" : each.reason.message);
+});
+"""
+    with two_tabs(browser, f"{site.address}/empty.html") as tabs:
+        lock = f"mechdesign lock {CLIENTS['joint-response']().fingerprint}"
+        browser.execute_async_script(HOLD, lock, locks)
+        for tab in tabs:
+            browser.switch_to.window(tab)
+            browser.execute_script(script, locks)
+        time.sleep(0.5)
+        assert browser.execute_script("return window.said") is None
+        assert not browser.execute_script(
+            "return Object.keys(localStorage).some((k) => k.includes('permanent'))"
+        )
+        browser.execute_script("window.free()")
+        said = []
+        for tab in tabs:
+            browser.switch_to.window(tab)
+            said.append(wait(browser, lambda: browser.execute_script("return window.said")))
+        kept = json.loads(browser.execute_script("return JSON.stringify(localStorage)"))
+    (permanent,) = [text for key, text in kept.items() if key.startswith("mechdesign permanent")]
+    assert json.loads(permanent)["made"] == 5
+    assert sorted(each[0] for each in said) == [
+        "",
+        "a permanent response is kept already; it is never replaced",
+    ]
+    later = sorted(text for each in said for text in each[1:])
+    assert later == [""] * 5 + ["the guarantee is for 5 reports, which were made"] * 3
+
+
+@in_browser
+def test_two_tabs_of_a_page_make_one_report(visit, site):
+    browser = visit("mood.html")
+    press = """
+document.querySelector("input[value='" + arguments[0] + "']").checked = true;
+document.getElementById("form").requestSubmit();
+"""
+    with two_tabs(browser, f"{site.address}/mood.html") as tabs:
+        browser.execute_async_script(HOLD, f"mechdesign lock {CLIENTS['kary-response']().fingerprint}", True)
+        for value, tab in enumerate(tabs):
+            browser.switch_to.window(tab)
+            browser.execute_script(press, value)
+        time.sleep(0.3)
+        assert not at(browser, "made").is_displayed()
+        browser.execute_script("window.free()")
+        shown = []
+        for tab in tabs:
+            browser.switch_to.window(tab)
+            wait(browser, at(browser, "made").is_displayed)
+            shown.append((at(browser, "report").text, "made before" in at(browser, "again").text))
+    assert shown[0][0] == shown[1][0]
+    assert sorted(before for _, before in shown) == [False, True]
 
 
 @in_browser

@@ -119,6 +119,32 @@ say(remember(c(0, 0), "mine.rds"))
     assert lines[6] == "mine.rds: file exists; a permanent response is never replaced"
 
 
+@needs_r
+def test_on_windows_the_bytes_come_from_powershell_or_nothing_is_drawn(tmp_path):
+    """A stand-in of PowerShell: R runs it with one command, and refuses all but so many bytes."""
+    program = tmp_path / "powershell.exe"
+    program.write_text('#!/bin/sh\nprintf "%s\\n" "$@" > given\n. ./answer\n', encoding="utf-8")
+    program.chmod(0o755)
+    (tmp_path / "client.R").write_text(export(CLIENTS["kary-response"](), "r"), encoding="utf-8")
+    body = """
+source("client.R")
+state <- .mechdesign$state
+good <- "printf '0A-FF-\\n7f-00' | tr a-f A-F"
+for (answer in c(good, "printf 0A-FF-00", "printf 'no such command'", "exit 1", "")) {
+  cat(answer, "\n", file = "answer")
+  cat(as.character(.mechdesign$windows_bytes(4, "./powershell.exe")), "\n")
+}
+assign("fresh", function(count) raw(), .mechdesign)
+cat(tryCatch(randomize("never"), error = conditionMessage), "\n")
+"""
+    lines = run_r(tmp_path, body).splitlines()
+    assert lines[:5] == ["0a ff 7f 00 ", " ", " ", " ", " "]
+    assert lines[5].startswith("this system offers base R no secure generator; use the Python")
+    given = (tmp_path / "given").read_text(encoding="utf-8")
+    assert given.splitlines()[:3] == ["-NoProfile", "-NonInteractive", "-Command"]
+    assert "New-Object byte[] 4; [Security.Cryptography.RandomNumberGenerator]::Create().GetBytes" in given
+
+
 def test_numbers_and_texts_are_exact_literals():
     assert literal([0.1, -2.5]) == "c(0x1.999999999999ap-4,-0x1.4000000000000p+1)"
     assert literal('a"\\\U0001f600') == '"a\\"\\\\\\U{1f600}"'

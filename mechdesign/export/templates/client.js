@@ -185,11 +185,12 @@ function named(step, number) {
   return step.labels ? step.labels[number] : number;
 }
 
-// The first place of a cumulative row whose number is above the drawn one; equal lengths compare as texts.
+// The first place of an increasing row whose number is above the drawn one, or its length; equal lengths
+// compare as texts.
 function search(row, drawn) {
   const text = drawn.toString(16).padStart(16, "0");
   let low = 0;
-  let high = row.length / 16 - 1;
+  let high = row.length / 16;
   while (low < high) {
     const middle = (low + high) >> 1;
     if (row.slice(16 * middle, 16 * middle + 16) > text) high = middle;

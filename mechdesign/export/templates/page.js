@@ -91,7 +91,8 @@ const PAGE =
     return token === null ? said : { ...said, token };
   }
 
-  function show(kept, before) {
+  function show(before) {
+    const kept = stored();
     at("form").hidden = true;
     at("form").reset();
     at("made").hidden = false;
@@ -132,19 +133,26 @@ const PAGE =
     at("send").disabled = false;
   }
 
-  function make(event) {
+  // Draw and keep a report unless there is one, and say whether there was.
+  function draw() {
+    const before = stored() !== null;
+    if (before) return true;
+    const joint = RECIPE.steps.step === "joint";
+    if (joint && !permanentKept()) rememberNow(answerOf(at("form")), localStorage);
+    const made = joint ? reportNow(localStorage) : randomize(answerOf(at("form")));
+    keep({ rows: rows(made), sent: false });
+    return false;
+  }
+
+  async function make(event) {
     event.preventDefault();
-    if (stored() === null) {
-      try {
-        const joint = RECIPE.steps.step === "joint";
-        if (joint && !permanentKept()) remember(answerOf(at("form")));
-        keep({ rows: rows(joint ? report() : randomize(answerOf(at("form")))), sent: false });
-      } catch (error) {
-        say(`No report was made: ${error.message}`);
-        return;
-      }
-      show(stored(), false);
-    } else show(stored(), true);
+    at("make").disabled = true;
+    try {
+      show(await alone(draw, localStorage));
+    } catch (error) {
+      say(`No report was made: ${error.message}`);
+    }
+    at("make").disabled = false;
   }
 
   function permanentKept() {
@@ -171,6 +179,9 @@ const PAGE =
   describe();
   at("form").addEventListener("submit", make);
   at("send").addEventListener("click", send);
+  addEventListener("storage", (event) => {
+    if (event.key === key && event.newValue && !at("form").hidden) show(true); // made in another tab
+  });
   try {
     check();
     system();
@@ -186,7 +197,7 @@ const PAGE =
     say("This browser does not let the page keep your report: its storage is blocked or full. Without it, answering twice would weaken your privacy. Allow storage for this page, or make room, and load it again.");
     return;
   }
-  if (before !== null) show(before, true);
+  if (before !== null) show(true);
   else {
     if (permanentKept()) at("questions").append(element("p", {}, "Your answers are kept on this device in randomized form; the next report is drawn from that."));
     else at("questions").append(...RECIPE.inputs.map(field));
