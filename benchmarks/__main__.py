@@ -18,7 +18,6 @@ import scipy
 from benchmarks.rivals import RIVALS, version
 from mechdesign.core.errors import suggestion
 
-
 FIRST = "peers"
 """What is run where nothing is named."""
 
