@@ -117,7 +117,8 @@ def minimised(program: SmoothProgram, count: int, accuracy: float) -> Minimised:
     slack = np.full(count, max(float(np.abs(state.slopes).max()), 1e-12))
     multiplier = np.zeros(len(program.right))
     steps = 0
-    for steps in range(1, STEPS + 1):
+    while steps < STEPS:
+        steps += 1
         gap = float(weights @ slack)
         missed = program.right - program.left @ weights
         uneven = state.slopes - program.left.T @ multiplier - slack

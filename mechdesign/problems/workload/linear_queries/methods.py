@@ -5,6 +5,7 @@ from mechdesign.problems.workload.linear_queries import (
     all_columns,
     columns,
     conic,
+    few,
     sampled,
     subset,
     symmetric,
@@ -44,6 +45,14 @@ METHODS = (
         summary="column generation: exact up to 20 types, to a proven gap beyond",
         run=columns.run,
         why_not=columns.why_not,
+    ),
+    Method(
+        name="estimates",
+        problem=LinearQueries,
+        kind="numeric",
+        summary="for one or two queries of many types: linear programs over estimates, exact pricing",
+        run=few.run,
+        why_not=few.why_not,
     ),
     Method(
         name="cvxpy",

@@ -46,7 +46,7 @@ DRAWN = 600
 
 ROUNDS = 12
 CLOSE, CLOSE_MANY, MANY = 1e-4, 5e-3, 256
-"""The gap at which no more base sets are looked for, and that for more than 256 types: rounds take seconds."""
+"""The gap at which no more base sets are looked for; a larger one for many types, whose rounds take long."""
 
 LIKELY, NEWEST = 100, 200
 SINGLE = 1e-5
