@@ -1,4 +1,4 @@
-"""Trees, wavelets and sampled marginals: recorded errors, and the tree's formula against written-out reports."""
+"""Trees, wavelets and sampled marginals: recorded errors, and the formula of a tree against its reports."""
 
 from __future__ import annotations
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from mechdesign.core.problem import Candidate
-from mechdesign.problems.workload.linear_queries.problem import LinearQueries
 from mechdesign.problems.workload.linear_queries.partitions import why_not_haar
+from mechdesign.problems.workload.linear_queries.problem import LinearQueries
 from mechdesign.problems.workload.linear_queries.rivals import best_subset, trace_bound, tree_error
 
 
