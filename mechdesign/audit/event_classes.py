@@ -52,7 +52,7 @@ def placements(kind: Kind, slots: int) -> int:
 
 
 @dataclass(frozen=True)
-class Classes:
+class EventClasses:
     """The classes of states next to a report that names k of the slots.
 
     Attributes
@@ -153,15 +153,15 @@ class EventStates:
         """Return how many slots each entry of a decoding stands for: 1 each, then the rest."""
         return np.append(np.ones(named), float(self.slots - named))
 
-    def classes(self, named: int) -> Classes:
+    def classes(self, named: int) -> EventClasses:
         """Return the classes next to a report that names this many slots."""
         return self._classes[named]
 
     @cached_property
-    def _classes(self) -> tuple[Classes, ...]:
+    def _classes(self) -> tuple[EventClasses, ...]:
         return tuple(self._made(named) for named in range(self.most_named + 1))
 
-    def _made(self, named: int) -> Classes:
+    def _made(self, named: int) -> EventClasses:
         places = {kind: number for number, kind in enumerate(self.kinds)}
         pairs = {pair: number for number, pair in enumerate(self.pairs)}
         found = []
@@ -178,7 +178,7 @@ class EventStates:
             empty = self.slots - named - len(rest)
             if empty:
                 parts[pairs[kind, 0], number, -1] = empty
-        return Classes(
+        return EventClasses(
             np.array([held for held, _ in found], dtype=np.int64).reshape(len(found), named),
             tuple(rest for _, rest in found),
             np.array([placements(rest, self.slots - named) for _, rest in found], dtype=np.float64),

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.classes import ClassAudit
-from mechdesign.audit.event_classes import Classes, EventStates
+from mechdesign.audit.event_classes import EventClasses, EventStates
 from mechdesign.audit.exponential import exp_lower
 from mechdesign.audit.patterns import audit_patterns
 from mechdesign.core.errors import CertificateError
@@ -206,7 +206,7 @@ def _differ(slots: Codes) -> NDArray[np.bool_]:
     return found
 
 
-def met(states: EventStates, classes: Classes, number: int) -> int:
+def met(states: EventStates, classes: EventClasses, number: int) -> int:
     """Return how many reports of an orbit meet one state in a class.
 
     Examples
