@@ -17,6 +17,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.numbers import frozen
+
 Array = NDArray[np.float64]
 Kind = tuple[int, ...]
 
@@ -100,7 +102,7 @@ class EventStates:
     @cached_property
     def counts(self) -> Array:
         """The number of states of each kind."""
-        return np.array([placements(kind, self.slots) for kind in self.kinds], dtype=np.float64)
+        return frozen(np.array([placements(kind, self.slots) for kind in self.kinds], dtype=np.float64))
 
     @property
     def size(self) -> int:
@@ -127,7 +129,7 @@ class EventStates:
         found: Array = np.array(
             [self.counts[kind] * self._held(self.kinds[kind], events) for kind, events in self.pairs]
         )
-        return found
+        return frozen(found)
 
     def _held(self, kind: Kind, events: int) -> int:
         return kind.count(events) if events else self.slots - len(kind)
@@ -135,12 +137,12 @@ class EventStates:
     @cached_property
     def events(self) -> Array:
         """The number of events of each pair."""
-        return np.array([events for _, events in self.pairs], dtype=np.float64)
+        return frozen(np.array([events for _, events in self.pairs], dtype=np.float64))
 
     @cached_property
     def squares(self) -> Array:
         """The sum of squares of the numbers of events, for each kind."""
-        return np.array([sum(part * part for part in kind) for kind in self.kinds], dtype=np.float64)
+        return frozen(np.array([sum(part * part for part in kind) for kind in self.kinds], dtype=np.float64))
 
     def shares(self, prior: Array) -> Array:
         """Return the shares of the kinds: those of each number of events, spread evenly over its states."""
@@ -178,12 +180,13 @@ class EventStates:
             empty = self.slots - named - len(rest)
             if empty:
                 parts[pairs[kind, 0], number, -1] = empty
+        counts = [placements(rest, self.slots - named) for _, rest in found]
         return EventClasses(
-            np.array([held for held, _ in found], dtype=np.int64).reshape(len(found), named),
+            frozen(np.array([held for held, _ in found], dtype=np.int64).reshape(len(found), named)),
             tuple(rest for _, rest in found),
-            np.array([placements(rest, self.slots - named) for _, rest in found], dtype=np.float64),
-            np.array(kinds, dtype=np.int64),
-            parts,
+            frozen(np.array(counts, dtype=np.float64)),
+            frozen(np.array(kinds, dtype=np.int64)),
+            frozen(parts),
         )
 
 
