@@ -17,6 +17,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.numbers import frozen
+
 Array = NDArray[np.float64]
 Kind = tuple[int, ...]
 
@@ -52,7 +54,7 @@ def placements(kind: Kind, slots: int) -> int:
 
 
 @dataclass(frozen=True)
-class Classes:
+class EventClasses:
     """The classes of states next to a report that names k of the slots.
 
     Attributes
@@ -100,7 +102,7 @@ class EventStates:
     @cached_property
     def counts(self) -> Array:
         """The number of states of each kind."""
-        return np.array([placements(kind, self.slots) for kind in self.kinds], dtype=np.float64)
+        return frozen(np.array([placements(kind, self.slots) for kind in self.kinds], dtype=np.float64))
 
     @property
     def size(self) -> int:
@@ -127,7 +129,7 @@ class EventStates:
         found: Array = np.array(
             [self.counts[kind] * self._held(self.kinds[kind], events) for kind, events in self.pairs]
         )
-        return found
+        return frozen(found)
 
     def _held(self, kind: Kind, events: int) -> int:
         return kind.count(events) if events else self.slots - len(kind)
@@ -135,12 +137,12 @@ class EventStates:
     @cached_property
     def events(self) -> Array:
         """The number of events of each pair."""
-        return np.array([events for _, events in self.pairs], dtype=np.float64)
+        return frozen(np.array([events for _, events in self.pairs], dtype=np.float64))
 
     @cached_property
     def squares(self) -> Array:
         """The sum of squares of the numbers of events, for each kind."""
-        return np.array([sum(part * part for part in kind) for kind in self.kinds], dtype=np.float64)
+        return frozen(np.array([sum(part * part for part in kind) for kind in self.kinds], dtype=np.float64))
 
     def shares(self, prior: Array) -> Array:
         """Return the shares of the kinds: those of each number of events, spread evenly over its states."""
@@ -153,15 +155,15 @@ class EventStates:
         """Return how many slots each entry of a decoding stands for: 1 each, then the rest."""
         return np.append(np.ones(named), float(self.slots - named))
 
-    def classes(self, named: int) -> Classes:
+    def classes(self, named: int) -> EventClasses:
         """Return the classes next to a report that names this many slots."""
         return self._classes[named]
 
     @cached_property
-    def _classes(self) -> tuple[Classes, ...]:
+    def _classes(self) -> tuple[EventClasses, ...]:
         return tuple(self._made(named) for named in range(self.most_named + 1))
 
-    def _made(self, named: int) -> Classes:
+    def _made(self, named: int) -> EventClasses:
         places = {kind: number for number, kind in enumerate(self.kinds)}
         pairs = {pair: number for number, pair in enumerate(self.pairs)}
         found = []
@@ -178,12 +180,13 @@ class EventStates:
             empty = self.slots - named - len(rest)
             if empty:
                 parts[pairs[kind, 0], number, -1] = empty
-        return Classes(
-            np.array([held for held, _ in found], dtype=np.int64).reshape(len(found), named),
+        counts = [placements(rest, self.slots - named) for _, rest in found]
+        return EventClasses(
+            frozen(np.array([held for held, _ in found], dtype=np.int64).reshape(len(found), named)),
             tuple(rest for _, rest in found),
-            np.array([placements(rest, self.slots - named) for _, rest in found], dtype=np.float64),
-            np.array(kinds, dtype=np.int64),
-            parts,
+            frozen(np.array(counts, dtype=np.float64)),
+            frozen(np.array(kinds, dtype=np.int64)),
+            frozen(parts),
         )
 
 

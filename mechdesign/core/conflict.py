@@ -29,7 +29,7 @@ def conflicting(problem: Problem[Any], infeasible: Callable[[Problem[Any]], bool
     >>> problem = md.PrivacyContract(
     ...     types=[1, 2], counts=[10, 10], budget=30.0, epsilon_min=1.0, participation_cost=0.1)
     >>> conflicting(problem, lambda other: md.solve(other).status == "infeasible")
-    ('epsilon_min',)
+    ('budget', 'epsilon_min')
     """
     kept = list(problem.droppable())
     for name in problem.droppable():

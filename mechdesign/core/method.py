@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from mechdesign.core.prices import Prices
+from mechdesign.core.prices import PricedSolution
 from mechdesign.core.problem import Problem
 
 Kind = Literal["analytic", "numeric", "heuristic", "published"]
@@ -36,7 +36,7 @@ class Outcome:
         Further figures, for instance the utility given up by a repair.
     realisation : object, optional
         An exact or structured form of the variables that the mechanism is built from instead of them.
-    prices : Prices, optional
+    prices : PricedSolution, optional
         The multipliers that prove the bound, for :attr:`Solution.sensitivity`.
     """
 
@@ -48,7 +48,7 @@ class Outcome:
     message: str = ""
     notes: Mapping[str, Any] = field(default_factory=dict)
     realisation: Any = None
-    prices: Prices | None = None
+    prices: PricedSolution | None = None
 
 
 @dataclass(frozen=True)

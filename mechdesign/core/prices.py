@@ -43,7 +43,7 @@ class Binding:
         return f"{self.name}{count}: {format_figure(self.price)} per unit"
 
 
-class Prices(Protocol):
+class PricedSolution(Protocol):
     """The multipliers of a solution, with the variables they were found with."""
 
     def lagrangian(self, problem: Problem[Any]) -> float | None:

@@ -19,7 +19,7 @@ from mechdesign.core.conflict import conflicting
 from mechdesign.core.encoding import encode
 from mechdesign.core.errors import MechDesignError
 from mechdesign.core.parameters import replace_parameters
-from mechdesign.core.prices import Binding, Prices, most_expensive
+from mechdesign.core.prices import Binding, PricedSolution, most_expensive
 from mechdesign.core.problem import Problem
 
 SECONDS = 20.0
@@ -66,7 +66,7 @@ class Solved(Protocol):
         """How long it took."""
 
     @property
-    def prices(self) -> Prices | None:
+    def prices(self) -> PricedSolution | None:
         """The multipliers, where the method has them."""
 
     @property
@@ -284,7 +284,7 @@ def _moves(problem: Problem[Any], name: str) -> bool:
     return any(_moved(problem, name, at + step) is not None for step in (-near, near))
 
 
-def _slope(problem: Problem[Any], name: str, at: float, prices: Prices) -> float | None:
+def _slope(problem: Problem[Any], name: str, at: float, prices: PricedSolution) -> float | None:
     """Return the derivative of the Lagrangian, by the data's differences: the optimum is not found again."""
 
     def at_point(value: float) -> float | None:

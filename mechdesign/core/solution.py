@@ -16,7 +16,7 @@ from mechdesign.core.errors import CertificateError, MethodError
 from mechdesign.core.forecast import Forecast
 from mechdesign.core.method import Kind, Status
 from mechdesign.core.notebook import TextInNotebooks
-from mechdesign.core.prices import Prices
+from mechdesign.core.prices import PricedSolution
 from mechdesign.core.printable import printable
 from mechdesign.core.problem import Problem
 from mechdesign.core.sensitivity import Sensitivity, sensitivity
@@ -49,7 +49,7 @@ class Solution(TextInNotebooks, Generic[MechanismT_co]):
         What the mechanism is built from where the method knows more than the variables say.
     scope : str
         See :class:`~mechdesign.core.method.Method`; empty for the class that the bounds are for.
-    prices : Prices, optional
+    prices : PricedSolution, optional
         The multipliers that prove the bound.
     again : callable, optional
         The same method with the same options, for another problem.
@@ -77,7 +77,7 @@ class Solution(TextInNotebooks, Generic[MechanismT_co]):
     notes: Mapping[str, Any] = field(default_factory=dict)
     realisation: Any = None
     scope: str = ""
-    prices: Prices | None = None
+    prices: PricedSolution | None = None
     again: Callable[[Problem[Any]], Any] | None = None
 
     @property
@@ -149,7 +149,7 @@ class Solution(TextInNotebooks, Generic[MechanismT_co]):
         >>> import mechdesign as md
         >>> solution = md.solve(md.RandomizedResponse(prior=[0.5, 0.3, 0.2], epsilon=1.0), method="lp")
         >>> print(solution.sensitivity["epsilon"])
-        epsilon = 1: 0.1 more of epsilon buys 0.0244 more of expected utility
+        epsilon = 1: 0.1 more of epsilon buys 0.0157 more of expected utility
         """
         return sensitivity(self)
 

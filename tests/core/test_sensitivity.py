@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import pickle
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.catalog import load_model, models
+from mechdesign.cli import main
 from mechdesign.core.sensitivity import sensitivity
 from mechdesign.core.solve import methods_of
 from mechdesign.problems.response import ExtendedResponse
@@ -145,3 +147,14 @@ def test_wrong_multipliers_do_not_agree() -> None:
     prices: Any = solution.prices
     prices.result.upper_multipliers[:] = np.roll(prices.result.upper_multipliers, 1)
     assert solution.sensitivity["epsilon"].agrees is False
+
+
+def test_the_command_prints_and_writes_what_parameters_are_worth(capsys: pytest.CaptureFixture[str]) -> None:
+    line = ["solve", "response/zhou2019_survey", "--method", "lp", "--sensitivity"]
+    assert main(line) == 0
+    assert "0.01 more of delta buys 0.002 more of expected utility" in capsys.readouterr().out
+    assert main([*line, "--json"]) == 0
+    written = json.loads(capsys.readouterr().out)["sensitivity"]
+    assert [item["parameter"] for item in written["parameters"]] == ["epsilon", "delta"]
+    assert all(item["agrees"] for item in written["parameters"])
+    assert {item["name"] for item in written["binding"]} == {"delta", "privacy of report dissatisfied"}

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.event_classes import EventStates
+from mechdesign.core.numbers import frozen
 
 Array = NDArray[np.float64]
 
@@ -40,15 +41,15 @@ class EventChannel:
     orbits: tuple[EventOrbit, ...]
 
     @cached_property
-    def _parts(self) -> list[Array]:
+    def _parts(self) -> tuple[Array, ...]:
         """For each orbit, the probability that a slot of a pair gets an entry of the decoding."""
         states = self.states
         found = []
         for orbit in self.orbits:
             classes = states.classes(orbit.named)
             weights = orbit.masses * classes.counts
-            found.append(np.einsum("pck,c->pk", classes.parts, weights) / states.holding[:, None])
-        return found
+            found.append(frozen(np.einsum("pck,c->pk", classes.parts, weights) / states.holding[:, None]))
+        return tuple(found)
 
     @property
     def sums(self) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -102,9 +103,13 @@ class EventRelease(CategoryMechanism):
         self, epsilon: float, weights: EventWeights, prior: Any, labels: Sequence[str] | None = None
     ) -> None:
         self.epsilon = privacy_epsilon(epsilon)
-        self.weights = weights
+        self.weights = replace(
+            weights,
+            weights=tuple(frozen(row) for row in weights.weights),
+            decoded=tuple(frozen(row) for row in weights.decoded),
+        )
         self.states = weights.states
-        self.prior: Array = probability_vector("prior", prior)
+        self.prior: Array = frozen(probability_vector("prior", prior))
         if len(self.prior) != self.states.most + 1 or self.prior.min() <= 0.0:
             raise CertificateError("prior", f"expected {self.states.most + 1} shares above 0")
         self.given = None if labels is None else tuple(labels)

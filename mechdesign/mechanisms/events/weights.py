@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.classes import ClassAudit
-from mechdesign.audit.event_classes import Classes, EventStates
+from mechdesign.audit.event_classes import EventClasses, EventStates
 from mechdesign.audit.exponential import exp_lower
 from mechdesign.audit.patterns import audit_patterns
 from mechdesign.core.errors import CertificateError
+from mechdesign.core.numbers import frozen
 from mechdesign.core.randomness import TOTAL
 from mechdesign.mechanisms.events.channel import EventChannel, EventOrbit
 
@@ -82,11 +83,12 @@ class EventWeights:
     def channel(self) -> EventChannel:
         """The same in floating point."""
         states = self.states
-        orbits = [EventOrbit(0, np.array([self.blank]), np.array(self.blanks) / float(TOTAL))]
+        blank = frozen(np.array(self.blanks) / float(TOTAL))
+        orbits = [EventOrbit(0, frozen(np.array([self.blank])), blank)]
         for named, weights, decoded in zip(self.named, self.weights, self.decoded, strict=True):
             count = float(math.perm(states.slots, named))
             masses = weights.astype(np.float64) * (count / float(TOTAL))
-            orbits.append(EventOrbit(named, decoded, masses))
+            orbits.append(EventOrbit(named, decoded, frozen(masses)))
         return EventChannel(states, tuple(orbits))
 
     def redecoded(self, prior: Array) -> EventWeights:
@@ -100,7 +102,7 @@ class EventWeights:
     def starts(self) -> Codes:
         """The number of the first report of each orbit; the blank report is 0."""
         sizes = [self.states.slots**named for named in self.named]
-        return np.cumsum([1, *sizes], dtype=np.int64)
+        return frozen(np.cumsum([1, *sizes], dtype=np.int64))
 
     @property
     def reports(self) -> int:
@@ -118,7 +120,7 @@ class EventWeights:
         """Which numbers are reports: those that name different slots."""
         parts = [np.ones(1, dtype=np.bool_)]
         parts += [_differ(self.slots_of(orbit)) for orbit in range(len(self.named))]
-        return np.concatenate(parts)
+        return frozen(np.concatenate(parts))
 
     @cached_property
     def _rows(self) -> tuple[Codes, ...]:
@@ -137,7 +139,7 @@ class EventWeights:
                 own = np.flatnonzero(classes.kinds == number)
                 places[classes.named[own] @ base ** np.arange(named)] = own
                 parts.append(np.where(_differ(slots), self.weights[orbit][places[held]], 0))
-            found.append(np.cumsum(np.concatenate(parts)))
+            found.append(frozen(np.cumsum(np.concatenate(parts))))
         return tuple(found)
 
     def draw(self, codes: Codes, uniform: Codes) -> Codes:
@@ -183,7 +185,7 @@ class EventWeights:
             order = np.argsort(-events, kind="stable")
             kinds.append(places[tuple(int(part) for part in events[order] if part)])
             orders.append(order)
-        return np.array(kinds, dtype=np.int64), np.array(orders, dtype=np.int64)
+        return frozen(np.array(kinds, dtype=np.int64)), frozen(np.array(orders, dtype=np.int64))
 
     def totals(self, counts: Codes) -> tuple[Array, Array]:
         """Return the sums over reports of the estimates and of their squares, for each slot."""
@@ -206,7 +208,7 @@ def _differ(slots: Codes) -> NDArray[np.bool_]:
     return found
 
 
-def met(states: EventStates, classes: Classes, number: int) -> int:
+def met(states: EventStates, classes: EventClasses, number: int) -> int:
     """Return how many reports of an orbit meet one state in a class.
 
     Examples

@@ -37,7 +37,7 @@ def custom_name(number: int) -> str:
 
 
 @dataclass(frozen=True)
-class Without:
+class WithoutCustom:
     """Custom constraints less those with these names."""
 
     given: Callable[[cvxpy.Variable], Sequence[cvxpy.Constraint]]
@@ -116,7 +116,7 @@ class ExtendedResponse(RandomizedResponse):
 
     def without(self, names: Sequence[str]) -> ExtendedResponse:
         """Return the problem without these custom constraints, or with hardly any privacy."""
-        own = None if self.own_constraints is None else Without(self.own_constraints, tuple(names))
+        own = None if self.own_constraints is None else WithoutCustom(self.own_constraints, tuple(names))
         epsilon = NO_PRIVACY if "epsilon" in names else self.epsilon
         changes = {"own_constraints": own, "epsilon": max(self.epsilon, epsilon)}
         return type(self)(**{**values_of(self), **changes})
