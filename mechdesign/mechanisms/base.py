@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -39,7 +38,7 @@ from mechdesign.mechanisms.intake import MISSING_CATEGORY, Intake
 from mechdesign.mechanisms.kinds import derived, import_all, import_naming
 from mechdesign.mechanisms.operations import Operation
 from mechdesign.mechanisms.recipes import Answer, Recipe, no_recipe
-from mechdesign.mechanisms.written import converted, read, written
+from mechdesign.mechanisms.written import converted, digest, read, written
 
 GROUP = "mechdesign.mechanisms"
 FORMAT = "mechdesign-mechanism"
@@ -286,12 +285,6 @@ def _sum_of(document: Mapping[str, Any]) -> str:
     content = document["content"]
     covered = {"content": content, "data": document["data"]} if "data" in document else content
     return digest(document["type"], covered)
-
-
-def digest(kind: str, content: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of the canonical JSON text of a mechanism's content."""
-    text = json.dumps([kind, content], sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 @cache
