@@ -8,8 +8,8 @@ bounds its delta at every eps. Mechanisms that are used one after the other, eac
 the others gave but dominated by a law that was fixed beforehand, are dominated by the law of the sum (Zhu,
 Dong, Wang 2022, on the composition of dominating pairs). Losses are moved to a lattice so that delta only
 grows: a mass goes to the two points around it such that the sums of P and of P e^-l stay, and delta is convex
-in e^-l. All terms are positive, so that rounding errors are relative and counted; what is cut off above counts
-as infinite, what is cut off below is moved up.
+in e^-l. All terms are positive, so that rounding errors are relative and counted; what is cut off above
+counts as infinite, what is cut off below is moved up.
 """
 
 from __future__ import annotations

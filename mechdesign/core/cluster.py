@@ -232,9 +232,8 @@ def _explained(error: Exception, called: dict[str, str]) -> Exception:
     kind = type(error).__name__
     if kind == "KilledWorker":
         piece = called.get(str(getattr(error, "task", "")), "a piece of work")
-        return MethodError(
-            piece, "killed its worker again and again, perhaps for want of memory", "give workers more of it"
-        )
+        what = "this or another piece of work beside it killed workers again and again"
+        return MethodError(piece, f"{what}, perhaps for want of memory", "give workers more of it")
     if isinstance(error, ImportError):
         return MethodError(
             "--dask", f"the workers lack a package ({error})", "install the same on all of them"
