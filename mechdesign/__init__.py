@@ -86,7 +86,7 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares these with w
     from mechdesign.papers.claims import check_models
     from mechdesign.problems.auction import AuctionHorizon, AuctionSlot
     from mechdesign.problems.contract import PrivacyContract, PrivacyContractContinuous
-    from mechdesign.problems.deployed import DeployedFrequencies
+    from mechdesign.problems.deployed import DeployedFrequencies, DeployedHistogram
     from mechdesign.problems.joint import JointCollection, JointDistribution
     from mechdesign.problems.location import LocationNoise
     from mechdesign.problems.marginals import CoveringDesign, FrequencyOracle, MarginalViews
@@ -124,6 +124,7 @@ __all__ = [
     "CoveringDesign",
     "DataError",
     "DeployedFrequencies",
+    "DeployedHistogram",
     "EstimationError",
     "EventCounts",
     "FrequencyOracle",

@@ -9,6 +9,7 @@ from importlib.resources import files
 from typing import Any
 
 from mechdesign.core.errors import ParameterError
+from mechdesign.export.checksum import checksum
 from mechdesign.export.vectors import self_check
 from mechdesign.mechanisms.base import Mechanism
 from mechdesign.mechanisms.recipes import Steps
@@ -52,7 +53,7 @@ def sheet(mechanism: Mechanism) -> dict[str, Any]:
     --------
     >>> from mechdesign.mechanisms.kary import KaryResponse
     >>> sorted(sheet(KaryResponse.of(3, 1.0)))
-    ['fingerprint', 'format', 'promise', 'recipe', 'sha256', 'type', 'vectors', 'version']
+    ['fingerprint', 'format', 'promise', 'recipe', 'sha256', 'sum', 'type', 'vectors', 'version']
     """
     audit = getattr(mechanism, "audit", lambda: None)()
     tables = {
@@ -63,12 +64,13 @@ def sheet(mechanism: Mechanism) -> dict[str, Any]:
         "promise": {"epsilon": getattr(audit, "epsilon", None), "delta": getattr(audit, "delta", 0.0)},
         "recipe": mechanism.recipe().as_json(),
     }
-    return {**tables, "sha256": digest_of(tables), "vectors": [list(row) for row in self_check(mechanism)]}
+    sums = {"sum": checksum(tables), "sha256": digest_of(tables)}
+    return {**tables, **sums, "vectors": [list(row) for row in self_check(mechanism)]}
 
 
 def digest_of(tables: dict[str, Any]) -> str:
-    """Return the SHA-256 of the tables of a client, without its vectors and the digest itself."""
-    kept = {key: value for key, value in tables.items() if key not in ("sha256", "vectors")}
+    """Return the SHA-256 of the tables of a client, without vectors, checksum and the digest itself."""
+    kept = {key: value for key, value in tables.items() if key not in ("sum", "sha256", "vectors")}
     return hashlib.sha256(plain_json(kept).encode()).hexdigest()
 
 

@@ -83,7 +83,8 @@ class MissingRule:
         if not self.rows:
             return ""
         if self.rule == "category" and self.word != MISSING_CATEGORY:
-            return f"{self.rows} rows skip a question: counted there as '{self.word}'"
+            verb = "row skips" if self.rows == 1 else "rows skip"
+            return f"{self.rows} {verb} a question: counted there as '{self.word}'"
         done = "dropped" if self.rule == "drop" else f"counted as '{MISSING_CATEGORY}'"
         return f"{self.rows} rows without a value {done}"
 

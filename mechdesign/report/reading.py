@@ -20,6 +20,7 @@ from mechdesign.core.errors import DataError, MissingPackageError, RowError
 from mechdesign.core.files import require_name
 from mechdesign.core.tables import ROWS, Block, Coded, Values, length
 from mechdesign.mechanisms.missing import Mask, MissingRule
+from mechdesign.report.arrow import longest_text
 from mechdesign.report.copies import Copies
 
 LONGEST = 200
@@ -163,9 +164,7 @@ def require_short(where: str, column: Any) -> None:
     DataError
         That says how long it is.
     """
-    import pyarrow.compute
-
-    longest = pyarrow.compute.max(pyarrow.compute.binary_length(column)).as_py() or 0
+    longest = longest_text(column)
     if longest > MOST_BYTES:
         raise DataError(where, f"holds a text of {longest} bytes", f"shorten it to {MOST_BYTES} at most")
 

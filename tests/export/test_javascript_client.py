@@ -14,7 +14,7 @@ from scipy import stats
 from mechdesign.core.randomness import TOTAL
 from mechdesign.export import export
 from mechdesign.export.clients import plain_json, sheet
-from tests.support.clients import CLIENTS, NAMES
+from tests.support.clients import CLIENTS, NAMES, write_modules
 
 NODE = shutil.which("node")
 needs_node = pytest.mark.skipif(not NODE, reason="no node here (Debian: nodejs)")
@@ -36,10 +36,7 @@ def run(tmp_path, name, body):
 
 @needs_node
 def test_the_same_bytes_give_the_same_report(tmp_path):
-    for name, make in CLIENTS.items():
-        mechanism, stem = make(), name.replace(" ", "_")
-        (tmp_path / f"{stem}.mjs").write_text(export(mechanism, "js"), encoding="utf-8")
-        (tmp_path / f"{stem}.json").write_text(export(mechanism, "vectors"), encoding="utf-8")
+    write_modules(tmp_path)
     found = json.loads(node(VECTORS, tmp_path))
     assert len(found) == len(CLIENTS)
     assert {name: entry for name, entry in found.items() if entry["wrong"]} == {}
@@ -77,6 +74,11 @@ try { client.randomize("never", () => new Uint8Array(3)); } catch (error) { cons
     (tmp_path / "client.mjs").write_text(text.replace(low, "0" + low[:-1]), encoding="utf-8")
     body = 'try { client.randomize("never"); } catch (error) { console.log(error.message); }'
     (tmp_path / "run.mjs").write_text(f'import * as client from "./client.mjs";\n{body}', encoding="utf-8")
+    assert "its tables are not those that were exported" in node(tmp_path / "run.mjs")
+    answer, used, report = sheet(CLIENTS["kary-response"]())["vectors"][0]
+    vector, changed = (plain_json([answer, used, each]) for each in (report, "nothing"))
+    assert text.count(vector) == 1
+    (tmp_path / "client.mjs").write_text(text.replace(vector, changed), encoding="utf-8")
     assert "a test vector does not come out" in node(tmp_path / "run.mjs")
 
 

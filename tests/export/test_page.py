@@ -6,7 +6,6 @@ import json
 import re
 import time
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 from scipy import stats
@@ -16,10 +15,9 @@ from mechdesign.core.randomness import TOTAL
 from mechdesign.export import ExportSettings, export
 from mechdesign.mechanisms import KaryResponse
 from tests.support.browser import CHROMIUM, DRIVER, REASON, chromium, served
-from tests.support.clients import CLIENTS, NAMES
+from tests.support.clients import CLIENTS, NAMES, write_modules
 
 in_browser = pytest.mark.skipif(not (CHROMIUM and DRIVER), reason=REASON)
-HOWTO = Path(__file__).parents[2] / "docs" / "howto" / "respondents_device.md"
 MANY = KaryResponse.of(1024, 2.0)
 
 
@@ -84,10 +82,7 @@ def answered(browser, value="0"):
 
 @in_browser
 def test_every_vector_comes_out_in_a_browser(browser, site):
-    for name, make in CLIENTS.items():
-        mechanism, stem = make(), name.replace(" ", "_")
-        (site.folder / f"{stem}.mjs").write_text(export(mechanism, "js"), encoding="utf-8")
-        (site.folder / f"{stem}.json").write_text(export(mechanism, "vectors"), encoding="utf-8")
+    stems = write_modules(site.folder)
     (site.folder / "empty.html").write_text("<!doctype html><title>x</title>", encoding="utf-8")
     browser.get(f"{site.address}/empty.html")
     script = """
@@ -107,7 +102,7 @@ const [stems, done] = arguments;
 })().then(done, (error) => done(String(error)));
 """
     browser.set_script_timeout(120)
-    found = browser.execute_async_script(script, [name.replace(" ", "_") for name in CLIENTS])
+    found = browser.execute_async_script(script, stems)
     assert len(found) == len(CLIENTS)
     assert {entry["wrong"] for entry in found.values()} == {0}
     assert min(entry["tried"] for entry in found.values()) >= 1000
@@ -358,7 +353,7 @@ def test_it_fits_a_phone_and_has_contrast(visit, width, scheme):
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     answered(browser)
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width
-    for name in ("leaves", "again", "report", "send", "status"):
+    for name in ("leaves", "again", "plain", "report", "send", "status"):
         ink, ground = browser.execute_script(
             """
 let node = document.getElementById(arguments[0]);
@@ -413,26 +408,3 @@ def test_the_page_is_self_contained_and_allows_nothing_else():
 def test_an_address_that_is_none_is_refused(post):
     with pytest.raises(ParameterError, match="is not an address; give an https:// address"):
         ExportSettings(post=post)
-
-
-@in_browser
-def test_the_script_for_survey_tools_gives_them_the_report_only(browser, site):
-    """The markup of the how-to in a page with a form, as a survey tool makes it."""
-    (markup,) = re.findall(r"```html\n(.*?)```", HOWTO.read_text(encoding="utf-8"), re.DOTALL)
-    labels = ["well", "so-so", "badly"]
-    (site.folder / "mood.js").write_text(export(KaryResponse.of(3, 1.0, labels), "js"), encoding="utf-8")
-    form = f'<!doctype html><title>x</title><form id="form"><input id="report" name="report">{markup}</form>'
-    (site.folder / "tool.html").write_text(form, encoding="utf-8")
-    browser.get(f"{site.address}/tool.html")
-    inputs = browser.find_elements("css selector", "[data-answer]")
-    assert [each.get_attribute("data-answer") for each in inputs] == labels
-    inputs[1].click()
-    sent = "return JSON.stringify([...new FormData(document.getElementById('form'))])"
-    wait(browser, lambda: "answer__m" in browser.execute_script(sent))
-    ((name, report),) = json.loads(browser.execute_script(sent))
-    assert name == "report"
-    assert next(iter(json.loads(report)[0].values())) in labels
-    assert not any(each.is_selected() or each.is_enabled() for each in inputs)
-    browser.refresh()
-    wait(browser, lambda: "answer__m" in browser.execute_script(sent))
-    assert json.loads(browser.execute_script(sent)) == [["report", report]]

@@ -65,7 +65,7 @@ const PAGE =
       const limits = { min: entry.low, max: entry.high, step: "any", inputmode: "decimal" };
       const hint = `a number from ${entry.low} to ${entry.high}`;
       group.append(element("input", { type: "number", id: `q${place}`, name: `q${place}`, required: "", "aria-describedby": `h${place}`, ...limits }));
-      group.append(element("div", { id: `h${place}` }, hint));
+      group.append(element("div", { class: "hint", id: `h${place}` }, hint));
       return group;
     }
     const select = element("select", { id: `q${place}`, name: `q${place}`, required: "" });
@@ -97,6 +97,9 @@ const PAGE =
     at("form").reset();
     at("made").hidden = false;
     at("report").textContent = kept.rows.map((row) => JSON.stringify(row)).join("\n");
+    const value = kept.rows.length === 1 ? kept.rows[0][RECIPE.columns[0]] : null;
+    at("plain").textContent = RECIPE.steps.labels ? value : ""; // of one name, beside the row that is sent
+    at("plain").hidden = !at("plain").textContent;
     at("again").textContent = before ? "This report was made before on this device; a second answer would weaken your privacy." : "";
     at("send").textContent = PAGE.post ? (kept.sent ? "Send again" : "Send this report") : "Save this report";
     at("heading").focus();
@@ -201,7 +204,7 @@ const PAGE =
   else {
     if (permanentKept()) at("questions").append(element("p", {}, "Your answers are kept on this device in randomized form; the next report is drawn from that."));
     else at("questions").append(...RECIPE.inputs.map(field));
-    if (PAGE.question && !RECIPE.single) at("questions").prepend(element("p", { class: "asked" }, PAGE.question));
+    if (PAGE.question && !RECIPE.single) at("questions").prepend(element("p", { class: "lead" }, PAGE.question));
     at("form").hidden = false;
   }
 })();

@@ -41,7 +41,7 @@ class EventChannel:
 
     @cached_property
     def _parts(self) -> list[Array]:
-        """For each orbit the probability that a slot of each pair gets each entry of the decoding, (P, k + 1)."""
+        """For each orbit, the probability that a slot of a pair gets an entry of the decoding."""
         states = self.states
         found = []
         for orbit in self.orbits:
@@ -63,7 +63,8 @@ class EventChannel:
     def means(self) -> Array:
         """The expected estimate for a slot of each pair; its number of events where it is unbiased."""
         parts = zip(self._parts, self.orbits, strict=True)
-        return np.sum([part @ orbit.decoded for part, orbit in parts], axis=0)
+        found: Array = np.sum([part @ orbit.decoded for part, orbit in parts], axis=0)
+        return found
 
     @property
     def variances(self) -> Array:
@@ -88,12 +89,7 @@ class EventChannel:
         states = self.states
         shares = states.shares(prior) / states.counts
         rows = np.hstack(self._parts)
-        weights = np.concatenate(
-            [
-                float(shares[states.classes(orbit.named).kinds] @ self._mass(orbit)) * states.sizes(orbit.named)
-                for orbit in self.orbits
-            ]
-        )
+        weights = np.concatenate([self._chance(orbit, shares) for orbit in self.orbits])
         scale = np.where(weights > 0.0, 1.0 / np.sqrt(np.maximum(weights, 1e-300)), 0.0)
         solved = scale * np.linalg.lstsq(rows * scale, states.events, rcond=1e-13)[0]
         ends = np.cumsum([orbit.named + 1 for orbit in self.orbits])[:-1]
@@ -102,5 +98,8 @@ class EventChannel:
             states, tuple(EventOrbit(orbit.named, decoded, orbit.masses) for orbit, decoded in orbits)
         )
 
-    def _mass(self, orbit: EventOrbit) -> Array:
-        return orbit.masses * self.states.classes(orbit.named).counts
+    def _chance(self, orbit: EventOrbit, shares: Array) -> Array:
+        """Return the probability of an orbit's reports, times the slots that each entry stands for."""
+        classes = self.states.classes(orbit.named)
+        chance = float((shares[classes.kinds] * classes.counts) @ orbit.masses)
+        return chance * self.states.sizes(orbit.named)

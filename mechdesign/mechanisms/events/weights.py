@@ -85,7 +85,8 @@ class EventWeights:
         orbits = [EventOrbit(0, np.array([self.blank]), np.array(self.blanks) / float(TOTAL))]
         for named, weights, decoded in zip(self.named, self.weights, self.decoded, strict=True):
             count = float(math.perm(states.slots, named))
-            orbits.append(EventOrbit(named, decoded, count * weights / float(TOTAL)))
+            masses = weights.astype(np.float64) * (count / float(TOTAL))
+            orbits.append(EventOrbit(named, decoded, masses))
         return EventChannel(states, tuple(orbits))
 
     def redecoded(self, prior: Array) -> EventWeights:
@@ -147,6 +148,15 @@ class EventWeights:
             mine = np.flatnonzero(kinds[codes] == number)
             report = np.searchsorted(row, uniform[mine], side="right")
             found[mine] = self._moved(report, orders[codes[mine]])
+        return found
+
+    def row(self, code: int) -> Codes:
+        """Return the weights of all reports for the state with this number."""
+        kinds, orders = self._states_in_order
+        places = np.arange(self.reports)
+        found = np.zeros(self.reports, dtype=np.int64)
+        moved = self._moved(places, np.broadcast_to(orders[code], (self.reports, self.states.slots)))
+        found[moved] = np.diff(self._rows[kinds[code]], prepend=0)
         return found
 
     def _moved(self, reports: Codes, orders: Codes) -> Codes:

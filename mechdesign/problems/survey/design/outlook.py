@@ -51,7 +51,7 @@ def _bounds(problem: SurveyDesign, solution: Solution[Survey]) -> list[str]:
         found[0] += f"; at least {solution.bound:.6g} among {problem.compared_with}"
     bounds = _for_any(problem, solution)
     if bounds:
-        listed = "; ".join(f"{bound:.6g} by the {source}" for source, bound in bounds)
+        listed = "; ".join(f"{bound:.6g} ({source})" for source, bound in bounds)
         found.append(f"no mechanism of this epsilon goes below {listed}")
     return found
 

@@ -123,14 +123,17 @@ class EventCounts(Problem[EventRelease]):
 
     def among(self) -> str:
         """Return the set of reports among which an optimum is one."""
-        named = "" if self.slots <= self.most + 1 else f" that single out at most {self.most} slots"
+        most = "one slot" if self.most == 1 else f"{self.most} slots"
+        named = "" if self.slots <= self.most + 1 else f" that single out at most {most}"
         return f"all epsilon-private reports{named}, decoded without bias"
 
     def channel(self, variables: Variables) -> EventChannel:
         """Return the channel that variables describe."""
         names = ("named", "decoded", "masses")
         rows = zip(*(variables[name] for name in names), strict=True)
-        orbits = [EventOrbit(int(named), np.asarray(decoded), np.asarray(masses)) for named, decoded, masses in rows]
+        orbits = [
+            EventOrbit(int(named), np.asarray(decoded), np.asarray(masses)) for named, decoded, masses in rows
+        ]
         return EventChannel(self.states, tuple(orbits))
 
     def objective(self, variables: Variables) -> float:

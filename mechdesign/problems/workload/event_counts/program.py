@@ -1,8 +1,8 @@
 """The linear program of event counts over given decodings: all classes of states, no patterns.
 
 Variables are, for each decoding d, the masses z of its classes and the largest of them, L: z <= L and
-L <= e^eps z. Rows of sums and of unbiasedness are those of a kind of state and of a pair of a kind and a number
-of events, so there are a few dozen of them.
+L <= e^eps z. There is a row of sums for each kind of state, and one of unbiasedness for each pair of a kind
+and a number of events: a few dozen.
 """
 
 from __future__ import annotations
@@ -88,7 +88,9 @@ def solved(states: EventStates, prior: Array, epsilon: float, points: list[Decod
     if result.status != "optimal":
         result = solve_linear(stated, "interior-point")
     if result.status != "optimal":
-        raise MethodError(NAME, f"the linear program failed ({result.message})", "change epsilon or the prior")
+        raise MethodError(
+            NAME, f"the linear program failed ({result.message})", "change epsilon or the prior"
+        )
     sizes = [len(states.classes(named).counts) + 1 for named, _ in points]
     parts = np.split(result.variables, np.cumsum(sizes)[:-1])
     orbits = tuple(
