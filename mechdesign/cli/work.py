@@ -83,9 +83,12 @@ class Work:
             table = self.data.table(path, self.missing)
             table.copies = self.copies if len(paths) > 1 else None
             found.append(table)
+        counts = [source for source in found if isinstance(source, SavedCounts)]
+        columns: list[str] = []
         if counting and len(found) > 1:
-            require_one_set([source for source in found if hasattr(source, "copies")], self._count_header)
-        require_one_question([source for source in found if isinstance(source, SavedCounts)])
+            tables = [source for source in found if source not in counts]
+            columns = require_one_set(tables, self._count_header)
+        require_one_question(counts, columns)
         return found
 
     def _count_header(self, header: Header) -> None:

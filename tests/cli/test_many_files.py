@@ -109,8 +109,23 @@ def test_what_is_mixed_is_named_and_nothing_is_written(capsys):
     mark = load_mechanism("m.json").fingerprint[:12]
     write_columns("r3.csv", {f"town__m{mark}": np.array(NAMES)})
     write_columns("people/late/d.csv", {"town": np.array(NAMES)})
+    for number in (1, 3):
+        assert run("count", "m.json", f"r{number}.csv", "-o", f"c{number}.json", "--unmarked") == 0
+    capsys.readouterr()
     before = sorted(path.name for path in Path().iterdir())
     for words, what in (
+        (
+            ["estimate", "m.json", "c1.json", "r3.csv"],
+            "c1.json: counts the column 'city', and the reports are",
+        ),
+        (
+            ["estimate", "m.json", "c1.json", "c3.json"],
+            "c3.json: counts the column 'town', c1.json counts 'c",
+        ),
+        (
+            ["merge", "c1.json", "c3.json", "-o", "x.json"],
+            "c3.json: counts the column 'town', c1.json 'city'",
+        ),
         (
             ["count", "m.json", "r1.csv", "r2.csv", "-o", "x.json"],
             "r2.csv: holds reports of another mechanism",
