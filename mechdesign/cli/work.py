@@ -82,6 +82,7 @@ class Work:
                 continue
             table = self.data.table(path, self.missing)
             table.copies = self.copies if len(paths) > 1 else None
+            table.needs_rows = not counting or len(paths) == 1
             found.append(table)
         counts = [source for source in found if isinstance(source, SavedCounts)]
         columns: list[str] = []
@@ -116,7 +117,9 @@ class Work:
             watch.begin(len(paths), 0)
             for path in paths:
                 watch.started(path)
-                count_one(server, self._table(path, len(paths) == 1), self.settings, self.copies)
+                table = self._table(path, len(paths) == 1)
+                table.needs_rows = len(paths) == 1
+                count_one(server, table, self.settings, self.copies)
                 watch.finished(path)
         return Counting(server, self.missing, self.copies.found)
 
