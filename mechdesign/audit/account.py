@@ -2,7 +2,9 @@
 
 For epsilon with delta 0 the total is the sum, which no proof can improve. For a total delta above 0 it is
 the least of what is proven: the sum, or the law of the sum of all privacy losses (see
-:mod:`mechdesign.audit.losses`). Each collection may be chosen with a look at what the earlier ones gave.
+:mod:`mechdesign.audit.losses`). Each collection may be chosen with a look at what the earlier ones gave; for
+the law of the sum their number and epsilons have to be fixed beforehand, for the sum not even these. Where
+they are not, see :mod:`mechdesign.audit.renyi_filter`.
 """
 
 from __future__ import annotations
@@ -15,7 +17,6 @@ from fractions import Fraction
 from mechdesign.audit.exponential import float_up
 from mechdesign.audit.losses import PART, PLACES, Losses, losses_of, no_loss, pure_losses
 from mechdesign.audit.shuffled import Randomizer, profile
-from mechdesign.core.errors import ParameterError
 from mechdesign.core.validation import in_range, integer
 
 LARGEST = 700.0
@@ -156,10 +157,3 @@ def _reach(bound: Callable[[float], float], local: float, cut: float) -> float:
         if high - low < 0.02 * high:
             break
     return high
-
-
-def require_delta(collected: Sequence[Collected], within: float) -> None:
-    """Raise ParameterError when the mechanisms have more delta together than is asked for."""
-    least = float_up(sum((Fraction(one.delta) * one.times for one in collected), Fraction(0)))
-    if 0.0 < within <= least:
-        raise ParameterError("delta", f"the mechanisms have {least:g} together", "give more than that")

@@ -4,11 +4,12 @@ A law of losses puts mass P(l) on l = ln P/Q, and dominates a mechanism when
 
     delta(eps) = P(infinity) + sum over l of P(l) (1 - e^(eps - l))_+
 
-bounds its delta at every eps; those of mechanisms that are used one after the other, each chosen with a look
-at what the others gave, are dominated by the law of the sum (Zhu, Dong, Wang 2022, theorem 10). Losses are
-moved to a lattice so that delta only grows: a mass goes to the two points around it such that the sums of P
-and of P e^-l stay, and delta is convex in e^-l. All terms are positive, so that rounding errors are relative
-and counted; what is cut off above counts as infinite, what is cut off below is moved up.
+bounds its delta at every eps. Mechanisms that are used one after the other, each chosen with a look at what
+the others gave but dominated by a law that was fixed beforehand, are dominated by the law of the sum (Zhu,
+Dong, Wang 2022, on the composition of dominating pairs). Losses are moved to a lattice so that delta only
+grows: a mass goes to the two points around it such that the sums of P and of P e^-l stay, and delta is convex
+in e^-l. All terms are positive, so that rounding errors are relative and counted; what is cut off above
+counts as infinite, what is cut off below is moved up.
 """
 
 from __future__ import annotations
@@ -202,7 +203,18 @@ def pure_losses(epsilon: float, count: int, exponent: int, cut: float) -> Losses
     return Losses(exponent, first, mass, window.above, error)
 
 
-def losses_of(bound: Callable[[float], float], reach: float, exponent: int) -> Losses:
+def losses_to(bound: Callable[[float], float], reach: float, exponent: int, end: float) -> Losses:
+    """Return the law of :func:`losses_of` for a mechanism that has no delta from an epsilon ``end`` on.
+
+    So it has no mass at infinity.
+    """
+    last = math.ceil(Fraction(end) / Fraction(2) ** exponent) + 1
+    return losses_of(lambda epsilon: 0.0 if epsilon >= end else bound(epsilon), reach, exponent, last)
+
+
+def losses_of(
+    bound: Callable[[float], float], reach: float, exponent: int, last: int | None = None
+) -> Losses:
     """Return a law that dominates every pair of inputs of a mechanism with a proven bound of delta.
 
     Parameters
@@ -213,6 +225,8 @@ def losses_of(bound: Callable[[float], float], reach: float, exponent: int) -> L
         The largest epsilon that is looked at; beyond it delta stays what it is there.
     exponent : int
         Of the lattice's step.
+    last : int, optional
+        The number of a point beyond ``reach`` where delta is 0.
 
     Notes
     -----
@@ -231,12 +245,16 @@ def losses_of(bound: Callable[[float], float], reach: float, exponent: int) -> L
         grown = 1 / exp_upper(-number * step) if number < 0 else exp_lower(number * step)
         value = values[abs(number)]
         points.append((grown, 1 - grown + grown * value if number < 0 else value, number))
+    size = count
+    if last is not None and last > count:
+        points.append((exp_lower(last * step), Fraction(0), last))
+        size = last
     hull: list[tuple[Fraction, Fraction, int]] = []
     for point in points:
         while len(hull) > 1 and _slope(hull[-2], hull[-1]) >= _slope(hull[-2], point):
             hull.pop()
         hull.append(point)
-    mass = np.zeros(2 * count + 1)
+    mass = np.zeros(count + size + 1)
     for place in range(1, len(hull)):
         grown, _, number = hull[place]
         after = _slope(hull[place], hull[place + 1]) if place + 1 < len(hull) else Fraction(0)

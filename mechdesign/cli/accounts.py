@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -110,6 +111,7 @@ def _open(options: argparse.Namespace) -> int:
 
 
 def _collect(options: argparse.Namespace) -> int:
+    from mechdesign.core.encoding import encode
     from mechdesign.mechanisms import load_mechanism
     from mechdesign.report.accounts import collected_of, said
     from mechdesign.report.ledger import collect, entry_of
@@ -119,11 +121,11 @@ def _collect(options: argparse.Namespace) -> int:
         collected_of(mechanism, options.mechanism, options.times), mechanism.fingerprint, options.mechanism
     )
     ledger, allowed = collect(options.ledger, options.group, entry, options.survey)
-    total = ledger.total(options.group)
+    total, part = ledger.total(options.group), ledger.used(options.group)
     if options.json:
-        print_json({"allowed": allowed, "group": options.group, "total": vars(total)})
+        print_json({"allowed": allowed, "group": options.group, "used": part, "total": encode(vars(total))})
     elif allowed:
-        print(f"{options.ledger}: group '{options.group}': {said(total)}; limit {_limit(ledger)}")
+        print(f"{options.ledger}: group '{options.group}': {said(total)}; {_part(part)} of the limit used")
     if not allowed:
         print(
             f"mechdesign: {options.ledger}: group '{options.group}': refused: together with "
@@ -134,13 +136,17 @@ def _collect(options: argparse.Namespace) -> int:
 
 
 def _show(options: argparse.Namespace) -> int:
+    from mechdesign.core.encoding import encode
     from mechdesign.core.text import table
     from mechdesign.report.accounts import said
     from mechdesign.report.ledger import load_ledger
 
     ledger = load_ledger(options.ledger, options.survey)
     if options.json:
-        totals = {group: vars(ledger.total(group)) for group in ledger.groups}
+        totals = {
+            group: {**encode(vars(ledger.total(group))), "used": ledger.used(group)}
+            for group in ledger.groups
+        }
         print_json({**ledger.as_json(), "totals": totals})
         return FINE
     print(f"{options.ledger}: survey '{ledger.survey}', limit {_limit(ledger)}")
@@ -152,8 +158,13 @@ def _show(options: argparse.Namespace) -> int:
     if rows:
         print(table(["group", "when", "mechanism", "times", "epsilon"], rows))
     for group in ledger.groups:
-        print(f"{group}: {said(ledger.total(group))}")
+        print(f"{group}: {said(ledger.total(group))}; {_part(ledger.used(group))} of the limit used")
     return FINE
+
+
+def _part(used: float) -> str:
+    """Return a part as a percentage that is rounded up."""
+    return f"{math.ceil(used * 1000.0 - 1e-9) / 10.0:g}%"
 
 
 def _limit(ledger: Any) -> str:

@@ -82,10 +82,14 @@ class Work:
                 continue
             table = self.data.table(path, self.missing)
             table.copies = self.copies if len(paths) > 1 else None
+            table.needs_rows = not counting or len(paths) == 1
             found.append(table)
+        counts = [source for source in found if isinstance(source, SavedCounts)]
+        columns: list[str] = []
         if counting and len(found) > 1:
-            require_one_set([source for source in found if hasattr(source, "copies")], self._count_header)
-        require_one_question([source for source in found if isinstance(source, SavedCounts)])
+            tables = [source for source in found if source not in counts]
+            columns = require_one_set(tables, self._count_header)
+        require_one_question(counts, columns)
         return found
 
     def _count_header(self, header: Header) -> None:
@@ -113,7 +117,9 @@ class Work:
             watch.begin(len(paths), 0)
             for path in paths:
                 watch.started(path)
-                count_one(server, self._table(path, len(paths) == 1), self.settings, self.copies)
+                table = self._table(path, len(paths) == 1)
+                table.needs_rows = len(paths) == 1
+                count_one(server, table, self.settings, self.copies)
                 watch.finished(path)
         return Counting(server, self.missing, self.copies.found)
 

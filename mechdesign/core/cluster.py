@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from mechdesign.core.errors import MechDesignError, MethodError, ParameterError
-from mechdesign.core.parallel import Silent, Watcher, worker_count
+from mechdesign.core.parallel import Silent, Watcher, interrupts_held, worker_count
 
 LOCAL = "local"
 """The address that stands for processes on this machine."""
@@ -93,7 +93,9 @@ def connected(address: str, jobs: int | None = None, option: str = "--dask") -> 
             "dashboard_address": None,
             "silence_logs": logging.CRITICAL,
         }
-        with distributed.LocalCluster(**settings) as cluster, distributed.Client(cluster) as client:
+        with interrupts_held():
+            cluster = distributed.LocalCluster(**settings)
+        with cluster, distributed.Client(cluster) as client:
             yield client
         return
     _require_answer(address, place)
@@ -232,9 +234,8 @@ def _explained(error: Exception, called: dict[str, str]) -> Exception:
     kind = type(error).__name__
     if kind == "KilledWorker":
         piece = called.get(str(getattr(error, "task", "")), "a piece of work")
-        return MethodError(
-            piece, "killed its worker again and again, perhaps for want of memory", "give workers more of it"
-        )
+        what = "this or another piece of work beside it killed workers again and again"
+        return MethodError(piece, f"{what}, perhaps for want of memory", "give workers more of it")
     if isinstance(error, ImportError):
         return MethodError(
             "--dask", f"the workers lack a package ({error})", "install the same on all of them"

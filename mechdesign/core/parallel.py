@@ -173,7 +173,7 @@ def _elsewhere(tasks: Iterator[tuple[int, Task]], workers: int | None) -> Iterat
         max_nbytes=None,
     )
     work = (joblib.delayed(_numbered)(number, task.function, task.arguments) for number, task in tasks)
-    with _interrupts_held():
+    with interrupts_held():
         results = parallel(work)  # which starts the processes
     # After an interrupt joblib warns of tasks that were not used; whoever was stopped says what is kept.
     unused = r"\d+ tasks (which were still|have been successfully) "
@@ -182,7 +182,7 @@ def _elsewhere(tasks: Iterator[tuple[int, Task]], workers: int | None) -> Iterat
 
 
 @contextmanager
-def _interrupts_held() -> Iterator[None]:
+def interrupts_held() -> Iterator[None]:
     """Let interrupts wait; processes started meanwhile never get one, not in their first instruction either.
 
     A terminal sends an interrupt to all processes of a command. This one decides what to do, and ends the

@@ -136,7 +136,7 @@ class Copies:
         """
         name = f"{file.name} (counted in {inside})" if inside else file.name
         other = self._known.setdefault(file.digest, name)
-        if other != name and not self.identical:
+        if other != name and file.rows and not self.identical:
             raise DataError(_said(name, other))
         self.found.append(file)
 

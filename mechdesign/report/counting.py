@@ -9,7 +9,7 @@ from typing import Any
 from mechdesign.core.errors import DataError, MechDesignError
 from mechdesign.core.tables import Block, Source
 from mechdesign.mechanisms.base import Mechanism
-from mechdesign.mechanisms.collecting import mark_in
+from mechdesign.mechanisms.collecting import mark_in, unmarked
 from mechdesign.mechanisms.missing import MissingRule
 from mechdesign.mechanisms.operations import Operation, Settings, operation_of
 from mechdesign.mechanisms.saved_counts import SavedCounts
@@ -60,8 +60,8 @@ class Header:
         return number
 
 
-def require_one_set(tables: Iterable[Source], run: Callable[[Header], Any]) -> None:
-    """Raise DataError when files have other columns than the first one, or belong to another mechanism.
+def require_one_set(tables: Iterable[Source], run: Callable[[Header], Any]) -> list[str]:
+    """Return the columns of files; DataError when one has others, or belongs to another mechanism.
 
     Parameters
     ----------
@@ -80,15 +80,21 @@ def require_one_set(tables: Iterable[Source], run: Callable[[Header], Any]) -> N
             columns, others = (", ".join(map(repr, one.asked)) for one in (header, first))
             remedy = "name the column with --column" if _one_each(header, first) else "give files of one kind"
             raise DataError(table.name, f"has the column {columns}, {first.name} has {others}", remedy)
+    return [] if first is None else first.asked
 
 
-def require_one_question(counts: Sequence[SavedCounts]) -> None:
-    """Raise DataError when counts are about columns of other names."""
+def require_one_question(counts: Sequence[SavedCounts], columns: Sequence[str] = ()) -> None:
+    """Raise DataError when counts are about columns of other names, or others than those of reports."""
     for other in counts[1:]:
         first = counts[0]
         if other.question.casefold() != first.question.casefold():
             what = f"counts the column '{other.question}', {first.name} counts '{first.question}'"
             raise DataError(other.name, what, "estimate them apart")
+    if counts and len(columns) == 1 and counts[0].question:
+        first, column = counts[0], unmarked(columns[0])
+        if first.question.casefold() != column.casefold():
+            what = f"counts the column '{first.question}', and the reports are of '{column}'"
+            raise DataError(first.name, what, "estimate them apart")
 
 
 def _one_each(one: Header, other: Header) -> bool:

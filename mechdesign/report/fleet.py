@@ -42,12 +42,15 @@ class Order:
         Of the operation.
     missing : tuple
         The rule for missing values: its name, the codes, and whether they can be a category.
+    alone : bool
+        Whether there is one file only; one of many may be without rows.
     """
 
     text: str
     owner: str
     options: dict[str, Any]
     missing: tuple[str, tuple[str, ...], bool]
+    alone: bool
 
     @property
     def mechanism(self) -> Mechanism:
@@ -83,12 +86,13 @@ def order_of(
     if STANDARD_INPUT in paths:
         raise ParameterError("--dask", "workers cannot read the standard input", "save it to files")
     rule = (missing.rule, missing.codes, missing.category)
-    return Order(json.dumps(mechanism.document()), owner, dict(settings.options), rule)
+    return Order(json.dumps(mechanism.document()), owner, dict(settings.options), rule, len(paths) == 1)
 
 
 def count_piece(order: Order, path: str, name: str) -> Counts:
     """Count the reports in a file, on a worker."""
     server, table = server_of(order.mechanism, order.owner), order.table(path, name)
+    table.needs_rows = order.alone
     count_one(server, table, Settings(order.options), table.copies)
     return Counts(server.as_json(), server.question, tuple(table.copies.found), table.missing.rows)
 

@@ -2,6 +2,9 @@
 
 The file is replaced whole, on the disk before the command says so, and by one process after the other: a
 killed one leaves the ledger as it was before or after its collection, never between.
+
+Whoever enters a collection may have looked at the results of earlier ones: the limit is kept for epsilons
+that are chosen so, by a Renyi filter.
 """
 
 from __future__ import annotations
@@ -15,7 +18,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mechdesign.audit.account import Collected, Total, require_delta, total
+from mechdesign.audit.account import Collected, Total, total
+from mechdesign.audit.renyi_filter import used
 from mechdesign.core.documents import parse_json
 from mechdesign.core.errors import DataError, MechDesignError, ModelFileError, ParameterError
 from mechdesign.core.files import one_at_a_time, read_text, whole_file
@@ -60,17 +64,22 @@ class Ledger:
     groups: Mapping[str, tuple[Entry, ...]]
 
     def total(self, group: str) -> Total:
-        """Return what a group has revealed."""
-        return total([entry.collected for entry in self.groups.get(group, ())], self.delta, self.shuffled)
+        """Return the sums of what a group has revealed."""
+        return total([entry.collected for entry in self.groups.get(group, ())])
 
     def with_entry(self, group: str, entry: Entry) -> Ledger:
         """Return the ledger with one more collection."""
         found = (*self.groups.get(group, ()), entry)
         return replace(self, groups={**self.groups, group: found})
 
+    def used(self, group: str) -> float:
+        """Return which part of the limit a group has used, however its collections were chosen."""
+        collected = [entry.collected for entry in self.groups.get(group, ())]
+        return used(collected, self.epsilon, self.delta, self.shuffled)
+
     def allows(self, group: str) -> bool:
         """Whether a group is within the limit."""
-        return self.total(group).composed <= self.epsilon
+        return self.used(group) <= 1.0
 
     def as_json(self) -> dict[str, Any]:
         """Return it as plain values."""
@@ -123,19 +132,10 @@ def collect(path: str, group: str, entry: Entry, survey: str | None = None) -> t
         raise ParameterError("--group", "is no name", "name the group in one line")
     with one_at_a_time(path, ModelFileError):
         ledger = load_ledger(path, survey).with_entry(group, entry)
-        if ledger.delta > 0.0:
-            _require_delta(path, ledger, group)
         allowed = ledger.allows(group)
         if allowed:
             _write(path, ledger)
     return ledger, allowed
-
-
-def _require_delta(path: str, ledger: Ledger, group: str) -> None:
-    try:
-        require_delta([entry.collected for entry in ledger.groups[group]], ledger.delta)
-    except ParameterError as error:
-        raise error.changed(where=path, remedy="collect with a smaller delta") from None
 
 
 def load_ledger(path: str, survey: str | None = None) -> Ledger:

@@ -44,6 +44,7 @@ class FileTable(ABC):
             raise DataError(f"{self.name}: cannot be read", "it is no regular file", "save it to one first")
         self.copies: Copies | None = None  # set where the same rows under another name would count twice
         self.shows = True  # a bar while it is read; not where one for many files is drawn
+        self.needs_rows = True  # one of many files may have none
         self._first, self._kept = 0, None  # type: int, NDArray[np.int64] | None
         self.columns = self._columns()
 
@@ -83,6 +84,8 @@ class FileTable(ABC):
                     any_left = True
                     yield block
                 bar.show(part, first)
+        if not any_rows and not self.needs_rows:
+            return
         if not any_rows:
             raise DataError(self.name, "has a header and no rows", "give one row a user")
         if not any_left:

@@ -10,11 +10,11 @@ from itertools import product
 import numpy as np
 import pytest
 
-from mechdesign.audit.account import Collected, require_delta, total
+from mechdesign.audit.account import Collected, total
 from mechdesign.audit.exponential import exp_lower
 from mechdesign.audit.losses import losses_of, no_loss, pure_losses
+from mechdesign.audit.renyi_filter import filter_of, pure_cost, shuffled_cost, used
 from mechdesign.audit.shuffled import Randomizer, profile, proven
-from mechdesign.core.errors import ParameterError
 
 
 def exact_delta(epsilons: list[float], epsilon: float) -> float:
@@ -82,8 +82,6 @@ def test_deltas_add_up_and_count_within_the_total():
     assert found.composed == pytest.approx(without.composed, rel=1e-6)
     assert total(parts).composed == math.inf, "no epsilon has delta 0"
     assert total(parts, within=1e-7).by == "nothing"
-    with pytest.raises(ParameterError, match=r"^delta: the mechanisms have 4e-07 together; give more"):
-        require_delta(parts, 1e-7)
     assert total([Collected("a", math.inf)], within=1e-6).composed == math.inf
     assert total([Collected("a", 0.0, times=3)], within=1e-6).composed == 0.0
 
@@ -116,3 +114,40 @@ def test_composition_after_shuffling_is_below_adding_up_and_grows_like_the_root(
     mixed = [Collected("s", 2.0, users=10_000), Collected("own", 0.5)]
     found = total(mixed, 1e-6, shuffled=True)
     assert 0.5 < found.composed < 0.5 + many[0].composed + 1e-9
+
+
+def test_a_filter_is_above_the_law_of_the_sum_and_not_far():
+    """What it allows has the limit by the law of the sum, which is the least of all that is proven."""
+    for epsilon, limit in ((0.1, 5.0), (0.02, 1.0), (1.0, 20.0)):
+        found = filter_of(limit, 1e-6)
+        times = int(found.budget / pure_cost(epsilon, found.order))
+        allowed = total([Collected("a", epsilon, times=times)], 1e-6).composed
+        assert 0.7 * limit < allowed <= limit
+        assert used([Collected("a", epsilon, times=times)], limit, 1e-6, False) <= 1.0
+        assert used([Collected("a", epsilon, times=2 * times)], limit, 1e-6, False) > 1.0
+
+
+def test_the_divergence_of_a_filter_is_that_of_binary_randomized_response():
+    for epsilon, order in ((0.1, 7.5), (2.0, 3.0)):
+        high = math.exp(epsilon) / (1.0 + math.exp(epsilon))
+        low = 1.0 - high
+        exact = math.log(high**order * low ** (1 - order) + low**order * high ** (1 - order)) / (order - 1)
+        assert exact <= pure_cost(epsilon, order) <= exact * (1 + 1e-7)
+
+
+def test_shuffled_reports_cost_less_and_no_less_than_their_law():
+    found = filter_of(2.0, 1e-6)
+    cost = shuffled_cost(10_000, 0, 2.0, found.order)
+    assert 0.0 < cost < pure_cost(2.0, found.order) / 100.0
+    times = int(found.budget / cost)
+    allowed = total([Collected("s", 2.0, times=times, users=10_000)], 1e-6, shuffled=True).composed
+    assert 0.7 * 2.0 < allowed <= 2.0
+    assert used([Collected("s", 2.0, times=times, users=10_000)], 2.0, 1e-6, True) <= 1.0
+    assert used([Collected("s", 2.0, users=10_000)], 2.0, 1e-6, False) <= 1.0
+
+
+def test_deltas_of_reports_leave_the_sum_only():
+    parts = [Collected("a", 0.1, 1e-9, times=10)]
+    assert used(parts, 2.0, 1e-6, False) == pytest.approx(0.5)
+    assert used(parts, 2.0, 1e-9, False) == math.inf
+    assert used([], 2.0, 0.0, False) == 0.0

@@ -109,8 +109,23 @@ def test_what_is_mixed_is_named_and_nothing_is_written(capsys):
     mark = load_mechanism("m.json").fingerprint[:12]
     write_columns("r3.csv", {f"town__m{mark}": np.array(NAMES)})
     write_columns("people/late/d.csv", {"town": np.array(NAMES)})
+    for number in (1, 3):
+        assert run("count", "m.json", f"r{number}.csv", "-o", f"c{number}.json", "--unmarked") == 0
+    capsys.readouterr()
     before = sorted(path.name for path in Path().iterdir())
     for words, what in (
+        (
+            ["estimate", "m.json", "c1.json", "r3.csv"],
+            "c1.json: counts the column 'city', and the reports are",
+        ),
+        (
+            ["estimate", "m.json", "c1.json", "c3.json"],
+            "c3.json: counts the column 'town', c1.json counts 'c",
+        ),
+        (
+            ["merge", "c1.json", "c3.json", "-o", "x.json"],
+            "c3.json: counts the column 'town', c1.json 'city'",
+        ),
         (
             ["count", "m.json", "r1.csv", "r2.csv", "-o", "x.json"],
             "r2.csv: holds reports of another mechanism",
@@ -200,3 +215,21 @@ def test_count_files_that_do_not_fit(capsys):
         assert run(*words) == 2, words
         assert what in said(capsys)
     assert not os.path.exists("x.json")
+
+
+def test_one_of_many_files_may_be_without_rows(capsys):
+    """As data engines leave them; a single one is refused as before."""
+    assert run("randomize", "m.json", "people/a.csv", "-o", "a.csv", "--seed", "1") == 0
+    column = f"city__m{load_mechanism('m.json').fingerprint[:12]}"
+    os.makedirs("parts")
+    for number in (1, 2):
+        write_columns(f"parts/{number}.parquet", {column: np.array([], dtype=str)})
+        Path(f"parts/{number}.csv").write_text(f"{column}\n")
+    for words in (["a.csv"], ["a.csv", "parts/1.parquet", "parts/1.csv"]):
+        assert run("estimate", "m.json", *words, "--identical", "--json") == 0
+    one, two = capsys.readouterr().out.split("\n", 1)[1].split("\n}\n{")
+    assert one.strip("{}\n") == two.strip("{}\n")
+    assert run("count", "m.json", "a.csv", "parts/1.csv", "parts/2.parquet", "-o", "c.json") == 0
+    assert capsys.readouterr().out == "c.json: 300 reports from 3 files\n"
+    assert run("count", "m.json", "parts/1.csv", "-o", "d.json") == 2
+    assert "parts/1.csv: has a header and no rows" in said(capsys)

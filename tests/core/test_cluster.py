@@ -87,11 +87,12 @@ def test_a_tree_on_workers_adds_up_and_a_killed_worker_changes_nothing(cluster, 
         assert run_pieces(client, add, labels(3), [(number, "") for number in range(3)], 1) == [1, 2, 3]
 
 
-def test_a_piece_that_kills_its_worker_again_and_again_is_named(cluster, tmp_path):
+def test_a_piece_that_kills_its_worker_again_and_again_ends_with_one_line(cluster, tmp_path):
+    """Dask blames whatever is at work on a worker that dies, so that another piece may be named."""
     work = [(number, str(tmp_path / "never") if number == 2 else "") for number in range(4)]
     with distributed.Client(cluster) as client:
         with pytest.raises(
-            MethodError, match=r"^piece 2: killed its worker again and again, perhaps for want"
+            MethodError, match=r"^piece [0-3]: this or another piece .* killed workers again and again"
         ):
             run_pieces(client, add, labels(4), work, 0)
         with pytest.raises(DataError, match=r"^piece -1: is negative; give another one$"):
