@@ -34,7 +34,7 @@ Array = NDArray[np.float64]
 ROUNDING = 2.0**-44
 """More than what a sum of a few hundred products loses, as a part of the sum of their sizes."""
 
-MOST_BOXES = 6_000_000
+MOST_BOXES = 300_000
 CHUNK = 1 << 14
 
 
@@ -98,9 +98,7 @@ class EventBound:
     def total(self) -> float:
         """The bound before sup h is subtracted, rounded down."""
         shares = self.states.shares(self.prior)
-        terms = np.concatenate(
-            [self.sums, self.unbiased * self.states.events, -shares * self.states.squares]
-        )
+        terms = np.concatenate([self.sums, self.unbiased * self.states.events, -shares * self.states.squares])
         return math.fsum(terms.tolist()) - ROUNDING * float(np.abs(terms).sum())
 
     def forms(self, named: int) -> EventForms:
@@ -184,7 +182,7 @@ def _is_never_positive(forms: EventForms, power: float) -> bool:
         left_high[rows, side] = right_low[rows, side] = middle[rows, side]
         both_low, both_high = np.vstack([part_low, right_low]), np.vstack([left_high, part_high])
         # named slots are alike: their estimates may be taken to decrease
-        ordered = (both_high[:, : named - 1] >= both_low[:, 1:named]).all(axis=1) if named > 1 else slice(None)
+        ordered = (both_high[:, : max(named - 1, 0)] >= both_low[:, 1:named]).all(axis=1)
         low, high = np.vstack([low, both_low[ordered]]), np.vstack([high, both_high[ordered]])
     return True
 

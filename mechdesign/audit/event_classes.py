@@ -124,9 +124,10 @@ class EventStates:
     @cached_property
     def holding(self) -> Array:
         """The number of slots that each pair is about, over all states of the kind."""
-        return np.array([self._held(self.kinds[kind], events) for kind, events in self.pairs]) * np.array(
-            [self.counts[kind] for kind, _ in self.pairs]
+        found: Array = np.array(
+            [self.counts[kind] * self._held(self.kinds[kind], events) for kind, events in self.pairs]
         )
+        return found
 
     def _held(self, kind: Kind, events: int) -> int:
         return kind.count(events) if events else self.slots - len(kind)
@@ -149,7 +150,7 @@ class EventStates:
         return found
 
     def sizes(self, named: int) -> Array:
-        """Return the number of slots that each entry of a decoded vector stands for: 1 each, then the rest."""
+        """Return how many slots each entry of a decoding stands for: 1 each, then the rest."""
         return np.append(np.ones(named), float(self.slots - named))
 
     def classes(self, named: int) -> Classes:
@@ -167,9 +168,7 @@ class EventStates:
         for held in _vectors(named, self.most):
             for total in range(self.most - sum(held) + 1):
                 found += [(held, rest) for rest in partitions(total) if placements(rest, self.slots - named)]
-        kinds = [
-            places[tuple(sorted([*filter(None, held), *rest], reverse=True))] for held, rest in found
-        ]
+        kinds = [places[tuple(sorted([*filter(None, held), *rest], reverse=True))] for held, rest in found]
         parts = np.zeros((len(pairs), len(found), named + 1))
         for number, ((held, rest), kind) in enumerate(zip(found, kinds, strict=True)):
             for slot, events in enumerate(held):

@@ -92,11 +92,11 @@ class Rappor:
         first, second = self._differing(ones, zeros)
         covers = "any number of reports" if reports is None else f"{reports} report{'s' * (reports > 1)}"
         shown = (
-            "the permanent bits as for the first" if reports is None else "every time the bits of the first"
+            "the permanent bits as for the first" if reports is None else "the bits of the first each time"
         )
         witness = {
-            "answer": f"sets {first} bits",
-            "other": f"sets {second} bits, none of those",
+            "answer": f"sets {first} bit{'s' * (first > 1)}",
+            "other": f"sets {second} other{'s' * (second > 1)}",
             "report": shown,
         }
         if first == second == 0:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 RUNS = 20_000
 CONFIDENCE = 0.999
 OF_PROGRAMS = ("answer", "runs", "delta", "confidence")
+PLURALS = {"bit": "bits", "hash": "hashes", "cohort": "cohorts"}
 FOREIGN = ("epsilon", "reports", *OF_PROGRAMS)
 
 
@@ -31,7 +32,8 @@ def add_options(audit: argparse.ArgumentParser) -> None:
         "--answer", action="append", metavar="TEXT", help="an answer for --program (repeatable)"
     )
     audit.add_argument("--runs", type=int, metavar="N", help=f"runs of --program for each answer ({RUNS})")
-    audit.add_argument("--delta", type=float, metavar="D", help="delta at which --program is tested (0)")
+    text = "delta at which --program is tested (0), or that a total may have (1e-6)"
+    audit.add_argument("--delta", type=float, metavar="D", help=text)
     audit.add_argument(
         "--confidence", type=float, metavar="C", help=f"of the test of --program ({CONFIDENCE})"
     )
@@ -122,5 +124,7 @@ def _channel(channel: ForeignChannel, reports: int | None) -> tuple[str, list[Fo
 
 
 def _rappor(mechanism: Rappor, reports: int | None) -> tuple[str, list[ForeignAudit]]:
-    text = f"RAPPOR with {mechanism.bits} bits, {mechanism.hashes} hashes, {mechanism.cohorts} cohorts"
+    counts = {"bit": mechanism.bits, "hash": mechanism.hashes, "cohort": mechanism.cohorts}
+    named = [f"{count} {PLURALS[one] if count > 1 else one}" for one, count in counts.items()]
+    text = f"RAPPOR with {', '.join(named)}"
     return text, [mechanism.audit(number) for number in ((1, None) if reports is None else (reports,))]

@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from mechdesign.core.cluster import connected
-
 
 def run_options(added: argparse.ArgumentParser) -> None:
     """Add ``--jobs``, ``--fresh`` and ``--dask``."""
@@ -51,6 +49,8 @@ def _cluster(address: str | None) -> Iterator[None]:
         yield
         return
     import joblib
+
+    from mechdesign.core.cluster import connected
 
     with connected(address), joblib.parallel_config(backend="dask"):
         yield

@@ -7,7 +7,7 @@ import sys
 from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
-from mechdesign.cli import foreign
+from mechdesign.cli import accounts, foreign
 from mechdesign.cli.counting import REPORTS, identical_option
 from mechdesign.cli.figures import FigureOutput, figure_option
 from mechdesign.cli.long_runs import dask_option
@@ -27,11 +27,15 @@ from mechdesign.cli.options import (
     shuffled_of,
     shuffled_options,
 )
-from mechdesign.core.errors import ParameterError
+from mechdesign.core.errors import MethodError, ParameterError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mechdesign.core.problem import Problem
     from mechdesign.export import ExportCheck
     from mechdesign.mechanisms import Mechanism
+    from mechdesign.problems.shuffle.design import ShuffledDesign
 
 DATA_SET = "CSV with a header line, or Parquet: files, folders, patterns, or - for the standard input"
 
@@ -61,10 +65,12 @@ def add_commands(command: AddCommand) -> None:
     audit = command("audit", _audit, "audit a mechanism exactly, also one of another program")
     text = "a file written by build; or a foreign channel: .csv, .npy, .npz or .toml"
     audit.add_argument("mechanism", metavar="MECHANISM", nargs="?", help=text)
-    audit.add_argument("exports", nargs="*", metavar="EXPORT", help="files written by export, to compare")
+    text = "files written by export, to compare; or further mechanisms, for the total of answering all"
+    audit.add_argument("exports", nargs="*", metavar="FILE", help=text)
     audit.add_argument("--json", action="store_true", help="print JSON")
     figure_option(audit, "what the mechanism does")
     foreign.add_options(audit)
+    accounts.add_options(audit)
     randomize = command("randomize", _randomize, "randomize columns of people's data")
     randomize.add_argument("mechanism", metavar="MECHANISM", help="a file written by build")
     randomize.add_argument("inputs", nargs="+", metavar="DATA", help=DATA_SET)
@@ -172,7 +178,6 @@ def _build(options: argparse.Namespace) -> int:
     from mechdesign.core.printable import printable
     from mechdesign.core.solve import solve
     from mechdesign.mechanisms import load_mechanism
-    from mechdesign.problems.shuffle import shuffled
     from mechdesign.report.outputs import require_output
     from mechdesign.report.results import MECHANISM, require_suffix
 
@@ -182,7 +187,7 @@ def _build(options: argparse.Namespace) -> int:
     method_settings = options_of(options)
     if method_settings and given is not None:
         raise ParameterError("--option", "is not for --shuffled", "drop one of them")
-    design = None if given is None else shuffled(model.problem, method=options.method, **given)
+    design = None if given is None else _shuffled(model.problem, options.method, given)
     if design is None:
         solution = solve(model.problem, options.method, **method_settings)
     else:
@@ -197,6 +202,9 @@ def _build(options: argparse.Namespace) -> int:
         mechanism = data.applied(solution.mechanism() if design is None else design.mechanism())
     except ParameterError as error:
         raise error.within(model.slug) from None
+    if not hasattr(mechanism, "described"):
+        what = f"{options.method} describes what runs elsewhere"
+        raise MethodError(model.slug, what, "omit --method to build the optimum")
     require_output(
         options.output,
         [model.slug],
@@ -229,12 +237,20 @@ def _build(options: argparse.Namespace) -> int:
     return FINE
 
 
+def _shuffled(problem: Problem, method: str | None, given: Mapping[str, Any]) -> ShuffledDesign:
+    """Return the design for a central guarantee; its family is imported only when it is asked for."""
+    from mechdesign.problems.shuffle import shuffled
+
+    return shuffled(problem, method=method, **given)
+
+
 def _audit(options: argparse.Namespace) -> int:
     from mechdesign.audit import PrivacyAudit
     from mechdesign.core.encoding import encode
     from mechdesign.mechanisms import load_mechanism
 
-    code = foreign.audited(options)
+    code = accounts.audited(options)
+    code = foreign.audited(options) if code is None else code
     if code is not None:
         return code
     mechanism = load_mechanism(options.mechanism)

@@ -90,12 +90,12 @@ def add_commands(command: AddCommand) -> None:
 
 
 def _list(options: argparse.Namespace) -> int:
-    from mechdesign.catalog import load_model, models
-    from mechdesign.core.solve import methods_of
     from mechdesign.core.text import table
-    from mechdesign.problems import problem_classes
 
     if options.problems:
+        from mechdesign.core.solve import methods_of
+        from mechdesign.problems import problem_classes
+
         rows = [
             [name, method.name, method.kind, method.summary]
             for name, problem in sorted(problem_classes().items())
@@ -103,10 +103,12 @@ def _list(options: argparse.Namespace) -> int:
         ]
         header = ["problem", "method", "kind", "summary"]
     else:
-        loaded = [load_model(slug) for slug in models(options.family)]
-        if not loaded:
+        from mechdesign.catalog import listed_models
+
+        listed = listed_models(options.family)
+        if not listed:
             raise _unknown_family("list", options.family)
-        rows = [[model.slug, model.problem.name, str(len(model.claims)), model.title] for model in loaded]
+        rows = [[line.slug, line.problem, str(line.claims), line.title] for line in listed]
         header = ["model", "problem", "claims", "title"]
     if options.json:
         print_json([dict(zip(header, row, strict=True)) for row in rows])

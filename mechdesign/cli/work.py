@@ -113,7 +113,7 @@ class Work:
             watch.begin(len(paths), 0)
             for path in paths:
                 watch.started(path)
-                count_one(server, self.data.table(path, self.missing), self.settings, self.copies)
+                count_one(server, self._table(path, len(paths) == 1), self.settings, self.copies)
                 watch.finished(path)
         return Counting(server, self.missing, self.copies.found)
 
@@ -188,7 +188,8 @@ class Work:
                 watch.finished(path)
         return total, columns
 
-    def _table(self, path: str) -> Any:
+    def _table(self, path: str, shows: bool = False) -> Any:
         table = self.data.table(path, self.missing)
+        table.shows = shows
         table.copies = self.copies
         return table

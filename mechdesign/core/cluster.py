@@ -84,7 +84,8 @@ def connected(address: str, jobs: int | None = None, option: str = "--dask") -> 
         raise ParameterError(option, "needs distributed", "pip install 'mechdesign[dask]'") from None
     distributed: Any = module
     place = f"{option} {address}"
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what went wrong is said in one line
+    for name in ("distributed", "asyncio"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # what went wrong is said in one line
     if address == LOCAL:
         settings: dict[str, Any] = {
             "n_workers": worker_count(jobs),
@@ -215,12 +216,11 @@ def _pieces(
 
     try:
         yield work, done, common, name
-    except MechDesignError:
-        raise
-    except Exception as error:
+    except BaseException as error:
+        client.cancel([*work, common])  # what still waits is not begun
+        if isinstance(error, MechDesignError) or not isinstance(error, Exception):
+            raise
         raise _explained(error, called) from error
-    finally:
-        client.cancel([*work, common])
 
 
 def _same(thing: Any) -> Any:

@@ -27,7 +27,7 @@ MOST_BOUNDS = 4096
 """Bounds of a step that are visited; of more, evenly many of all."""
 
 
-SOME = 96
+SOME = 24
 """Ends of a long table that are visited: the first, the last, and evenly many of all between them."""
 
 

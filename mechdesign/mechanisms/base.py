@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -36,10 +35,10 @@ from mechdesign.mechanisms.about import About, WithAbout
 from mechdesign.mechanisms.door import WithTables
 from mechdesign.mechanisms.figures import forecast_figures
 from mechdesign.mechanisms.intake import MISSING_CATEGORY, Intake
-from mechdesign.mechanisms.kinds import derived, import_all
+from mechdesign.mechanisms.kinds import derived, import_all, import_naming
 from mechdesign.mechanisms.operations import Operation
 from mechdesign.mechanisms.recipes import Answer, Recipe, no_recipe
-from mechdesign.mechanisms.written import converted, read, written
+from mechdesign.mechanisms.written import converted, digest, read, written
 
 GROUP = "mechdesign.mechanisms"
 FORMAT = "mechdesign-mechanism"
@@ -288,12 +287,6 @@ def _sum_of(document: Mapping[str, Any]) -> str:
     return digest(document["type"], covered)
 
 
-def digest(kind: str, content: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of the canonical JSON text of a mechanism's content."""
-    text = json.dumps([kind, content], sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
 @cache
 def mechanism_types() -> dict[str, type[Mechanism]]:
     """Return every mechanism class by its type word.
@@ -303,6 +296,13 @@ def mechanism_types() -> dict[str, type[Mechanism]]:
     """
     import_all((__name__.rpartition(".")[0], *homes()), GROUP)
     return {kind.type: kind for kind in derived(Mechanism.__subclasses__()) if "type" in vars(kind)}
+
+
+def _type_called(word: str) -> type[Mechanism] | None:
+    """Return the class of a type word; other modules than its own are imported only if need be."""
+    import_naming(__name__.rpartition(".")[0], word)
+    own = (kind for kind in derived(Mechanism.__subclasses__()) if vars(kind).get("type") == word)
+    return next(own, None) or mechanism_types().get(word)
 
 
 def load_mechanism(path: str | os.PathLike[str]) -> Mechanism:
@@ -357,11 +357,12 @@ def mechanism_of(document: Any, path: str | os.PathLike[str]) -> Mechanism:
         raise ModelFileError(path, f"has version {version}, this release reads 1 to {VERSION}", ANEW)
     if version > 1:
         document = converted(document, read)
-    known = mechanism_types()
     kind = document.get("type")
-    if not isinstance(kind, str) or kind not in known:
-        raise UnknownNameError(path, f"no mechanism type '{kind}'", suggestion(str(kind), known))
-    return _restored(path, known[kind], document)
+    found = _type_called(kind) if isinstance(kind, str) else None
+    if found is None:
+        known = suggestion(str(kind), mechanism_types())
+        raise UnknownNameError(path, f"no mechanism type '{kind}'", known)
+    return _restored(path, found, document)
 
 
 def _restored(path: str | os.PathLike[str], kind: type[Mechanism], document: Mapping[str, Any]) -> Mechanism:

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mechdesign.core.randomness import BitSource
-from mechdesign.mechanisms.kernels import compiled
-from mechdesign.mechanisms.kernels.loops import own_or_another
 from mechdesign.mechanisms.labels import Codes
 
 if TYPE_CHECKING:
@@ -16,9 +14,6 @@ if TYPE_CHECKING:
 
 BLOCK = 1 << 14
 """Reports that are drawn at a time: they stay in the processor's cache."""
-
-NANOSECONDS = 12
-"""What numpy takes for a report, about."""
 
 
 def draw_reports(mechanism: KaryResponse, codes: Codes, source: BitSource) -> Codes:
@@ -35,10 +30,6 @@ def _among_all(mechanism: KaryResponse, codes: Codes, drawn: Codes) -> Codes:
     """Return reports where every answer is kept: the answer itself below the end of its weights."""
     weights = mechanism.weights
     end = weights.own + weights.high - weights.low
-    loop = compiled(own_or_another, NANOSECONDS * len(codes))
-    if loop is not None:
-        loop(codes, drawn, end, weights.low)
-        return drawn
     beyond = drawn - end
     return np.where(beyond < 0, codes, beyond // weights.low)
 

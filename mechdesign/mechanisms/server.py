@@ -156,13 +156,27 @@ class Server(ABC, Generic[CountedT]):
         return server
 
 
+def new_server(mechanism: Any) -> Any:
+    """Return an empty server of a mechanism that collects, or the analyzer's counter of a protocol.
+
+    Raises
+    ------
+    DataError
+        For a mechanism without one.
+    """
+    make = getattr(mechanism, "aggregator", None) or getattr(mechanism, "counter", None)
+    if make is None:
+        raise DataError("mechanism", f"a {mechanism.type} has no server that counts", "use its operations")
+    return make()
+
+
 Part = tuple[dict[str, Any], str]
 """What comes of a partition: what its server wrote, and the column that was asked for."""
 
 
 def _count_part(mechanism: Any, part: Any) -> Part:
     """Count the reports of a partition, on a worker."""
-    server = mechanism.aggregator()
+    server = new_server(mechanism)
     if len(part):
         server.update(part)
     return server.as_json(), server.question
@@ -170,7 +184,7 @@ def _count_part(mechanism: Any, part: Any) -> Part:
 
 def _merge_parts(mechanism: Any, *parts: Part) -> Part:
     """Merge the counts of partitions, on a worker."""
-    server = mechanism.aggregator()
+    server = new_server(mechanism)
     for document, _ in parts:
         server.take(SavedCounts("data frame", document), Settings())
     return server.as_json(), next((question for _, question in parts if question), "")

@@ -18,6 +18,7 @@ from mechdesign.core.errors import DataError, MechDesignError
 from mechdesign.core.files import read_text, whole_file
 from mechdesign.mechanisms.base import Mechanism, mechanism_of
 from mechdesign.mechanisms.saved_counts import SavedCounts
+from mechdesign.mechanisms.server import new_server
 from mechdesign.mechanisms.written import read, written
 from mechdesign.report.copies import Copies, CountedFile
 
@@ -172,7 +173,7 @@ def merged(paths: Sequence[str], identical: bool, mechanism: Mechanism | None = 
     for path, other in found:
         note_files(other, path, copies)
     own = _mechanism(found, mechanism)
-    server: Any = getattr(own, "aggregator")()  # noqa: B009 (mechanisms that collect, and protocols, have one)
+    server = new_server(own)
     for path, other in found:
         server.take(other.source(path), None)
     return counted(server, copies.found, own)

@@ -13,6 +13,7 @@ from mechdesign.mechanisms.collecting import mark_in
 from mechdesign.mechanisms.missing import MissingRule
 from mechdesign.mechanisms.operations import Operation, Settings, operation_of
 from mechdesign.mechanisms.saved_counts import SavedCounts
+from mechdesign.mechanisms.server import new_server
 from mechdesign.report.copies import Copies, CountedFile
 
 COUNTING = ("analyze", "estimate")
@@ -28,9 +29,10 @@ def counting_operation(mechanism: Mechanism, owner: str) -> Operation:
 def server_of(mechanism: Mechanism, owner: str) -> Any:
     """Return an empty server of a mechanism, which counts its reports."""
     counting_operation(mechanism, owner)
-    if not hasattr(mechanism, "aggregator"):
-        raise DataError(owner, f"a {mechanism.type} has no server that counts", "use its operations instead")
-    return mechanism.aggregator()
+    try:
+        return new_server(mechanism)
+    except DataError as error:
+        raise error.changed(where=owner) from None
 
 
 class Header:

@@ -57,7 +57,7 @@ class Order:
     def table(self, path: str, name: str) -> Any:
         """Return a table that notes its digest."""
         table = open_table(path, MissingRule(*self.missing), name, Path(path).suffix.lower())
-        table.copies = Copies(identical=True)
+        table.copies, table.shows = Copies(identical=True), False
         return table
 
 

@@ -25,14 +25,14 @@ SPOOLED = "reports.csv"
 
 
 def is_folder(path: str) -> bool:
-    """Whether an output is a folder: one that exists, or a name that ends like that of one.
+    """Whether an output is a folder: a name that ends like that of one, or one that exists.
 
     Examples
     --------
     >>> is_folder("reports/"), is_folder("reports.csv")
     (True, False)
     """
-    return path.endswith((os.sep, "/")) or os.path.isdir(path)
+    return path.endswith((os.sep, "/")) or (os.path.isdir(path) and not path.lower().endswith(DATA))
 
 
 def outputs_of(paths: Sequence[str]) -> list[str]:

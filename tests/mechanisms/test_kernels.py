@@ -77,6 +77,17 @@ def test_every_loop_compiles(monkeypatch):
         assert compiled(loop, 0) is not loop
 
 
+@pytest.mark.parametrize(("categories", "buckets"), [(5, 2), (30, 4), (200, 3)])
+def test_counts_of_local_hashing_are_the_same(categories, buckets, plain, monkeypatch):
+    mechanism = LocalHashing.of(categories, 1.0, buckets)
+    reports = mechanism.randomize(np.arange(400) % categories, rng=2)
+    counts = []
+    for choice in ("on", "off"):
+        monkeypatch.setenv("MECHDESIGN_KERNELS", choice)
+        counts.append(mechanism.count(reports).tolist())
+    assert counts[0] == counts[1]
+
+
 class Forged(NumpySource):
     """Integers of which some are the largest there are, and so are drawn again below most limits."""
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import math
 from functools import cache, partial
+from pathlib import Path
 
 import numpy as np
 
 import mechdesign as md
 from mechdesign.core.randomness import TOTAL
+from mechdesign.export import export, vectors
+from mechdesign.export.vectors import Vector
 from mechdesign.mechanisms import FiniteChannel, KaryResponse
 from mechdesign.mechanisms.intake import Intake
 from mechdesign.mechanisms.joint import JointResponse
@@ -136,3 +140,23 @@ CLIENTS = {
 
 MESSAGES = {kind: partial(made, kind, Promise(10_000, 1.0, 1e-6)) for kind in PROTOCOLS}
 CLIENTS = {name: cache(make) for name, make in (CLIENTS | MESSAGES).items()}
+
+
+@cache
+def known(name: str) -> list[Vector]:
+    """Return the vectors of a client; they are made once for the tests of all languages."""
+    return vectors(CLIENTS[name]())
+
+
+def stem(name: str) -> str:
+    """Return the name of a file for a client."""
+    return name.replace(" ", "_")
+
+
+def write_modules(folder: Path) -> list[str]:
+    """Write every JavaScript client and its vectors, and return the stems of the names of the files."""
+    for name, make in CLIENTS.items():
+        (folder / f"{stem(name)}.mjs").write_text(export(make(), "js"), encoding="utf-8")
+        rows = json.dumps({"vectors": known(name)})
+        (folder / f"{stem(name)}.json").write_text(rows, encoding="utf-8")
+    return [stem(name) for name in CLIENTS]

@@ -21,7 +21,13 @@
 
   # Whole numbers in two limbs
 
+  known <- new.env()
   whole <- function(text) {
+    found <- known[[text]]
+    if (is.null(found)) assign(text, found <- read_whole(text), known)
+    found
+  }
+  read_whole <- function(text) {
     part <- strtoi(substring(text, c(1, 5, 9, 13), c(4, 8, 12, 16)), 16L)
     low <- part[3] * 65536 + part[4]
     c((part[1] * 65536 + part[2]) * 2 + low %/% LIMB, low %% LIMB)
@@ -131,8 +137,12 @@
   flags <- function(take, size, weight) {
     if (!less(whole(weight), TOTAL)) return(rep(255L, size))
     count <- (size + 7) %/% 8
-    digits <- binary(whole(weight))
-    digits <- digits[seq_len(max(0, which(digits == 1)))]
+    digits <- state[[weight]]
+    if (is.null(digits)) {
+      digits <- binary(whole(weight))
+      digits <- digits[seq_len(max(0, which(digits == 1)))]
+      assign(weight, digits, state)
+    }
     result <- integer(8 * count)
     open <- rep(255L, 8 * count)
     places <- seq_len(count)
@@ -483,15 +493,14 @@
   joined <- function(message, texts) {
     pairs <- matrix(message, 2)
     if (!texts) return(pairs[1, ] * LIMB + pairs[2, ])
-    apply(pairs, 2, function(x) {
-      quotient <- x[1] %/% 1e9
-      rest <- x[1] %% 1e9
-      for (bit in binary(x)[32:62]) {
-        quotient <- quotient * 2 + (rest * 2 + bit) %/% 1e9
-        rest <- (rest * 2 + bit) %% 1e9
-      }
-      sub("^0+(?=.)", "", sprintf("%.0f%09.0f", quotient, rest), perl = TRUE)
-    })
+    quotient <- pairs[1, ] %/% 1e9
+    rest <- pairs[1, ] %% 1e9
+    for (digit in 30:0) { # 2^31 times the number, one binary digit at a time
+      more <- rest * 2 + pairs[2, ] %/% 2^digit %% 2
+      quotient <- quotient * 2 + more %/% 1e9
+      rest <- more %% 1e9
+    }
+    sub("^0+(?=.)", "", sprintf("%.0f%09.0f", quotient, rest), perl = TRUE)
   }
   masked <- function(x, width) if (width > 31) c(x[1] %% 2^(width - 31), x[2]) else c(0, x[2] %% 2^width)
   PARTS <- list(
@@ -595,7 +604,10 @@
     if (!length(made)) return(list())
     table <- do.call(rbind, made)
     made <- made[do.call(order, lapply(seq_len(ncol(table)), function(column) table[, column]))]
-    if (step$parts[[1]]$make == "entries") return(unname(lapply(made, joined, step$texts)))
+    if (step$parts[[1]]$make == "entries") {
+      flat <- joined(unlist(made), step$texts)
+      return(unname(split(flat, rep(seq_along(made), each = length(made[[1]]) / 2))))
+    }
     unname(lapply(made, as.numeric))
   }
   CODES$messages <- messages
@@ -604,21 +616,21 @@
 
   read_answer <- function(asked, answer) {
     name <- if (is.null(asked$name)) "" else paste0(asked$name, ": ")
-    shown <- paste(format(answer), collapse = ", ")
+    shown <- function() paste(format(answer), collapse = ", ")
     if (!is.null(asked$low)) {
       if (!is.numeric(answer) || length(answer) != 1 || !isTRUE(answer >= asked$low && answer <= asked$high)) {
-        stop(name, shown, " is not a number from ", asked$low, " to ", asked$high)
+        stop(name, shown(), " is not a number from ", asked$low, " to ", asked$high)
       }
       return(min(max((answer - asked$low) / (asked$high - asked$low), 0), 1))
     }
     if (is.null(asked$labels)) {
       if (!is.numeric(answer) || length(answer) != 1 || !isTRUE(answer %in% (seq_len(asked$size) - 1))) {
-        stop(name, shown, " is not a whole number from 0 to ", asked$size - 1)
+        stop(name, shown(), " is not a whole number from 0 to ", asked$size - 1)
       }
       return(as.numeric(answer))
     }
     if (!is.character(answer) || length(answer) != 1 || !answer %in% asked$labels) {
-      stop(name, shown, " is not one of the answers")
+      stop(name, shown(), " is not one of the answers")
     }
     match(answer, asked$labels) - 1
   }
@@ -651,7 +663,25 @@
       left = function() length(bytes) - used
     )
   }
+  # The checksum of the tables: all bytes of texts and numbers, in the order of the keys
+  bytes_in <- function(value) {
+    if (is.null(value)) return(as.raw(2))
+    if (is.list(value)) {
+      if (!is.null(names(value))) value <- value[order(names(value), method = "radix")]
+      return(unlist(lapply(unname(value), bytes_in)))
+    }
+    if (is.logical(value)) return(as.raw(value))
+    if (is.character(value)) return(unlist(lapply(enc2utf8(value), charToRaw)))
+    writeBin(as.numeric(value), raw(), endian = "little")
+  }
   check <- function() {
+    sum <- 0
+    for (byte in as.integer(bytes_in(SHEET[setdiff(names(SHEET), c("sum", "sha256", "vectors"))]))) {
+      sum <- (sum * 257 + byte) %% 2147483647
+    }
+    if (sum != SHEET$sum) {
+      stop("this file is damaged: its tables are not those that were exported; export it again", call. = FALSE)
+    }
     for (vector in SHEET$vectors) {
       source <- tape(as.raw(bytes_of(vector[[2]])))
       made <- draw(vector[[1]], source$take)

@@ -383,8 +383,21 @@ export function tape(bytes) {
   return take;
 }
 
-// Throw unless all vectors inside this file come out.
+// The checksum of the tables: all bytes of texts and numbers, in the order of the keys.
+function sum(value, start) {
+  let found = start;
+  const add = (bytes) => bytes.forEach((byte) => (found = (found * 257 + byte) % 2147483647));
+  if (value === null || typeof value === "boolean") add([value === null ? 2 : +value]);
+  else if (typeof value === "string") add(new TextEncoder().encode(value));
+  else if (typeof value === "number") add(new Uint8Array(Float64Array.of(value).buffer));
+  else for (const key of Array.isArray(value) ? value.keys() : Object.keys(value).sort()) found = sum(value[key], found);
+  return found;
+}
+
+// Throw unless the tables are whole, and all vectors inside this file come out.
 export function check() {
+  const { sum: stated, sha256, vectors, ...tables } = SHEET;
+  if (sum(tables, 0) !== stated) fail("this file is damaged: its tables are not those that were exported; export it again");
   for (const [answer, text, report] of SHEET.vectors) {
     const source = tape(unhex(text));
     const found = JSON.stringify(draw(answer, new Bits(source)));

@@ -113,14 +113,6 @@ def members(bits: Bytes, size: int, without: Codes, drawn: Codes, limits: Codes,
     return True
 
 
-def own_or_another(codes: Codes, drawn: Codes, end: int, low: int) -> None:
-    """Write each report over its number: the own category below the end, else one of equal shares."""
-    width = np.uint64(low)
-    for row in range(len(codes)):
-        beyond = drawn[row] - end
-        drawn[row] = codes[row] if beyond < 0 else np.int64(np.uint64(beyond) // width)
-
-
 def of_parity(rows: Codes, chance: Codes, drawn: Codes, even: int) -> None:
     """Flip the lowest digit of the row in each number whose parity with the row is not the wanted one."""
     for place in range(len(rows)):
@@ -135,19 +127,15 @@ def of_parity(rows: Codes, chance: Codes, drawn: Codes, even: int) -> None:
             drawn[place] ^= row & -row
 
 
-def hashed(seeds: Codes, codes: Codes, drawn: Codes, prime: int, buckets: int, edge: int, other: int) -> None:
-    """Write each report of local hashing over its number: the seed, and the own bucket below the edge."""
-    field, groups, share = np.uint64(prime), np.uint64(buckets), np.uint64(other)
-    for row in range(len(codes)):
-        beyond = drawn[row] - edge
-        seed = np.uint64(seeds[row])
-        if beyond < 0:
-            slope = seed // field
-            shift = seed - slope * field
-            value = ((slope + np.uint64(1)) * np.uint64(codes[row]) + shift) % field % groups
-        else:
-            value = np.uint64(beyond) // share
-        drawn[row] = np.int64(seed * groups + value)
+def fitting(own: Codes, steps: Codes, elements: Codes, prime: int, counts: Codes) -> None:
+    """Count for each report the elements of its bucket, brought back: every step from its own, modulo P."""
+    for report in range(len(own)):
+        cell, step = own[report], steps[report]
+        for _ in range(elements[report]):
+            counts[cell] += 1
+            cell += step
+            if cell >= prime:
+                cell -= prime
 
 
 def below_weights(
@@ -155,11 +143,11 @@ def below_weights(
 ) -> None:
     """Write whether each number is below low plus the part of the span, which ends at high."""
     for row in range(len(unit)):
-        part: int = np.int64(unit[row] * span)
+        part = int(unit[row] * span)
         reports[row] = drawn[row] < low + (part if part < high - low else high - low)
 
 
 def loops() -> tuple[Any, ...]:
     """Return all loops."""
     sets = (settle, shortened, own_bits, corrected, members)
-    return (*sets, own_or_another, of_parity, hashed, below_weights)
+    return (*sets, of_parity, fitting, below_weights)

@@ -15,8 +15,6 @@ from mechdesign.audit.classes import ReportClass
 from mechdesign.audit.exponential import exp_lower
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.core.validation import integer, privacy_epsilon
-from mechdesign.mechanisms.kernels import compiled
-from mechdesign.mechanisms.kernels.loops import hashed
 from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.oracles.base import Shares, SupportOracle, weight
 from mechdesign.mechanisms.oracles.draws import below
@@ -25,9 +23,6 @@ from mechdesign.mechanisms.recipes import Steps, whole_hex
 
 BLOCK = 1 << 14
 """Reports that are drawn at a time."""
-
-NANOSECONDS = 30
-"""What numpy takes for a report, about."""
 
 LARGEST_REPORT = 1 << 53
 """Reports are below this: whole numbers that every program keeps."""
@@ -132,14 +127,8 @@ class LocalHashing(SupportOracle):
         for start in range(0, len(codes), BLOCK):
             part = codes[start : start + BLOCK]
             seeds = below(self.family.seeds, len(part), source)
-            drawn, edge = source.integers(len(part)), self.own - self.other
-            loop = compiled(hashed, NANOSECONDS * len(part))
-            if loop is not None:
-                loop(seeds, part, drawn, self.family.prime, self.family.buckets, edge, self.other)
-                reports[start : start + BLOCK] = drawn
-                continue
             own = self.family.buckets_of(seeds, part)
-            beyond = drawn - edge
+            beyond = source.integers(len(part)) - (self.own - self.other)
             # What is below own - other reports the own bucket; the rest are g equal shares, one a bucket.
             value = np.where(beyond < 0, own, np.maximum(beyond, 0) // self.other)
             reports[start : start + BLOCK] = seeds * self.family.buckets + value

@@ -201,10 +201,6 @@ class Protocol(ProtocolClient):
         """Return an empty counter of messages; those of many machines can be merged in any order."""
         return MessageCounter(self)
 
-    def aggregator(self) -> MessageCounter:
-        """Return the same as :meth:`counter`, by the name that it has for mechanisms that collect."""
-        return self.counter()
-
     def analyze(self, messages: Any) -> Any:
         """Return the estimate from the messages of all users; DataError for what they cannot have sent."""
         if is_table(messages):

@@ -23,7 +23,7 @@ def quantities(problem: DeployedFrequencies, solution: Candidate) -> dict[str, A
     """
     deployed, bound = problem.deployed_value(), problem.lower_bound()
     found: dict[str, Any] = {
-        "exact_epsilon": problem.epsilon,
+        "exact_epsilon": problem.exact_epsilon,
         "deployed": deployed,
         "optimum": bound,
         "over_optimum": deployed / bound,

@@ -11,7 +11,7 @@ SOURCE = "the information of a private channel being a mixture over subset sizes
 
 def optimum(problem: DeployedFrequencies) -> Outcome:
     """Return subset selection of the best size at the system's epsilon, which attains the bound."""
-    size = best_size(problem.categories, problem.epsilon)
+    size = best_size(problem.categories, problem.exact_epsilon)
     return Outcome(
         status="optimal",
         variables={"report": OPTIMUM, "size": size},

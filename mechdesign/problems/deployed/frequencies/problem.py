@@ -99,7 +99,7 @@ class DeployedFrequencies(Problem[Oracle | System]):
         return system_of("system", self.system)
 
     @property
-    def epsilon(self) -> float:
+    def exact_epsilon(self) -> float:
         """The exact epsilon of one report, rounded up to a double."""
         return self.runs.epsilon
 
@@ -115,7 +115,7 @@ class DeployedFrequencies(Problem[Oracle | System]):
     def lower_bound(self) -> float:
         """Return the bound that holds for every private channel, whatever its reports."""
         sizes = np.arange(1, self.categories, dtype=np.int64)
-        return float(subset_variance(self.categories, sizes, self.epsilon).min()) * (1.0 - SAFETY)
+        return float(subset_variance(self.categories, sizes, self.exact_epsilon).min()) * (1.0 - SAFETY)
 
     # Judging candidates
 
@@ -124,7 +124,7 @@ class DeployedFrequencies(Problem[Oracle | System]):
         if variables["report"] == DEPLOYED:
             return self.deployed_value()
         size = np.array([variables["size"]], dtype=np.int64)
-        return float(subset_variance(self.categories, size, self.epsilon)[0])
+        return float(subset_variance(self.categories, size, self.exact_epsilon)[0])
 
     def residuals(self, variables: Variables) -> dict[str, float]:
         """Return 0: both reports are private by what they are, and the certificate says so."""
@@ -146,4 +146,4 @@ class DeployedFrequencies(Problem[Oracle | System]):
         """Return the optimal mechanism with integer weights, or the system itself, which runs elsewhere."""
         if solution.variables["report"] == DEPLOYED:
             return self.runs
-        return SubsetSelection.of(self.categories, self.epsilon, size=solution.variables["size"])
+        return SubsetSelection.of(self.categories, self.exact_epsilon, size=solution.variables["size"])

@@ -10,11 +10,11 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 from mechdesign.audit.rappor import Rappor
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import ParameterError, suggestion
+from mechdesign.core.errors import MethodError, ParameterError, suggestion
 from mechdesign.core.numbers import fraction_of_text, plain, shown
 from mechdesign.core.validation import in_range, integer
 from mechdesign.problems.deployed.frequencies.bloom import filter_variance
@@ -45,6 +45,10 @@ class System(ABC):
     @abstractmethod
     def privacy(self) -> Certificate:
         """Return the certificate of one report, with the two answers and the report that attain it."""
+
+    def forecast(self, users: int | None = None) -> NoReturn:
+        """Refuse: a description makes no forecast; the value and the standard error say it."""
+        raise MethodError("as-deployed", "describes a system that runs elsewhere", "see its standard error")
 
     def plain(self) -> dict[str, Any]:
         """Return the system as the table that states it."""
@@ -84,7 +88,10 @@ class RapporSystem(System):
 
     def variance(self, categories: int) -> float:
         """Return users times the variance, of the best unbiased estimate."""
-        set_bit, other_bit = map(float, self.configuration().shares())
+        exact_set, exact_other = self.configuration().shares()
+        if exact_set == exact_other:
+            return math.inf
+        set_bit, other_bit = float(exact_set), float(exact_other)
         return filter_variance(self.bits, self.hashes, set_bit, other_bit)
 
     def privacy(self) -> Certificate:

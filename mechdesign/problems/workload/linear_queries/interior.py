@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -59,6 +60,28 @@ class Minimised:
     state: ProgramState
     complementarity: float
     steps: int
+
+
+class Weighing:
+    """The program where M is diagonal in a known basis: minimise sum g / m with m = A w, sum w = 1."""
+
+    def __init__(self, spectra: Array, levels: Array) -> None:
+        self.spectra, self.levels = spectra.T.copy(), levels
+        self.left, self.right = np.ones((1, len(spectra))), np.ones(1)
+
+    def state(self, weights: Array) -> ProgramState | None:
+        """Return value, slopes and curvature."""
+        moments = self.spectra @ weights
+        if moments.min() <= 0.0:
+            return None
+        slopes = -(self.levels / moments**2) @ self.spectra
+        return ProgramState(
+            float((self.levels / moments).sum()), slopes, partial(self._factor, moments), moments
+        )
+
+    def _factor(self, moments: Array) -> Array:
+        found: Array = np.sqrt(2.0 * self.levels / moments**3)[:, None] * self.spectra
+        return found
 
 
 class _Hessian:
@@ -117,7 +140,8 @@ def minimised(program: SmoothProgram, count: int, accuracy: float) -> Minimised:
     slack = np.full(count, max(float(np.abs(state.slopes).max()), 1e-12))
     multiplier = np.zeros(len(program.right))
     steps = 0
-    for steps in range(1, STEPS + 1):
+    while steps < STEPS:
+        steps += 1
         gap = float(weights @ slack)
         missed = program.right - program.left @ weights
         uneven = state.slopes - program.left.T @ multiplier - slack

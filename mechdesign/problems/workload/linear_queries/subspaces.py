@@ -1,4 +1,4 @@
-"""Base sets for the cube: unions of few cosets of a linear code whose checks are characters that are asked for.
+"""Base sets for the cube: unions of few cosets of a linear code whose checks are asked for.
 
 A set of types that depends on h parities of the bits alone has all of its spectrum on the 2^h characters that
 these parities span. Where all of them are asked for, nothing of a report is spent on what nobody asks. With a

@@ -13,7 +13,6 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from mechdesign.core.method import Outcome
 from mechdesign.mechanisms.workload.orbits import Translations
 from mechdesign.mechanisms.workload.value import Array, Sets, columns_of
 from mechdesign.problems.workload.linear_queries.fields import top_entries
-from mechdesign.problems.workload.linear_queries.interior import ProgramState, minimised
+from mechdesign.problems.workload.linear_queries.interior import Weighing, minimised
 from mechdesign.problems.workload.linear_queries.outcomes import (
     Bound,
     best_bound,
@@ -46,7 +45,7 @@ DRAWN = 600
 
 ROUNDS = 12
 CLOSE, CLOSE_MANY, MANY = 1e-4, 5e-3, 256
-"""The gap at which no more base sets are looked for, and that for more than 256 types: rounds take seconds."""
+"""The gap at which no more base sets are looked for; a larger one for many types, whose rounds take long."""
 
 LIKELY, NEWEST = 100, 200
 SINGLE = 1e-5
@@ -55,28 +54,6 @@ SINGLE = 1e-5
 RIDGES = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 PERMUTED = 16
 """Copies of a base set of the cube with its bits in another order."""
-
-
-class Weighing:
-    """The master program of base sets: minimise sum g / m with m = A w, sum w = 1."""
-
-    def __init__(self, spectra: Array, levels: Array) -> None:
-        self.spectra, self.levels = spectra.T.copy(), levels
-        self.left, self.right = np.ones((1, len(spectra))), np.ones(1)
-
-    def state(self, weights: Array) -> ProgramState | None:
-        """Return value, slopes and curvature."""
-        moments = self.spectra @ weights
-        if moments.min() <= 0.0:
-            return None
-        slopes = -(self.levels / moments**2) @ self.spectra
-        return ProgramState(
-            float((self.levels / moments).sum()), slopes, partial(self._factor, moments), moments
-        )
-
-    def _factor(self, moments: Array) -> Array:
-        found: Array = np.sqrt(2.0 * self.levels / moments**3)[:, None] * self.spectra
-        return found
 
 
 @dataclass
