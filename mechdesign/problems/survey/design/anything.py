@@ -14,7 +14,7 @@ from mechdesign.problems.survey.limit.effects import Effects, effects_of
 from mechdesign.problems.survey.limit.entropy import entropy_bound
 from mechdesign.problems.survey.limit.mixtures import best
 from mechdesign.problems.survey.limit.proofs import bound_from, factors, information_bound, prices
-from mechdesign.problems.survey.limit.subsets import Classes, classes_of
+from mechdesign.problems.survey.limit.subsets import SetClasses, classes_of
 
 Array = NDArray[np.float64]
 
@@ -91,7 +91,7 @@ def _effects(setting: SurveySetting) -> Effects | None:
 
 
 @lru_cache(maxsize=8)
-def _classes(effects: Effects) -> Classes:
+def _classes(effects: Effects) -> SetClasses:
     return classes_of(effects)
 
 
