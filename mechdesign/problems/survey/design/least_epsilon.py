@@ -149,6 +149,7 @@ def moved(column: Column, old: SurveySetting, new: SurveySetting) -> Column:
     Examples
     --------
     >>> from mechdesign.mechanisms.survey.questions import Question, Questions
+    >>> from mechdesign.problems.survey.design.information import Ask
     >>> from mechdesign.problems.survey.design.targets import targets_of
     >>> asked = Questions([Question(name, labels=("no", "yes")) for name in "ab"])
     >>> targets = targets_of(asked, [{"name": "a"}, {"name": "b"}], [], [])
