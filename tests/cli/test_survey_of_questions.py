@@ -10,7 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import mechdesign as md
 from mechdesign.cli import main
+from mechdesign.core.marks import Heat
 
 MODEL = """
 [model]
@@ -123,6 +125,36 @@ def test_an_epsilon_that_tells_nothing_is_refused_with_what_would_help(folder, c
     for remedy in (["--users", users], ["--set", f"epsilon={epsilon}"]):
         assert main(["build", "survey.toml", *alone, *remedy, "-o", "new.json", "--force"]) == 0
     assert "standard error" in capsys.readouterr().out
+
+
+def test_solve_prints_the_same_outlook_as_build(folder, capsys):
+    assert main(["build", "survey.toml", "-o", "again.json"]) == 0
+    printed = capsys.readouterr().out
+    assert main(["solve", "survey.toml"]) == 0
+    solved = capsys.readouterr().out
+    assert printed[printed.index("  users  report") :] in solved
+    assert main(["solve", "survey.toml", "--set", "epsilon=0.001"]) == 0
+    assert "not worth building: epsilon: 0.001 tells too little" in capsys.readouterr().out
+    assert main(["solve", "survey.toml", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["outlook"]["results"]) == 7
+
+
+def test_skipped_questions_are_counted_in_plain_words(folder, capsys):
+    assert main(["randomize", "survey.json", "people.csv", "-o", "reports.csv", "--seed", "1"]) == 0
+    said = capsys.readouterr().out
+    assert re.search(r"; \d+ rows skip a question: counted there as 'no answer'", said)
+    assert "missing" not in said
+
+
+def test_cross_tables_are_drawn_as_colored_cells(folder):
+    survey = md.load_mechanism("survey.json")
+    data = {name: column[:500] for name, column in write_people(Path("few.csv"), 500).items()}
+    del data["number"]
+    *_, crossed = survey.estimate(survey.randomize(data, rng=1)).figures()
+    assert [panel.title for panel in crossed.panels] == ["share", "standard error"]
+    assert all(isinstance(panel.marks[0], Heat) for panel in crossed.panels)
+    assert crossed.panels[0].marks[0].values.shape == (2, 2)
+    assert crossed.panels[0].y_names == ("female", "male")
 
 
 def test_epsilon_zero_is_infeasible(folder, capsys):

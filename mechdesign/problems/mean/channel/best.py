@@ -2,25 +2,10 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+import math
 
-from mechdesign.core.errors import MethodError
-from mechdesign.core.solve import solve
 from mechdesign.mechanisms.mean import GridMean
-from mechdesign.problems.mean.channel.columns import why_not
-from mechdesign.problems.mean.channel.problem import MeanChannel
-
-
-@lru_cache(maxsize=64)
-def _best(epsilon: float) -> tuple[float, GridMean] | None:
-    problem = MeanChannel(epsilon=epsilon)
-    if epsilon == 0.0 or why_not(problem) is not None:
-        return None
-    try:
-        solution = solve(problem, "columns")
-    except MethodError:  # the linear program gave up, which epsilons above 10 can cause
-        return None
-    return (solution.value, solution.mechanism()) if solution.found else None
+from mechdesign.mechanisms.mean.optimal import best_channel, worst_variance_of
 
 
 def best_variance(epsilon: float) -> float | None:
@@ -31,8 +16,8 @@ def best_variance(epsilon: float) -> float | None:
     >>> round(4 * best_variance(1.0), 3)
     3.992
     """
-    found = _best(float(epsilon))
-    return None if found is None else found[0]
+    found = worst_variance_of(epsilon)
+    return found / 4.0 if math.isfinite(found) else None
 
 
 def best_mechanism(epsilon: float, low: float = -1.0, high: float = 1.0) -> GridMean | None:
@@ -44,5 +29,4 @@ def best_mechanism(epsilon: float, low: float = -1.0, high: float = 1.0) -> Grid
     >>> mechanism.audit().holds, round(mechanism.worst_variance() / 25, 3)
     (True, 3.992)
     """
-    found = _best(float(epsilon))
-    return None if found is None else GridMean(found[1].channel, found[1].outputs, low, high)
+    return best_channel(epsilon, low, high)

@@ -14,7 +14,7 @@ from mechdesign.problems.survey.limit.effects import Effects, effects_of
 from mechdesign.problems.survey.limit.entropy import entropy_bound
 from mechdesign.problems.survey.limit.mixtures import best
 from mechdesign.problems.survey.limit.proofs import bound_from, factors, information_bound, prices
-from mechdesign.problems.survey.limit.subsets import Classes, classes_of
+from mechdesign.problems.survey.limit.subsets import SetClasses, classes_of
 
 Array = NDArray[np.float64]
 
@@ -56,7 +56,7 @@ def bounds_for_any(setting: SurveySetting, information: Array | None = None) -> 
     >>> targets = targets_of(asked, [{"name": "a"}, {"name": "b"}], [], [])
     >>> found = bounds_for_any(SurveySetting(asked, targets, 1.0), np.array([0.2, 0.2]))
     >>> {source: round(bound, 3) for source, bound in found.items()}  # one question a user has 9.3654
-    {'total information': 7.365, 'all sets of answers': 9.365, 'entropy of sets': 7.846}
+    {'total information': 7.365, 'all sets of answers': 9.365, 'entropy of sets': 7.949}
     """
     effects = _effects(setting)
     if effects is None:
@@ -91,7 +91,7 @@ def _effects(setting: SurveySetting) -> Effects | None:
 
 
 @lru_cache(maxsize=8)
-def _classes(effects: Effects) -> Classes:
+def _classes(effects: Effects) -> SetClasses:
     return classes_of(effects)
 
 

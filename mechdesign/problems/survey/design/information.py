@@ -118,7 +118,7 @@ def noise(kind: str, epsilon: float) -> float:
     Examples
     --------
     >>> round(noise("number", 1.0), 3), round(noise("piecewise", 1.0), 3)
-    (3.992, 4.285)
+    (3.992, 4.683)
     """
     if epsilon <= 0.0:
         return math.inf

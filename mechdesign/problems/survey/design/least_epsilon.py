@@ -28,7 +28,7 @@ ROUNDS = 60
 
 
 @dataclass(frozen=True)
-class Tried:
+class TriedEpsilon:
     """A mixture at one epsilon."""
 
     setting: SurveySetting
@@ -46,12 +46,12 @@ class Tried:
 
 
 @dataclass
-class Search:
+class EpsilonSearch:
     """The ends between which the least epsilon lies, and the slope of the users needed.
 
     Attributes
     ----------
-    high : Tried
+    high : TriedEpsilon
         Where the planned users are enough.
     low : float
         Where they are not, for any design of the class.
@@ -61,20 +61,20 @@ class Search:
         Whether low is just below high.
     """
 
-    high: Tried
+    high: TriedEpsilon
     low: float = 0.0
     slope: float = -2.0
     done: bool = False
 
 
-def least_epsilon(problem: SurveyDesign, kind: type[Independent]) -> Search | Tried:
+def least_epsilon(problem: SurveyDesign, kind: type[Independent]) -> EpsilonSearch | TriedEpsilon:
     """Return where the least epsilon is; a single try where no epsilon up to the problem's is enough."""
     first = _tried(problem.own_setting, kind, None)
     if first.needed > problem.users:
         return first
-    search, last = Search(first), first
+    search, last = EpsilonSearch(first), first
     if any(question.is_mean for question in problem.asked.all):
-        plan = Search(_tried(problem.setting(planned=True), kind, first, False))
+        plan = EpsilonSearch(_tried(problem.setting(planned=True), kind, first, False))
         if plan.high.needed <= problem.users:
             _narrowed(plan, plan.high, problem, kind, lambda epsilon: problem.setting(epsilon, planned=True))
             search.slope = plan.slope
@@ -84,8 +84,8 @@ def least_epsilon(problem: SurveyDesign, kind: type[Independent]) -> Search | Tr
 
 
 def _narrowed(
-    search: Search,
-    last: Tried,
+    search: EpsilonSearch,
+    last: TriedEpsilon,
     problem: SurveyDesign,
     kind: type[Independent],
     setting: Callable[[float], SurveySetting],
@@ -116,13 +116,13 @@ def _narrowed(
 
 
 def _step(
-    search: Search,
+    search: EpsilonSearch,
     problem: SurveyDesign,
     kind: type[Independent],
     setting: SurveySetting,
-    near: Tried,
+    near: TriedEpsilon,
     proven: bool = False,
-) -> Tried:
+) -> TriedEpsilon:
     """Try one epsilon and move an end of the search there."""
     found = _tried(setting, kind, near, proven)
     if found.needed <= problem.users:
@@ -133,12 +133,14 @@ def _step(
     return found
 
 
-def _tried(setting: SurveySetting, kind: type[Independent], near: Tried | None, proven: bool = True) -> Tried:
+def _tried(
+    setting: SurveySetting, kind: type[Independent], near: TriedEpsilon | None, proven: bool = True
+) -> TriedEpsilon:
     pricing = kind(setting)
     start = pricing.start()
     if near is not None:
         start += [moved(column, near.setting, setting) for column in near.mixture.columns]
-    return Tried(setting, generate(setting, start, pricing, proven))
+    return TriedEpsilon(setting, generate(setting, start, pricing, proven))
 
 
 def moved(column: Column, old: SurveySetting, new: SurveySetting) -> Column:
@@ -147,6 +149,7 @@ def moved(column: Column, old: SurveySetting, new: SurveySetting) -> Column:
     Examples
     --------
     >>> from mechdesign.mechanisms.survey.questions import Question, Questions
+    >>> from mechdesign.problems.survey.design.information import Ask
     >>> from mechdesign.problems.survey.design.targets import targets_of
     >>> asked = Questions([Question(name, labels=("no", "yes")) for name in "ab"])
     >>> targets = targets_of(asked, [{"name": "a"}, {"name": "b"}], [], [])

@@ -95,7 +95,7 @@ class SurveyDesign(Problem[Survey]):
     ... )
     >>> solution = md.solve(problem)
     >>> round(solution.value, 3), solution.status, len(solution.variables["designs"])
-    (4.945, 'optimal', 2)
+    (4.803, 'optimal', 2)
     """
 
     name: ClassVar[str] = "survey-design"

@@ -13,7 +13,7 @@ from mechdesign.core.method import Outcome, Status
 from mechdesign.problems.survey.design.anything import bounds_for_any
 from mechdesign.problems.survey.design.building import variables_of
 from mechdesign.problems.survey.design.generation import Mixture, generate
-from mechdesign.problems.survey.design.least_epsilon import Tried, least_epsilon
+from mechdesign.problems.survey.design.least_epsilon import TriedEpsilon, least_epsilon
 from mechdesign.problems.survey.design.pricing import Independent, Joint
 from mechdesign.problems.survey.design.problem import SurveyDesign
 from mechdesign.problems.survey.design.rotations import rotated
@@ -90,7 +90,7 @@ def _least_epsilon(problem: SurveyDesign, kind: Class) -> Outcome:
     At it the design found is enough; just below the bound proves that none of the class is.
     """
     search = least_epsilon(problem, kind)
-    if isinstance(search, Tried):
+    if isinstance(search, TriedEpsilon):
         needed = math.ceil(search.mixture.bound)
         message = (
             f"with {problem.users} users no epsilon up to {problem.epsilon:g} is enough: at that one "

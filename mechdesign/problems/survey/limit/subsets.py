@@ -34,7 +34,7 @@ AT_ONCE = 1 << 16
 
 
 @dataclass(frozen=True)
-class Classes:
+class SetClasses:
     """The classes of all sets of answers.
 
     Attributes
@@ -82,7 +82,7 @@ class Classes:
         )
 
 
-def classes_of(effects: Effects) -> Classes:
+def classes_of(effects: Effects) -> SetClasses:
     """Return the classes of all sets that are neither empty nor everything.
 
     Examples
@@ -114,7 +114,7 @@ def classes_of(effects: Effects) -> Classes:
     together = np.concatenate(rows)
     _, first = np.unique(together[:, :-1], axis=0, return_index=True)
     kept = together[first]
-    return Classes(answers, kept[:, -1], kept[:, 0], kept[:, 1:-1])
+    return SetClasses(answers, kept[:, -1], kept[:, 0], kept[:, 1:-1])
 
 
 def _below(part: Part) -> list[Part]:
