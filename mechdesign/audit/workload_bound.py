@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.enclosure import UNIT, Enclosure, is_positive, least_eigenvalue
 from mechdesign.audit.exponential import exp_upper, float_up
+from mechdesign.audit.few_queries import MOST_ROWS, largest_excess
 from mechdesign.core.errors import CertificateError
 from mechdesign.core.validation import finite_array
 
@@ -31,6 +32,9 @@ MOST_ENUMERATED = 20
 """Types up to which all patterns are gone through."""
 
 CHUNK = 1 << 14
+
+NEAR = (1e-10, 1e-8)
+"""What one and two queries may miss, as a part of 1.mu, before estimates are told apart more finely."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +71,14 @@ class WorkloadBound:
     @property
     def method(self) -> str:
         """How the inequality is proven for all patterns."""
-        return "all patterns" if self.corners is None else "a positive semidefinite form"
+        if self.corners is not None:
+            return "a positive semidefinite form"
+        return "all estimates" if self.is_by_estimates else "all patterns"
+
+    @property
+    def is_by_estimates(self) -> bool:
+        """Whether the estimates of one or two queries are gone through, not the patterns."""
+        return self.corners is None and self.directions.shape[1] > MOST_ENUMERATED
 
     def check(self, rows: Array, error: Array, epsilon: float) -> float:
         """Return a proven lower bound of the average error pi.t of one report.
@@ -93,8 +104,12 @@ class WorkloadBound:
         product = (directions * centered).sum()  # tr(B W~')
         form = directions.transposed @ directions
         mass = multiplier.sum()
-        if self.corners is None:
+        if self.corners is None and not self.is_by_estimates:
             mass = mass * Enclosure.of(_largest_ratio(form, multiplier, shares, power))
+        elif self.corners is None:
+            near = NEAR[len(rows) - 1] * abs(float(mass.middle))
+            excess = largest_excess(self.directions, self.multiplier, shares, power, near)
+            mass = mass + Enclosure.of(max(0.0, excess))  # mu + excess pi fits, and pi sums to 1
         else:
             mass = mass + Enclosure.of(self._lift(form, multiplier, shares, power))
         if product.low() <= 0.0 or mass.low() <= 0.0:
@@ -113,7 +128,7 @@ class WorkloadBound:
             raise CertificateError("bound", f"its numbers do not fit {size} types")
         if self.population.min() < 0.0:
             raise CertificateError("bound", "a share of the population is negative")
-        if self.corners is None and size > MOST_ENUMERATED:
+        if self.is_by_estimates and shape[0] > MOST_ROWS:
             raise CertificateError("bound", f"{size} types have too many patterns to go through")
         pairs = self.pairs
         if pairs is not None and (pairs.min() < 0.0 or (pairs != pairs.T).any() or np.diag(pairs).any()):

@@ -84,7 +84,7 @@ def test_a_file_of_translates_is_read_again(tmp_path):
 
 def test_the_gradient_of_the_dual_is_its_slope():
     work = Symmetric(md.LinearQueries(workload=HOURS, epsilon=2.0))
-    work.raised = work.design
+    work.raised = work.levels
     point = np.full(12, 1e-3)
     _, slope = work._lowered(point)
     step = 1e-6

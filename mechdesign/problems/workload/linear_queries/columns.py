@@ -1,8 +1,8 @@
 """``linear-queries`` by column generation: few patterns at a time, and a bound that is proven on its own.
 
-Up to 20 types all patterns are gone through for the worst ones, and the master program's own dual is the
-bound: the optimum is exact. Beyond, patterns are drawn from a field with the moments of the spectral dual,
-and local search adds others until the gap to the spectral bound is small enough.
+Up to 20 types, and for two queries, all patterns are gone through for the worst ones, and the dual of the
+master program is the bound: the optimum is exact. Beyond, patterns are drawn from a field with the moments of
+the spectral dual, and local search adds others until the gap to the spectral bound is small enough.
 """
 
 from __future__ import annotations
@@ -21,12 +21,14 @@ from mechdesign.problems.workload.linear_queries.all_columns import (
     MOST_TYPES,
     with_mirror_images,
 )
+from mechdesign.problems.workload.linear_queries.estimates import worst_of_estimates
 from mechdesign.problems.workload.linear_queries.fields import arcs, field_sets
 from mechdesign.problems.workload.linear_queries.master import Basis, Master, Weighted
 from mechdesign.problems.workload.linear_queries.outcomes import (
     best_bound,
     can_enumerate,
     enumerated_bound,
+    has_few_queries,
     infeasible,
     outcome,
     spectral_bound,
@@ -41,6 +43,9 @@ LARGEST = 128
 """Types up to which the master program is solved: it works with matrices of n^4/16 numbers or more."""
 
 ROUNDS, EXACT_ROUNDS = 40, 60
+WORST = 120
+"""Patterns that enter the master program per round where all are priced."""
+
 NEGLIGIBLE = 1e-7
 """Columns with a smaller part of the largest weight leave the master program."""
 
@@ -96,6 +101,13 @@ class Pool:
         bound = enumerated_bound(self.problem, found)
         return DualPrices.of(bound, self.problem.directions(np.eye(len(self.shares))), self.power)
 
+    def worst(self, found: Weighted) -> tuple[Sets, float]:
+        """Return the patterns that the dual numbers price worst among all, and the largest ratio."""
+        prices = self.prices(found)
+        if can_enumerate(self.problem):
+            return prices.worst_of_all(WORST)
+        return worst_of_estimates(prices, WORST)
+
     def error(self, found: Weighted) -> float:
         """Return the average error of what was found."""
         return found.value - float(self.shares @ np.diag(self.centered))
@@ -128,13 +140,15 @@ def run(problem: LinearQueries, gap: float = GAP, seed: int = 0) -> Outcome:
     count = 60 * problem.queries.size
     drawn = field_sets(*solver.moments(dual), math.exp(problem.epsilon), count, rng)
     pool = Pool(problem, basis, np.vstack([drawn, arcs(problem.queries.size)]))
-    return _exact(problem, pool, bound) if can_enumerate(problem) else _priced(problem, pool, bound, gap, rng)
+    exact = can_enumerate(problem) or has_few_queries(problem)
+    return _exact(problem, pool, bound) if exact else _priced(problem, pool, bound, gap, rng)
 
 
 def _exact(problem: LinearQueries, pool: Pool, bound: WorkloadBound) -> Outcome:
-    found, rounds, ratio = pool.solve(1e-10), 0, math.inf
-    for rounds in range(1, EXACT_ROUNDS + 1):  # noqa: B007 (told in the notes)
-        worst, ratio = pool.prices(found).worst_of_all(120)
+    found, rounds = pool.solve(1e-10), 0
+    while rounds < EXACT_ROUNDS:
+        rounds += 1
+        worst, ratio = pool.worst(found)
         if ratio <= 1.0 + 1e-9:
             break
         pool.keep(found)
@@ -178,6 +192,8 @@ def why_not(problem: LinearQueries) -> str | None:
         return "all patterns are few enough; use all-columns"
     if problem.queries.size > MOST_ENUMERATED and symmetric.why_not(problem) is None:
         return "translations leave the workload as it is; use symmetric"
+    if problem.queries.size > MOST_ENUMERATED and len(problem.queries.factor[0]) == 1:
+        return "one query has few patterns that matter; use estimates"
     if problem.queries.size > LARGEST:
         return f"{problem.queries.size} types are too many for its master program; {LARGEST} at most"
     return None

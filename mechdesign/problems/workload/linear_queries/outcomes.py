@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mechdesign.audit.few_queries import MOST_ROWS
 from mechdesign.audit.workload_bound import MOST_ENUMERATED, TraceBound, WorkloadBound
 from mechdesign.core.errors import CertificateError
 from mechdesign.core.method import Outcome
@@ -129,3 +130,8 @@ def trace_bound(problem: LinearQueries) -> TraceBound:
 def can_enumerate(problem: LinearQueries) -> bool:
     """Whether all patterns can be gone through."""
     return problem.queries.size <= MOST_ENUMERATED
+
+
+def has_few_queries(problem: LinearQueries) -> bool:
+    """Whether the best patterns are found by going through the estimates of one or two queries."""
+    return len(problem.queries.factor[0]) <= MOST_ROWS

@@ -8,9 +8,82 @@ import math
 import numpy as np
 
 from mechdesign.mechanisms.workload.value import Array, Sets
+from mechdesign.problems.workload.linear_queries.interior import Weighing, minimised
 from mechdesign.problems.workload.linear_queries.problem import LinearQueries
 
 MOST_SETS = 20_000
+
+
+def best_size(types: int, power: float) -> int:
+    """Return the size of subset selection with the least error for the shares of the types.
+
+    Examples
+    --------
+    >>> best_size(64, np.e)
+    17
+    """
+    return max(range(1, types), key=lambda size: spread_of(types, size, power))
+
+
+def spread_of(types: int, size: int, power: float) -> float:
+    """Return the mean square by which the likelihood ratios of sets of ``size`` types differ from 1."""
+    share = size / types
+    return share * (1.0 - share) * (power - 1.0) ** 2 / (1.0 + (power - 1.0) * share) ** 2
+
+
+def tree_matrix(types: int, epsilon: float) -> Array:
+    """Return the eigenvalues of M on Haar wavelets for each level of a tree alone, shape (h, h).
+
+    Row l - 1 is subset selection of the 2^l nodes of level l; it tells wavelets of the levels 0 .. l - 1.
+    """
+    levels, power = types.bit_length() - 1, math.exp(epsilon)
+    found = np.zeros((levels, levels))
+    for level in range(1, levels + 1):
+        nodes = 1 << level
+        spread = spread_of(nodes, best_size(nodes, power), power) * nodes / (nodes - 1.0)
+        found[level - 1, :level] = spread * types / nodes
+    return found
+
+
+def tree_shares(centered: Array, epsilon: float) -> Array:
+    """Return the probabilities of the levels of a binary tree with the least error, for equal shares."""
+    seen = tree_matrix(len(centered), epsilon)
+    weighing = Weighing(seen, wavelet_levels(centered))
+    weights = minimised(weighing, len(seen), 1e-12).weights
+    found: Array = weights / weights.sum()
+    return found
+
+
+def tree_error(problem: LinearQueries) -> float:
+    """Return the average error of a binary tree with the best probabilities of its levels.
+
+    Examples
+    --------
+    >>> round(tree_error(LinearQueries(workload={"name": "prefix", "size": 64}, epsilon=1.0)), 3)
+    785.549
+    """
+    centered = problem.queries.centered(np.full(problem.queries.size, 1.0 / problem.queries.size))
+    moments = tree_shares(centered, problem.epsilon) @ tree_matrix(len(centered), problem.epsilon)
+    parts = wavelet_levels(centered)
+    return float((parts / moments).sum() - parts.sum() / len(centered))
+
+
+def wavelet_levels(centered: Array) -> Array:
+    """Return the part of the trace of a Gram matrix of 2^h types in each level of Haar wavelets, (h,).
+
+    Examples
+    --------
+    >>> wavelet_levels(np.eye(4) - 0.25).tolist()
+    [1.0, 2.0]
+    """
+    size = len(centered)
+    sums = []
+    for level in range(size.bit_length()):
+        width = size >> level
+        blocks = centered.reshape(size // width, width, size // width, width).sum(axis=(1, 3))
+        sums.append(float(np.trace(blocks)) / width)
+    found: Array = np.diff(np.array(sums))
+    return found
 
 
 def subset_error(problem: LinearQueries, size: int) -> float:
@@ -20,9 +93,7 @@ def subset_error(problem: LinearQueries, size: int) -> float:
     and no set is written down. For equal shares.
     """
     types, power = problem.queries.size, math.exp(problem.epsilon)
-    share = size / types
-    spread = share * (1.0 - share) * (power - 1.0) ** 2 / (1.0 + (power - 1.0) * share) ** 2
-    level = spread * types / (types - 1.0)
+    level = spread_of(types, size, power) * types / (types - 1.0)
     trace = float(np.trace(problem.queries.centered(np.full(types, 1.0 / types))))
     return trace * types / level / types - trace / types if level else math.inf
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from mechdesign.core.method import Outcome
 from mechdesign.mechanisms.workload.orbits import Translations
 from mechdesign.mechanisms.workload.value import Array, Sets, columns_of
 from mechdesign.problems.workload.linear_queries.fields import top_entries
-from mechdesign.problems.workload.linear_queries.interior import ProgramState, minimised
+from mechdesign.problems.workload.linear_queries.interior import Weighing, minimised
 from mechdesign.problems.workload.linear_queries.outcomes import (
     Bound,
     best_bound,
@@ -32,6 +31,7 @@ from mechdesign.problems.workload.linear_queries.outcomes import (
 )
 from mechdesign.problems.workload.linear_queries.pricing import DualPrices, shaken
 from mechdesign.problems.workload.linear_queries.problem import LinearQueries
+from mechdesign.problems.workload.linear_queries.subspaces import code_sets
 from mechdesign.solvers.quasi_newton import descend
 
 MOST_REPORTS = 1 << 20
@@ -44,35 +44,16 @@ DRAWN = 600
 """Base sets that the master program begins with."""
 
 ROUNDS = 12
-CLOSE = 1e-4
-"""The gap at which no more base sets are looked for."""
+CLOSE, CLOSE_MANY, MANY = 1e-4, 5e-3, 256
+"""The gap at which no more base sets are looked for; a larger one for many types, whose rounds take long."""
 
-NEWEST = 200
+LIKELY, NEWEST = 100, 200
+SINGLE = 1e-5
+"""The share of the reports that make known what nobody asks for: the shares of single types."""
+
 RIDGES = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 PERMUTED = 16
 """Copies of a base set of the cube with its bits in another order."""
-
-
-class Weighing:
-    """The master program of base sets: minimise sum g / m with m = A w, sum w = 1."""
-
-    def __init__(self, spectra: Array, levels: Array) -> None:
-        self.spectra, self.levels = spectra.T.copy(), levels
-        self.left, self.right = np.ones((1, len(spectra))), np.ones(1)
-
-    def state(self, weights: Array) -> ProgramState | None:
-        """Return value, slopes and curvature."""
-        moments = self.spectra @ weights
-        if moments.min() <= 0.0:
-            return None
-        slopes = -(self.levels / moments**2) @ self.spectra
-        return ProgramState(
-            float((self.levels / moments).sum()), slopes, partial(self._factor, moments), moments
-        )
-
-    def _factor(self, moments: Array) -> Array:
-        found: Array = np.sqrt(2.0 * self.levels / moments**3)[:, None] * self.spectra
-        return found
 
 
 @dataclass
@@ -88,16 +69,25 @@ class Symmetric:
         self.power = math.exp(self.problem.epsilon)
         self.levels = np.maximum(self.group.eigenvalues(self.problem.centered[0]), 0.0)
         self.levels[self.levels < 1e-10 * self.levels.max()] = 0.0
+        self.levels[0] = 0.0
         asked = self.levels > 0.0
         self.asked = np.flatnonzero(asked)
-        small = 1e-7 * float(self.levels.sum()) / len(self.levels)
-        self.design = np.where(asked, self.levels, small)
-        self.design[0] = 0.0
         # one of each pair of characters with equal eigenvalues
-        half = np.arange(1, self.group.size // 2 + 1) if self.group.kind == "cycle" else None
-        self.kept = np.arange(1, self.group.size) if half is None else half
-        twice = 2.0 - (2 * self.kept == self.group.size) if half is not None else np.ones(len(self.kept))
-        self.weights = self.design[self.kept] * twice
+        half = np.arange(1, self.group.size) <= self.group.size // 2
+        self.kept = np.flatnonzero(asked & np.append(False, half | (self.group.kind == "cube")))
+        twice = 2.0 - (2 * self.kept == self.group.size) if self.group.kind == "cycle" else 1.0
+        self.weights = self.levels[self.kept] * twice
+
+    @property
+    def is_full(self) -> bool:
+        """Whether every character is asked for; else single types make all shares known."""
+        return len(self.asked) == self.group.size - 1
+
+    @property
+    def single(self) -> Sets:
+        """The base set of one type, shape (1, n)."""
+        found: Sets = np.arange(self.group.size)[None, :] == 0
+        return found
 
     # The bound
 
@@ -215,56 +205,80 @@ class Symmetric:
         moments[self.kept] = found.state.more
         if self.group.kind == "cycle":
             moments[-self.kept] = found.state.more
-        error = float((self.levels[1:] / moments[1:]).sum() - self.levels[1:].sum() / self.group.size)
+        error = found.state.value - float(self.levels.sum()) / self.group.size
         return found.weights, moments, error
+
+    def first(self, moments: Array, rng: np.random.Generator) -> Sets:
+        """Return the base sets to begin with."""
+        drawn = self.drawn(moments, DRAWN, rng)
+        if self.group.kind == "cycle":
+            return drawn
+        codes = code_sets(self.levels > 0.0, 1.0 / (1.0 + self.power), DRAWN, rng)
+        return np.unique(np.vstack([drawn[:DRAWN], codes]), axis=0)
+
+    def improved(self, sets: Sets, proven: float, gap: float, rng: np.random.Generator) -> tuple[Sets, Array]:
+        """Return base sets with their weights, others found by local search added until the gap is small."""
+        weights, moments, error = self.solved(sets, 1e-7)
+        for _ in range(ROUNDS):
+            used = weights > 1e-6 * weights.max()
+            sets, weights = sets[used], weights[used]
+            if error <= (1.0 + gap) * proven:
+                break
+            prices = self.prices(moments)
+            likely = sets[np.argsort(-weights)[:LIKELY]]
+            starts = np.vstack([likely, *(shaken(likely, share, rng) for share in (0.02, 0.1, 0.25))])
+            reached = np.unique(prices.climbed(starts), axis=0)
+            reached = reached[np.argsort(-prices.ratios(reached))[:NEWEST]]
+            reached = np.vstack([reached, self.reordered(reached[:40], rng)])
+            before, error_before = len(sets), error
+            sets = np.unique(np.vstack([sets, reached]), axis=0)
+            weights, moments, error = self.solved(sets, 1e-7)
+            if len(sets) == before or error_before - error < max(1e-6 * error, 0.02 * (error - proven)):
+                break
+        return sets, weights
 
     def prices(self, moments: Array) -> DualPrices:
         """Return the dual numbers of the master program."""
         size = self.group.size
-        rows = self.group.matrix(self.group.first_row(np.sqrt(self.design)))
-        directions = self.group.matrix(self.group.first_row(np.sqrt(self.design) / moments))
-        total = float((self.design / moments).sum())
+        rows = self.group.matrix(self.group.first_row(np.sqrt(self.levels)))
+        directions = self.group.matrix(self.group.first_row(np.sqrt(self.levels) / moments))
+        total = float((self.levels / moments).sum())
         multiplier = np.full(size, total / size)
         return DualPrices(directions, multiplier, rows, self.problem.shares, self.power)
 
 
-def run(problem: LinearQueries, seed: int = 0) -> Outcome:
-    """Return base sets with all their translates, and the dual of the group."""
+def run(problem: LinearQueries, seed: int = 0, gap: float | None = None) -> Outcome:
+    """Return base sets with all their translates, and the dual of the group.
+
+    Parameters
+    ----------
+    problem : LinearQueries
+    seed : int
+        Of the base sets that are drawn.
+    gap : float, optional
+        The gap at which no more base sets are looked for, as a part of the bound: by default 1e-4 up to 256
+        types, 5e-3 beyond.
+    """
     if problem.epsilon == 0.0:
         return infeasible("group of translations")
     rng = np.random.default_rng(seed)
     work = Symmetric(problem)
     bound, moments = work.bound()
     best = best_bound(problem, [bound, trace_bound(problem)])
-    most = min(MOST_BASES, max(8, MOST_REPORTS // work.group.size))
-    sets = work.drawn(moments, DRAWN, rng)
-    weights, moments, error = work.solved(sets, 1e-6)
     proven = -math.inf if best is None else problem.proven(best)
-    for _ in range(ROUNDS):
-        if error <= (1.0 + CLOSE) * proven:
-            break
-        used = weights > 1e-6 * weights.max()
-        sets, weights = sets[used], weights[used]
-        likely = sets[np.argsort(-weights)[:100]]
-        starts = np.vstack([likely, *(shaken(likely, share, rng) for share in (0.02, 0.1, 0.25))])
-        reached = np.unique(work.prices(moments).climbed(starts), axis=0)
-        best_of = np.argsort(-work.prices(moments).ratios(reached))[:NEWEST]
-        reached = np.vstack([reached[best_of], work.reordered(reached[best_of[:40]], rng)])
-        before, error_before = len(sets), error
-        sets = np.unique(np.vstack([sets, reached]), axis=0)
-        weights, moments, error = work.solved(sets, 1e-7)
-        if len(sets) == before or error_before - error < 1e-6 * error:
-            break
-    chosen = np.argsort(-weights)[:most]
-    sets = sets[chosen]
+    close = (CLOSE if work.group.size <= MANY else CLOSE_MANY) if gap is None else gap
+    sets, weights = work.improved(work.first(moments, rng), proven, close, rng)
+    chosen = np.argsort(-weights)[: min(MOST_BASES, max(8, MOST_REPORTS // work.group.size))]
     if len(chosen) < len(weights):
-        alone = np.arange(work.group.size)[None, :] == 0  # a single type: its translates determine all shares
-        sets = np.unique(np.vstack([sets, alone]), axis=0)
-        weights, moments, error = work.solved(sets, 1e-8)
-    else:
-        weights = weights[chosen]
+        sets = sets[chosen]
+        if work.is_full:
+            sets = np.unique(np.vstack([sets, work.single]), axis=0)
+        weights, _, _ = work.solved(sets, 1e-8)
     kept = weights > 1e-7 * weights.max()
-    return _written(problem, work, sets[kept], weights[kept], best)
+    sets, weights = sets[kept], weights[kept]
+    if not work.is_full:
+        sets, weights = np.vstack([sets, work.single]), np.append(weights, SINGLE * weights.sum())
+    return _written(problem, work, sets, weights, best)
 
 
 def _written(

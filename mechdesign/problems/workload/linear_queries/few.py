@@ -1,0 +1,188 @@
+"""``linear-queries`` for one or two queries: a linear program over estimates, with exact pricing.
+
+A report is an estimate s of the answers with the probabilities q(s | u) = l + d_u, 0 <= d_u <= (E - 1) l:
+
+    minimise  sum_s |s|^2 pi.q(s)   subject to   sum_s q(s | u) = 1,   sum_s s q(s | u) = W~_u.
+
+The multipliers of the equations are -mu and 2 B. Estimates where a pattern violates |Bv|^2 <= (mu.v)(pi.v)
+join the program; where none does, B and mu prove the value for every channel (docs: workload, theorem 1).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mechdesign.audit.workload_bound import MOST_ENUMERATED, WorkloadBound
+from mechdesign.core.errors import CertificateError
+from mechdesign.core.method import Outcome
+from mechdesign.mechanisms.workload.value import Array, Sets, columns_of
+from mechdesign.problems.workload.linear_queries.estimates import cell_estimates
+from mechdesign.problems.workload.linear_queries.outcomes import (
+    has_few_queries,
+    infeasible,
+    outcome,
+)
+from mechdesign.problems.workload.linear_queries.pricing import DualPrices
+from mechdesign.problems.workload.linear_queries.problem import LinearQueries
+from mechdesign.solvers.linear import LinearProgram, solve_linear
+
+LARGEST = (192, 100)
+"""Types for one and for two queries."""
+
+FIRST = (61, 13)
+"""Estimates per query to begin with."""
+
+ROUNDS, NEWEST = 16, 120
+CLOSE = 1e-6
+KNOWN = 2e-6
+"""The share of each single type among the reports, where the patterns do not determine all shares."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Weighed:
+    """Probabilities l (m,) and d (n, m), the multipliers, and the value of a program over estimates."""
+
+    low: Array
+    more: Array
+    directions: Array
+    multiplier: Array
+    value: float
+
+
+def weighed(rows: Array, shares: Array, power: float, estimates: Array) -> _Weighed | None:
+    """Return the best probabilities of these estimates, shape (m, r); None where they do not suffice."""
+    from scipy import sparse
+
+    size, count = rows.shape[1], len(estimates)
+    squares = (estimates**2).sum(axis=1)
+    cost = np.concatenate([squares, np.outer(shares, squares).ravel()])
+    sides = [np.ones(count), *estimates.T]
+    eye = sparse.eye_array(size)
+    equal: list[Any] = [
+        sparse.hstack([sparse.csr_array(np.tile(side, (size, 1))), sparse.kron(eye, side[None, :])])
+        for side in sides
+    ]
+    upper = sparse.hstack(
+        [
+            sparse.kron(np.ones((size, 1)), (1.0 - power) * sparse.eye_array(count)),
+            sparse.eye_array(size * count),
+        ]
+    )
+    program = LinearProgram(
+        -cost,
+        sparse.csr_array(upper),
+        np.zeros(size * count),
+        sparse.csr_array(sparse.vstack(equal)),
+        np.concatenate([np.ones(size), *rows]),
+        np.zeros(len(cost)),
+        np.ones(len(cost)),
+    )
+    found = solve_linear(program)
+    if found.status != "optimal":
+        return None
+    prices = -found.equal_multipliers.reshape(1 + len(rows), size)
+    low, more = found.variables[:count], found.variables[count:].reshape(size, count)
+    return _Weighed(low, more, prices[1:] / 2.0, -prices[0], float(cost @ found.variables))
+
+
+def _first(rows: Array, power: float) -> Array:
+    """Return a grid of estimates, wide enough for each user to report one coordinate at random."""
+    width = 1.3 * len(rows) * float(np.abs(rows).max()) * (power + 1.0) / (power - 1.0)
+    axis = np.linspace(-width, width, FIRST[len(rows) - 1])
+    found: Array = np.stack(np.meshgrid(*[axis] * len(rows), indexing="ij"), axis=-1).reshape(-1, len(rows))
+    return found
+
+
+def _layers(low: Array, more: Array, power: float) -> tuple[Sets, Array]:
+    """Return patterns with weights c whose sums are l + d, estimate by estimate."""
+    sets: list[Sets] = []
+    amounts: list[Array] = []
+    for level, part in zip(low, more.T, strict=True):
+        if level <= 0.0:
+            continue
+        shares = np.clip(part / ((power - 1.0) * level), 0.0, 1.0)
+        ends = np.concatenate([[0.0], np.unique(shares[shares > 0.0]), [1.0]])
+        sets.append(shares[None, :] > ends[:-1, None])
+        amounts.append(level * np.diff(ends))
+    together, weights = np.vstack(sets), np.concatenate(amounts)
+    whole = together.all(axis=1)
+    weights[whole] *= power  # a report of the same probability for all types
+    together[whole] = False
+    distinct, inverse = np.unique(together, axis=0, return_inverse=True)
+    merged = np.bincount(inverse.ravel(), weights=weights)
+    used = merged > 0.0
+    return np.asarray(distinct[used], dtype=bool), np.asarray(merged[used], dtype=np.float64)
+
+
+def _known(sets: Sets, amounts: Array, shares: Array, power: float) -> tuple[Sets, Array]:
+    """Return the patterns, with rare reports of single types where they leave a direction unknown."""
+    size = sets.shape[1]
+    columns = columns_of(sets, power)
+    levels = np.linalg.eigvalsh((columns * (amounts / (columns @ shares))[:, None]).T @ columns)
+    if levels[0] > 1e-9 * levels[-1]:
+        return sets, amounts
+    share = KNOWN * size
+    single = np.full(size, share / (size - 1.0 + power))
+    return np.vstack([sets, np.eye(size, dtype=bool)]), np.append((1.0 - share) * amounts, single)
+
+
+def _proven(problem: LinearQueries, bound: WorkloadBound) -> float:
+    """Return what the numbers prove; minus infinity where they prove nothing."""
+    try:
+        return problem.proven(bound)
+    except (CertificateError, ZeroDivisionError):
+        return -math.inf
+
+
+def run(problem: LinearQueries, gap: float = CLOSE) -> Outcome:
+    """Add estimates until the bound proves the value to within ``gap``, a part of it."""
+    if problem.epsilon == 0.0:
+        return infeasible("linear programs")
+    shares, power = problem.shares, math.exp(problem.epsilon)
+    plain = problem.directions(np.eye(problem.queries.size))
+    size = math.sqrt(float(shares @ (plain**2).sum(axis=0)))
+    rows = plain / size
+    estimates, found = _first(rows, power), None
+    bound: WorkloadBound | None = None
+    proven, rounds = -math.inf, 0
+    while rounds < ROUNDS:
+        rounds += 1
+        again = weighed(rows, shares, power, estimates)
+        if again is None:
+            break
+        found, used = again, estimates
+        stored = WorkloadBound(shares, found.directions * size, found.multiplier * size**2)
+        value = _proven(problem, stored)
+        if value > proven:
+            bound, proven = stored, value
+        if (found.value - 1.0) * size**2 <= proven * (1.0 + gap):
+            break
+        prices = DualPrices(found.directions, found.multiplier, rows, shares, power)
+        kept = used if len(rows) > 1 else used[found.low > 0.0]
+        estimates = np.unique(np.vstack([kept, cell_estimates(prices, NEWEST)]), axis=0)
+    if found is None:
+        return Outcome(
+            status="failed", solver="linear programs", message="the first estimates do not suffice"
+        )
+    sets, amounts = _known(*_layers(found.low, found.more, power), shares, power)
+    notes = {"patterns": len(sets), "rounds": rounds}
+    return outcome(problem, sets, amounts, bound, "linear programs over estimates", notes=notes)
+
+
+def why_not(problem: LinearQueries) -> str | None:
+    """Say why estimates cannot be gone through, if so."""
+    if problem.is_worst:
+        return "it minimizes an average; give shares instead"
+    if not has_few_queries(problem):
+        return "it goes through the estimates of one or two queries"
+    size = problem.queries.size
+    if size <= MOST_ENUMERATED:
+        return "all patterns are few enough; use all-columns or columns"
+    most = LARGEST[len(problem.queries.factor[0]) - 1]
+    if size > most:
+        return f"{size} types are too many for its linear program; {most} at most"
+    return None
