@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mechdesign as md
+from benchmarks.covering_sizes import shown
 from benchmarks.measure import best_of, shown_seconds
 from mechdesign.core.text import table
 from mechdesign.problems.marginals.covering_design.bounds import schoenheim
@@ -33,7 +34,8 @@ above        by which part the blocks exceed the bound"""
 
 def run(quick: bool) -> None:
     """Print a line for each case and method."""
-    print(NOTES)
+    print(shown())
+    print(f"\n{NOTES}")
     for points, order, block in QUICK if quick else CASES:
         rows = [
             line(md.CoveringDesign(points=points, order=order, block=block), method) for method in METHODS

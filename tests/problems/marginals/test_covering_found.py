@@ -7,6 +7,7 @@ import math
 import pytest
 
 import mechdesign as md
+from benchmarks.covering_sizes import compared
 from mechdesign.audit.covering import audit_covering
 from mechdesign.problems.marginals.covering_design.bounds import lower_bound
 from mechdesign.problems.marginals.covering_design.found import found_coverings
@@ -58,11 +59,18 @@ def test_every_line_is_a_covering_of_the_stated_size():
         assert tables(32, 4, 8)[order].size[points, block] <= covering.count
 
 
-@pytest.mark.parametrize(
-    ("points", "order", "block", "count"), [(23, 4, 7, 253), (23, 4, 5, 1771)]
-)
+@pytest.mark.parametrize(("points", "order", "block", "count"), [(23, 4, 7, 253), (23, 4, 5, 1771)])
 def test_steiner_systems_are_found_and_proven(points, order, block, count):
     """Witt's systems and others, which Schoenheim's bound proves to be optimal."""
     solution = md.solve(md.CoveringDesign(points=points, order=order, block=block))
     assert (solution.value, solution.bound, solution.status) == (count, count, "optimal")
     assert all(certificate.holds and certificate.exact for certificate in solution.certificates)
+
+
+def test_the_public_tables_are_met_where_the_page_says_so():
+    lines = list(compared())
+    assert len(lines) == 131
+    assert sum(made <= stated for *_, made, stated in lines) >= 87
+    for points, order, block, made, stated in lines:
+        assert made >= lower_bound(points, order, block)[0]
+        assert made <= 1.2 * stated, (points, order, block)

@@ -49,7 +49,8 @@ class Builder:
                 design.name if design.points == points else f"{design.name}, {design.points - points} deleted"
             )
         if rule == "found":
-            return f"orbits of {found_coverings()[points, order, detail].group}"
+            group = found_coverings()[points, order, detail].group
+            return "blocks that a search found" if group == "1" else f"orbits of the group {group}"
         words = {
             "all": "all subsets",
             "one": "one block",
