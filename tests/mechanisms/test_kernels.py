@@ -88,6 +88,15 @@ def test_counts_of_local_hashing_are_the_same(categories, buckets, plain, monkey
     assert counts[0] == counts[1]
 
 
+@pytest.mark.parametrize(("categories", "buckets"), [(4, 3), (30, 4)])
+def test_many_reports_are_counted_as_a_few_are(categories, buckets):
+    """Of many reports it is counted first how often each was made; of few each is looked at."""
+    mechanism = LocalHashing.of(categories, 1.0, buckets)
+    reports = mechanism.randomize(np.arange(30_000) % categories, rng=2)
+    parts = sum(mechanism.count(reports[start : start + 50]) for start in range(0, 30_000, 50))
+    assert mechanism.count(reports).tolist() == parts.tolist()
+
+
 class Forged(NumpySource):
     """Integers of which some are the largest there are, and so are drawn again below most limits."""
 
