@@ -94,7 +94,7 @@ def _tasks(users: int) -> Iterator[Task]:
 
 
 def _both(mechanism: Any, answers: Any) -> Call:
-    """Return what makes all reports and counts them, as the loops do; errors and intervals come after that."""
+    """Return what makes all reports and counts them, as the loops do, without errors and intervals."""
 
     def run() -> Any:
         server = mechanism.aggregator()
