@@ -201,7 +201,10 @@ class FrequencyMechanism(CategoryMechanism):
     def read(self, reports: Any) -> Codes:
         """Return the numbers of reports; refuse one that no answer can have caused."""
         codes = self.report_labels.encode(reports, "reports")
-        impossible = ~self.possible_reports()[codes]
+        possible = self.possible_reports()
+        if possible.all():
+            return codes
+        impossible = ~possible[codes]
         if impossible.any():
             row = int(np.argmax(codes == codes[impossible].min()))
             name = self.report_labels.shown()[codes[row]]

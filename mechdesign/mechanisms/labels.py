@@ -98,7 +98,7 @@ class Labels(Sealed):
         elif array.dtype.kind not in "iu":
             raise DataError(what, f"expected whole numbers from 0 to {self.size - 1}")
         codes = array.astype(np.int64, copy=False)
-        if int(codes.min()) < 0 or int(codes.max()) >= self.size:
+        if int(codes.view(np.uint64).max()) >= self.size:  # as such numbers, negative ones are the largest
             self._refuse(array, (codes < 0) | (codes >= self.size), what)
         return codes
 

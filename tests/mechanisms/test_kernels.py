@@ -1,6 +1,7 @@
 """With and without compiled loops every report is the same for the same bytes."""
 
 import importlib.util
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -88,6 +89,15 @@ def test_counts_of_local_hashing_are_the_same(categories, buckets, plain, monkey
     assert counts[0] == counts[1]
 
 
+@pytest.mark.parametrize(("categories", "buckets"), [(4, 3), (30, 4)])
+def test_many_reports_are_counted_as_a_few_are(categories, buckets):
+    """Of many reports it is counted first how often each was made; of few each is looked at."""
+    mechanism = LocalHashing.of(categories, 1.0, buckets)
+    reports = mechanism.randomize(np.arange(30_000) % categories, rng=2)
+    parts = sum(mechanism.count(reports[start : start + 50]) for start in range(0, 30_000, 50))
+    assert mechanism.count(reports).tolist() == parts.tolist()
+
+
 class Forged(NumpySource):
     """Integers of which some are the largest there are, and so are drawn again below most limits."""
 
@@ -161,3 +171,22 @@ def test_a_compiler_waits_until_there_was_work(monkeypatch):
     monkeypatch.setenv("MECHDESIGN_KERNELS", "fast")
     with pytest.raises(ParameterError, match=r"^MECHDESIGN_KERNELS: expected auto, on, off, got 'fast'"):
         compiled(settle, 1)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in MECHANISMS if name not in ("unary 300", "subset 100, most")]
+)
+def test_memory_does_not_grow_with_the_users(name):
+    """Beside answers and reports 24 MiB at most, for a quarter of a million users, who fill it in blocks."""
+    mechanism = MECHANISMS[name]
+    answers = answers_of(mechanism, 1 << 18)
+    source = bit_source(1)
+    tracemalloc.start()
+    try:
+        reports = mechanism.draw(answers, source) if hasattr(mechanism, "labels") else None
+        if reports is None:
+            reports = mechanism.randomize(answers, rng=1)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak - reports.nbytes < 24 << 20

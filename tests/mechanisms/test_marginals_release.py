@@ -202,6 +202,14 @@ def test_a_seed_repeats_and_blocks_leave_no_trace():
     assert len(release.randomize(np.zeros((0, 5), dtype=int))) == 0
 
 
+def test_small_numbers_are_taken_as_they_are_and_give_the_same_reports():
+    release = mixed_release()
+    table = people(release, 500)
+    narrow = table.astype(np.int8)
+    assert release.attributes.encode(narrow, narrow=True) is narrow
+    assert release.randomize(narrow, rng=3).tobytes() == release.randomize(table, rng=3).tobytes()
+
+
 @pytest.mark.parametrize(
     ("change", "text"),
     [

@@ -150,13 +150,15 @@ class Attributes(Sealed):
             cell += table[:, place]
         return cell
 
-    def encode(self, columns: Any) -> Codes:
+    def encode(self, columns: Any, narrow: bool = False) -> Codes:
         """Return the numbers of people's values, shape (n, d).
 
         Parameters
         ----------
         columns : mapping, data frame, or (n, d) array or rows
             A mapping from the names of the attributes to columns, or one row a user in the attributes' order.
+        narrow : bool
+            Whether an array of smaller whole numbers is returned as it is and not copied to 64 bits.
 
         Raises
         ------
@@ -176,7 +178,7 @@ class Attributes(Sealed):
         if array.dtype.kind in "iu":
             self._require_inside(array)
             if all(labels.names is None for labels in self.labels):
-                return array.astype(np.int64, copy=False)
+                return array if narrow and array.itemsize < 8 else array.astype(np.int64, copy=False)
         return self._encode_columns([array[:, place] for place in range(self.count)])
 
     def _require_inside(self, array: NDArray[Any]) -> None:

@@ -133,7 +133,7 @@ class MarginalRelease(AttributeMechanism):
             return on_table(self, "randomize", answers, rng=rng, anyway=anyway)
         if not anyway:
             self.require_estimable()
-        codes = self.attributes.encode(answers)
+        codes = self.attributes.encode(answers, narrow=True)
         records = np.zeros(len(codes), dtype=self.layout.dtype)
         start = 0
         for piece in self.draw(codes, self.source(rng)):

@@ -100,7 +100,7 @@ class AffineFamily:
         """How many maps there are."""
         return self.prime * (self.prime - 1)
 
-    def buckets_of(self, seeds: Codes, numbers: Codes) -> Codes:
+    def buckets_of(self, seeds: Codes, numbers: Codes | np.int64) -> Codes:
         """Return the bucket of each number under the map of each seed; the arrays are broadcast."""
         slope = seeds // self.prime
         shift = seeds - slope * self.prime
@@ -120,6 +120,12 @@ class AffineFamily:
         if self.buckets % self.prime == 0 or (elements - 20) * reports <= 4 * self.prime * categories:
             return self._supports_by_element(seeds, values, categories)
         return self._supports_by_slope(seeds, values, categories)
+
+    def supports_of_counts(self, times: Codes, categories: int) -> Codes:
+        """Return the same from how often each value was reported for each seed, (seeds, buckets)."""
+        seeds = np.arange(self.seeds, dtype=np.int64)
+        fits = (times[seeds, self.buckets_of(seeds, np.int64(number))].sum() for number in range(categories))
+        return np.fromiter(fits, dtype=np.int64, count=categories)
 
     def _supports_by_loop(self, seeds: Codes, values: Codes, loop: Callable[..., None]) -> Codes:
         """Do what :meth:`_supports_by_element` does, report by report."""

@@ -15,7 +15,7 @@ from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.oracles.design import BlockDesign, NumberedBlocks
 from mechdesign.mechanisms.recipes import Steps, whole_hex
 
-BLOCK = 1 << 14
+BLOCK = 1 << 16
 """Reports that are drawn at a time."""
 
 NANOSECONDS = 12
