@@ -75,7 +75,7 @@ METHODS = (
         name="field",
         problem=LinearQueries,
         kind="heuristic",
-        summary="for 129 to 512 types: patterns of a Gaussian field, weighed nearly alike",
+        summary="for 129 to 1,024 types: patterns of a Gaussian field, weighed nearly alike",
         run=sampled.run,
         why_not=sampled.why_not,
     ),
