@@ -9,7 +9,7 @@ usage: python3 run.py TASK [ARGUMENT ...]
   cover   the tests with coverage, which makes them half as fast
   lint    ruff and mypy only
   docs    build the documentation and print where its first page is; a warning is an error
-  bench   compare speed and size with other libraries
+  bench   one table: speed against other libraries and compiled loops (--all: every benchmark)
 
 Further arguments go to the task's last program: python3 run.py test -k audit
 
@@ -74,7 +74,7 @@ TASKS = {
         said="building the documentation with Sphinx, which takes some minutes and prints warnings only",
     ),
     # Apart from the rest: the rivals may insist on older versions of what the project itself uses.
-    "bench": Task(("benchmarks",), (("python", "-m", "benchmarks"),), ".venv-bench"),
+    "bench": Task(("benchmarks", "fast", "parquet"), (("python", "-m", "benchmarks"),), ".venv-bench"),
 }
 
 

@@ -1,4 +1,4 @@
-"""``python -m benchmarks [NAME ...] [--quick]``: run benchmarks and print their tables."""
+"""``python -m benchmarks [NAME ...] [--all] [--quick]``: one table of ratios, or the named benchmarks."""
 
 from __future__ import annotations
 
@@ -18,6 +18,9 @@ import scipy
 from benchmarks.rivals import RIVALS, version
 from mechdesign.core.errors import suggestion
 
+FIRST = "peers"
+"""What is run where nothing is named."""
+
 
 def find_benchmarks() -> dict[str, ModuleType]:
     """Return the modules beside this one that have a TITLE and a function run, by name."""
@@ -31,7 +34,7 @@ def find_benchmarks() -> dict[str, ModuleType]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the named benchmarks, or all of them."""
+    """Run the named benchmarks, all of them, or the one table of ratios to peers and limits."""
     benchmarks = find_benchmarks()
     listing = "\n".join(f"  {name:<14} {module.TITLE}" for name, module in benchmarks.items())
     parser = argparse.ArgumentParser(
@@ -40,7 +43,10 @@ def main(arguments: list[str] | None = None) -> int:
         epilog=f"benchmarks:\n{listing}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("names", nargs="*", metavar="NAME", help="which benchmarks to run (default: all)")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"which benchmarks to run (default: {FIRST})"
+    )
+    parser.add_argument("--all", action="store_true", help="run all of them")
     parser.add_argument("--quick", action="store_true", help="smaller problems, for a first look")
     options = parser.parse_args(arguments)
     for name in options.names:
@@ -52,7 +58,7 @@ def main(arguments: list[str] | None = None) -> int:
         f"{platform.machine()}, {os.cpu_count()} processors"
     )
     print("rivals: " + ", ".join(f"{name} {version(name)}" for name in RIVALS))
-    for name in options.names or benchmarks:
+    for name in options.names or (benchmarks if options.all else [FIRST]):
         print(f"\n{benchmarks[name].TITLE}\n{'=' * len(benchmarks[name].TITLE)}", flush=True)
         start = time.perf_counter()
         benchmarks[name].run(options.quick)

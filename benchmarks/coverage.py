@@ -38,6 +38,9 @@ CLIENT_EPSILONS = (1.0, 11.0)
 CLIENT_REPETITIONS = {30: 400, 300: 150}
 """Where the clients themselves run."""
 
+CLIENTS = (*PROTOCOLS, *LOCAL, "survey", "linear-queries")
+"""The types of the table in which the clients themselves run."""
+
 SLOW = {"hist-mm": 0.25, "prhr": 0.5, "uniformity-dump": 0.25, "pucm": 0.25}
 """Types whose clients or estimators take long: the part of the repetitions that they get."""
 
@@ -76,7 +79,7 @@ def run(quick: bool) -> None:
 def main() -> None:
     """Print single rows of the table of clients."""
     parser = argparse.ArgumentParser(description="Coverage of single types whose own clients run.")
-    parser.add_argument("kinds", nargs="+", choices=sorted({*PROTOCOLS, *LOCAL}), metavar="TYPE")
+    parser.add_argument("kinds", nargs="+", choices=sorted({*CLIENTS}), metavar="TYPE")
     parser.add_argument("--users", type=int, nargs="+", help="instead of 30 and 300")
     parser.add_argument("--repetitions", type=int, default=400, help="with --users")
     given = parser.parse_args()
@@ -84,7 +87,7 @@ def main() -> None:
     print_clients(repetitions, given.kinds)
 
 
-def print_clients(repetitions: dict[int, int], kinds: Sequence[str] = (*PROTOCOLS, *LOCAL)) -> None:
+def print_clients(repetitions: dict[int, int], kinds: Sequence[str] = CLIENTS) -> None:
     """Print the lowest coverage of the types whose own clients run, with its case."""
     print("in brackets: users and repetitions of the lowest\n")
     print_header("mechanism", CLIENT_EPSILONS)

@@ -18,7 +18,7 @@ from benchmarks.coverage_shuffle import PROTOCOLS, protocol_measure
 from benchmarks.coverage_survey import survey
 from mechdesign.core.solve import solve
 from mechdesign.mechanisms.mean import MeanMechanism
-from mechdesign.problems.workload import LinearQueries
+from mechdesign.problems.workload import EventCounts, LinearQueries
 
 NO_ESTIMATE = {
     "online-auction": "pays bidders and allots tasks; what it says of accuracy is a number of reports",
@@ -70,6 +70,21 @@ def workload_measure(epsilon: float, users: int, repetitions: int, rng: np.rando
     return found
 
 
+def event_measure(epsilon: float, users: int, repetitions: int, rng: np.random.Generator) -> list[Covered]:
+    """Return the coverage of events: of slots with many, few and no events, for users at hand."""
+    problem = EventCounts(slots=6, most=2, prior=[0.8, 0.15, 0.05], epsilon=epsilon)
+    mechanism = solve(problem, "kary").mechanism()
+    shares = {"none": 0.7, "0": 0.2, "1+1": 0.05, "2+5": 0.05}
+    names = np.repeat(list(shares), np.rint(np.array(list(shares.values())) * users).astype(int))
+    answers = mechanism.labels.encode(names)
+    held = [[name.split("+").count(str(slot)) for slot in range(6)] for name in names.tolist()]
+    truth = np.array(held).mean(axis=0)
+    counting = Counting("events in six slots", truth)
+    for _ in range(repetitions):
+        counting.add(mechanism.estimate(mechanism.draw(answers, mechanism.source(rng))).interval())
+    return counting.found()
+
+
 MEASURED: dict[str, Measure] = {
     "duchi": mean_measure(MEANS["duchi"]),
     "censoring-interval": mean_measure(MEANS["one-bit interval, symmetric"]),
@@ -82,6 +97,7 @@ MEASURED: dict[str, Measure] = {
     "finite-channel": channel_measure,
     "survey": survey,
     "linear-queries": workload_measure,
+    "event-counts": event_measure,
     **LOCAL,
     **{name: protocol_measure(builds) for name, builds in PROTOCOLS.items()},
 }

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import importlib
 import resource
+import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -92,3 +93,29 @@ def shown_mib(size: int) -> str:
 def nothing() -> None:
     """Do nothing but import numpy: what a process holds by itself."""
     importlib.import_module("numpy")
+
+
+def interleaved(functions: Sequence[Callable[[], Any] | None], repeats: int) -> list[float | None]:
+    """Return the least seconds of processor time of each function, run in turn; None for None."""
+    best: list[float | None] = [None] * len(functions)
+    for turn in range(repeats + 1):
+        for place, function in enumerate(functions):
+            if function is None:
+                continue
+            start = time.process_time()
+            function()
+            seconds, known = time.process_time() - start, best[place]
+            if turn:  # the first run warms up
+                best[place] = seconds if known is None else min(known, seconds)
+    return best
+
+
+def processor_seconds(command: Sequence[str], repeats: int) -> float:
+    """Return the least seconds of processor time of a command, which has to succeed."""
+    best = float("inf")
+    for _ in range(repeats):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(command, check=True, capture_output=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        best = min(best, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return best

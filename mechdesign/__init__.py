@@ -86,6 +86,7 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares these with w
     from mechdesign.papers.claims import check_models
     from mechdesign.problems.auction import AuctionHorizon, AuctionSlot
     from mechdesign.problems.contract import PrivacyContract, PrivacyContractContinuous
+    from mechdesign.problems.deployed import DeployedFrequencies, DeployedHistogram
     from mechdesign.problems.joint import JointCollection, JointDistribution
     from mechdesign.problems.location import LocationNoise
     from mechdesign.problems.marginals import CoveringDesign, FrequencyOracle, MarginalViews
@@ -110,7 +111,7 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares these with w
         SpectrumSecondary,
     )
     from mechdesign.problems.survey import SurveyDesign, SurveyLimit
-    from mechdesign.problems.workload import LinearQueries
+    from mechdesign.problems.workload import EventCounts, LinearQueries
     from mechdesign.report.plot import plot
 
 __all__ = [
@@ -122,7 +123,10 @@ __all__ = [
     "Comparison",
     "CoveringDesign",
     "DataError",
+    "DeployedFrequencies",
+    "DeployedHistogram",
     "EstimationError",
+    "EventCounts",
     "FrequencyOracle",
     "JointCollection",
     "JointDistribution",

@@ -7,16 +7,15 @@ all reports have the same two weights; so only the classes are compared, as inte
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 from mechdesign.audit.exponential import exp_lower, float_up, log_ratio
-from mechdesign.core.certificate import Certificate
+from mechdesign.audit.finding import PrivacyFinding
 from mechdesign.core.errors import CertificateError
-from mechdesign.core.notebook import TextInNotebooks
 from mechdesign.core.numbers import whole
 from mechdesign.core.validation import privacy_epsilon
 
@@ -41,40 +40,20 @@ class ReportClass:
     other: int
 
 
-@dataclass(frozen=True)
-class ClassAudit(TextInNotebooks):
+@dataclass(frozen=True, repr=False)
+class ClassAudit(PrivacyFinding):
     """What the audit of report classes found.
+
+    It holds where every weight is at most a rational lower bound of e^epsilon times the other input's. The
+    witness are the reports that attain the true epsilon.
 
     Attributes
     ----------
-    epsilon : float
-        The promise.
-    true_epsilon : float
-        The least epsilon, rounded up; infinite when an input excludes a report that another one can make.
     true_epsilon_digits : Decimal
-        The same to many digits, still an upper bound.
-    holds : bool
-        Whether every weight is at most a rational lower bound of e^epsilon times the other input's.
-    witness : mapping
-        The reports that attain the true epsilon.
+        The true epsilon to many digits, still an upper bound.
     """
 
-    epsilon: float
-    true_epsilon: float
     true_epsilon_digits: Decimal
-    holds: bool
-    witness: Mapping[str, Any]
-
-    def certificate(self) -> Certificate:
-        """Return the audit as a certificate of the property ``privacy``."""
-        figures = {"epsilon": self.epsilon, "true_epsilon": self.true_epsilon}
-        return Certificate("privacy", self.holds, True, figures, self.witness)
-
-    def __str__(self) -> str:
-        return str(self.certificate())
-
-    def __repr__(self) -> str:
-        return f"ClassAudit({self})"
 
 
 def audit_classes(classes: Sequence[ReportClass], epsilon: float) -> ClassAudit:
@@ -113,11 +92,11 @@ def audit_classes(classes: Sequence[ReportClass], epsilon: float) -> ClassAudit:
             continue
         holds = holds and high <= bound * low
         if low == 0:
-            return ClassAudit(promised, float("inf"), Decimal("inf"), False, _witness(item.name))
+            return ClassAudit(promised, float("inf"), False, _witness(item.name), Decimal("inf"))
         if Fraction(high, low) > worst:
             worst, name = Fraction(high, low), item.name
     digits = log_ratio(worst.numerator, worst.denominator)
-    return ClassAudit(promised, float_up(digits), digits, holds, _witness(name))
+    return ClassAudit(promised, float_up(digits), holds, _witness(name), digits)
 
 
 def _sides(classes: Sequence[ReportClass]) -> tuple[list[int], list[int]]:

@@ -124,7 +124,7 @@ def _one_way(
         events.append(_likely(distinct, codes.ravel(), len(train), exponential))
     _, event, contains = max(events, key=lambda item: item[0])
     hits, misses = contains(test), contains(check)
-    low, high = _limits(hits, tail)[0], _limits(misses, tail)[1]
+    low, high = limits(hits, tail)[0], limits(misses, tail)[1]
     bound = max(0.0, low - exponential * high)
     return bound, event, float(hits.mean()), float(misses.mean()), min(len(hits), len(misses))
 
@@ -167,7 +167,7 @@ def _likely(
     return gain / (1.0 + math.sqrt(len(chosen) / size)), text, contains
 
 
-def _limits(hits: NDArray[np.bool_], tail: float) -> tuple[float, float]:
+def limits(hits: NDArray[np.bool_], tail: float) -> tuple[float, float]:
     """Return the limits of Clopper and Pearson for the chance of an event, rounded outwards."""
     count, total = int(hits.sum()), len(hits)
     low = 0.0 if count == 0 else _edge(lambda chance: _at_least(count, total, chance) <= tail)

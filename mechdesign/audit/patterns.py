@@ -78,4 +78,4 @@ def audit_patterns(low: Weights, high: Weights, blank: Weights, epsilon: float) 
             worst, place = Fraction(large, small), report
     digits = log_ratio(worst.numerator, worst.denominator) if worst else log_ratio(1, 0)
     witness = {} if place < 0 else {"report": place}
-    return ClassAudit(promised, float_up(digits), digits, holds, witness)
+    return ClassAudit(promised, float_up(digits), holds, witness, digits)

@@ -14,7 +14,7 @@ from mechdesign.catalog.axis import Axis, axis_of, by_places
 from mechdesign.catalog.curves import COUNTED, CurvePoints
 from mechdesign.catalog.figure_table import METHOD, FigureTable
 from mechdesign.catalog.model import Model
-from mechdesign.catalog.sweep import SweepRow, run_sweep
+from mechdesign.catalog.sweeping import SweepRow, run_sweep
 from mechdesign.core import marks
 from mechdesign.core.errors import MechDesignError, ParameterError, UnknownNameError, suggestion
 from mechdesign.core.figure import Figure, Panel

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mechdesign.catalog.data import DATA_KEYS, DataSettings
 from mechdesign.catalog.figure_table import FigureTable, read_figures
 from mechdesign.catalog.model import Model, Simulation
+from mechdesign.catalog.shipped import models, models_folder
 from mechdesign.catalog.toml import check_keys, read_toml
 from mechdesign.core.encoding import encode
 from mechdesign.core.errors import (
@@ -34,35 +34,7 @@ if TYPE_CHECKING:
 
 TABLES = ("model", "parameters", "data", "claim", "sweep", "simulation", "figure")
 MODEL_KEYS = ("title", "question", "problem", "source", "statement", "methods")
-SOURCES = "sources"
-"""The folder beside those of families that lists the items of sources; its files are no models."""
-
 SIMULATION_KEYS = ("users", "repetitions", "seed")
-
-
-@cache
-def models_folder() -> Path:
-    """Return the folder of the shipped models: inside the installed package, or beside it in a checkout."""
-    package = Path(__file__).resolve().parent.parent
-    for folder in (package / "models", package.parent / "models"):
-        if folder.is_dir():
-            return folder
-    raise ModelFileError("models", "the folder of the shipped models is missing", "install the package anew")
-
-
-def models(family: str | None = None) -> list[str]:
-    """Return the slugs of all shipped models, or of one family.
-
-    Examples
-    --------
-    >>> "response/zhou2019_survey" in models("response")
-    True
-    """
-    folder = models_folder()
-    paths = (path.relative_to(folder) for path in folder.rglob("*.toml"))
-    kept = (path for path in paths if len(path.parts) > 1 and path.parts[0] != SOURCES)
-    slugs = [path.with_suffix("").as_posix() for path in kept]
-    return sorted(slug for slug in slugs if family is None or slug.startswith(f"{family}/"))
 
 
 def load_model(name: str | os.PathLike[str], overrides: Mapping[str, Any] | None = None) -> Model:

@@ -10,7 +10,7 @@ from mechdesign.catalog.curves import COUNTED, CurvePoints
 from mechdesign.catalog.figure_table import METHOD, FigureTable
 from mechdesign.catalog.figures import figure_tables
 from mechdesign.catalog.model import Model
-from mechdesign.catalog.sweep import SweepRow
+from mechdesign.catalog.sweeping import SweepRow
 from mechdesign.core.encoding import encode
 from mechdesign.core.errors import MechDesignError
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from mechdesign.catalog.load import load_model
 from mechdesign.catalog.model import Model
-from mechdesign.catalog.sweep import SweepRow, solve_point, sweep_points, sweep_problem
+from mechdesign.catalog.sweeping import SweepRow, solve_point, sweep_points, sweep_problem
 from mechdesign.core.cache import Cache, default_cache, key_of
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.parallel import ALONE, Task, Watcher, run_tasks

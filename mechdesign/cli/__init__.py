@@ -2,7 +2,7 @@
 
 The whole in seconds: ``mechdesign demo``.
 On models: ``mechdesign list | show | solve | compare | check | sweep | tradeoff``.
-On mechanisms: ``mechdesign choose | build | audit | randomize | estimate | run``.
+On mechanisms: ``mechdesign choose | build | audit | randomize | count | merge | estimate | run | ledger``.
 
 Exit codes: 0 fine, 1 mismatch, failed certificate or infeasible, 2 bad input (one line, no traceback), 130
 interrupted (one line, no traceback).

@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from mechdesign.core.errors import ParameterError
-
 
 def run_options(added: argparse.ArgumentParser) -> None:
     """Add ``--jobs``, ``--fresh`` and ``--dask``."""
@@ -17,8 +15,15 @@ def run_options(added: argparse.ArgumentParser) -> None:
     added.add_argument(
         "--fresh", action="store_true", help="solve anew what an earlier run of the same code has left"
     )
+    dask_option(added)
+
+
+def dask_option(added: argparse.ArgumentParser) -> None:
+    """Add ``--dask``."""
     added.add_argument(
-        "--dask", metavar="ADDRESS", help="run on the Dask cluster whose scheduler has this address"
+        "--dask",
+        metavar="ADDRESS",
+        help="run on the Dask cluster whose scheduler has this address, or on 'local' processes",
     )
 
 
@@ -43,17 +48,9 @@ def _cluster(address: str | None) -> Iterator[None]:
     if address is None:
         yield
         return
-    try:
-        import distributed
-        import joblib
-    except ImportError:
-        raise ParameterError("--dask", "needs distributed", "pip install 'mechdesign[dask]'") from None
-    try:
-        client: Any = distributed.Client(address, timeout=5)  # type: ignore[no-untyped-call]
-    except (OSError, ValueError, TypeError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ParameterError(
-            f"--dask {address}", f"no scheduler answers there ({reason})", "check the address"
-        ) from None
-    with client, joblib.parallel_config(backend="dask"):
+    import joblib
+
+    from mechdesign.core.cluster import connected
+
+    with connected(address), joblib.parallel_config(backend="dask"):
         yield

@@ -7,7 +7,10 @@ import sys
 from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
+from mechdesign.cli import accounts, foreign
+from mechdesign.cli.counting import REPORTS, identical_option
 from mechdesign.cli.figures import FigureOutput, figure_option
+from mechdesign.cli.long_runs import dask_option
 from mechdesign.cli.options import (
     FINE,
     MISMATCH,
@@ -24,11 +27,17 @@ from mechdesign.cli.options import (
     shuffled_of,
     shuffled_options,
 )
-from mechdesign.core.errors import ParameterError
+from mechdesign.core.errors import MethodError, ParameterError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mechdesign.core.problem import Problem
     from mechdesign.export import ExportCheck
     from mechdesign.mechanisms import Mechanism
+    from mechdesign.problems.shuffle.design import ShuffledDesign
+
+DATA_SET = "CSV with a header line, or Parquet: files, folders, patterns, or - for the standard input"
 
 
 def add_commands(command: AddCommand) -> None:
@@ -56,15 +65,21 @@ def add_commands(command: AddCommand) -> None:
     build.add_argument("--question", metavar="TEXT", help="what respondents are asked")
     build.add_argument("-o", "--output", required=True, metavar="FILE", help="the mechanism file (JSON)")
     build.add_argument("--force", action="store_true", help="replace an existing file")
-    audit = command("audit", _audit, "audit a mechanism file exactly")
-    audit.add_argument("mechanism", metavar="MECHANISM", help="a file written by build")
-    audit.add_argument("exports", nargs="*", metavar="EXPORT", help="files written by export, to compare")
+    audit = command("audit", _audit, "audit a mechanism exactly, also one of another program")
+    text = "a file written by build; or a foreign channel: .csv, .npy, .npz or .toml"
+    audit.add_argument("mechanism", metavar="MECHANISM", nargs="?", help=text)
+    text = "files written by export, to compare; or further mechanisms, for the total of answering all"
+    audit.add_argument("exports", nargs="*", metavar="FILE", help=text)
     audit.add_argument("--json", action="store_true", help="print JSON")
     figure_option(audit, "what the mechanism does")
+    foreign.add_options(audit)
+    accounts.add_options(audit)
     randomize = command("randomize", _randomize, "randomize columns of people's data")
     randomize.add_argument("mechanism", metavar="MECHANISM", help="a file written by build")
-    randomize.add_argument("inputs", nargs=1, metavar="DATA", help="CSV with a header line, or Parquet")
-    randomize.add_argument("-o", "--output", required=True, metavar="FILE", help="CSV or Parquet")
+    randomize.add_argument("inputs", nargs="+", metavar="DATA", help=DATA_SET)
+    randomize.add_argument(
+        "-o", "--output", required=True, metavar="FILE", help="CSV or Parquet, or a folder for a file each"
+    )
     randomize.add_argument("--force", action="store_true", help="replace an existing file")
     randomize.add_argument(
         "--column", action="append", help="which column; several times for several attributes"
@@ -79,15 +94,16 @@ def add_commands(command: AddCommand) -> None:
         "--codes", action="store_true", help="numbers are the codes of categories, although none is 0"
     )
     _table_options(randomize)
+    identical_option(randomize)
+    dask_option(randomize)
     randomize.add_argument("--seed", type=int, help="for simulations only: repeatable, and not private")
     estimate = command("estimate", _estimate, "estimate from reports, with standard errors and intervals")
     estimate.add_argument("mechanism", metavar="MECHANISM", help="a file written by build")
     estimate.add_argument(
-        "inputs", nargs="+", metavar="REPORTS", help="files written by randomize; several are merged"
+        "inputs", nargs="+", metavar="REPORTS", help=f"{REPORTS}; or counts, written by count or merge"
     )
-    estimate.add_argument(
-        "--identical", action="store_true", help="files of the same content are meant: each counts"
-    )
+    identical_option(estimate)
+    dask_option(estimate)
     estimate.add_argument("--column", action="append", help="which column, when there are several")
     estimate.add_argument(
         "--population", action="store_true", help="estimate the population the users were drawn from"
@@ -195,7 +211,6 @@ def _build(options: argparse.Namespace) -> int:
     from mechdesign.core.printable import printable
     from mechdesign.core.solve import solve
     from mechdesign.mechanisms import load_mechanism
-    from mechdesign.problems.shuffle import shuffled
     from mechdesign.report.outputs import require_output
     from mechdesign.report.results import MECHANISM, require_suffix
 
@@ -205,7 +220,7 @@ def _build(options: argparse.Namespace) -> int:
     method_settings = options_of(options)
     if method_settings and given is not None:
         raise ParameterError("--option", "is not for --shuffled", "drop one of them")
-    design = None if given is None else shuffled(model.problem, method=options.method, **given)
+    design = None if given is None else _shuffled(model.problem, options.method, given)
     if design is None:
         solution = solve(model.problem, options.method, **method_settings)
     else:
@@ -220,6 +235,9 @@ def _build(options: argparse.Namespace) -> int:
         mechanism = data.applied(solution.mechanism() if design is None else design.mechanism())
     except ParameterError as error:
         raise error.within(model.slug) from None
+    if not hasattr(mechanism, "described"):
+        what = f"{options.method} describes what runs elsewhere"
+        raise MethodError(model.slug, what, "omit --method to build the optimum")
     require_output(
         options.output,
         [model.slug],
@@ -252,11 +270,22 @@ def _build(options: argparse.Namespace) -> int:
     return FINE
 
 
+def _shuffled(problem: Problem, method: str | None, given: Mapping[str, Any]) -> ShuffledDesign:
+    """Return the design for a central guarantee; its family is imported only when it is asked for."""
+    from mechdesign.problems.shuffle import shuffled
+
+    return shuffled(problem, method=method, **given)
+
+
 def _audit(options: argparse.Namespace) -> int:
     from mechdesign.audit import PrivacyAudit
     from mechdesign.core.encoding import encode
     from mechdesign.mechanisms import load_mechanism
 
+    code = accounts.audited(options)
+    code = foreign.audited(options) if code is None else code
+    if code is not None:
+        return code
     mechanism = load_mechanism(options.mechanism)
     output = FigureOutput(options, [options.mechanism])
     if output.wanted:
@@ -299,15 +328,17 @@ def _randomize(options: argparse.Namespace) -> int:
     from mechdesign.cli.operations import execute
     from mechdesign.mechanisms import CollectingMechanism, load_mechanism
     from mechdesign.report.codes import require_codes
+    from mechdesign.report.data_set import STANDARD_INPUT, data_set
     from mechdesign.report.repeats import repeated_note
 
     mechanism = load_mechanism(options.mechanism)
-    if not options.codes:
-        require_codes(mechanism, options.inputs[0], options.column)
+    options.inputs = data_set(options.inputs)
+    files = [path for path in options.inputs if path != STANDARD_INPUT]
+    for path in [] if options.codes else files:
+        require_codes(mechanism, path, options.column)
     code = execute(options, "randomize", ("column", "clip", "seed", "anyway"), mechanism)
     if options.seed is None and isinstance(mechanism, CollectingMechanism):
-        note = repeated_note(options.inputs[0], mechanism.audit().epsilon)
-        if note:
+        for note in filter(None, (repeated_note(path, mechanism.audit().epsilon) for path in files)):
             print(f"mechdesign: {note}", file=sys.stderr)
     return code
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from textwrap import indent
+from typing import TYPE_CHECKING, Any
 
 from mechdesign.cli.figures import FigureOutput, figure_option
 from mechdesign.cli.long_runs import run_many, run_options
@@ -22,6 +23,10 @@ from mechdesign.cli.options import (
 )
 from mechdesign.core.errors import ParameterError, UnknownNameError, suggestion
 
+if TYPE_CHECKING:
+    from mechdesign.core.solution import Solution
+    from mechdesign.core.types import Outlook
+
 
 def add_commands(command: AddCommand) -> None:
     """Add these commands to the parser."""
@@ -38,6 +43,11 @@ def add_commands(command: AddCommand) -> None:
     model_options(solve)
     add_users(solve)
     method_options(solve)
+    solve.add_argument(
+        "--sensitivity",
+        action="store_true",
+        help="print what parameters are worth, which constraints bind, or which of them conflict",
+    )
     figure_option(solve, "the design")
     for name, run, summary in (
         ("compare", _compare, "run every method on models, side by side, with certificates and claims"),
@@ -80,12 +90,12 @@ def add_commands(command: AddCommand) -> None:
 
 
 def _list(options: argparse.Namespace) -> int:
-    from mechdesign.catalog import load_model, models
-    from mechdesign.core.solve import methods_of
     from mechdesign.core.text import table
-    from mechdesign.problems import problem_classes
 
     if options.problems:
+        from mechdesign.core.solve import methods_of
+        from mechdesign.problems import problem_classes
+
         rows = [
             [name, method.name, method.kind, method.summary]
             for name, problem in sorted(problem_classes().items())
@@ -93,10 +103,12 @@ def _list(options: argparse.Namespace) -> int:
         ]
         header = ["problem", "method", "kind", "summary"]
     else:
-        loaded = [load_model(slug) for slug in models(options.family)]
-        if not loaded:
+        from mechdesign.catalog import listed_models
+
+        listed = listed_models(options.family)
+        if not listed:
             raise _unknown_family("list", options.family)
-        rows = [[model.slug, model.problem.name, str(len(model.claims)), model.title] for model in loaded]
+        rows = [[line.slug, line.problem, str(line.claims), line.title] for line in listed]
         header = ["model", "problem", "claims", "title"]
     if options.json:
         print_json([dict(zip(header, row, strict=True)) for row in rows])
@@ -169,13 +181,27 @@ def _solve(options: argparse.Namespace) -> int:
     if output.wanted and solution.found:
         output.write(design_figures(model.problem, solution), f"a design of {model.problem.name}")
     forecast = solution.forecast(options.users)
+    outlook, useless = _outlook(solution, options.users)
     if options.json:
-        print_json({**solution.as_dict(model.slug), "forecast": encode(forecast)})
+        found = {} if outlook is None else {"outlook": encode(outlook.as_json())}
+        worth = {"sensitivity": solution.sensitivity.as_dict()} if options.sensitivity else {}
+        print_json({**solution.as_dict(model.slug), "forecast": encode(forecast), **found, **worth})
     else:
         print(f"{model.slug}: {model.title}\n{solution_text(solution)}")
-        if forecast is not None:
-            print(f"  {forecast}")
+        for said in (forecast, outlook, useless):
+            if said is not None:
+                print(indent(str(said), "  "))
+        if options.sensitivity:
+            print(solution.sensitivity)
     return FINE if solution.found else MISMATCH
+
+
+def _outlook(solution: Solution[Any], users: int | None) -> tuple[Outlook | None, str | None]:
+    """Return what is known before anything is collected, or why that is too little to build."""
+    try:
+        return solution.outlook(users), None
+    except ParameterError as error:
+        return None, f"not worth building: {error}"
 
 
 def _tradeoff(options: argparse.Namespace) -> int:

@@ -8,18 +8,22 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
 
+from mechdesign.cli.counting import identical_option
 from mechdesign.cli.figures import FigureOutput, figure_option
 from mechdesign.cli.options import FINE, Parser, missing_option, print_json, result_options
 from mechdesign.cli.results import ResultOutput
+from mechdesign.cli.work import RANDOMIZE, Work
 from mechdesign.core.encoding import encode
 from mechdesign.core.errors import MechDesignError
 from mechdesign.core.tables import Block
 from mechdesign.mechanisms import Mechanism, load_mechanism
 from mechdesign.mechanisms.door import missing_rule
 from mechdesign.mechanisms.operations import Option, operation_of
-from mechdesign.report.copies import OPTION, Copies, require_different
-from mechdesign.report.files import open_table
+from mechdesign.report.copies import require_different
+from mechdesign.report.counting import COUNTING
+from mechdesign.report.data_set import data_set, opened_data
 from mechdesign.report.outputs import require_output
+from mechdesign.report.randomizing import is_folder
 from mechdesign.report.results import DATA, RESULTS, require_suffix
 from mechdesign.report.writing import write_blocks
 
@@ -73,11 +77,6 @@ def parse_operation(
     return given, tuple(option.name for option in operation.options)
 
 
-def identical_option(added: argparse.ArgumentParser) -> None:
-    """Add the option for inputs of the same content."""
-    added.add_argument(OPTION, action="store_true", help="files of the same content are meant: each counts")
-
-
 def _flag(option: Option) -> str:
     return option.name.replace("_", "-")
 
@@ -104,27 +103,28 @@ def execute(
     kept = [settings[option.name] for option in operation.options if option.kind == "path"]
     kept = [path for path in kept if path is not None]
     missing = missing_rule(loaded, options.missing, tuple(options.missing_code))
-    identical = getattr(options, "identical", False)
-    require_different(options.inputs, identical)
-    output = getattr(options, "output", None)
-    if output is not None:
+    counts = operation.name in COUNTING and not operation.gives
+    paths = options.inputs = data_set(options.inputs, counts)
+    require_different(paths, getattr(options, "identical", False))
+    output, dask = getattr(options, "output", None), getattr(options, "dask", None)
+    if output is not None and not (operation.name == RANDOMIZE and is_folder(output)):
         require_suffix(output, DATA if operation.gives else RESULTS)
     picture = _figure_output(options, kept)
-    sources = [open_table(path, missing) for path in options.inputs]
-    if len(sources) > 1 and not identical:
-        copies = Copies()
-        for source in sources:
-            source.copies = copies
-    try:
-        made = operation.run(sources, settings)
-        if operation.gives:
-            said = _written(options, made, kept, operation.private)
-        else:
-            said = _shown(options, made, picture, loaded, kept)
-    except MechDesignError as error:
-        if error.is_about(*options.inputs, *kept, str(getattr(options, "output", "-o ")), "-o "):
-            raise
-        raise error.within(options.mechanism).for_shell() from None
+    with opened_data() as data:
+        work = Work(loaded, operation, settings, missing, data, options)
+        try:
+            if operation.name == RANDOMIZE and (len(paths) > 1 or is_folder(output or "") or dask):
+                said = work.randomized(paths)
+            elif operation.gives:
+                made = operation.run(work.sources(paths), settings)
+                said = _written(options, made, kept, operation.private)
+            else:
+                sources = work.counted(paths, dask) if dask else work.sources(paths)
+                said = _shown(options, operation.run(sources, settings), picture, loaded, kept)
+        except MechDesignError as error:
+            if error.is_about(*paths, *kept, str(output or "-o "), "-o ", "--dask"):
+                raise
+            raise error.within(options.mechanism).for_shell() from None
     notes = [missing.said(), *(f"{number} {what}" for what, number in settings.counts.items())]
     line = "; ".join(text for text in (said, *notes) if text)
     if line:

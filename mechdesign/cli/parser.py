@@ -5,10 +5,30 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from functools import cache
+from typing import NoReturn
 
-from mechdesign.cli import demo, drafts, exports, mechanisms, models, pages, sources, tables
+from mechdesign.cli import (
+    accounts,
+    counting,
+    demo,
+    drafts,
+    exports,
+    mechanisms,
+    models,
+    pages,
+    sources,
+    tables,
+)
 from mechdesign.cli.options import Parser
 from mechdesign.core.version import installed_version
+
+
+class _Version(argparse.Action):
+    """Print the version, which is looked up only when it is asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        print(f"mechdesign {installed_version()}")
+        parser.exit()
 
 
 @cache
@@ -21,7 +41,7 @@ def parser() -> argparse.ArgumentParser:
     main = Parser(
         prog="mechdesign", description="Provably best mechanisms for collecting data under privacy."
     )
-    main.add_argument("--version", action="version", version=f"mechdesign {installed_version()}")
+    main.add_argument("--version", action=_Version, nargs=0, help="show program's version number and exit")
     commands = main.add_subparsers(title="commands", required=True, metavar="COMMAND", parser_class=Parser)
 
     def command(name: str, run: Callable[[argparse.Namespace], int], summary: str) -> argparse.ArgumentParser:
@@ -32,6 +52,8 @@ def parser() -> argparse.ArgumentParser:
     demo.add_commands(command)
     models.add_commands(command)
     mechanisms.add_commands(command)
+    counting.add_commands(command)
+    accounts.add_commands(command)
     drafts.add_commands(command)
     exports.add_commands(command)
     pages.add_commands(command)

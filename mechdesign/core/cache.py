@@ -17,7 +17,6 @@ import sys
 import time
 from contextlib import suppress
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +43,8 @@ def code_digest() -> str:
     >>> code_digest() == code_digest()
     True
     """
+    from importlib.metadata import PackageNotFoundError, version  # slow to import
+
     digest = hashlib.sha256(sys.version.encode())
     package = Path(__file__).resolve().parent.parent
     for path in sorted(package.rglob("*.py")):

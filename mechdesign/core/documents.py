@@ -10,6 +10,7 @@ import json
 import math
 import re
 import tomllib
+from collections.abc import Callable
 from typing import Any
 
 MOST_DEPTH = 100
@@ -27,8 +28,8 @@ JSON_TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|[\[\]{}]', re.DOTALL)
 DEEP_NUMBERS = re.compile(rf"(?:\.[^.,\n]*){{{MOST_DEPTH}}}")
 
 
-def parse_toml(text: str) -> dict[str, Any]:
-    r"""Return the content of a TOML document.
+def parse_toml(text: str, parse_float: Callable[[str], Any] = float) -> dict[str, Any]:
+    r"""Return the content of a TOML document; its decimals are what ``parse_float`` makes of their text.
 
     Raises
     ------
@@ -48,7 +49,7 @@ def parse_toml(text: str) -> dict[str, Any]:
         raise ValueError(f"it has more than {MOST_ITEMS} keys, tables and lists")
     _require_shallow_toml(text)
     try:
-        return tomllib.loads(text)
+        return tomllib.loads(text, parse_float=parse_float)
     except RecursionError:
         raise ValueError("tables and lists are nested too deep") from None
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from mechdesign.core.prices import Prices
 from mechdesign.core.problem import Problem
 
 Kind = Literal["analytic", "numeric", "heuristic", "published"]
@@ -35,6 +36,8 @@ class Outcome:
         Further figures, for instance the utility given up by a repair.
     realisation : object, optional
         An exact or structured form of the variables that the mechanism is built from instead of them.
+    prices : Prices, optional
+        The multipliers that prove the bound, for :attr:`Solution.sensitivity`.
     """
 
     status: Status
@@ -45,6 +48,7 @@ class Outcome:
     message: str = ""
     notes: Mapping[str, Any] = field(default_factory=dict)
     realisation: Any = None
+    prices: Prices | None = None
 
 
 @dataclass(frozen=True)

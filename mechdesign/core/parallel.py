@@ -106,7 +106,7 @@ def run_tasks(
     >>> run_tasks([Task(text, text, len, (text,)) for text in ("a", "bb")], jobs=1)
     [1, 2]
     """
-    workers, watcher = _workers(jobs), watcher if watcher is not None else Silent()
+    workers, watcher = worker_count(jobs), watcher if watcher is not None else Silent()
     results: dict[int, Any] = {}
     for number, task in enumerate(tasks):
         found = cache.get(task.key) if cache is not None else None
@@ -219,7 +219,8 @@ def _backend_is_chosen() -> bool:
     return type(backend).__name__ != "LokyBackend" or jobs not in (None, 1)
 
 
-def _workers(jobs: int | None) -> int:
+def worker_count(jobs: int | None) -> int:
+    """Return how many processes are asked for: the number, the environment's, or one a core."""
     text = os.environ.get(VARIABLE, "") if jobs is None else jobs
     if text == "":
         return available_cores()

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import Any, ClassVar, Generic, Literal, Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Generic, Literal, Protocol, Self
 
 import numpy as np
 
 from mechdesign.core.certificate import WITHIN, Certificate, optimality
 from mechdesign.core.errors import MethodError
-from mechdesign.core.fields import fields_of
+from mechdesign.core.fields import fields_of, values_of
 from mechdesign.core.text import abridged
 from mechdesign.core.types import MechanismT_co
 
@@ -92,6 +92,11 @@ class Problem(ABC, Generic[MechanismT_co]):
         Parameters that state a small problem; what is missing in a model file is shown as it stands here.
     renamed : mapping
         Former names of parameters and what they are called now: a model file that has one is told so.
+    levers : tuple of str
+        Parameters whose worth a solution states: numbers of which the optimum has a derivative.
+    relaxations : mapping
+        Parameters that constrain, and the value at which each does not: an infeasible problem names those
+        of them that conflict.
     """
 
     name: ClassVar[str]
@@ -102,6 +107,8 @@ class Problem(ABC, Generic[MechanismT_co]):
     optimal_within: ClassVar[float] = WITHIN
     example: ClassVar[Mapping[str, Any]] = {}
     renamed: ClassVar[Mapping[str, str]] = {}
+    levers: ClassVar[tuple[str, ...]] = ()
+    relaxations: ClassVar[Mapping[str, Any]] = {}
 
     @abstractmethod
     def objective(self, variables: Variables) -> float:
@@ -140,6 +147,16 @@ class Problem(ABC, Generic[MechanismT_co]):
         The default 0 means that they are no larger than the objective value itself.
         """
         return 0.0
+
+    def droppable(self) -> tuple[str, ...]:
+        """Return the constraints that this problem can do without, by name, if they constrain."""
+        free = self.relaxations
+        return tuple(name for name in free if getattr(self, name) not in (None, free[name]))
+
+    def without(self, names: Sequence[str]) -> Self:
+        """Return the problem without these of its constraints."""
+        free = {name: self.relaxations[name] for name in names if name in self.relaxations}
+        return type(self)(**{**values_of(self), **free})
 
     @property
     def planned_users(self) -> int | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -16,8 +16,10 @@ from mechdesign.core.errors import CertificateError, MethodError
 from mechdesign.core.forecast import Forecast
 from mechdesign.core.method import Kind, Status
 from mechdesign.core.notebook import TextInNotebooks
+from mechdesign.core.prices import Prices
 from mechdesign.core.printable import printable
 from mechdesign.core.problem import Problem
+from mechdesign.core.sensitivity import Sensitivity, sensitivity
 from mechdesign.core.types import MechanismT_co, Outlook
 
 
@@ -47,6 +49,10 @@ class Solution(TextInNotebooks, Generic[MechanismT_co]):
         What the mechanism is built from where the method knows more than the variables say.
     scope : str
         See :class:`~mechdesign.core.method.Method`; empty for the class that the bounds are for.
+    prices : Prices, optional
+        The multipliers that prove the bound.
+    again : callable, optional
+        The same method with the same options, for another problem.
 
     Examples
     --------
@@ -71,6 +77,8 @@ class Solution(TextInNotebooks, Generic[MechanismT_co]):
     notes: Mapping[str, Any] = field(default_factory=dict)
     realisation: Any = None
     scope: str = ""
+    prices: Prices | None = None
+    again: Callable[[Problem[Any]], Any] | None = None
 
     @property
     def found(self) -> bool:
@@ -129,6 +137,21 @@ class Solution(TextInNotebooks, Generic[MechanismT_co]):
         """Further named numbers that claims may refer to, from ``quantities.py`` beside the problem."""
         function = companion(type(self.problem), "quantities")
         return function(self.problem, self) if self.found and function is not None else {}
+
+    @cached_property
+    def sensitivity(self) -> Sensitivity:
+        """What parameters are worth and which constraints bind; of an infeasible problem, what conflicts.
+
+        The slopes come from the multipliers that prove the bound, and are checked by solving again nearby.
+
+        Examples
+        --------
+        >>> import mechdesign as md
+        >>> solution = md.solve(md.RandomizedResponse(prior=[0.5, 0.3, 0.2], epsilon=1.0), method="lp")
+        >>> print(solution.sensitivity["epsilon"])
+        epsilon = 1: 0.1 more of epsilon buys 0.0244 more of expected utility
+        """
+        return sensitivity(self)
 
     def forecast(self, users: int | None = None) -> Forecast | None:
         """Return how good answers will be with so many users; None where nothing is to be estimated.

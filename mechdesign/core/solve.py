@@ -6,7 +6,7 @@ import inspect
 import math
 import time
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from mechdesign.core.discovery import modules_of
@@ -161,6 +161,8 @@ def solve(
         notes=outcome.notes,
         realisation=outcome.realisation,
         scope=chosen.scope,
+        prices=outcome.prices,
+        again=partial(solve, method=chosen, **options),
     )
 
 

@@ -8,8 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
-import numpy as np
-
 from mechdesign.core.printable import printable
 
 NARROWEST = 8
@@ -114,11 +112,14 @@ def abridged(value: Any) -> str:
 
     Examples
     --------
+    >>> import numpy as np
     >>> abridged([0.5, 0.25, 0.25]), abridged("line"), abridged(np.zeros((20, 3)))
     ('[0.5, 0.25, 0.25]', "'line'", '<20 x 3 array>')
     >>> abridged(range(1000))
     '[0, 1, 2, ... 1000 in all]'
     """
+    import numpy as np  # tables of texts, such as those of commands, are made without it
+
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, Mapping):

@@ -95,6 +95,9 @@ class Counter(Protocol):
     def count_table(self, source: Any, settings: Any) -> None:
         """Add the reports of a table, block by block."""
 
+    def take(self, source: Any, settings: Any) -> None:
+        """Add the reports of a table, or the counts of a file."""
+
     def merge(self, other: Any) -> None:
         """Add what another machine has counted."""
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.metadata import PackageNotFoundError, version
-
 
 def installed_version() -> str:
     """Return the version of the installed package; ``0.0.0`` for a checkout that was never installed.
@@ -13,6 +11,8 @@ def installed_version() -> str:
     >>> installed_version().count(".") >= 2
     True
     """
+    from importlib.metadata import PackageNotFoundError, version  # takes longer than a short command
+
     try:
         return version("mechdesign")
     except PackageNotFoundError:

@@ -9,8 +9,10 @@ from importlib.resources import files
 from typing import Any
 
 from mechdesign.core.errors import ParameterError
+from mechdesign.export.checksum import checksum
 from mechdesign.export.vectors import self_check
 from mechdesign.mechanisms.base import Mechanism
+from mechdesign.mechanisms.recipes import Steps
 
 FORMAT = "mechdesign-client"
 VERSION = 1
@@ -51,7 +53,7 @@ def sheet(mechanism: Mechanism) -> dict[str, Any]:
     --------
     >>> from mechdesign.mechanisms.kary import KaryResponse
     >>> sorted(sheet(KaryResponse.of(3, 1.0)))
-    ['fingerprint', 'format', 'promise', 'recipe', 'sha256', 'type', 'vectors', 'version']
+    ['fingerprint', 'format', 'promise', 'recipe', 'sha256', 'sum', 'type', 'vectors', 'version']
     """
     audit = getattr(mechanism, "audit", lambda: None)()
     tables = {
@@ -62,12 +64,13 @@ def sheet(mechanism: Mechanism) -> dict[str, Any]:
         "promise": {"epsilon": getattr(audit, "epsilon", None), "delta": getattr(audit, "delta", 0.0)},
         "recipe": mechanism.recipe().as_json(),
     }
-    return {**tables, "sha256": digest_of(tables), "vectors": [list(row) for row in self_check(mechanism)]}
+    sums = {"sum": checksum(tables), "sha256": digest_of(tables)}
+    return {**tables, **sums, "vectors": [list(row) for row in self_check(mechanism)]}
 
 
 def digest_of(tables: dict[str, Any]) -> str:
-    """Return the SHA-256 of the tables of a client, without its vectors and the digest itself."""
-    kept = {key: value for key, value in tables.items() if key not in ("sha256", "vectors")}
+    """Return the SHA-256 of the tables of a client, without vectors, checksum and the digest itself."""
+    kept = {key: value for key, value in tables.items() if key not in ("sum", "sha256", "vectors")}
     return hashlib.sha256(plain_json(kept).encode()).hexdigest()
 
 
@@ -130,12 +133,26 @@ def javascript(mechanism: Mechanism, settings: ExportSettings, to: str = "js") -
         "FINGERPRINT": made["fingerprint"],
         "HEADER": header(to, settings),
         "SHEET": plain_json(made),
-        "MORE": more(made["recipe"]["steps"]["step"]),
+        "MORE": more(made["recipe"]["steps"], to),
     }
     return filled(template("client.js"), parts)
 
 
-def more(step: str) -> str:
+MORE = {
+    "messages": "messages.js",
+    "joint": "joint.js",
+    **dict.fromkeys(("survey", "sets"), "survey.js"),
+    **dict.fromkeys(("patterns", "orbits"), "patterns.js"),
+}
+"""What a step needs beside the usual ones."""
+
+
+def more(steps: Steps, to: str) -> str:
     """Return what the client needs beside the usual steps: for few mechanisms only, to be small."""
-    own = dict.fromkeys(("survey", "sets"), "survey.js") | {"messages": "messages.js", "joint": "joint.js"}
-    return template(own[step]) if step in own else ""
+    names = ["alone.js"] if to == "html" or steps["step"] == "joint" else []
+    names += [MORE[steps["step"]]] if steps["step"] in MORE else []
+    if steps["step"] == "messages":
+        names += sorted(
+            {"secure.js" if part["make"] in ("noisy", "entries") else "parts.js" for part in steps["parts"]}
+        )
+    return "".join(map(template, names))

@@ -130,6 +130,10 @@ def _reports(steps: Steps) -> int:
         return len(steps["rows"][0]) // DIGITS
     if kind == "kary":
         return int(steps["size"])
+    if kind == "patterns":
+        return len(steps["sets"]) + 1
+    if kind == "orbits":
+        return len(steps["sets"]) * int(steps["types"]) + 1
     if kind == "parity":
         return int(steps["order"])
     if kind == "hash":

@@ -42,6 +42,8 @@ def _is_scalar(value: Any) -> bool:
 
 def _text(text: str) -> str:
     """Return a string in ASCII."""
+    if text.isascii() and text.isprintable() and not set(text) & set('"\\'):
+        return f'"{text}"'
     parts = []
     for letter in text:
         plain = letter.isascii() and letter.isprintable() and letter not in '"\\'

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import accumulate, islice
 from typing import Any
 
 from mechdesign.core.randomness import TOTAL, ByteSource
@@ -25,6 +25,10 @@ LEAST = 1000
 
 MOST_BOUNDS = 4096
 """Bounds of a step that are visited; of more, evenly many of all."""
+
+
+SOME = 24
+"""Ends of a long table that are visited: the first, the last, and evenly many of all between them."""
 
 
 class Tape:
@@ -164,6 +168,10 @@ def _bounds(steps: Steps) -> list[int]:
         return sorted({number for row in rows for number in _numbers(row)})
     if kind == "kary":
         return _kary_bounds(steps)
+    if kind == "patterns":
+        return _pattern_bounds(steps)
+    if kind == "orbits":
+        return _orbit_bounds(steps)
     if kind == "bit":
         low, high = int(steps["lo"], 16), int(steps["hi"], 16)
         return [low, low + min(int(float(high - low)), high - low)]  # what doubles make of the ends
@@ -173,6 +181,31 @@ def _bounds(steps: Steps) -> list[int]:
         return _numbers(steps["ends"])
     names = {"sets": "include", "subset": "include", "parity": "even", "hyperplane": "include"}
     return [int(steps[names[kind]], 16)] if kind in names else []
+
+
+def _pattern_bounds(steps: Steps) -> list[int]:
+    """Return the ends of the reports of a few types."""
+    size, low, high = steps["types"], _numbers(steps["low"]), _numbers(steps["high"])
+    found: set[int] = set()
+    for place in range(0, size, -(-size // 8)):
+        held = [int(text[place // 4], 16) >> (3 - place % 4) & 1 for text in steps["sets"]]
+        found.update(accumulate(h if own else lo for own, lo, h in zip(held, low, high, strict=True)))
+    return some(sorted(found))
+
+
+def _orbit_bounds(steps: Steps) -> list[int]:
+    """Return the ends of the blocks, and of the first and the last member of each."""
+    ends = [0, *_numbers(steps["ends"])]
+    weights = [
+        each for pair in zip(_numbers(steps["high"]), _numbers(steps["low"]), strict=True) for each in pair
+    ]
+    inner = [end for place, w in enumerate(weights) for end in (ends[place] + w, ends[place + 1] - w)]
+    return some(sorted({*ends[1:], *inner}))
+
+
+def some(ends: list[int]) -> list[int]:
+    """Return a few of many ends, the first and the last among them."""
+    return [*ends[:: -(-len(ends) // SOME)], ends[-1]] if len(ends) > SOME else ends
 
 
 def _corners(steps: Steps) -> Iterator[list[int]]:
@@ -194,6 +227,8 @@ def _corners(steps: Steps) -> Iterator[list[int]]:
         ]  # the first one is drawn again, if it has to
     elif kind == "messages":
         yield from _message_corners(steps)
+    elif kind == "sets" and steps["matches"] is not None:
+        yield from _match_corners(steps)
     elif kind == "grid":
         for end in _ends(_bounds({"step": "row", "rows": steps["rows"]})):
             yield [_word(0), _word(end)]
@@ -227,6 +262,18 @@ def _corners(steps: Steps) -> Iterator[list[int]]:
             yield [_word(end), _word(TOTAL - 1), _word(0)]
 
 
+def _match_corners(steps: Steps) -> Iterator[list[int]]:
+    """Yield words at both sides of every chance of a match, and at the chance itself: more is drawn there."""
+    for end in _ends([int(steps["include"], 16)]):
+        yield [_word(end)]
+    for place, table in enumerate(steps["matches"]):
+        for limit in sorted(set(_numbers(table["limits"]))):
+            for drawn in (limit - 1, limit, limit + 1):
+                for first in (0, TOTAL - 1):  # the factors before match, or do not
+                    yield [_word(0), *[_word(first)] * place, _word(drawn)]
+                    yield [_word(0), *[_word(first)] * place, _word(drawn), _word(0)]
+
+
 def _message_corners(steps: Steps) -> Iterator[list[int]]:
     """Yield words at both sides of every bound of the parts, behind the word that rounds a number."""
     rounding = [] if steps["round"] is None else [_word(0)]
@@ -237,6 +284,8 @@ def _message_corners(steps: Steps) -> Iterator[list[int]]:
             int(entry[name], 16) for entry in entries for name in names if isinstance(entry.get(name), str)
         ]
         weights += _numbers(part.get("row", ""))
+        for end in some(_numbers(part.get("high", ""))):
+            weights += [end, end + 1]  # at an end itself more is drawn
         for end in _ends(weights):
             for before in range(3):
                 yield [*rounding, *[_word(0)] * before, _word(end)]

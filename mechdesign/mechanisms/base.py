@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -35,11 +34,11 @@ from mechdesign.core.types import Counter, Estimate, PrivacyVerdict, Verdict
 from mechdesign.mechanisms.about import About, WithAbout
 from mechdesign.mechanisms.door import WithTables
 from mechdesign.mechanisms.figures import forecast_figures
-from mechdesign.mechanisms.intake import Intake
-from mechdesign.mechanisms.kinds import derived, import_all
+from mechdesign.mechanisms.intake import MISSING_CATEGORY, Intake
+from mechdesign.mechanisms.kinds import derived, import_all, import_naming
 from mechdesign.mechanisms.operations import Operation
 from mechdesign.mechanisms.recipes import Answer, Recipe, no_recipe
-from mechdesign.mechanisms.written import converted, read, written
+from mechdesign.mechanisms.written import converted, digest, read, written
 
 GROUP = "mechdesign.mechanisms"
 FORMAT = "mechdesign-mechanism"
@@ -67,6 +66,9 @@ class Mechanism(Explained, WithTables, WithAbout):
     type: ClassVar[str]
     intake: Intake = Intake()
     """The columns it was built for and what to do with missing values; see :meth:`for_data`."""
+
+    missing_word: ClassVar[str] = MISSING_CATEGORY
+    """The category in which missing values are counted."""
 
     @abstractmethod
     def content(self) -> dict[str, Any]:
@@ -219,14 +221,13 @@ class Mechanism(Explained, WithTables, WithAbout):
         """Return the uniform integers that ``rng`` names; see :meth:`seeded`."""
         return bit_source(self.seeded(rng, purpose))
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the mechanism to a JSON file; the file appears whole or not at all."""
-        content = self.content()
+    def document(self) -> dict[str, Any]:
+        """Return the mechanism as it stands in its file; :func:`mechanism_of` takes it back."""
         document = {
             "format": FORMAT,
             "version": VERSION,
             "type": self.type,
-            "content": content,
+            "content": self.content(),
             "certificates": _written(self),
         }
         if self.about != About():
@@ -234,7 +235,11 @@ class Mechanism(Explained, WithTables, WithAbout):
         if self.intake != Intake():
             document["data"] = self.intake.as_json()
         document["sha256"] = _sum_of(document)
-        text = json.dumps(converted(document, written), indent=1, allow_nan=False) + "\n"
+        return converted(document, written)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the mechanism to a JSON file; the file appears whole or not at all."""
+        text = json.dumps(self.document(), indent=1, allow_nan=False) + "\n"
         if len(text) > LARGEST_FILE:
             limit = LARGEST_FILE >> 20
             raise ModelFileError(path, f"the mechanism takes more than {limit} MiB", "make it smaller")
@@ -282,12 +287,6 @@ def _sum_of(document: Mapping[str, Any]) -> str:
     return digest(document["type"], covered)
 
 
-def digest(kind: str, content: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of the canonical JSON text of a mechanism's content."""
-    text = json.dumps([kind, content], sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
 @cache
 def mechanism_types() -> dict[str, type[Mechanism]]:
     """Return every mechanism class by its type word.
@@ -297,6 +296,13 @@ def mechanism_types() -> dict[str, type[Mechanism]]:
     """
     import_all((__name__.rpartition(".")[0], *homes()), GROUP)
     return {kind.type: kind for kind in derived(Mechanism.__subclasses__()) if "type" in vars(kind)}
+
+
+def _type_called(word: str) -> type[Mechanism] | None:
+    """Return the class of a type word; other modules than its own are imported only if need be."""
+    import_naming(__name__.rpartition(".")[0], word)
+    own = (kind for kind in derived(Mechanism.__subclasses__()) if vars(kind).get("type") == word)
+    return next(own, None) or mechanism_types().get(word)
 
 
 def load_mechanism(path: str | os.PathLike[str]) -> Mechanism:
@@ -339,6 +345,11 @@ def load_mechanism(path: str | os.PathLike[str]) -> Mechanism:
         ) from None
     except (ValueError, RecursionError) as error:
         raise ModelFileError(path, f"is not JSON ({error})", "name a file written by build") from None
+    return mechanism_of(document, path)
+
+
+def mechanism_of(document: Any, path: str | os.PathLike[str]) -> Mechanism:
+    """Return the mechanism that the content of a file describes, audited; errors name the file."""
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ModelFileError(path, "is not a mechanism file", "name a file written by build")
     version: Any = document.get("version")
@@ -346,11 +357,12 @@ def load_mechanism(path: str | os.PathLike[str]) -> Mechanism:
         raise ModelFileError(path, f"has version {version}, this release reads 1 to {VERSION}", ANEW)
     if version > 1:
         document = converted(document, read)
-    known = mechanism_types()
     kind = document.get("type")
-    if not isinstance(kind, str) or kind not in known:
-        raise UnknownNameError(path, f"no mechanism type '{kind}'", suggestion(str(kind), known))
-    return _restored(path, known[kind], document)
+    found = _type_called(kind) if isinstance(kind, str) else None
+    if found is None:
+        known = suggestion(str(kind), mechanism_types())
+        raise UnknownNameError(path, f"no mechanism type '{kind}'", known)
+    return _restored(path, found, document)
 
 
 def _restored(path: str | os.PathLike[str], kind: type[Mechanism], document: Mapping[str, Any]) -> Mechanism:

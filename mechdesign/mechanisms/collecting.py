@@ -305,7 +305,7 @@ def estimation(mechanism: CollectingMechanism, takes: tuple[Column, ...], wanted
     def estimate(sources: Sequence[Source], settings: Settings) -> Any:
         server = mechanism.aggregator()
         for source in sources:
-            server.count_table(source, settings)
+            server.take(source, settings)
         return server.estimate(population=bool(settings["population"]))
 
     summary = f"{wanted}, with standard errors and intervals"

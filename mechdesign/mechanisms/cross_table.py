@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from mechdesign.core.encoding import json_object
 from mechdesign.core.errors import ParameterError
+from mechdesign.core.figure import Figure
 from mechdesign.core.text import table
-from mechdesign.core.tidy import Columns, Tidy, grid, stacked
+from mechdesign.core.tidy import Columns, Tidy, grid, stacked, with_question
+from mechdesign.mechanisms.frequencies import FrequencyEstimate
+from mechdesign.mechanisms.interval_figures import table_figures
+
+Array = NDArray[np.float64]
 
 ERRORS = ", standard errors"
 """How the title of a grid of standard errors ends."""
@@ -80,6 +88,75 @@ def _cell(value: Any) -> str:
     return str(value)
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class CountedTable(CrossTable):
+    """Unbiased estimates of the cells of one table; they need neither be >= 0 nor agree with others.
+
+    Attributes
+    ----------
+    attributes : tuple of str
+    labels : tuple of tuple of str
+        The names of the values on each axis.
+    shape : tuple of int
+    cells : FrequencyEstimate
+        The same flat, the last attribute fastest, with errors and limits.
+    """
+
+    attributes: tuple[str, ...]
+    labels: tuple[tuple[str, ...], ...]
+    shape: tuple[int, ...]
+    cells: FrequencyEstimate
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Where the intervals may cover less often than stated: why."""
+        return self.cells.notes
+
+    def tidy(self, level: float = 0.95) -> Columns:
+        """Return the cells as columns, a row each; see :meth:`Tidy.tidy`."""
+        return with_question(self.cells.tidy(level), self.title)
+
+    @property
+    def value(self) -> Array:
+        """The estimates, one axis an attribute."""
+        return self.cells.value.reshape(self.shape)
+
+    @property
+    def standard_error(self) -> Array:
+        """Their standard errors."""
+        return self.cells.standard_error.reshape(self.shape)
+
+    @property
+    def users(self) -> int:
+        """How many users reported about it."""
+        return self.cells.users
+
+    def interval(self, level: float = 0.95, simultaneous: bool = False) -> tuple[Array, Array]:
+        """Return the ends of confidence intervals; see :meth:`FrequencyEstimate.interval`."""
+        low, high = self.cells.interval(level, simultaneous)
+        return low.reshape(self.shape), high.reshape(self.shape)
+
+    def _described(self) -> str:
+        """Return what a picture and a text are titled with."""
+        return self.title
+
+    def figures(self) -> list[Figure]:
+        """Return the estimates with their intervals."""
+        title = f"{self._described()}: {self.users} reports"
+        return table_figures(title, self.attributes, self.labels, self.value, self.interval())
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(self.attributes)}: {self.cells!r})"
+
+    def __str__(self) -> str:
+        return f"{self._described()}\n{self.cells}"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the estimate as plain values."""
+        about = {"attributes": list(self.attributes), "shape": list(self.shape)}
+        return json_object({**about, **self.cells.as_json()})
+
+
 class CrossTables(Tidy):
     """Cross tables one under the other.
 
@@ -87,6 +164,11 @@ class CrossTables(Tidy):
     """
 
     found: Sequence[CrossTable]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all of them as plain values."""
+        listed: Sequence[Any] = self.found
+        return {"tables": [each.as_json() for each in listed]}
 
     def __str__(self) -> str:
         return "\n\n".join(map(str, self.found))

@@ -75,7 +75,7 @@ def missing_rule(mechanism: Mechanism, rule: str | None = None, codes: tuple[str
     """Return what a mechanism does with rows without a value: as asked, or as it was built."""
     chosen = rule or mechanism.intake.missing
     mechanism.require_missing(chosen)
-    return MissingRule(chosen, codes, _takes_missing(mechanism))
+    return MissingRule(chosen, codes, _takes_missing(mechanism), mechanism.missing_word)
 
 
 def _takes_missing(mechanism: Mechanism) -> bool:

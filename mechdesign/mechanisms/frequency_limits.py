@@ -13,7 +13,7 @@ for all of them, except for the one that the others are mapped to.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
@@ -22,9 +22,8 @@ from numpy.typing import NDArray
 from mechdesign.mechanisms.intervals import (
     AverageLaw,
     Limits,
+    ScoreTestLimits,
     law_of_average,
-    not_rejected,
-    score_distances,
     tail_of,
     within,
 )
@@ -83,7 +82,7 @@ def uneven(variances: Array, users: int) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class FrequencyLimits:
+class FrequencyLimits(ScoreTestLimits):
     """The limits of the score test for one frequency each.
 
     Parameters
@@ -105,20 +104,6 @@ class FrequencyLimits:
     worst: Array
     step: Array
     population: bool
-    _found: dict[float, tuple[Array, Array]] = field(default_factory=dict, init=False, repr=False)
-
-    def distances(self, tail: float) -> tuple[Array, Array]:
-        """Return the distances of the limits from the estimates; searched for once a tail."""
-        if tail not in self._found:
-            start = np.maximum(self.standard_error(), np.finfo(np.float64).tiny)
-            self._found[tail] = score_distances(self._law, start, tail)
-        down, up = self._found[tail]
-        return down.copy(), up.copy()
-
-    def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
-        """Return whether the intervals reach so far."""
-        distance = np.abs(difference)
-        return not_rejected(self._law(distance, np.sign(difference)), distance, tail)
 
     def standard_error(self) -> Array:
         """Return the standard errors at the estimates moved to [0, 1].

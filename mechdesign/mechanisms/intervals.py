@@ -19,8 +19,10 @@ range a report is rare under the hypothesis and perhaps absent among those obser
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from statistics import NormalDist
 from typing import Any, Protocol
 
@@ -256,3 +258,35 @@ def score_distances(
         kept = accepted(middle)
         inside, outside = np.where(kept, middle, inside), np.where(kept, outside, middle)
     return outside[0], outside[1]
+
+
+class ScoreTestLimits(ABC):
+    """Limits by inverting score tests: those hypotheses that the estimate does not reject.
+
+    A subclass has the law of the estimate under hypotheses, and standard errors from which the search starts.
+    """
+
+    @abstractmethod
+    def standard_error(self) -> Array:
+        """Return the standard errors."""
+
+    @abstractmethod
+    def _law(self, distance: Array, side: Array) -> AverageLaw:
+        """Return the law under the hypotheses at distances from the estimate, on the sides -1 and 1."""
+
+    @cached_property
+    def _searched(self) -> dict[float, tuple[Array, Array]]:
+        return {}
+
+    def distances(self, tail: float) -> tuple[Array, Array]:
+        """Return the distances of the limits from the estimates; searched for once a tail."""
+        if tail not in self._searched:
+            start = np.maximum(self.standard_error(), np.finfo(np.float64).tiny)
+            self._searched[tail] = score_distances(self._law, start, tail)
+        down, up = self._searched[tail]
+        return down.copy(), up.copy()
+
+    def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
+        """Return whether the intervals reach so far."""
+        distance = np.abs(difference)
+        return not_rejected(self._law(distance, np.sign(difference)), distance, tail)

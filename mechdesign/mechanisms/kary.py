@@ -26,6 +26,7 @@ from mechdesign.mechanisms.figures import MOST_HEAT, channel_figures
 from mechdesign.mechanisms.finite import SINGULAR, require_total
 from mechdesign.mechanisms.frequencies import FrequencyEstimate, FrequencyMechanism, reported_alike
 from mechdesign.mechanisms.frequency_limits import few_users, told_by_intervals
+from mechdesign.mechanisms.kary_draw import draw_reports
 from mechdesign.mechanisms.kary_estimator import KaryEstimator, split_weights
 from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.oracles.moments import Moments, bernoulli
@@ -235,7 +236,7 @@ class KaryResponse(FrequencyMechanism, Oracle):
         matrix = np.zeros((self.weights.size, self.weights.size))
         matrix[:, self.kept] = low
         rows = np.arange(self.weights.size)
-        matrix[rows, np.where(self._is_kept, rows, self.kept[0])] = high
+        matrix[rows, np.where(self.is_kept, rows, self.kept[0])] = high
         matrix[rows, rows] += own
         return matrix
 
@@ -274,14 +275,15 @@ class KaryResponse(FrequencyMechanism, Oracle):
         return (int(self.possible_reports().sum()) - 1).bit_length()
 
     @cached_property
-    def _is_kept(self) -> NDArray[np.bool_]:
+    def is_kept(self) -> NDArray[np.bool_]:
+        """Whether each answer can be reported by those who gave another one."""
         mask = np.zeros(self.weights.size, dtype=bool)
         mask[self.kept] = True
         return frozen(mask)
 
     @cached_property
     def _outside(self) -> NDArray[np.int64]:
-        return frozen(np.flatnonzero(~self._is_kept))
+        return frozen(np.flatnonzero(~self.is_kept))
 
     @property
     def diagonal(self) -> Array:
@@ -297,23 +299,20 @@ class KaryResponse(FrequencyMechanism, Oracle):
 
     def possible_reports(self) -> NDArray[np.bool_]:
         """Return which reports can be made at all."""
-        return np.ones(self.weights.size, dtype=bool) if self.weights.own else self._is_kept
+        return np.ones(self.weights.size, dtype=bool) if self.weights.own else self.is_kept
 
     def draw(self, codes: Codes, source: BitSource) -> Codes:
         """Return the number of a report for the number of each answer."""
-        drawn = source.integers(len(codes))
-        own, bonus = self.weights.own, self.weights.high - self.weights.low
-        delegates = np.where(self._is_kept[codes], codes, self.kept[0])
-        if self.weights.low:
-            others = self.kept[np.maximum(drawn - (own + bonus), 0) // self.weights.low]
-        else:
-            others = delegates
-        reports: Codes = np.where(drawn < own, codes, np.where(drawn < own + bonus, delegates, others))
-        return reports
+        return draw_reports(self, codes, source)
+
+    @cached_property
+    def kept_in_order(self) -> bool:
+        """Whether all answers are kept and numbered as they are."""
+        return np.array_equal(self.kept, np.arange(self.weights.size))
 
     def client_steps(self) -> Steps:
         """Return where the weights end, and the answers that are reported where these are not all."""
-        weights, all_kept = self.weights, np.array_equal(self.kept, np.arange(self.weights.size))
+        weights, all_kept = self.weights, self.kept_in_order
         return {
             "step": "kary",
             "size": weights.size,

@@ -29,6 +29,8 @@ class MissingRule:
         Texts that stand for a missing value, such as NA.
     category : bool
         Whether missing values can be a category here, for the remedy that errors name.
+    word : str
+        The category in which missing values are counted.
     rows : int
         How many rows were dropped or given the category ``missing``.
 
@@ -43,6 +45,7 @@ class MissingRule:
     rule: str = "refuse"
     codes: tuple[str, ...] = ()
     category: bool = False
+    word: str = MISSING_CATEGORY
     rows: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
@@ -79,6 +82,9 @@ class MissingRule:
         """Return what was done, in a few words; empty when nothing was."""
         if not self.rows:
             return ""
+        if self.rule == "category" and self.word != MISSING_CATEGORY:
+            verb = "row skips" if self.rows == 1 else "rows skip"
+            return f"{self.rows} {verb} a question: counted there as '{self.word}'"
         done = "dropped" if self.rule == "drop" else f"counted as '{MISSING_CATEGORY}'"
         return f"{self.rows} rows without a value {done}"
 

@@ -148,15 +148,27 @@ def plain_report(written: Values) -> int | str:
 
 def no_recipe(kind: str) -> MethodError:
     """Return the error for a mechanism whose reports are not drawn in whole numbers: which one would do."""
-    where, remedy = "export", EXACT.get(kind, "build a mechanism whose audit is exact")
-    return MethodError(where, f"a {kind} has no client in whole numbers", remedy)
+    fault = f"'{kind}' has no client in whole numbers"
+    return MethodError("export", fault, EXACT.get(kind) or "build a mechanism whose audit is exact")
 
+
+REAL, PLACES = "its reports are real numbers", "build 'finite-channel' on the places that are asked for"
 
 EXACT = {
-    "laplace": "its reports are real numbers: build 'duchi' or 'discrete-piecewise', which are exact",
-    "piecewise": "its reports are real numbers: build 'discrete-piecewise', its exact form",
-    "hybrid": "its reports are real numbers: build 'discrete-piecewise', which is exact",
-    "square-wave": "its reports are real numbers: build 'grid-mean' or 'discrete-piecewise', which are exact",
-    "planar-laplace": "its reports are real numbers: build 'finite-channel' on the places that are asked for",
+    "laplace": f"{REAL}: build 'duchi' or 'discrete-piecewise', which are exact",
+    "piecewise": f"{REAL}: build 'discrete-piecewise', its exact form",
+    "hybrid": f"{REAL}: build 'discrete-piecewise', which is exact",
+    "square-wave": f"{REAL}: build 'grid-mean' or 'discrete-piecewise', which are exact",
+    "planar-laplace": f"{REAL}: {PLACES}",
+    "planar-lattice": f"its answers are places of the plane: {PLACES}",
+    "contract-menu": "it collects no reports: build 'duchi' with the epsilon of the item that was chosen",
+    "event-counts": "it draws from tables of states: build 'kary-response' on the states, or run Python",
+    "marginal-rival": "it is for comparisons only: build 'marginal-release'",
+    "batch-shuffler": "it runs on a server: build 'kary-response' or another client, and shuffle its reports",
+    "online-auction": "it pays for tasks, and no device randomizes: there is nothing to build",
+    **dict.fromkeys(
+        ("spectrum-cloak", "spectrum-database", "spectrum-user"),
+        f"it protects places of radio users: {PLACES}",
+    ),
 }
-"""Which exact mechanism does what one with real-valued reports does."""
+"""Which exact mechanism does what one without a client does."""

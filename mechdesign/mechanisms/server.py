@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
-from mechdesign.core.errors import DataError
+from mechdesign.core.cluster import is_partitioned, merge_partitions
+from mechdesign.core.errors import DataError, MechDesignError
 from mechdesign.core.frames import FrameTable, is_table
 from mechdesign.core.tables import Source
 from mechdesign.mechanisms.collecting import collect, report_column, unmarked
@@ -15,6 +16,7 @@ from mechdesign.mechanisms.counts import require_own
 from mechdesign.mechanisms.door import in_python, missing_rule
 from mechdesign.mechanisms.estimate import Estimated
 from mechdesign.mechanisms.operations import Settings, operation_of
+from mechdesign.mechanisms.saved_counts import SavedCounts
 
 
 class Counted(Protocol):
@@ -46,12 +48,15 @@ class Server(ABC, Generic[CountedT]):
         What ``users`` counts, for its ``repr``.
     nothing : str
         What to give where there is nothing to estimate from.
+    operation : str
+        The operation of the mechanism that reads what it counts.
     """
 
     kept: ClassVar[str] = "counts"
     unit: ClassVar[str] = "reports"
     merged: ClassVar[str] = "counts of one"
     nothing: ClassVar[str] = "give at least one report"
+    operation: ClassVar[str] = "estimate"
     users: Any
     """How many users reported: an attribute, or a property."""
 
@@ -71,12 +76,17 @@ class Server(ABC, Generic[CountedT]):
         ----------
         reports : array, data frame or series
             What ``randomize`` gave. Columns of a data frame are found by their names; those that carry the
-            mark of another mechanism are refused.
+            mark of another mechanism are refused. The partitions of a Dask data frame are counted where
+            they are, and only counts come here.
         """
+        if is_partitioned(reports):
+            document, question = merge_partitions(reports, _count_part, _merge_parts, self.mechanism)
+            self.take(SavedCounts("data frame", document, question), Settings())
+            return
         if not is_table(reports):
             return self._count(reports)
         mechanism: Any = self.mechanism
-        with in_python(operation_of(mechanism.operations(), "estimate", mechanism.type)):
+        with in_python(operation_of(mechanism.operations(), self.operation, mechanism.type)):
             source = FrameTable(reports, missing_rule(mechanism))
             self.count_table(source, Settings({"unmarked": source.is_series}))
 
@@ -90,6 +100,17 @@ class Server(ABC, Generic[CountedT]):
         column = report_column(source, settings, mechanism)
         collect([source], lambda _: [column], self._count)
         self.question = unmarked(column)
+
+    def take(self, source: Source, settings: Settings) -> None:
+        """Count the reports of a table, or add the counts of a file."""
+        if not isinstance(source, SavedCounts):
+            self.count_table(source, settings)
+            return
+        try:
+            self.merge(type(self).from_json(self.mechanism, source.document))
+        except MechDesignError as error:
+            raise error.within(source.name) from None
+        self.question = source.question
 
     def _asked(self, estimate: EstimatedT) -> EstimatedT:
         """Return an estimate with the question that it answers, where that is known."""
@@ -133,3 +154,37 @@ class Server(ABC, Generic[CountedT]):
         server = cls(mechanism)
         server._read(document)
         return server
+
+
+def new_server(mechanism: Any) -> Any:
+    """Return an empty server of a mechanism that collects, or the analyzer's counter of a protocol.
+
+    Raises
+    ------
+    DataError
+        For a mechanism without one.
+    """
+    make = getattr(mechanism, "aggregator", None) or getattr(mechanism, "counter", None)
+    if make is None:
+        raise DataError("mechanism", f"a {mechanism.type} has no server that counts", "use its operations")
+    return make()
+
+
+Part = tuple[dict[str, Any], str]
+"""What comes of a partition: what its server wrote, and the column that was asked for."""
+
+
+def _count_part(mechanism: Any, part: Any) -> Part:
+    """Count the reports of a partition, on a worker."""
+    server = new_server(mechanism)
+    if len(part):
+        server.update(part)
+    return server.as_json(), server.question
+
+
+def _merge_parts(mechanism: Any, *parts: Part) -> Part:
+    """Merge the counts of partitions, on a worker."""
+    server = new_server(mechanism)
+    for document, _ in parts:
+        server.take(SavedCounts("data frame", document), Settings())
+    return server.as_json(), next((question for _, question in parts if question), "")

@@ -10,11 +10,13 @@ from mechdesign.core.errors import DataError
 from mechdesign.core.tables import Source
 from mechdesign.mechanisms.collecting import beside, report_column, require_columns, require_data
 from mechdesign.mechanisms.labels import Codes
-from mechdesign.mechanisms.operations import Column, Settings
+from mechdesign.mechanisms.operations import Column, Option, Settings
 
 if TYPE_CHECKING:
     from mechdesign.mechanisms.base import Mechanism
     from mechdesign.mechanisms.marginals.attributes import Attributes
+
+MARGINAL = Option("marginal", "texts", "a marginal: attributes separated by commas; once for each")
 
 
 def attribute_columns(

@@ -8,6 +8,8 @@ signs. Both ways are inverse to each other, whatever the content.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -60,3 +62,9 @@ def read(value: Any) -> Any:
 def converted(document: Mapping[str, Any], conversion: Callable[[Any], Any]) -> dict[str, Any]:
     """Return a document whose parts with numbers were converted."""
     return {key: conversion(part) if key in NUMERIC else part for key, part in document.items()}
+
+
+def digest(kind: str, content: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of the canonical JSON text of a mechanism's content."""
+    text = json.dumps([kind, content], sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -9,9 +9,9 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from functools import cache
-from importlib.metadata import entry_points
+from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 from mechdesign.core.errors import ModelFileError, UnknownNameError, suggestion
 from mechdesign.core.problem import Problem
@@ -37,6 +37,8 @@ def families() -> tuple[ModuleType, ...]:
         importlib.import_module(f"{__name__}.{module_info.name}")
         for module_info in pkgutil.iter_modules(__path__)
     ]
+    from importlib.metadata import entry_points  # takes longer than a family
+
     others = []
     for point in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
         try:
@@ -94,7 +96,28 @@ def problem_class(name: str) -> type[Problem]:
     UnknownNameError
         With a suggestion.
     """
+    near = _in_its_folder(name)
+    if near is not None:
+        return near
     known = problem_classes()
     if name not in known:
         raise UnknownNameError("problem", f"no '{name}'", suggestion(name, known))
     return known[name]
+
+
+@cache
+def _in_its_folder(name: str) -> type[Problem] | None:
+    """Return the class of a problem whose folder has its name, or its name without that of its family.
+
+    So one family is imported and not all of them. None where there is no such folder.
+    """
+    words = name.split("-")
+    for family in pkgutil.iter_modules(__path__):
+        folders = {"_".join(words), "_".join(words[1:]) if words[0] == family.name else ""}
+        home = Path(__path__[0]) / family.name
+        if family.ispkg and any(folder and (home / folder).is_dir() for folder in folders):
+            package = importlib.import_module(f"{__name__}.{family.name}")
+            for problem in package.PROBLEMS:
+                if problem.name == name:
+                    return cast("type[Problem]", problem)
+    return None

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError, ParameterError
-from mechdesign.core.tables import Block, Coded, Values
-from mechdesign.report.outputs import same_file
+from mechdesign.core.tables import Block, Coded, Values, length
 
 OPTION = "--identical"
 """The option that says that files with the same content are meant."""
-PIECE = 1 << 20
+
+HEAD = 1 << 16
+"""Bytes at the beginning of files that are compared before all of them are."""
 
 
 def require_different(paths: Sequence[str], identical: bool) -> None:
@@ -26,12 +29,43 @@ def require_different(paths: Sequence[str], identical: bool) -> None:
     ParameterError
         In a line that names both.
     """
+    places: dict[object, int] = {}
+    alike: dict[tuple[int, str], list[str]] = {}
     for number, path in enumerate(paths):
-        for other in paths[:number]:
-            if same_file(path, other):
-                raise ParameterError(path, f"is the same file as {other}", "name it once")
-            if not identical and _same_bytes(path, other):
+        first = places.setdefault(os.path.realpath(path), number)
+        found = _stat(path)
+        if found is not None:
+            first = places.setdefault((found.st_dev, found.st_ino), first)
+        if first != number:
+            raise ParameterError(path, f"is the same file as {paths[first]}", "name it once")
+        if found is not None and not identical:
+            alike.setdefault((found.st_size, _digest(path, HEAD)), []).append(path)
+    for group in alike.values():
+        contents: dict[str, str] = {}
+        for path in group if len(group) > 1 else []:
+            other = contents.setdefault(_digest(path), path)
+            if other != path:
                 raise ParameterError(_said(path, other))
+
+
+def _stat(path: str) -> os.stat_result | None:
+    """Return what is known of a regular file; what cannot be read is refused elsewhere."""
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return found if stat.S_ISREG(found.st_mode) else None
+
+
+def _digest(path: str, most: int | None = None) -> str:
+    """Return the digest of the bytes of a file, or of the first ones; its name, if it cannot be read."""
+    try:
+        with open(path, "rb") as stream:
+            if most is not None:
+                return hashlib.sha256(stream.read(most)).hexdigest()
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except (OSError, ValueError):
+        return path
 
 
 def _said(path: str, other: str) -> str:
@@ -41,24 +75,22 @@ def _said(path: str, other: str) -> str:
     )
 
 
-def _same_bytes(first: str, second: str) -> bool:
-    """Whether two files have the same bytes; what cannot be read is refused elsewhere."""
-    try:
-        if not (os.path.isfile(first) and os.path.isfile(second)):
-            return False
-        if os.path.getsize(first) != os.path.getsize(second):
-            return False
-        with open(first, "rb") as one, open(second, "rb") as two:
-            while piece := one.read(PIECE):
-                if piece != two.read(PIECE):
-                    return False
-        return True
-    except (OSError, ValueError):
-        return False
+@dataclass(frozen=True)
+class CountedFile:
+    """A file whose rows were read: its name, their number, and a digest of columns and rows."""
+
+    name: str
+    rows: int
+    digest: str
 
 
 class Copies:
     """Notices that a table has the same columns and rows as another one, in whatever format.
+
+    Parameters
+    ----------
+    identical : bool
+        Whether copies are meant, and each counts.
 
     Examples
     --------
@@ -72,8 +104,10 @@ class Copies:
     mechdesign.core.errors.DataError: b.parquet: has the same content as a.csv, and would count twice; ...
     """
 
-    def __init__(self) -> None:
-        self._known: dict[bytes, str] = {}
+    def __init__(self, identical: bool = False) -> None:
+        self.identical = identical
+        self._known: dict[str, str] = {}
+        self.found: list[CountedFile] = []
 
     def watched(self, name: str, blocks: Iterator[Block] | Sequence[Block]) -> Iterator[Block]:
         """Yield the blocks of a table.
@@ -83,15 +117,28 @@ class Copies:
         DataError
             At the end of a table that is a copy of an earlier one.
         """
-        digest = hashlib.sha256()
+        digest, rows = hashlib.sha256(), 0
         for block in blocks:
+            rows += length(block)
             for column, values in block.items():
                 digest.update(f"{column!r} {len(values)} ".encode("utf-8", "backslashreplace"))
                 digest.update(_row_digests(values).tobytes())
             yield block
-        other = self._known.setdefault(digest.digest(), name)
-        if other != name:
+        self.add(CountedFile(name, rows, digest.hexdigest()))
+
+    def add(self, file: CountedFile, inside: str = "") -> None:
+        """Note a file that was counted, perhaps in counts that are ``inside`` another file.
+
+        Raises
+        ------
+        DataError
+            When it is a copy of an earlier one, unless that is meant.
+        """
+        name = f"{file.name} (counted in {inside})" if inside else file.name
+        other = self._known.setdefault(file.digest, name)
+        if other != name and not self.identical:
             raise DataError(_said(name, other))
+        self.found.append(file)
 
 
 def _row_digests(values: Values) -> NDArray[np.uint64]:

@@ -17,7 +17,12 @@ from mechdesign.report.reading_parquet import ParquetTable
 from mechdesign.report.writing import PARQUET
 
 
-def open_table(path: str | os.PathLike[str], missing: MissingRule | None = None) -> FileTable:
+def open_table(
+    path: str | os.PathLike[str],
+    missing: MissingRule | None = None,
+    name: str | None = None,
+    suffix: str | None = None,
+) -> FileTable:
     r"""Return the table in a file of CSV, Parquet, or JSON lines (``.jsonl``, ``.ndjson``).
 
     Parameters
@@ -25,6 +30,8 @@ def open_table(path: str | os.PathLike[str], missing: MissingRule | None = None)
     path : path
     missing : MissingRule, optional
         What to do with rows without a value; they are refused by default.
+    name, suffix : str, optional
+        What errors call it, and which format it has; by default as the path says.
 
     Raises
     ------
@@ -43,11 +50,12 @@ def open_table(path: str | os.PathLike[str], missing: MissingRule | None = None)
     (('age',), [['31', '47']])
     """
     rule = MissingRule() if missing is None else missing
-    if Path(path).suffix.lower() in PARQUET:
-        return ParquetTable(path, rule)
-    if Path(path).suffix.lower() in JSON_LINES:
-        return JsonTable(path, rule)
-    return CsvTable(path, rule)
+    ending = Path(path).suffix.lower() if suffix is None else suffix
+    if ending in PARQUET:
+        return ParquetTable(path, rule, name)
+    if ending in JSON_LINES:
+        return JsonTable(path, rule, name)
+    return CsvTable(path, rule, name)
 
 
 def read_column(path: str | os.PathLike[str], column: str | None = None) -> tuple[str, NDArray[np.generic]]:

@@ -5,6 +5,7 @@ With pyarrow, its readers are used; without it, CSV is read by Python's own modu
 
 from __future__ import annotations
 
+import io
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,6 +20,7 @@ from mechdesign.core.errors import DataError, MissingPackageError, RowError
 from mechdesign.core.files import require_name
 from mechdesign.core.tables import ROWS, Block, Coded, Values, length
 from mechdesign.mechanisms.missing import Mask, MissingRule
+from mechdesign.report.arrow import longest_text
 from mechdesign.report.copies import Copies
 
 LONGEST = 200
@@ -34,13 +36,14 @@ Raw = tuple[Mapping[str, Values], Mapping[str, Mask], float]
 class FileTable(ABC):
     """A table in a file, read in blocks of the same size whatever the file's own pieces are."""
 
-    def __init__(self, path: str | os.PathLike[str], missing: MissingRule) -> None:
+    def __init__(self, path: str | os.PathLike[str], missing: MissingRule, name: str | None = None) -> None:
         self.path, self.missing = Path(path), missing
-        self.name = os.fspath(path)
+        self.name = os.fspath(path) if name is None else name
         require_name(path, DataError)
         if self.path.exists() and not self.path.is_file():
             raise DataError(f"{self.name}: cannot be read", "it is no regular file", "save it to one first")
         self.copies: Copies | None = None  # set where the same rows under another name would count twice
+        self.shows = True  # a bar while it is read; not where one for many files is drawn
         self._first, self._kept = 0, None  # type: int, NDArray[np.int64] | None
         self.columns = self._columns()
 
@@ -65,7 +68,8 @@ class FileTable(ABC):
 
     def _blocks(self, columns: Sequence[str]) -> Iterator[Block]:
         first, any_rows, any_left = 0, False, False
-        with ProgressBar(f"reading {self.path.name}") as bar:
+        stream = None if self.shows else io.StringIO()
+        with ProgressBar(f"reading {os.path.basename(self.name)}", stream) as bar:
             for values, missing, part in same_size(self._raw(columns)):
                 any_rows = True
                 self._first, self._kept = first, None
@@ -160,9 +164,7 @@ def require_short(where: str, column: Any) -> None:
     DataError
         That says how long it is.
     """
-    import pyarrow.compute
-
-    longest = pyarrow.compute.max(pyarrow.compute.binary_length(column)).as_py() or 0
+    longest = longest_text(column)
     if longest > MOST_BYTES:
         raise DataError(where, f"holds a text of {longest} bytes", f"shorten it to {MOST_BYTES} at most")
 

@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError
 from mechdesign.core.tables import Coded, Values
 from mechdesign.mechanisms.missing import Mask
+from mechdesign.report.arrow import numbers_of
 from mechdesign.report.formulas import Unmarking
 from mechdesign.report.reading import FileTable, Raw, require_short, texts
 
@@ -130,7 +130,7 @@ class CsvTable(FileTable):
     def _by_arrow(self, columns: Sequence[str]) -> Iterator[Raw]:
         arrow = _arrow()
         csv_module = arrow.csv
-        size = max(1, os.path.getsize(self.path))
+        size, texts = max(1, os.path.getsize(self.path)), arrow.dictionary(arrow.int32(), arrow.string())
         # Numbers for names, as only the wanted names are known to differ; the header is skipped as a row.
         places = {name: str(self.columns.index(name)) for name in columns}
         try:
@@ -149,7 +149,7 @@ class CsvTable(FileTable):
                     ),
                     csv_module.ConvertOptions(
                         include_columns=list(places.values()),
-                        column_types={place: arrow.string() for place in places.values()},
+                        column_types={place: texts for place in places.values()},
                         strings_can_be_null=False,
                     ),
                 )
@@ -171,11 +171,10 @@ class CsvTable(FileTable):
             if sum(len(next(iter(piece[1].values()))) for piece in self._by_python(columns)):
                 raise DataError(self.name, f"is not a CSV file in UTF-8 ({error})", "convert it") from None
 
-    def _arrow_values(self, name: str, column: Any) -> tuple[Coded, Mask]:
-        coded = column.dictionary_encode()
+    def _arrow_values(self, name: str, coded: Any) -> tuple[Coded, Mask]:
         require_short(f"{self.name}: column '{name}'", coded.dictionary)
         words = [self._unmarking[name](word) for word in coded.dictionary.to_pylist()]
-        codes: NDArray[Any] = coded.indices.to_numpy(zero_copy_only=False)
+        codes = numbers_of(coded.indices)
         gone = np.array([word == "" or word in self.missing.codes for word in words], dtype=np.bool_)
         table = np.empty(len(words), dtype=object)
         table[:] = words

@@ -10,6 +10,7 @@ import numpy as np
 from mechdesign.core.errors import DataError
 from mechdesign.core.tables import ROWS, Coded, Values
 from mechdesign.mechanisms.missing import Mask
+from mechdesign.report.arrow import mask_of, numbers_of
 from mechdesign.report.reading import FileTable, Raw, pyarrow_module, require_short
 
 FREE, EACH = 32 << 20, 1 << 10
@@ -115,14 +116,15 @@ class ParquetTable(FileTable):
             if _is_text(kind.value_type):
                 return self._texts(name, column)
             column, kind = column.cast(kind.value_type), kind.value_type
-        missing: Mask = column.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)
+        missing: Mask = mask_of(column.is_null(nan_is_null=True))
         if _is_text(kind):
             return self._texts(name, column.dictionary_encode())
         plain = (pyarrow.types.is_integer, pyarrow.types.is_floating)
         if any(test(kind) for test in plain):
-            if column.null_count:
-                column = column.fill_null(0)
-            return column.to_numpy(zero_copy_only=False), missing
+            numbers = numbers_of(column)
+            return np.where(
+                missing, numbers.dtype.type(0), numbers
+            ) if column.null_count else numbers, missing
         values = column.to_pylist()
         table = np.empty(len(values), dtype=object)
         table[:] = values
@@ -132,14 +134,15 @@ class ParquetTable(FileTable):
 
     def _texts(self, name: str, coded: Any) -> tuple[Coded, Mask]:
         """Return texts as codes, with the empty text where there is none."""
-        missing: Mask = coded.indices.is_null().to_numpy(zero_copy_only=False)
+        missing: Mask = mask_of(coded.indices.is_null())
         require_short(f"{self.name}: column '{name}'", coded.dictionary)
         words = ["" if word is None else word for word in coded.dictionary.to_pylist()]
-        words.append("")
+        if coded.indices.null_count:  # only then: a text that is no category is looked for row by row
+            words.append("")
         gone = np.array([word in self.missing.codes for word in words], dtype=np.bool_)
         table = np.empty(len(words), dtype=object)
         table[:] = words
-        codes = coded.indices.fill_null(len(words) - 1).to_numpy(zero_copy_only=False)
+        codes = np.where(missing, len(words) - 1, numbers_of(coded.indices))
         return Coded(table, codes), missing | gone[codes] if gone.any() else missing
 
 

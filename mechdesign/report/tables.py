@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.catalog.sweep import SweepRow
+from mechdesign.catalog.sweeping import SweepRow
 from mechdesign.core.certificate import OPTIMALITY, format_figure
 from mechdesign.core.encoding import encode
 from mechdesign.core.printable import printable

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,15 @@ from numpy.typing import NDArray
 from mechdesign.core.errors import DataError
 from mechdesign.core.files import whole_file
 from mechdesign.core.tables import Block, Coded, Values, length
+from mechdesign.report.arrow import joined, spread, whole_to_arrow
 from mechdesign.report.formulas import marked
 from mechdesign.report.reading import pyarrow_module
 
 PARQUET = (".parquet", ".pq")
 """Names of files that are Parquet; all others are CSV."""
+
+MANY = 1 << 15
+"""Rows that pyarrow puts together: of fewer its functions take longer to import."""
 
 GROUP = 1 << 20
 """Rows of a row group of Parquet files: small groups make large files."""
@@ -63,10 +68,10 @@ def write_columns(path: str | os.PathLike[str], columns: Mapping[str, Sequence[A
 
 def _write_csv(path: Path, blocks: Iterable[Block]) -> int:
     rows = 0
-    with path.open("w", newline="", encoding="utf-8") as stream:
+    with path.open("wb") as stream:
         for block in blocks:
             if not rows:
-                stream.write(_csv_header(list(block)))
+                stream.write(_csv_header(list(block)).encode("utf-8"))
             stream.write(_csv_block(list(block.values())))
             rows += length(block)
     return rows
@@ -92,13 +97,15 @@ def _csv_header(names: Sequence[str]) -> str:
     return _csv_lines([[marked(name) for name in names]])
 
 
-def _csv_block(columns: list[Values]) -> str:
-    """Return the lines of a block; a single column of few different values is put together from these."""
+def _csv_block(columns: list[Values]) -> bytes | memoryview:
+    """Return the lines of a block in UTF-8; a column of few different values is put together from these."""
     column = _coded(columns[0]) if len(columns) == 1 else None
     if column is not None:
         lines = [_csv_lines([[value]]) for value in _harmless(column.values)]
-        return "".join([lines[code] for code in column.codes.tolist()])
-    return _csv_lines(zip(*(_harmless(values) for values in columns), strict=True))
+        if len(column) >= MANY and "pyarrow" in sys.modules:
+            return joined(column.codes, lines)
+        return "".join([lines[code] for code in column.codes.tolist()]).encode("utf-8")
+    return _csv_lines(zip(*(_harmless(values) for values in columns), strict=True)).encode("utf-8")
 
 
 def _harmless(values: Values) -> list[Any]:
@@ -159,7 +166,12 @@ def _arrow_column(values: Values) -> Any:
     import pyarrow
 
     if isinstance(values, Coded):
+        listed = values.values.tolist()
+        if all(type(value) is str for value in listed):
+            return spread(values.codes, listed)
         return pyarrow.DictionaryArray.from_arrays(
-            pyarrow.array(values.codes), pyarrow.array(values.values.tolist())
+            pyarrow.array(values.codes), pyarrow.array(listed)
         ).dictionary_decode()
-    return pyarrow.array(values)
+    return (
+        whole_to_arrow(values) if values.dtype.kind in "iuf" and values.ndim == 1 else pyarrow.array(values)
+    )

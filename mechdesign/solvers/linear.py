@@ -10,6 +10,8 @@ Every sum is enlarged by what double precision may have lost, so the bound is pr
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,6 +20,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import MethodError
 from mechdesign.core.method import Status
+from mechdesign.core.prices import Binding
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -181,6 +184,62 @@ def _domain_maximum(program: LinearProgram, upper: Array, lower: Array) -> Array
         np.maximum.at(best, blocks[~boxed], upper[~boxed])
         terms.append(best * program.block_totals)
     return np.concatenate(terms) if terms else np.zeros(0)
+
+
+def lagrangian(program: LinearProgram, result: LinearResult) -> float | None:
+    """Return the Lagrangian of a program at the variables and multipliers that were found for another one.
+
+    None where the two have different numbers of variables or rows.
+    """
+    x, y, z = result.variables, result.upper_multipliers, result.equal_multipliers
+    if (program.upper_rows.shape, program.equal_rows.shape) != ((len(y), len(x)), (len(z), len(x))):
+        return None
+    upper, equal = np.zeros(len(y)), np.zeros(len(z))
+    if len(y):
+        upper = y * (program.upper_limits - program.upper_rows @ x)
+    if len(z):
+        equal = z * (program.equal_limits - program.equal_rows @ x)
+    return math.fsum(np.concatenate([program.objective * x, upper, equal]).tolist())
+
+
+@dataclass(frozen=True, eq=False)
+class LinearPrices:
+    """The multipliers of a linear program that a problem is stated as: prices of its constraints.
+
+    Parameters
+    ----------
+    result : LinearResult
+    program : callable
+        From a problem to its linear program.
+    sign : float
+        -1 where the problem minimises what the program maximises.
+    scale : float
+        What the program's objective times it is in units of the problem's.
+    names : sequence of (str, int)
+        Groups of upper rows, in order, with their numbers of rows; a group without a name has no price to
+        be shown.
+    """
+
+    result: LinearResult
+    program: Callable[[Any], LinearProgram]
+    sign: float = 1.0
+    scale: float = 1.0
+    names: Sequence[tuple[str, int]] = ()
+
+    def lagrangian(self, problem: Any) -> float | None:
+        """Return the Lagrangian of another problem's program, in units of the problem."""
+        found = lagrangian(self.program(problem), self.result)
+        return None if found is None else self.sign * self.scale * found
+
+    def binding(self) -> list[Binding]:
+        """Return the price of each group of rows that has a name."""
+        found, start = [], 0
+        for name, count in self.names:
+            prices = self.scale * self.result.upper_multipliers[start : start + count]
+            start += count
+            if name and prices.any():
+                found.append(Binding(name, float(prices.sum()), int((prices > 0).sum())))
+        return found
 
 
 def solve_equality_form(values: Array, columns: Array, limits: Array) -> tuple[Array, Array]:

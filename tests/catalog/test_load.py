@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from mechdesign.catalog import load_model, models
-from mechdesign.catalog.load import MODEL_KEYS, SIMULATION_KEYS, models_folder
+from mechdesign.catalog.listing import ModelLine, _listed, listed_models
+from mechdesign.catalog.load import MODEL_KEYS, SIMULATION_KEYS
+from mechdesign.catalog.shipped import models_folder
 from mechdesign.core.errors import MechDesignError, ModelFileError, UnknownNameError
 from mechdesign.papers.claims.claim import COMPARISONS, TRENDS
 from mechdesign.papers.claims.reading import CLAIM_KEYS
@@ -157,3 +159,22 @@ def test_files_that_cannot_be_read(tmp_path):
     (tmp_path / "latin.toml").write_bytes(b"[model]\ntitle = '\xe9'\n")
     with pytest.raises(ModelFileError, match="not valid TOML"):
         load_model(tmp_path / "latin.toml")
+
+
+def test_the_list_says_what_the_loaded_models_say():
+    """It reads heads of files only; a statement may look like a table, and a text may hold a claim."""
+    for line in listed_models():
+        if line.claims > 40:
+            continue  # long files take long to load; their claims are counted in the same way
+        model = load_model(line.slug)
+        assert (line.problem, line.claims, line.title) == (model.problem.name, len(model.claims), model.title)
+
+
+def test_the_list_reads_a_whole_file_where_its_head_is_not_enough(tmp_path):
+    path = tmp_path / "odd.toml"
+    path.write_text(
+        "[model]\ntitle = 'a'\nproblem = 'b'\nstatement = '''\n[c] is a line\n[[claim]]\n'''\n"
+        "[[claim]]\nquantity = 'value'\n[[claim]]\nquantity = 'x'\n",
+        encoding="utf-8",
+    )
+    assert _listed("odd", path) == ModelLine("odd", "b", 2, "a")

@@ -13,7 +13,7 @@ from mechdesign.catalog import load_model
 from mechdesign.cli import main
 from mechdesign.core.errors import DataError, MechDesignError
 from mechdesign.mechanisms import load_mechanism
-from mechdesign.mechanisms.base import digest
+from mechdesign.mechanisms.written import digest
 from mechdesign.report.files import open_table
 from mechdesign.report.outputs import require_output
 from mechdesign.report.writing import write_columns

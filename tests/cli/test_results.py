@@ -11,7 +11,7 @@ import pytest
 
 from mechdesign.catalog import load_model, model_figures, sweep
 from mechdesign.catalog.plotted import plotted_quantities
-from mechdesign.catalog.sweep import sweep_points
+from mechdesign.catalog.sweeping import sweep_points
 from mechdesign.cli import main
 from mechdesign.mechanisms import KaryResponse
 from mechdesign.mechanisms.marginals import MarginalRelease

@@ -21,6 +21,7 @@ from mechdesign.core.randomness import TOTAL
 from mechdesign.mechanisms import FiniteChannel, KaryResponse, load_mechanism
 from mechdesign.mechanisms.base import CollectingMechanism, Mechanism, mechanism_types
 from mechdesign.mechanisms.count_limits import Sum
+from mechdesign.mechanisms.events import EventRelease
 from mechdesign.mechanisms.mean import CensoringInterval, GridMean
 from mechdesign.mechanisms.mean.base import FormulaMechanism
 from mechdesign.mechanisms.oracles import SupportOracle
@@ -266,6 +267,15 @@ def pattern_law(mechanism: WorkloadRelease) -> None:
         assert agrees(np.bincount(reports, minlength=len(row))[:-1], row[:-1]), kind
 
 
+def event_law(mechanism: EventRelease) -> None:
+    """Reports of every state, against the integers of its row."""
+    for code, name in enumerate(mechanism.labels.shown()):
+        row = mechanism.weights.row(code)
+        assert int(row.sum()) == TOTAL
+        reports = mechanism.randomize(np.array([name] * DRAWS), rng=1)
+        assert agrees(np.bincount(reports, minlength=len(row)), row), name
+
+
 def support_law(mechanism: SupportOracle) -> None:
     """How many reports support the own category, and another one."""
     own, other = mechanism.support_shares()
@@ -363,6 +373,7 @@ LAWS: tuple[tuple[type, Any], ...] = (
     (Protocol, protocol_law),
     (SupportOracle, support_law),
     (WorkloadRelease, pattern_law),
+    (EventRelease, event_law),
     (GridMean, knot_law),
     (CensoringInterval, bit_law),
     (FormulaMechanism, density_law),

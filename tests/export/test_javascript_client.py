@@ -14,7 +14,7 @@ from scipy import stats
 from mechdesign.core.randomness import TOTAL
 from mechdesign.export import export
 from mechdesign.export.clients import plain_json, sheet
-from tests.support.clients import CLIENTS, NAMES
+from tests.support.clients import CLIENTS, NAMES, write_modules
 
 NODE = shutil.which("node")
 needs_node = pytest.mark.skipif(not NODE, reason="no node here (Debian: nodejs)")
@@ -36,10 +36,7 @@ def run(tmp_path, name, body):
 
 @needs_node
 def test_the_same_bytes_give_the_same_report(tmp_path):
-    for name, make in CLIENTS.items():
-        mechanism, stem = make(), name.replace(" ", "_")
-        (tmp_path / f"{stem}.mjs").write_text(export(mechanism, "js"), encoding="utf-8")
-        (tmp_path / f"{stem}.json").write_text(export(mechanism, "vectors"), encoding="utf-8")
+    write_modules(tmp_path)
     found = json.loads(node(VECTORS, tmp_path))
     assert len(found) == len(CLIENTS)
     assert {name: entry for name, entry in found.items() if entry["wrong"]} == {}
@@ -77,6 +74,11 @@ try { client.randomize("never", () => new Uint8Array(3)); } catch (error) { cons
     (tmp_path / "client.mjs").write_text(text.replace(low, "0" + low[:-1]), encoding="utf-8")
     body = 'try { client.randomize("never"); } catch (error) { console.log(error.message); }'
     (tmp_path / "run.mjs").write_text(f'import * as client from "./client.mjs";\n{body}', encoding="utf-8")
+    assert "its tables are not those that were exported" in node(tmp_path / "run.mjs")
+    answer, used, report = sheet(CLIENTS["kary-response"]())["vectors"][0]
+    vector, changed = (plain_json([answer, used, each]) for each in (report, "nothing"))
+    assert text.count(vector) == 1
+    (tmp_path / "client.mjs").write_text(text.replace(vector, changed), encoding="utf-8")
     assert "a test vector does not come out" in node(tmp_path / "run.mjs")
 
 
@@ -94,10 +96,10 @@ def test_a_permanent_response_is_kept_and_counted(tmp_path):
     body = """
 const kept = new Map();
 const storage = { getItem: (key) => kept.get(key) ?? null, setItem: (key, text) => kept.set(key, text) };
-client.remember([1, 2], storage);
-for (let turn = 0; turn < 5; turn++) console.log(client.report(storage));
+await client.remember([1, 2], storage);
+console.log((await Promise.all([1, 2, 3, 4, 5].map(() => client.report(storage)))).join("\\n"));
 for (const late of [() => client.report(storage), () => client.remember([0, 0], storage)]) {
-  try { late(); } catch (error) { console.log(error.message); }
+  try { await late(); } catch (error) { console.log(error.message); }
 }
 """
     lines = run(tmp_path, "joint-response", body).splitlines()
@@ -106,7 +108,10 @@ for (const late of [() => client.report(storage), () => client.remember([0, 0], 
     assert lines[6] == "a permanent response is kept already; it is never replaced"
 
 
-@pytest.mark.parametrize("name", ["kary-response", "joint-response", "hist-dump", "survey"])
+SIZES = ["kary-response", "joint-response", "hist-dump", "survey", "linear-queries", "put", "prhr"]
+
+
+@pytest.mark.parametrize("name", SIZES)
 def test_the_program_is_small_and_samples_without_floating_point(name):
     mechanism = CLIENTS[name]()
     text = export(mechanism, "js").replace(plain_json(sheet(mechanism)), "")
@@ -114,7 +119,8 @@ def test_the_program_is_small_and_samples_without_floating_point(name):
     assert "Math.random" not in text
     for line in text.splitlines():  # doubles only where a bound is computed from a number that was answered
         if "Math.floor(" in line and not any(word in line for word in ("unit", "scaled")):
-            assert any(word in line for word in ("seed / step.prime", "value / power", "rest / ", "place / "))
+            whole = ("seed / step.prime", "value / power", "rest / ", "place / ")
+            assert any(word in line for word in whole)
 
 
 @needs_node

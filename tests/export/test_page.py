@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
+import time
+from contextlib import contextmanager
 
 import pytest
 from scipy import stats
@@ -14,10 +15,9 @@ from mechdesign.core.randomness import TOTAL
 from mechdesign.export import ExportSettings, export
 from mechdesign.mechanisms import KaryResponse
 from tests.support.browser import CHROMIUM, DRIVER, REASON, chromium, served
-from tests.support.clients import CLIENTS, NAMES
+from tests.support.clients import CLIENTS, NAMES, write_modules
 
 in_browser = pytest.mark.skipif(not (CHROMIUM and DRIVER), reason=REASON)
-HOWTO = Path(__file__).parents[2] / "docs" / "howto" / "respondents_device.md"
 MANY = KaryResponse.of(1024, 2.0)
 
 
@@ -82,10 +82,7 @@ def answered(browser, value="0"):
 
 @in_browser
 def test_every_vector_comes_out_in_a_browser(browser, site):
-    for name, make in CLIENTS.items():
-        mechanism, stem = make(), name.replace(" ", "_")
-        (site.folder / f"{stem}.mjs").write_text(export(mechanism, "js"), encoding="utf-8")
-        (site.folder / f"{stem}.json").write_text(export(mechanism, "vectors"), encoding="utf-8")
+    stems = write_modules(site.folder)
     (site.folder / "empty.html").write_text("<!doctype html><title>x</title>", encoding="utf-8")
     browser.get(f"{site.address}/empty.html")
     script = """
@@ -105,7 +102,7 @@ const [stems, done] = arguments;
 })().then(done, (error) => done(String(error)));
 """
     browser.set_script_timeout(120)
-    found = browser.execute_async_script(script, [name.replace(" ", "_") for name in CLIENTS])
+    found = browser.execute_async_script(script, stems)
     assert len(found) == len(CLIENTS)
     assert {entry["wrong"] for entry in found.values()} == {0}
     assert min(entry["tried"] for entry in found.values()) >= 1000
@@ -235,6 +232,100 @@ def test_reports_of_a_joint_response_come_from_what_the_device_keeps(visit):
     assert json.loads(permanent)["made"] == 2
 
 
+@contextmanager
+def two_tabs(browser, address):
+    """Open an address in two windows, and yield both."""
+    first = browser.current_window_handle
+    browser.get(address)
+    browser.switch_to.new_window("window")
+    browser.get(address)
+    try:
+        yield first, browser.current_window_handle
+    finally:
+        browser.close()
+        browser.switch_to.window(first)
+
+
+HOLD = """
+const [name, locks, done] = arguments;
+if (locks) {
+  navigator.locks.request(name, () => new Promise((free) => { window.free = free; done(); }));
+} else {
+  localStorage.setItem(name, `another ${Date.now() + 60000}`);
+  window.free = () => localStorage.setItem(name, "");
+  done();
+}
+"""
+"""Take the lock of what is kept, as another tab would."""
+
+
+@in_browser
+@pytest.mark.parametrize("locks", [True, False])
+def test_two_tabs_take_turns_with_what_the_device_keeps(visit, site, locks):
+    """Each tab wants to remember an answer, and four reports of the five that are allowed."""
+    browser = visit("joint.html")
+    (site.folder / "joint.mjs").write_text(export(CLIENTS["joint-response"](), "js"), encoding="utf-8")
+    (site.folder / "empty.html").write_text("<!doctype html><title>x</title>", encoding="utf-8")
+    script = """
+if (!arguments[0]) Object.defineProperty(navigator, "locks", { value: undefined });
+window.said = null;
+import("/joint.mjs").then(async (client) => {
+  const tried = [() => client.remember([1, 2]), ...Array(4).fill(() => client.report())];
+  const said = await Promise.allSettled(tried.map((act) => act()));
+  window.said = said.map((each) => each.status === "fulfilled" ? "" : each.reason.message);
+});
+"""
+    with two_tabs(browser, f"{site.address}/empty.html") as tabs:
+        lock = f"mechdesign lock {CLIENTS['joint-response']().fingerprint}"
+        browser.execute_async_script(HOLD, lock, locks)
+        for tab in tabs:
+            browser.switch_to.window(tab)
+            browser.execute_script(script, locks)
+        time.sleep(0.5)
+        assert browser.execute_script("return window.said") is None
+        assert not browser.execute_script(
+            "return Object.keys(localStorage).some((k) => k.includes('permanent'))"
+        )
+        browser.execute_script("window.free()")
+        said = []
+        for tab in tabs:
+            browser.switch_to.window(tab)
+            said.append(wait(browser, lambda: browser.execute_script("return window.said")))
+        kept = json.loads(browser.execute_script("return JSON.stringify(localStorage)"))
+    (permanent,) = [text for key, text in kept.items() if key.startswith("mechdesign permanent")]
+    assert json.loads(permanent)["made"] == 5
+    assert sorted(each[0] for each in said) == [
+        "",
+        "a permanent response is kept already; it is never replaced",
+    ]
+    later = sorted(text for each in said for text in each[1:])
+    assert later == [""] * 5 + ["the guarantee is for 5 reports, which were made"] * 3
+
+
+@in_browser
+def test_two_tabs_of_a_page_make_one_report(visit, site):
+    browser = visit("mood.html")
+    press = """
+document.querySelector("input[value='" + arguments[0] + "']").checked = true;
+document.getElementById("form").requestSubmit();
+"""
+    with two_tabs(browser, f"{site.address}/mood.html") as tabs:
+        browser.execute_async_script(HOLD, f"mechdesign lock {CLIENTS['kary-response']().fingerprint}", True)
+        for value, tab in enumerate(tabs):
+            browser.switch_to.window(tab)
+            browser.execute_script(press, value)
+        time.sleep(0.3)
+        assert not at(browser, "made").is_displayed()
+        browser.execute_script("window.free()")
+        shown = []
+        for tab in tabs:
+            browser.switch_to.window(tab)
+            wait(browser, at(browser, "made").is_displayed)
+            shown.append((at(browser, "report").text, "made before" in at(browser, "again").text))
+    assert shown[0][0] == shown[1][0]
+    assert sorted(before for _, before in shown) == [False, True]
+
+
 @in_browser
 def test_it_works_by_keyboard_and_every_field_has_a_label(visit):
     from selenium.webdriver.common.action_chains import ActionChains
@@ -262,7 +353,7 @@ def test_it_fits_a_phone_and_has_contrast(visit, width, scheme):
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     answered(browser)
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width
-    for name in ("leaves", "again", "report", "send", "status"):
+    for name in ("leaves", "again", "plain", "report", "send", "status"):
         ink, ground = browser.execute_script(
             """
 let node = document.getElementById(arguments[0]);
@@ -317,26 +408,3 @@ def test_the_page_is_self_contained_and_allows_nothing_else():
 def test_an_address_that_is_none_is_refused(post):
     with pytest.raises(ParameterError, match="is not an address; give an https:// address"):
         ExportSettings(post=post)
-
-
-@in_browser
-def test_the_script_for_survey_tools_gives_them_the_report_only(browser, site):
-    """The markup of the how-to in a page with a form, as a survey tool makes it."""
-    (markup,) = re.findall(r"```html\n(.*?)```", HOWTO.read_text(encoding="utf-8"), re.DOTALL)
-    labels = ["well", "so-so", "badly"]
-    (site.folder / "mood.js").write_text(export(KaryResponse.of(3, 1.0, labels), "js"), encoding="utf-8")
-    form = f'<!doctype html><title>x</title><form id="form"><input id="report" name="report">{markup}</form>'
-    (site.folder / "tool.html").write_text(form, encoding="utf-8")
-    browser.get(f"{site.address}/tool.html")
-    inputs = browser.find_elements("css selector", "[data-answer]")
-    assert [each.get_attribute("data-answer") for each in inputs] == labels
-    inputs[1].click()
-    sent = "return JSON.stringify([...new FormData(document.getElementById('form'))])"
-    wait(browser, lambda: "answer__m" in browser.execute_script(sent))
-    ((name, report),) = json.loads(browser.execute_script(sent))
-    assert name == "report"
-    assert next(iter(json.loads(report)[0].values())) in labels
-    assert not any(each.is_selected() or each.is_enabled() for each in inputs)
-    browser.refresh()
-    wait(browser, lambda: "answer__m" in browser.execute_script(sent))
-    assert json.loads(browser.execute_script(sent)) == [["report", report]]

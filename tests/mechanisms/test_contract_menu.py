@@ -9,8 +9,8 @@ from hypothesis import given, settings, strategies as st
 
 import mechdesign as md
 from mechdesign.core.errors import CertificateError, DataError, ModelFileError, ParameterError
-from mechdesign.mechanisms.base import digest
 from mechdesign.mechanisms.contract.menu import NOT_BUYING, ContractMenu, Terms
+from mechdesign.mechanisms.written import digest
 from mechdesign.problems.contract import PrivacyContract
 
 THREE = {"types": [1.0, 2.0, 3.0], "counts": [100, 50, 10], "budget": 1000.0}

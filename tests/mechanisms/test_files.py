@@ -13,8 +13,8 @@ import mechdesign as md
 from mechdesign.core.errors import CertificateError, ModelFileError, UnknownNameError
 from mechdesign.core.randomness import TOTAL
 from mechdesign.mechanisms import FiniteChannel, KaryResponse, load_mechanism
-from mechdesign.mechanisms.base import digest
 from mechdesign.mechanisms.repair import PrivacyTarget
+from mechdesign.mechanisms.written import digest
 from tests.support.mechanism_files import opened
 
 

@@ -15,7 +15,7 @@ from mechdesign.audit.kary import KaryWeights
 from mechdesign.core.errors import DataError, ModelFileError, ParameterError
 from mechdesign.core.randomness import TOTAL
 from mechdesign.mechanisms import Aggregator, FiniteChannel, KaryResponse, PrivacyTarget
-from mechdesign.mechanisms.base import FORMAT, VERSION, digest, load_mechanism
+from mechdesign.mechanisms.base import FORMAT, VERSION, load_mechanism
 from mechdesign.mechanisms.labels import Labels
 from mechdesign.mechanisms.mean import (
     AttributeSampling,
@@ -28,6 +28,7 @@ from mechdesign.mechanisms.mean import (
 )
 from mechdesign.mechanisms.mean.collect import AttributeAggregator
 from mechdesign.mechanisms.mean.values import as_floats
+from mechdesign.mechanisms.written import digest
 
 
 @pytest.fixture(scope="module")

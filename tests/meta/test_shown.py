@@ -142,6 +142,10 @@ MECHANISMS = {
         lambda: md.solve(md.LinearQueries(workload={"name": "likert", "size": 5}, epsilon=1.0)).mechanism(),
         "WorkloadRelease(4 queries (likert), 5 types, ",
     ),
+    "event-counts": (
+        lambda: md.solve(md.EventCounts(slots=4, most=1, prior=[0.9, 0.1], epsilon=2.0), "kary").mechanism(),
+        "EventRelease(4 slots, 5 states, epsilon=2)",
+    ),
     "square-wave": (lambda: SquareWave(1.0), "SquareWave([-1, 1], epsilon=1)"),
     "attribute-sampling": (
         lambda: AttributeSampling.of(Duchi, 1.0, ["steps", "pulse"]),

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import math
-from functools import partial
+from functools import cache, partial
+from pathlib import Path
 
 import numpy as np
 
 import mechdesign as md
 from mechdesign.core.randomness import TOTAL
+from mechdesign.export import export, vectors
+from mechdesign.export.vectors import Vector
 from mechdesign.mechanisms import FiniteChannel, KaryResponse
 from mechdesign.mechanisms.intake import Intake
 from mechdesign.mechanisms.joint import JointResponse
@@ -29,12 +33,13 @@ from mechdesign.mechanisms.oracles import (
     UnaryEncoding,
 )
 from mechdesign.mechanisms.repair import PrivacyTarget
-from mechdesign.mechanisms.sets import ProductSet, SetResponse
+from mechdesign.mechanisms.sets import CellSet, MatchSet, ProductSet, SetResponse
 from mechdesign.mechanisms.shuffle import Promise
 from mechdesign.mechanisms.shuffled import Shuffled
 from mechdesign.mechanisms.survey import Question, Survey
 from mechdesign.mechanisms.survey.parts import NumberPart, SetPart, TablePart
 from mechdesign.mechanisms.survey.questions import Questions
+from mechdesign.mechanisms.workload import WorkloadRelease
 from tests.support.protocols import PROTOCOLS, made
 
 NAMES = ["never", "often — daily", 'say "no"', "Zürich</script>", "雪 & ice"]
@@ -69,6 +74,17 @@ def _attributes() -> AttributeSampling:
     return AttributeSampling(
         inner, ["age", "steps", "pulse"], 2, low=[18, 0, 30.5], high=[99, 30_000, 220.25]
     )
+
+
+def _queries(
+    name: str, size: int, domain: tuple[float, float] | None = None, labels: list[str] | None = None
+) -> WorkloadRelease:
+    found = md.solve(md.LinearQueries(workload={"name": name, "size": size}, epsilon=1.0)).mechanism()
+    return WorkloadRelease(found.workload, 1.0, found.weights, None, domain, labels)
+
+
+def _orbits(workload: dict[str, object]) -> WorkloadRelease:
+    return md.solve(md.LinearQueries(workload=workload, epsilon=1.0), "symmetric").mechanism()
 
 
 CLIENTS = {
@@ -110,14 +126,37 @@ CLIENTS = {
     ),
     "joint-response": lambda: JointResponse.of([2, 3], 4.0, 0.5, 0.75, 0.5, reports_per_user=5),
     "joint 90 bits": lambda: JointResponse.of([40, 50], 30.0, 0.0, 0.9, 0.125),
+    "linear-queries": lambda: _queries("likert", 5, labels=NAMES),
+    "queries of bins": lambda: _queries("prefix", 9, domain=(-0.5, 99.25)),
+    "queries of a cycle": lambda: _orbits({"name": "cyclic-ranges", "size": 24}),
+    "queries of a cube": lambda: _orbits({"name": "marginals", "sizes": [2] * 4, "order": 2}),
+    "sets that match": lambda: SetResponse.of([2, 3, 5, 4], 2.0, MatchSet([1, 2, 3, 1], matches=2)),
+    "sets of cells": lambda: SetResponse.of([2, 3], 1.0, CellSet(2)),
     "set-response": lambda: SetResponse.of([2, 6, 9], 2.0, ProductSet([1, 4, 3])),
     "survey": _survey,
     "shuffled": lambda: Shuffled(Duchi(4.0), Promise(users=100_000, epsilon=0.5, delta=1e-6)),
 }
 """By type, or by another name where there are several of a type."""
 
-SECRET = {"cnt-sgm", "rsum-dsg", "put", "prhr"}
-"""Protocols whose messages clients in other languages do not draw."""
+MESSAGES = {kind: partial(made, kind, Promise(10_000, 1.0, 1e-6)) for kind in PROTOCOLS}
+CLIENTS = {name: cache(make) for name, make in (CLIENTS | MESSAGES).items()}
 
-MESSAGES = {kind: partial(made, kind, Promise(10_000, 1.0, 1e-6)) for kind in PROTOCOLS if kind not in SECRET}
-CLIENTS |= MESSAGES
+
+@cache
+def known(name: str) -> list[Vector]:
+    """Return the vectors of a client; they are made once for the tests of all languages."""
+    return vectors(CLIENTS[name]())
+
+
+def stem(name: str) -> str:
+    """Return the name of a file for a client."""
+    return name.replace(" ", "_")
+
+
+def write_modules(folder: Path) -> list[str]:
+    """Write every JavaScript client and its vectors, and return the stems of the names of the files."""
+    for name, make in CLIENTS.items():
+        (folder / f"{stem(name)}.mjs").write_text(export(make(), "js"), encoding="utf-8")
+        rows = json.dumps({"vectors": known(name)})
+        (folder / f"{stem(name)}.json").write_text(rows, encoding="utf-8")
+    return [stem(name) for name in CLIENTS]

@@ -21,7 +21,13 @@
 
   # Whole numbers in two limbs
 
+  known <- new.env()
   whole <- function(text) {
+    found <- known[[text]]
+    if (is.null(found)) assign(text, found <- read_whole(text), known)
+    found
+  }
+  read_whole <- function(text) {
     part <- strtoi(substring(text, c(1, 5, 9, 13), c(4, 8, 12, 16)), 16L)
     low <- part[3] * 65536 + part[4]
     c((part[1] * 65536 + part[2]) * 2 + low %/% LIMB, low %% LIMB)
@@ -42,9 +48,13 @@
     low <- x[2] * small
     c(x[1] * small + low %/% LIMB, low %% LIMB)
   }
-  # The remainder by a number below 2^42, ten binary digits at a time
+  # The remainder by a number below 2^52: ten binary digits at a time below 2^42, else one
   remainder <- function(x, size) {
     rest <- x[1] %% size
+    if (size > 2^42) {
+      for (bit in binary(x)[32:62]) rest <- (rest * 2 + bit) %% size
+      return(rest)
+    }
     for (part in c(x[2] %/% 2^21, x[2] %/% 2^11 %% 2^10, x[2] %/% 2 %% 2^10)) rest <- (rest * 2^10 + part) %% size
     (rest * 2 + x[2] %% 2) %% size
   }
@@ -58,14 +68,33 @@
 
   # Random bits
 
-  system_bytes <- function(count) {
-    if (!file.exists("/dev/urandom")) {
-      stop("this system offers base R no secure generator; use the Python or the JavaScript client")
-    }
-    if (count > length(state$pool)) {
+  fresh <- function(count) {
+    if (file.exists("/dev/urandom")) {
       device <- file("/dev/urandom", "rb", raw = TRUE)
       on.exit(close(device))
-      state$pool <- readBin(device, "raw", max(8192, count))
+      return(readBin(device, "raw", count))
+    }
+    program <- file.path(Sys.getenv("SystemRoot"), "System32", "WindowsPowerShell", "v1.0", "powershell.exe")
+    if (file.exists(program)) windows_bytes(count, program) else raw()
+  }
+  # Base R has no secure generator on Windows: PowerShell prints bytes of the system's one as hexadecimal digits.
+  windows_bytes <- function(count, program) {
+    command <- paste0(
+      "$b = New-Object byte[] ", count, "; [Security.Cryptography.RandomNumberGenerator]::Create().GetBytes($b); ",
+      "[Console]::Out.Write([BitConverter]::ToString($b))"
+    )
+    options <- c("-NoProfile", "-NonInteractive", "-Command", shQuote(command, "cmd"))
+    said <- tryCatch(suppressWarnings(system2(program, options, stdout = TRUE)), error = function(error) "")
+    text <- gsub("[-[:space:]]", "", paste(said, collapse = ""))
+    if (!grepl("^[0-9A-F]+$", text) || nchar(text) != 2 * count) return(raw())
+    as.raw(bytes_of(text))
+  }
+  system_bytes <- function(count) {
+    if (count > length(state$pool)) {
+      state$pool <- fresh(max(8192, count))
+      if (length(state$pool) < count) {
+        stop("this system offers base R no secure generator; use the Python or the JavaScript client, or a page")
+      }
     }
     taken <- state$pool[seq_len(count)]
     state$pool <- state$pool[-seq_len(count)]
@@ -108,8 +137,12 @@
   flags <- function(take, size, weight) {
     if (!less(whole(weight), TOTAL)) return(rep(255L, size))
     count <- (size + 7) %/% 8
-    digits <- binary(whole(weight))
-    digits <- digits[seq_len(max(0, which(digits == 1)))]
+    digits <- state[[weight]]
+    if (is.null(digits)) {
+      digits <- binary(whole(weight))
+      digits <- digits[seq_len(max(0, which(digits == 1)))]
+      assign(weight, digits, state)
+    }
     result <- integer(8 * count)
     open <- rep(255L, 8 * count)
     places <- seq_len(count)
@@ -153,7 +186,7 @@
   named <- function(step, number) if (is.null(step$labels)) number else step$labels[number + 1]
   search <- function(row, drawn) {
     low <- 0
-    high <- nchar(row) / 16 - 1
+    high <- nchar(row) / 16
     while (low < high) {
       middle <- (low + high) %/% 2
       if (less(drawn, whole(substr(row, 16 * middle + 1, 16 * middle + 16)))) high <- middle else low <- middle + 1
@@ -236,6 +269,39 @@
       sum((plane * inverse) %% q * powers) - powers[top] + starts[top]
     }
   )
+
+  # Linear queries: sets of types as hexadecimal digits, the highest bit of the first digit for type 0
+
+  type_of <- function(step, answer) if (step$bins) min(floor(answer * step$types), step$types - 1) else answer
+  entry <- function(row, place) whole(substr(row, 16 * place + 1, 16 * place + 16))
+  entries <- function(row) {
+    starts <- seq(1, nchar(row), 16)
+    vapply(substring(row, starts, starts + 15), whole, c(0, 0), USE.NAMES = FALSE)
+  }
+  CODES$patterns <- function(step, answer, take) {
+    code <- type_of(step, answer)
+    drawn <- integer_below(take)
+    own <- strtoi(substr(step$sets, code %/% 4 + 1, code %/% 4 + 1), 16L) %/% 2^(3 - code %% 4) %% 2 == 1
+    weights <- entries(step$low)
+    weights[, own] <- entries(step$high)[, own]
+    low <- cumsum(weights[2, ])
+    high <- cumsum(weights[1, ]) + low %/% LIMB
+    sum(high < drawn[1] | (high == drawn[1] & low %% LIMB <= drawn[2])) + 0
+  }
+  CODES$orbits <- function(step, answer, take) {
+    code <- type_of(step, answer)
+    drawn <- integer_below(take)
+    block <- search(step$ends, drawn)
+    base <- block %/% 2
+    if (base == length(step$sets)) return(base * step$types)
+    if (block > 0) drawn <- minus(drawn, entry(step$ends, block - 1))
+    turn <- quotient(drawn, entry(if (block %% 2 == 1) step$low else step$high, base))
+    digits <- strtoi(strsplit(step$sets[base + 1], "")[[1]], 16L)
+    held <- as.vector(outer(2^(3:0), digits, function(bit, digit) digit %/% bit %% 2))[seq_len(step$types)]
+    place <- which(held != block %% 2)[turn + 1] - 1
+    moved <- if (step$group == "cube") bitwXor(as.integer(code), as.integer(place)) else (code - place) %% step$types
+    base * step$types + moved
+  }
 
   # Steps for numbers, given as parts of their ranges: a bound is computed, then only compared
 
@@ -322,6 +388,42 @@
     }
     member
   }
+  # Whether something with a rational chance happens: 62 binary digits at a time, until they differ. Numbers of
+  # any length are limbs of 24 bits, the lowest first.
+  long <- function(text, count) {
+    full <- paste0(strrep("0", 6 * count - nchar(text)), text)
+    starts <- 6 * (count:1) - 5
+    as.numeric(strtoi(substring(full, starts, starts + 5), 16L))
+  }
+  carried <- function(x) {
+    for (place in seq_len(length(x) - 1)) {
+      x[place + 1] <- x[place + 1] + x[place] %/% 2^24
+      x[place] <- x[place] %% 2^24
+    }
+    x
+  }
+  happens <- function(table, needed, take) {
+    limit <- entry(table$limits, needed)
+    texts <- table$rests[[needed + 1]]
+    count <- max(nchar(texts)) %/% 6 + 2
+    rest <- long(texts[1], count)
+    of <- long(texts[2], count)
+    drawn <- integer_below(take)
+    while (all(drawn == limit) && any(rest > 0)) {
+      digits <- numeric(62)
+      for (place in 1:62) {
+        rest <- carried(2 * rest)
+        other <- which(rest != of)
+        if (!length(other) || rest[max(other)] > of[max(other)]) {
+          rest <- carried(rest - of)
+          digits[place] <- 1
+        }
+      }
+      limit <- c(sum(digits[1:31] * 2^(30:0)), sum(digits[32:62] * 2^(30:0)))
+      drawn <- integer_below(take)
+    }
+    less(drawn, limit)
+  }
   LISTS$sets <- function(step, codes, take) {
     if (!is.null(step$joined)) {
       cell <- 0
@@ -329,11 +431,17 @@
       codes <- list(cell)
     }
     held <- less(integer_below(take), whole(step$include))
-    members <- Map(function(factor, code) {
-      member <- filled(factor[1], factor[2] - held, if (held) code, take)
-      if (held) member[code + 1] <- 1
+    needed <- step$least
+    matches <- logical(length(codes))
+    for (place in seq_along(codes)) {
+      matches[place] <- held && (is.null(step$matches) || happens(step$matches[[place]], needed, take))
+      needed <- max(0, needed - matches[place])
+    }
+    members <- Map(function(factor, code, match) {
+      member <- filled(factor[1], factor[2] - match, if (held) code, take)
+      if (match) member[code + 1] <- 1
       member
-    }, step$factors, codes)
+    }, step$factors, codes, matches)
     text_of(packed(unlist(members)))
   }
   LISTS$survey <- function(step, answers, take) {
@@ -369,7 +477,64 @@
   affine <- function(step, seed, value) {
     ((1 + seed %/% step$prime) * value + seed %% step$prime) %% step$prime %% step$buckets
   }
+  # A number by weights out of 2^124: a second integer decides where the first one is at an end.
+  from_table <- function(step, take) {
+    drawn <- integer_below(take)
+    count <- nchar(step$high) / 16
+    place <- if (plain(drawn) > 0) search(step$high, minus(drawn, c(0, 1))) else 0
+    at_end <- function(place) place < count && all(entry(step$high, place) == drawn)
+    if (at_end(place)) {
+      more <- integer_below(take)
+      while (at_end(place) && !less(more, entry(step$low, place))) place <- place + 1
+    }
+    place
+  }
+  # Numbers in limbs as texts of digits, or as numbers
+  joined <- function(message, texts) {
+    pairs <- matrix(message, 2)
+    if (!texts) return(pairs[1, ] * LIMB + pairs[2, ])
+    quotient <- pairs[1, ] %/% 1e9
+    rest <- pairs[1, ] %% 1e9
+    for (digit in 30:0) { # 2^31 times the number, one binary digit at a time
+      more <- rest * 2 + pairs[2, ] %/% 2^digit %% 2
+      quotient <- quotient * 2 + more %/% 1e9
+      rest <- more %% 1e9
+    }
+    sub("^0+(?=.)", "", sprintf("%.0f%09.0f", quotient, rest), perl = TRUE)
+  }
+  masked <- function(x, width) if (width > 31) c(x[1] %% 2^(width - 31), x[2]) else c(0, x[2] %% 2^width)
   PARTS <- list(
+    noisy = function(step, value, take, rounded) {
+      modulus <- step$modulus
+      made <- lapply(seq_len(max(1, step$categories)) - 1, function(category) {
+        own <- if (step$categories > 0) as.numeric(value == category) else value
+        more <- from_table(step, take)
+        rest <- (own + more - from_table(step, take)) %% modulus
+        shares <- belows(take, modulus, step$shares - 1)
+        for (share in shares) rest <- (rest - share) %% modulus
+        lapply(c(shares, rest), function(share) if (step$categories > 0) c(category, share) else share)
+      })
+      do.call(c, made)
+    },
+    entries = function(step, value, take, rounded) {
+      count <- 1 + sum(flag_list(take, step$trials, step$weight))
+      columns <- lapply(step$widths, function(width) lapply(integers(take, count), masked, width))
+      own <- (value + 1) %/% 2^(seq_len(step$digits) - 1) %% 2
+      lowest <- which(own == 1)[1]
+      first <- lapply(columns, function(column) rev(binary(column[[1]])))
+      for (place in seq_len(step$entries) - 1) {
+        column <- place %/% step$each + 1
+        shift <- step$digits * (place %% step$each)
+        if (sum(first[[column]][shift + seq_len(step$digits)] * own) %% 2 == 1) {
+          first[[column]][shift + lowest] <- 1 - first[[column]][shift + lowest]
+        }
+      }
+      for (column in seq_along(columns)) {
+        bits <- rev(first[[column]])
+        columns[[column]][[1]] <- c(sum(bits[1:31] * 2^(30:0)), sum(bits[32:62] * 2^(30:0)))
+      }
+      lapply(seq_len(count), function(turn) unlist(lapply(columns, function(column) column[[turn]])))
+    },
     flips = function(step, value, take, rounded) {
       places <- seq_len(step$size) - 1
       own <- if (step$ones == "below") places < value else places == value
@@ -439,6 +604,10 @@
     if (!length(made)) return(list())
     table <- do.call(rbind, made)
     made <- made[do.call(order, lapply(seq_len(ncol(table)), function(column) table[, column]))]
+    if (step$parts[[1]]$make == "entries") {
+      flat <- joined(unlist(made), step$texts)
+      return(unname(split(flat, rep(seq_along(made), each = length(made[[1]]) / 2))))
+    }
     unname(lapply(made, as.numeric))
   }
   CODES$messages <- messages
@@ -447,21 +616,21 @@
 
   read_answer <- function(asked, answer) {
     name <- if (is.null(asked$name)) "" else paste0(asked$name, ": ")
-    shown <- paste(format(answer), collapse = ", ")
+    shown <- function() paste(format(answer), collapse = ", ")
     if (!is.null(asked$low)) {
       if (!is.numeric(answer) || length(answer) != 1 || !isTRUE(answer >= asked$low && answer <= asked$high)) {
-        stop(name, shown, " is not a number from ", asked$low, " to ", asked$high)
+        stop(name, shown(), " is not a number from ", asked$low, " to ", asked$high)
       }
       return(min(max((answer - asked$low) / (asked$high - asked$low), 0), 1))
     }
     if (is.null(asked$labels)) {
       if (!is.numeric(answer) || length(answer) != 1 || !isTRUE(answer %in% (seq_len(asked$size) - 1))) {
-        stop(name, shown, " is not a whole number from 0 to ", asked$size - 1)
+        stop(name, shown(), " is not a whole number from 0 to ", asked$size - 1)
       }
       return(as.numeric(answer))
     }
     if (!is.character(answer) || length(answer) != 1 || !answer %in% asked$labels) {
-      stop(name, shown, " is not one of the answers")
+      stop(name, shown(), " is not one of the answers")
     }
     match(answer, asked$labels) - 1
   }
@@ -494,7 +663,25 @@
       left = function() length(bytes) - used
     )
   }
+  # The checksum of the tables: all bytes of texts and numbers, in the order of the keys
+  bytes_in <- function(value) {
+    if (is.null(value)) return(as.raw(2))
+    if (is.list(value)) {
+      if (!is.null(names(value))) value <- value[order(names(value), method = "radix")]
+      return(unlist(lapply(unname(value), bytes_in)))
+    }
+    if (is.logical(value)) return(as.raw(value))
+    if (is.character(value)) return(unlist(lapply(enc2utf8(value), charToRaw)))
+    writeBin(as.numeric(value), raw(), endian = "little")
+  }
   check <- function() {
+    sum <- 0
+    for (byte in as.integer(bytes_in(SHEET[setdiff(names(SHEET), c("sum", "sha256", "vectors"))]))) {
+      sum <- (sum * 257 + byte) %% 2147483647
+    }
+    if (sum != SHEET$sum) {
+      stop("this file is damaged: its tables are not those that were exported; export it again", call. = FALSE)
+    }
     for (vector in SHEET$vectors) {
       source <- tape(as.raw(bytes_of(vector[[2]])))
       made <- draw(vector[[1]], source$take)

@@ -185,11 +185,12 @@ function named(step, number) {
   return step.labels ? step.labels[number] : number;
 }
 
-// The first place of a cumulative row whose number is above the drawn one; equal lengths compare as texts.
+// The first place of an increasing row whose number is above the drawn one, or its length; equal lengths
+// compare as texts.
 function search(row, drawn) {
   const text = drawn.toString(16).padStart(16, "0");
   let low = 0;
-  let high = row.length / 16 - 1;
+  let high = row.length / 16;
   while (low < high) {
     const middle = (low + high) >> 1;
     if (row.slice(16 * middle, 16 * middle + 16) > text) high = middle;
@@ -382,8 +383,21 @@ export function tape(bytes) {
   return take;
 }
 
-// Throw unless all vectors inside this file come out.
+// The checksum of the tables: all bytes of texts and numbers, in the order of the keys.
+function sum(value, start) {
+  let found = start;
+  const add = (bytes) => bytes.forEach((byte) => (found = (found * 257 + byte) % 2147483647));
+  if (value === null || typeof value === "boolean") add([value === null ? 2 : +value]);
+  else if (typeof value === "string") add(new TextEncoder().encode(value));
+  else if (typeof value === "number") add(new Uint8Array(Float64Array.of(value).buffer));
+  else for (const key of Array.isArray(value) ? value.keys() : Object.keys(value).sort()) found = sum(value[key], found);
+  return found;
+}
+
+// Throw unless the tables are whole, and all vectors inside this file come out.
 export function check() {
+  const { sum: stated, sha256, vectors, ...tables } = SHEET;
+  if (sum(tables, 0) !== stated) fail("this file is damaged: its tables are not those that were exported; export it again");
   for (const [answer, text, report] of SHEET.vectors) {
     const source = tape(unhex(text));
     const found = JSON.stringify(draw(answer, new Bits(source)));

@@ -1,6 +1,7 @@
 
-// Joint responses: what the device keeps, and the reports that are made of it. remember(answer, storage) draws
-// the permanent response, once, and report(storage) the next report from it; localStorage is the default.
+// Joint responses: what the device keeps, and the reports that are made of it. "await remember(answer, storage)"
+// draws the permanent response, once, and "await report(storage)" the next report from it; localStorage is the
+// default. Two tabs take turns.
 
 function permanent(step, codes, bits) {
   const members = step.sizes.flatMap((size, turn) => Array.from({ length: size }, (_, place) => place === codes[turn]));
@@ -20,14 +21,14 @@ LISTS.joint = (step, codes, bits) => reported(step, permanent(step, codes, bits)
 
 const KEY = `mechdesign permanent ${FINGERPRINT}`;
 
-export function remember(answer, storage = globalThis.localStorage, source) {
+function rememberNow(answer, storage, source) {
   if (RECIPE.steps.step !== "joint") fail("this mechanism keeps nothing; call randomize");
   if (storage.getItem(KEY) !== null) fail("a permanent response is kept already; it is never replaced");
   const kept = permanent(RECIPE.steps, numbers(answer), bitsOf(source));
   storage.setItem(KEY, JSON.stringify({ bits: hex(kept), made: 0 }));
 }
 
-export function report(storage = globalThis.localStorage, source) {
+function reportNow(storage, source) {
   const text = storage.getItem(KEY);
   if (text === null) fail("no permanent response is kept here; call remember first");
   const kept = JSON.parse(text);
@@ -36,4 +37,12 @@ export function report(storage = globalThis.localStorage, source) {
   const bits = bitsOf(source);
   storage.setItem(KEY, JSON.stringify({ ...kept, made: kept.made + 1 }));
   return reported(RECIPE.steps, unhex(kept.bits), bits);
+}
+
+export async function remember(answer, storage = globalThis.localStorage, source) {
+  return alone(() => rememberNow(answer, storage, source), storage);
+}
+
+export async function report(storage = globalThis.localStorage, source) {
+  return alone(() => reportNow(storage, source), storage);
 }

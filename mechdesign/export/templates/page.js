@@ -65,7 +65,7 @@ const PAGE =
       const limits = { min: entry.low, max: entry.high, step: "any", inputmode: "decimal" };
       const hint = `a number from ${entry.low} to ${entry.high}`;
       group.append(element("input", { type: "number", id: `q${place}`, name: `q${place}`, required: "", "aria-describedby": `h${place}`, ...limits }));
-      group.append(element("div", { id: `h${place}` }, hint));
+      group.append(element("div", { class: "hint", id: `h${place}` }, hint));
       return group;
     }
     const select = element("select", { id: `q${place}`, name: `q${place}`, required: "" });
@@ -91,11 +91,15 @@ const PAGE =
     return token === null ? said : { ...said, token };
   }
 
-  function show(kept, before) {
+  function show(before) {
+    const kept = stored();
     at("form").hidden = true;
     at("form").reset();
     at("made").hidden = false;
     at("report").textContent = kept.rows.map((row) => JSON.stringify(row)).join("\n");
+    const value = kept.rows.length === 1 ? kept.rows[0][RECIPE.columns[0]] : null;
+    at("plain").textContent = RECIPE.steps.labels ? value : ""; // of one name, beside the row that is sent
+    at("plain").hidden = !at("plain").textContent;
     at("again").textContent = before ? "This report was made before on this device; a second answer would weaken your privacy." : "";
     at("send").textContent = PAGE.post ? (kept.sent ? "Send again" : "Send this report") : "Save this report";
     at("heading").focus();
@@ -132,19 +136,26 @@ const PAGE =
     at("send").disabled = false;
   }
 
-  function make(event) {
+  // Draw and keep a report unless there is one, and say whether there was.
+  function draw() {
+    const before = stored() !== null;
+    if (before) return true;
+    const joint = RECIPE.steps.step === "joint";
+    if (joint && !permanentKept()) rememberNow(answerOf(at("form")), localStorage);
+    const made = joint ? reportNow(localStorage) : randomize(answerOf(at("form")));
+    keep({ rows: rows(made), sent: false });
+    return false;
+  }
+
+  async function make(event) {
     event.preventDefault();
-    if (stored() === null) {
-      try {
-        const joint = RECIPE.steps.step === "joint";
-        if (joint && !permanentKept()) remember(answerOf(at("form")));
-        keep({ rows: rows(joint ? report() : randomize(answerOf(at("form")))), sent: false });
-      } catch (error) {
-        say(`No report was made: ${error.message}`);
-        return;
-      }
-      show(stored(), false);
-    } else show(stored(), true);
+    at("make").disabled = true;
+    try {
+      show(await alone(draw, localStorage));
+    } catch (error) {
+      say(`No report was made: ${error.message}`);
+    }
+    at("make").disabled = false;
   }
 
   function permanentKept() {
@@ -171,6 +182,9 @@ const PAGE =
   describe();
   at("form").addEventListener("submit", make);
   at("send").addEventListener("click", send);
+  addEventListener("storage", (event) => {
+    if (event.key === key && event.newValue && !at("form").hidden) show(true); // made in another tab
+  });
   try {
     check();
     system();
@@ -186,11 +200,11 @@ const PAGE =
     say("This browser does not let the page keep your report: its storage is blocked or full. Without it, answering twice would weaken your privacy. Allow storage for this page, or make room, and load it again.");
     return;
   }
-  if (before !== null) show(before, true);
+  if (before !== null) show(true);
   else {
     if (permanentKept()) at("questions").append(element("p", {}, "Your answers are kept on this device in randomized form; the next report is drawn from that."));
     else at("questions").append(...RECIPE.inputs.map(field));
-    if (PAGE.question && !RECIPE.single) at("questions").prepend(element("p", { class: "asked" }, PAGE.question));
+    if (PAGE.question && !RECIPE.single) at("questions").prepend(element("p", { class: "lead" }, PAGE.question));
     at("form").hidden = false;
   }
 })();

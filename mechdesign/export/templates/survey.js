@@ -28,12 +28,31 @@ function filled(size, width, without, bits) {
   return member;
 }
 
+// Whether something with a rational chance happens: 62 binary digits at a time, until they differ.
+function happens(table, needed, bits) {
+  let digit = whole(table.limits.slice(16 * needed, 16 * needed + 16));
+  let [rest, of] = table.rests[needed].map(whole);
+  let drawn = bits.integer();
+  while (drawn === digit && rest) {
+    digit = (rest << 62n) / of;
+    rest = (rest << 62n) % of;
+    drawn = bits.integer();
+  }
+  return drawn < digit;
+}
+
 LISTS.sets = function (step, codes, bits) {
   const list = step.joined === null ? codes : [codes.reduce((cell, code, place) => cell * step.joined[place] + code, 0)];
   const held = bits.integer() < whole(step.include);
+  let needed = step.least;
+  const matches = step.factors.map((_, place) => {
+    const match = held && (step.matches === null || happens(step.matches[place], needed, bits));
+    if (match && needed) needed--;
+    return match;
+  });
   const members = step.factors.flatMap(([size, width], place) => {
-    const member = filled(size, width - (held ? 1 : 0), held ? list[place] : null, bits);
-    if (held) member[list[place]] = true;
+    const member = filled(size, width - (matches[place] ? 1 : 0), held ? list[place] : null, bits);
+    if (matches[place]) member[list[place]] = true;
     return member;
   });
   return "x" + hex(packed(members));

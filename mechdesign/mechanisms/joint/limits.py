@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.mechanisms.intervals import AverageLaw, law_of_average, not_rejected, score_distances
+from mechdesign.mechanisms.intervals import AverageLaw, ScoreTestLimits, law_of_average
 
 Array = NDArray[np.float64]
 
@@ -89,7 +89,7 @@ def _plus(first: Array, *others: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class ShareLimits:
+class ShareLimits(ScoreTestLimits):
     """The limits of the score test for every share of a table.
 
     Parameters
@@ -155,16 +155,6 @@ class ShareLimits:
                 if given:
                     without[high, low] = _moments(among, axes[inner:], bits, high) - own * among
         return cls(value, base, users, population, both, alone, without, np.asarray(mass))
-
-    def distances(self, tail: float) -> tuple[Array, Array]:
-        """Return the distances of the limits from the estimates."""
-        start = np.maximum(self.standard_error(), np.finfo(np.float64).tiny)
-        return score_distances(self._law, start, tail)
-
-    def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
-        """Return whether the intervals reach so far."""
-        distance = np.abs(difference)
-        return not_rejected(self._law(distance, np.sign(difference)), distance, tail)
 
     def standard_error(self) -> Array:
         """Return the standard errors at the estimates moved to [0, 1]."""

@@ -39,7 +39,7 @@ from mechdesign.mechanisms.operations import (
     Settings,
 )
 from mechdesign.mechanisms.oracles.packed import Packed, as_texts, width
-from mechdesign.mechanisms.several_columns import encoded, people
+from mechdesign.mechanisms.several_columns import MARGINAL, encoded, people
 
 if TYPE_CHECKING:
     from mechdesign.mechanisms.joint.response import JointResponse
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 REPORT, PERMANENT = "report", "permanent"
 TABLES = (".csv", ".parquet", ".pq")
 
-MARGINAL = Option("marginal", "texts", "a marginal: attributes separated by commas; once for each")
 GIVEN = Option("given", "text", "attributes separated by commas: the marginals are given these")
 JOINT = Option("joint", "text", "use these attributes only, separated by commas; all by default")
 LINKED = Option("linked", "flag", "the files hold further reports of the same users, in the same order")
@@ -63,10 +62,6 @@ class JointTables(CrossTables):
     """The tables that were asked for, one under the other."""
 
     found: tuple[JointTable, ...]
-
-    def as_json(self) -> dict[str, Any]:
-        """Return them as plain values."""
-        return {"tables": [table.as_json() for table in self.found]}
 
 
 def kept_mark(fingerprint: str) -> str:
@@ -213,7 +208,7 @@ def _estimated(mechanism: JointResponse, sources: Sequence[Source], settings: Se
     if found is None:
         server = mechanism.aggregator()
         for source in sources:
-            server.count_table(source, settings)
+            server.take(source, settings)
         found = server.estimate(population=bool(settings["population"]))
     chosen = {name: settings[name] for name in ("penalty", "reference")}
     found = found.by(settings["estimator"] or ESTIMATORS[0], **chosen)

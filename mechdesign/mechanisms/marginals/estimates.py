@@ -248,7 +248,7 @@ class ReleasedMarginals(Tidy):
             self.population,
         )
         shape = self.attributes.shape(places)
-        return RawMarginal(self._names(places), shape, cells, views, self._values(places))
+        return RawMarginal(self._names(places), self._values(places), shape, cells, views)
 
     def _penalized(self, places: View, resampled: int = 0) -> MarginalEstimate:
         contained = any(set(places) <= set(view) for view in self.views)

@@ -9,23 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import EstimationError
-from mechdesign.core.figure import Figure
-from mechdesign.core.tidy import Columns, with_question
-from mechdesign.mechanisms.cross_table import CrossTable
+from mechdesign.mechanisms.cross_table import CountedTable
 from mechdesign.mechanisms.frequencies import FrequencyEstimate
 from mechdesign.mechanisms.frequency_limits import cumulants, few_users
-from mechdesign.mechanisms.interval_figures import table_figures
 from mechdesign.mechanisms.intervals import (
     AverageLaw,
+    ScoreTestLimits,
     law_of_average,
-    not_rejected,
-    score_distances,
 )
 from mechdesign.mechanisms.marginals.sums import score_moments
 from mechdesign.mechanisms.oracles.oracle import Oracle
@@ -62,7 +57,7 @@ class Part:
 
 
 @dataclass(frozen=True, eq=False)
-class MarginalLimits:
+class MarginalLimits(ScoreTestLimits):
     """The limits of the score test for every cell of an average of views.
 
     Parameters
@@ -83,16 +78,6 @@ class MarginalLimits:
     step: float
     population: bool
 
-    def distances(self, tail: float) -> tuple[Array, Array]:
-        """Return the distances of the limits from the estimates."""
-        start = np.maximum(self.standard_error(), np.finfo(np.float64).tiny)
-        return score_distances(self._law, start, tail)
-
-    def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
-        """Return whether the intervals reach so far."""
-        distance = np.abs(difference)
-        return not_rejected(self._law(distance, np.sign(difference)), distance, tail)
-
     def standard_error(self) -> Array:
         """Return the standard errors at the estimates moved to [0, 1]."""
         errors: Array = np.sqrt(self._cumulants(np.clip(self.value, 0.0, 1.0))[0] / self.users)
@@ -112,70 +97,19 @@ class MarginalLimits:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RawMarginal(CrossTable):
+class RawMarginal(CountedTable):
     """Unbiased estimates of the cells of a marginal; they need neither be >= 0 nor agree with others.
 
     Attributes
     ----------
-    attributes : tuple of str
-    shape : tuple of int
-    cells : FrequencyEstimate
-        The same flat, the last attribute fastest, with errors and limits.
     views : tuple of int
         Which views contain it.
-    labels : tuple of tuple of str
-        The values of each attribute.
     """
 
-    attributes: tuple[str, ...]
-    shape: tuple[int, ...]
-    cells: FrequencyEstimate
     views: tuple[int, ...]
-    labels: tuple[tuple[str, ...], ...]
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Where the intervals may cover less often than stated: why."""
-        return self.cells.notes
-
-    def tidy(self, level: float = 0.95) -> Columns:
-        """Return the cells as columns, a row each; see :meth:`Tidy.tidy`."""
-        return with_question(self.cells.tidy(level), self.title)
-
-    @property
-    def value(self) -> Array:
-        """The estimates, one axis an attribute."""
-        return self.cells.value.reshape(self.shape)
-
-    @property
-    def standard_error(self) -> Array:
-        """Their standard errors."""
-        return self.cells.standard_error.reshape(self.shape)
-
-    @property
-    def users(self) -> int:
-        """How many people reported a view that contains it."""
-        return self.cells.users
-
-    def interval(self, level: float = 0.95, simultaneous: bool = False) -> tuple[Array, Array]:
-        """Return the ends of confidence intervals; see :meth:`FrequencyEstimate.interval`."""
-        low, high = self.cells.interval(level, simultaneous)
-        return low.reshape(self.shape), high.reshape(self.shape)
-
-    def figures(self) -> list[Figure]:
-        """Return the unbiased shares with their intervals."""
-        title = f"{' x '.join(self.attributes)}, unbiased: {self.users} reports"
-        return table_figures(title, self.attributes, self.labels, self.value, self.interval())
-
-    def __repr__(self) -> str:
-        return f"RawMarginal({', '.join(self.attributes)}: {self.cells!r})"
-
-    def __str__(self) -> str:
-        return f"{' x '.join(self.attributes)}, unbiased, from {len(self.views)} view(s)\n{self.cells}"
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the estimate as plain values."""
-        return {"attributes": list(self.attributes), "shape": list(self.shape), **self.cells.as_json()}
+    def _described(self) -> str:
+        return f"{self.title}, unbiased, from {len(self.views)} view(s)"
 
 
 def containing(wanted: View, views: Sequence[View]) -> tuple[int, ...]:

@@ -39,12 +39,11 @@ from mechdesign.mechanisms.operations import (
     operation_of,
 )
 from mechdesign.mechanisms.oracles.oracle import Oracle
-from mechdesign.mechanisms.several_columns import asked_attributes, encoded, people, with_reports
+from mechdesign.mechanisms.several_columns import MARGINAL, asked_attributes, encoded, people, with_reports
 
 if TYPE_CHECKING:
     from mechdesign.mechanisms.marginals.release import MarginalRelease
 
-MARGINAL = Option("marginal", "texts", "a marginal: attributes separated by commas; once for each")
 RAW = Option("raw", "flag", "unbiased estimates with intervals, of marginals that a view contains")
 PENALTY = Option("penalty", "text", "weight of the penalty: a number, or cross-validated (default 30)")
 SPREAD = Option("spread", "whole number", "resamplings for the spread of the penalized estimates")
@@ -154,13 +153,18 @@ def collected(
 ) -> ReleasedMarginals:
     """Return what the reports of tables say; with parts of the users where the penalty is to be chosen."""
     penalty = settings["penalty"]
-    parts = [mechanism.aggregator() for _ in range(FOLDS)] if read_penalty(penalty) is None else []
+    if read_penalty(penalty) is not None:
+        server = mechanism.aggregator()
+        for source in sources:
+            server.take(source, settings)
+        return server.estimate(population, penalty)
+    parts = [mechanism.aggregator() for _ in range(FOLDS)]
     server, rng = mechanism.aggregator(), np.random.default_rng(0)
 
     def update(given_views: Values, given_reports: Values) -> None:
         views, reports = np.asarray(given_views), np.asarray(given_reports)
         server.count_rows(views, reports)
-        which = draw_folds(len(views), rng) if parts else np.zeros(0)
+        which = draw_folds(len(views), rng)
         for fold, part in enumerate(parts):
             part.count_rows(views[which == fold], reports[which == fold])
 

@@ -79,7 +79,7 @@ def _randomized(
 def _estimated(mechanism: AttributeSampling, sources: Sequence[Source], settings: Settings) -> Any:
     server = mechanism.aggregator()
     for source in sources:
-        server.count_table(source, settings)
+        server.take(source, settings)
     return server.estimate(population=bool(settings["population"]))
 
 

@@ -36,6 +36,8 @@ from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.core.validation import in_range, integer, number, privacy_delta, privacy_epsilon
 from mechdesign.mechanisms.finite import require_total
 from mechdesign.mechanisms.intervals import BinomialLimits
+from mechdesign.mechanisms.kernels import compiled
+from mechdesign.mechanisms.kernels.loops import below_weights
 from mechdesign.mechanisms.mean.base import MeanMechanism
 from mechdesign.mechanisms.mean.curves import Curves, ReportSums
 from mechdesign.mechanisms.mean.score import ScoreLimits
@@ -46,6 +48,9 @@ from mechdesign.mechanisms.repair import PrivacyTarget, make_private
 
 ROUNDING = Fraction(1, 2**50)
 """Bound of the bias from rounding, as a part of the range; see the module."""
+
+NANOSECONDS = 5
+"""What numpy takes for a report, about."""
 
 NOTICED = 2**62
 """A bias is called absent when it is below the standard error of this many users: more than there are."""
@@ -193,10 +198,16 @@ class CensoringInterval(MeanMechanism):
 
     def draw(self, unit: Array, source: BitSource) -> NDArray[Any]:
         """Return the bits: whether a uniform integer is below w(u)."""
+        drawn = source.integers(len(unit))
+        loop = compiled(below_weights, NANOSECONDS * len(unit))
+        if loop is not None:
+            reports = np.empty(len(unit), dtype=np.uint8)
+            loop(unit, drawn, self._span, self.lo, self.hi, reports)
+            return reports
         weight = (unit * self._span).astype(np.int64)
         np.minimum(weight, self.hi - self.lo, out=weight)
         weight += self.lo
-        return (source.integers(len(unit)) < weight).view(np.uint8)
+        return (drawn < weight).view(np.uint8)
 
     def client_steps(self) -> Steps:
         """Return the ends of the scale interval."""

@@ -370,5 +370,9 @@ def _knots(means: tuple[Fraction, ...]) -> Array:
 
 def _mean(weights: list[int], values: Array) -> Fraction:
     """Return the exact mean of the values under integer weights out of 2**62."""
-    pairs = zip(weights, values.tolist(), strict=True)
-    return sum((weight * Fraction(value) for weight, value in pairs if weight), Fraction(0)) / TOTAL
+    pairs = [value.as_integer_ratio() for value in values.tolist()]
+    common = max(below for _, below in pairs)  # doubles have powers of two below
+    total = sum(
+        weight * above * (common // below) for weight, (above, below) in zip(weights, pairs, strict=True)
+    )
+    return Fraction(total, common * TOTAL)

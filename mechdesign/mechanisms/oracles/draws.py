@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.randomness import BITS, TOTAL, BitSource
+from mechdesign.mechanisms.kernels import compiled
+from mechdesign.mechanisms.kernels.loops import members, settle, shortened
 
 Codes = NDArray[np.int64]
 Words = NDArray[np.uint64]
 ONES = np.uint64((1 << 64) - 1)
+
+NANOSECONDS = 50
+"""What numpy takes for a word of 64 bits of a given chance, about."""
+
+MEMBER_NANOSECONDS = 10
+"""What it takes for a member of a subset, about."""
 
 
 def below(limit: int, count: int, source: BitSource) -> Codes:
@@ -32,7 +42,7 @@ def below(limit: int, count: int, source: BitSource) -> Codes:
         while len(again):
             drawn[again] = source.integers(len(again))
             again = again[drawn[again] >= end]
-    return drawn % limit
+    return drawn - drawn // limit * limit  # quicker than the remainder, which looks at signs
 
 
 def bernoulli_words(count: int, weight: int, source: BitSource) -> Words:
@@ -50,6 +60,10 @@ def bernoulli_words(count: int, weight: int, source: BitSource) -> Words:
     """
     if weight >= TOTAL:
         return np.full(count, ONES, dtype=np.uint64)
+    work = count * NANOSECONDS
+    loop, shorten = compiled(settle, work), compiled(shortened, 0)
+    if loop is not None and shorten is not None:
+        return _bernoulli_loop(count, weight, source, loop, shorten)
     result = np.zeros(count, dtype=np.uint64)
     undecided = np.full(count, ONES, dtype=np.uint64)
     places: Codes | None = None  # of the words that still have an undecided bit; None: all
@@ -72,6 +86,52 @@ def bernoulli_words(count: int, weight: int, source: BitSource) -> Words:
                 places = left if places is None else places[left]
                 undecided = undecided[left]
     return result
+
+
+def _bernoulli_loop(
+    count: int,
+    weight: int,
+    source: BitSource,
+    loop: Callable[[Words, Words, Codes, Words, bool], int],
+    shorten: Callable[[Words, Codes, Words, Codes], None],
+) -> Words:
+    """Return what :func:`bernoulli_words` does, of the same words of the source, by compiled loops."""
+    result = np.zeros(count, dtype=np.uint64)
+    undecided = np.full(count, ONES, dtype=np.uint64)
+    places = np.zeros(0, dtype=np.int64)
+    for digit in range(BITS - 1, -1, -1):
+        if not weight & ((2 << digit) - 1) or not len(undecided):
+            break
+        left = loop(source.words(len(undecided)), undecided, places, result, bool(weight >> digit & 1))
+        if digit % 2 and left < len(undecided) // 2:
+            still, kept = np.empty(left, dtype=np.uint64), np.empty(left, dtype=np.int64)
+            shorten(undecided, places, still, kept)
+            undecided, places = still, kept
+    return result
+
+
+class Again:
+    """A source that first gives integers that another one gave before.
+
+    Examples
+    --------
+    >>> from mechdesign.core.randomness import bit_source
+    >>> Again(np.array([7, 9]), bit_source(1)).integers(3)[:2].tolist()
+    [7, 9]
+    """
+
+    def __init__(self, drawn: Codes, source: BitSource) -> None:
+        self.drawn, self.source = drawn, source
+
+    def integers(self, count: int) -> Codes:
+        """Return ``count`` integers in [0, 2**62)."""
+        given, self.drawn = self.drawn[:count], self.drawn[count:]
+        rest = count - len(given)
+        return np.concatenate([given, self.source.integers(rest)]) if rest else given
+
+    def words(self, count: int) -> Words:
+        """Return words of 64 bits, of the source itself: the integers were words."""
+        return self.source.words(count)
 
 
 def subsets(without: Codes, categories: int, size: int, source: BitSource) -> NDArray[np.bool_]:
@@ -104,3 +164,26 @@ def subsets(without: Codes, categories: int, size: int, source: BitSource) -> ND
         newest = start + last + (last >= without)
         flat[np.where(flat[place], newest, place)] = True
     return member
+
+
+def packed_subsets(without: Codes, categories: int, size: int, source: BitSource) -> NDArray[np.uint8]:
+    """Return what :func:`subsets` does as packed bits, category 0 the highest bit of the first byte.
+
+    Examples
+    --------
+    >>> from mechdesign.core.randomness import bit_source
+    >>> np.unpackbits(packed_subsets(np.array([0, 2]), 3, 2, bit_source(1)), axis=1)[:, :3]
+    array([[0, 1, 1],
+           [1, 1, 0]], dtype=uint8)
+    """
+    count, others = len(without), categories - 1
+    loop = compiled(members, MEMBER_NANOSECONDS * count * size)
+    if loop is None:
+        return np.packbits(subsets(without, categories, size, source), axis=1)
+    drawn = source.integers(count * size)
+    limits = np.arange(others - size + 1, others + 1, dtype=np.int64)
+    bits = np.zeros((count, (categories + 7) // 8), dtype=np.uint8)
+    if not loop(bits.reshape(-1), bits.shape[1], without, drawn, limits, TOTAL - TOTAL % limits):
+        again = Again(drawn, source)
+        return np.packbits(subsets(without, categories, size, again), axis=1)
+    return bits

@@ -9,12 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.randomness import BitSource
+from mechdesign.mechanisms.kernels import compiled
+from mechdesign.mechanisms.kernels.loops import of_parity
 from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.oracles.design import BlockDesign, NumberedBlocks
 from mechdesign.mechanisms.recipes import Steps, whole_hex
 
-BLOCK = 1 << 16
+BLOCK = 1 << 14
 """Reports that are drawn at a time."""
+
+NANOSECONDS = 12
+"""What numpy takes for a report, about."""
 
 
 class HadamardResponse(NumberedBlocks):
@@ -75,8 +80,14 @@ class HadamardResponse(NumberedBlocks):
         reports = np.empty(len(codes), dtype=np.int64)
         for start in range(0, len(codes), BLOCK):
             row = codes[start : start + BLOCK] + 1
-            wanted = source.integers(len(row)) >= self.even  # whether the parity is to be odd
+            chance = source.integers(len(row))
             drawn = source.integers(len(row)) & (self.order - 1)
+            loop = compiled(of_parity, NANOSECONDS * len(row))
+            if loop is not None:
+                loop(row, chance, drawn, self.even)
+                reports[start : start + BLOCK] = drawn
+                continue
+            wanted = chance >= self.even  # whether the parity is to be odd
             wrong = is_odd(drawn & row) != wanted
             # Flipping the lowest digit of the row changes the parity: a bijection of the two halves.
             reports[start : start + BLOCK] = drawn ^ np.where(wrong, row & -row, 0)
@@ -97,17 +108,14 @@ def hadamard_design(order: int) -> BlockDesign:
 
 
 def is_odd(numbers: Codes) -> NDArray[np.bool_]:
-    """Return whether a number below 2**32 has an odd number of binary digits 1.
+    """Return whether a number >= 0 has an odd number of binary digits 1.
 
     Examples
     --------
     >>> is_odd(np.array([0, 1, 3, 7]))
     array([False,  True, False,  True])
     """
-    folded = numbers
-    for shift in (16, 8, 4, 2, 1):
-        folded = folded ^ (folded >> shift)
-    odd: NDArray[np.bool_] = (folded & 1).astype(np.bool_)
+    odd: NDArray[np.bool_] = (np.bitwise_count(numbers) & 1).view(np.bool_)
     return odd
 
 

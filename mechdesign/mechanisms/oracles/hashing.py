@@ -21,7 +21,7 @@ from mechdesign.mechanisms.oracles.draws import below
 from mechdesign.mechanisms.oracles.family import AffineFamily, collision, prime_from
 from mechdesign.mechanisms.recipes import Steps, whole_hex
 
-BLOCK = 1 << 16
+BLOCK = 1 << 14
 """Reports that are drawn at a time."""
 
 LARGEST_REPORT = 1 << 53

@@ -6,6 +6,8 @@ letter keeps programs from taking it for a number.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -17,9 +19,8 @@ from mechdesign.core.tables import Coded
 
 Packed = NDArray[np.uint8]
 
-SHIFTS = np.arange(7, -1, -1)
-BITS_OF = (np.arange(256)[:, None] >> SHIFTS & 1).astype(np.int64)
-"""The eight bits of each byte, highest first."""
+WORDS, BLOCK = 32, 1 << 18
+"""Words of 64 bits of a row, at least, and of a block, when members are counted."""
 
 DIGITS = np.frombuffer(b"0123456789abcdef", dtype=np.uint8)
 NO_DIGIT = 255
@@ -46,13 +47,57 @@ def member_counts(packed: Packed, categories: int) -> NDArray[np.int64]:
     >>> member_counts(np.array([[0b10100000], [0b10000000]], dtype=np.uint8), 3)
     array([2, 0, 1])
     """
-    counts = [np.bincount(column, minlength=256) @ BITS_OF for column in packed.T]
-    return np.concatenate(counts)[:categories].astype(np.int64)
+    bytes_each = packed.shape[1]
+    together = 8 // math.gcd(bytes_each, 8)  # so many sets fill whole words
+    together *= -(-8 * WORDS // (together * bytes_each))
+    whole = len(packed) - len(packed) % together
+    counts = np.unpackbits(packed[whole:], axis=1).sum(axis=0, dtype=np.int64)
+    words = np.ascontiguousarray(packed[:whole]).reshape(-1, together * bytes_each).view(np.uint64)
+    rows = max(1, BLOCK // max(1, words.shape[1]))
+    for start in range(0, len(words), rows):
+        for weight, plane in _planes(words[start : start + rows]):
+            ones = np.unpackbits(plane.view(np.uint8)).reshape(together, 8 * bytes_each)
+            counts += weight * ones.sum(axis=0, dtype=np.int64)
+    found: NDArray[np.int64] = counts[:categories]
+    return found
+
+
+def _planes(words: NDArray[np.uint64]) -> Iterator[tuple[int, NDArray[np.uint64]]]:
+    """Add up the bits of each column; yield the digits of the sums, from the lowest, with their weights.
+
+    Three numbers of one weight become one of that weight and a carry: a full adder for each bit.
+    """
+    level, weight = words, 1
+    while len(level):
+        carries = []
+        while len(level) > 1:
+            third = len(level) // 3
+            if not third:
+                first, second = level[:1], level[1:]
+                carries.append(first & second)
+                level = first ^ second
+                break
+            first, second, last = (level[part * third : (part + 1) * third] for part in range(3))
+            odd = first ^ second
+            carries.append((first & second) | (odd & last))
+            odd ^= last
+            rest = level[3 * third :]
+            level = np.concatenate([odd, rest]) if len(rest) else odd
+        yield weight, level
+        level, weight = np.concatenate(carries) if carries else level[:0], 2 * weight
 
 
 def set_sizes(packed: Packed) -> NDArray[np.int64]:
-    """Return how many members each set has."""
-    sizes: NDArray[np.int64] = BITS_OF.sum(axis=1)[packed].sum(axis=1)
+    """Return how many members each set has.
+
+    Examples
+    --------
+    >>> set_sizes(np.array([[0b10100000, 1], [0, 255]], dtype=np.uint8)).tolist()
+    [3, 8]
+    """
+    whole = packed.shape[1] % 8 == 0 and packed.flags.c_contiguous
+    words = packed.view(np.uint64) if whole else packed
+    sizes: NDArray[np.int64] = np.bitwise_count(words).sum(axis=1, dtype=np.int64)
     return sizes
 
 

@@ -14,14 +14,18 @@ from mechdesign.core.randomness import BitSource
 from mechdesign.core.tables import Values
 from mechdesign.core.validation import integer
 from mechdesign.mechanisms.labels import Codes
+from mechdesign.mechanisms.oracles.dense import dense_subsets, is_dense, share_of
 from mechdesign.mechanisms.oracles.design import BlockDesign, BlockOracle
-from mechdesign.mechanisms.oracles.draws import subsets
+from mechdesign.mechanisms.oracles.draws import packed_subsets
 from mechdesign.mechanisms.oracles.moments import Moments, of_sets
 from mechdesign.mechanisms.oracles.packed import as_texts, member_counts, read_sets, set_sizes, width
 from mechdesign.mechanisms.recipes import Steps, whole_hex
 
 BLOCK = 1 << 19
 """Entries of a table of membership that are drawn at a time."""
+
+DENSE_BLOCK = 1 << 22
+"""Bits of sets that are drawn at a time where sets are large."""
 
 
 class SubsetSelection(BlockOracle):
@@ -97,18 +101,36 @@ class SubsetSelection(BlockOracle):
     def draw(self, codes: Codes, source: BitSource) -> NDArray[Any]:
         """Return packed sets, shape (n, bytes), for the number of each category."""
         reports = np.empty((len(codes), width(self.labels.size)), dtype=np.uint8)
-        rows = 1 << max(0, (BLOCK // self.labels.size).bit_length() - 1)
+        dense = is_dense(self.labels.size, self.size)
+        entries = DENSE_BLOCK if dense else BLOCK
+        rows = 1 << max(0, (entries // self.labels.size).bit_length() - 1)
         for start in range(0, len(codes), rows):
             part = codes[start : start + rows]
-            member = np.empty((len(part), self.labels.size), dtype=np.bool_)
-            included = source.integers(len(part)) < self.include
-            for own in (True, False):
-                where = np.flatnonzero(included == own)
-                sets = subsets(part[where], self.labels.size, self.size - own, source)
-                sets[np.arange(len(where)), part[where]] = own
-                member[where] = sets
-            reports[start : start + rows] = np.packbits(member, axis=1)
+            drawn = self._dense if dense and len(part) > 1 else self._one_by_one
+            reports[start : start + rows] = drawn(part, source)
         return reports
+
+    def _one_by_one(self, codes: Codes, source: BitSource) -> NDArray[Any]:
+        """Return sets as a client draws them."""
+        drawn = np.empty((len(codes), width(self.labels.size)), dtype=np.uint8)
+        included = source.integers(len(codes)) < self.include
+        for own in (True, False):
+            where = np.flatnonzero(included == own)
+            part = codes[where]
+            sets = packed_subsets(part, self.labels.size, self.size - own, source)
+            if own:
+                sets[np.arange(len(where)), part >> 3] |= np.right_shift(128, part & 7).astype(np.uint8)
+            drawn[where] = sets
+        return drawn
+
+    def _dense(self, codes: Codes, source: BitSource) -> NDArray[Any]:
+        """Return sets of many members, many sets at a time."""
+        included = source.integers(len(codes)) < self.include
+        share = share_of(self.labels.size, self.size)
+        sets = dense_subsets(codes, self.size - included.astype(np.int64), self.labels.size, share, source)
+        bit = np.where(included, np.right_shift(128, codes & 7), 0).astype(np.uint8)
+        sets[np.arange(len(codes)), codes >> 3] |= bit
+        return sets[:, : width(self.labels.size)]
 
     def client_steps(self) -> Steps:
         """Return categories, k and the weight."""

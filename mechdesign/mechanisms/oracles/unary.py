@@ -15,6 +15,8 @@ from mechdesign.audit.exponential import exp_lower
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.core.tables import Values
 from mechdesign.core.validation import privacy_epsilon
+from mechdesign.mechanisms.kernels import compiled
+from mechdesign.mechanisms.kernels.loops import own_bits
 from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.oracles.base import Shares, SupportOracle, weight
 from mechdesign.mechanisms.oracles.draws import bernoulli_words
@@ -31,6 +33,9 @@ from mechdesign.mechanisms.recipes import Steps, whole_hex
 
 BLOCK = 1 << 17
 """Bytes of reports that are drawn at a time, which fit the processor's cache."""
+
+NANOSECONDS = 20
+"""What numpy takes for the own bit of a report, about."""
 
 
 class UnaryEncoding(SupportOracle):
@@ -133,12 +138,17 @@ class UnaryEncoding(SupportOracle):
         count, size = len(codes), width(self.labels.size)
         words = bernoulli_words((count * size + 7) // 8, self.add, source)
         bits = words.view(np.uint8)[: count * size]
+        drawn, inside = source.integers(count), 255 ^ padding(self.labels.size)
+        loop = compiled(own_bits, NANOSECONDS * count)
+        if loop is not None:
+            loop(bits, size, codes, drawn, self.keep, inside)
+            return bits.reshape(count, size)
         own = np.left_shift(1, 7 - (codes & 7)).astype(np.uint8)
         place = np.arange(count, dtype=np.int64) * size + (codes >> 3)
-        kept = source.integers(count) < self.keep
+        kept = drawn < self.keep
         bits[place] = np.where(kept, bits[place] | own, bits[place] & ~own)
         packed = bits.reshape(count, size)
-        packed[:, -1] &= 255 ^ padding(self.labels.size)
+        packed[:, -1] &= inside
         return packed
 
     def client_steps(self) -> Steps:

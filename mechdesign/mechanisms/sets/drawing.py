@@ -7,12 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.errors import MethodError
 from mechdesign.core.randomness import BITS, TOTAL, BitSource
 from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.oracles.draws import below, subsets
 from mechdesign.mechanisms.oracles.packed import width as bytes_of
-from mechdesign.mechanisms.recipes import Steps, whole_hex
+from mechdesign.mechanisms.recipes import Steps, row_hex, whole_hex
 from mechdesign.mechanisms.sets.law import SetLaw, ways
 
 Member = NDArray[np.bool_]
@@ -89,16 +88,33 @@ def _fill(
 
 def sets_steps(law: SetLaw, include: int, joined: Sequence[int] | None) -> Steps:
     """Return how a set is drawn, as plain values for clients; ``joined``: all values are one cell."""
-    if law.least != len(law.factors):
-        raise MethodError(
-            "export", "sets that match in part have no client", "build sets of the kind product"
-        )
     return {
         "step": "sets",
         "factors": [list(map(int, factor)) for factor in law.factors],
         "include": whole_hex(include),
         "joined": None if joined is None else list(joined),
+        "least": law.least,
+        "matches": None
+        if law.needs_all
+        else [_chance_table(law, place) for place in range(len(law.factors))],
     }
+
+
+def _chance_table(law: SetLaw, place: int) -> Steps:
+    """Return the chances of a match, by how many are still needed: 62 binary digits, and the remainder."""
+    numerators, now = match_chances(law, place)
+    rows = [divmod(many << BITS, of) if of else (0, 0) for many, of in zip(numerators, now, strict=True)]
+    rests = [(f"{rest:x}", f"{of:x}") for (_, rest), of in zip(rows, now, strict=True)]
+    return {"limits": row_hex([limit for limit, _ in rows]), "rests": [list(pair) for pair in rests]}
+
+
+def match_chances(law: SetLaw, place: int) -> tuple[list[int], tuple[int, ...]]:
+    """Return numerators and denominators of the chances that a factor matches, by how many are needed.
+
+    A match is chosen with C(k-1, w-1) after[needed - 1] of the now[needed] ways.
+    """
+    after, hits = law.tails[place + 1], ways(law.factors[place], True)
+    return [hits * after[max(0, left - 1)] for left in range(law.least + 1)], law.tails[place]
 
 
 def draw_matches(law: SetLaw, count: int, source: BitSource) -> Member | None:
@@ -111,12 +127,8 @@ def draw_matches(law: SetLaw, count: int, source: BitSource) -> Member | None:
         return None
     matches = np.empty((count, total), dtype=np.bool_)
     needed = np.full(count, law.least, dtype=np.int64)
-    for place, factor in enumerate(law.factors):
-        after, now = law.tails[place + 1], law.tails[place]
-        # a match is chosen with C(k-1, w-1) after[needed - 1] of the now[needed] ways
-        hits = ways(factor, True)
-        numerators = [hits * after[max(0, left - 1)] for left in range(law.least + 1)]
-        matches[:, place] = chance(numerators, now, needed, source)
+    for place in range(total):
+        matches[:, place] = chance(*match_chances(law, place), needed, source)
         needed = np.maximum(0, needed - matches[:, place])
     return matches
 

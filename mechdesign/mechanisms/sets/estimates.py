@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.encoding import json_object
 from mechdesign.core.figure import Figure
-from mechdesign.core.tidy import Columns, Tidy, stacked, with_question
-from mechdesign.mechanisms.cross_table import CrossTable
+from mechdesign.core.tidy import Columns, Tidy, stacked
+from mechdesign.mechanisms.cross_table import CountedTable
 from mechdesign.mechanisms.figures import MOST_PANELS, together
 from mechdesign.mechanisms.frequencies import FrequencyEstimate
 from mechdesign.mechanisms.frequency_limits import FrequencyLimits, few_users
-from mechdesign.mechanisms.interval_figures import SHARE, interval_figures
 from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.plausible import implausible
 from mechdesign.mechanisms.sets.scores import CellScore, ProductScore, TableScore
@@ -29,70 +27,8 @@ Array = NDArray[np.float64]
 View = tuple[int, ...]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class SetTable(CrossTable):
-    """Unbiased estimates of the cells of one table; they need neither be >= 0 nor agree with others.
-
-    Attributes
-    ----------
-    attributes : tuple of str
-    labels : tuple of tuple of str
-        The names of the values on each axis.
-    shape : tuple of int
-    cells : FrequencyEstimate
-        The same flat, the last attribute fastest, with errors and limits.
-    """
-
-    attributes: tuple[str, ...]
-    labels: tuple[tuple[str, ...], ...]
-    shape: tuple[int, ...]
-    cells: FrequencyEstimate
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Where the intervals may cover less often than stated: why."""
-        return self.cells.notes
-
-    def tidy(self, level: float = 0.95) -> Columns:
-        """Return the cells as columns, a row each."""
-        return with_question(self.cells.tidy(level), self.title)
-
-    @property
-    def value(self) -> Array:
-        """The estimates, one axis an attribute."""
-        return self.cells.value.reshape(self.shape)
-
-    @property
-    def standard_error(self) -> Array:
-        """Their standard errors."""
-        return self.cells.standard_error.reshape(self.shape)
-
-    @property
-    def users(self) -> int:
-        """How many people reported."""
-        return self.cells.users
-
-    def interval(self, level: float = 0.95, simultaneous: bool = False) -> tuple[Array, Array]:
-        """Return the ends of confidence intervals; see :meth:`FrequencyEstimate.interval`."""
-        low, high = self.cells.interval(level, simultaneous)
-        return low.reshape(self.shape), high.reshape(self.shape)
-
-    def figures(self) -> list[Figure]:
-        """Return the estimates with their intervals."""
-        title = f"{' x '.join(self.attributes)}: {self.users} reports"
-        names, ends = self.cells.categories, self.cells.interval()
-        return interval_figures(title, names, self.cells.value, ends, "cell", "share", possible=SHARE)
-
-    def __repr__(self) -> str:
-        return f"SetTable({', '.join(self.attributes)}: {self.cells!r})"
-
-    def __str__(self) -> str:
-        return f"{' x '.join(self.attributes)}\n{self.cells}"
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the estimate as plain values."""
-        about = {"attributes": list(self.attributes), "shape": list(self.shape)}
-        return json_object({**about, **self.cells.as_json()})
+class SetTable(CountedTable):
+    """Unbiased estimates of the cells of one table that reported sets tell."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

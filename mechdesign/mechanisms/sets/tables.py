@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mechdesign.core.randomness import bit_source
 from mechdesign.core.tables import Block, Source
@@ -19,19 +19,16 @@ from mechdesign.mechanisms.operations import (
     UNMARKED,
     Column,
     Operation,
-    Option,
     Settings,
 )
 from mechdesign.mechanisms.oracles.packed import as_texts
 from mechdesign.mechanisms.sets.estimates import SetTable
-from mechdesign.mechanisms.several_columns import asked_attributes, encoded, people
+from mechdesign.mechanisms.several_columns import MARGINAL, asked_attributes, encoded, people
 
 if TYPE_CHECKING:
     from mechdesign.mechanisms.sets.response import SetResponse
 
 REPORT = "report"
-
-MARGINAL = Option("marginal", "texts", "a marginal: attributes separated by commas; once for each")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -39,10 +36,6 @@ class SetTables(CrossTables):
     """The tables that were asked for, one under the other."""
 
     found: tuple[SetTable, ...]
-
-    def as_json(self) -> dict[str, Any]:
-        """Return them as plain values."""
-        return {"tables": [table.as_json() for table in self.found]}
 
 
 def set_operations(mechanism: SetResponse) -> tuple[Operation, ...]:
@@ -86,6 +79,6 @@ def _estimated(mechanism: SetResponse, sources: Sequence[Source], settings: Sett
         mechanism.score(places)
     server = mechanism.aggregator()
     for source in sources:
-        server.count_table(source, settings)
+        server.take(source, settings)
     estimate = server.estimate(bool(settings["population"]))
     return SetTables(tuple(estimate.table(places) for places in wanted))

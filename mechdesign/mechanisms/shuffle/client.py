@@ -28,7 +28,10 @@ if TYPE_CHECKING:
     from mechdesign.mechanisms.shuffle.noise import Noise
 
 EXACT = 1 << 53
-"""Messages beyond are no numbers of JSON in other languages."""
+"""Messages with larger numbers are written as texts of digits: other languages round such numbers."""
+
+LARGEST_RING = 1 << 52
+"""Of larger rings the sum of two numbers is not exact in every language."""
 
 
 class ProtocolClient(Mechanism):
@@ -38,11 +41,9 @@ class ProtocolClient(Mechanism):
 
     def recipe(self) -> Recipe:
         """Return how a client draws the messages of one value, which go to a shuffler."""
-        if max(self.noise.alphabets) > EXACT:
+        if getattr(self.noise, "modulus", 0) > LARGEST_RING:
             raise MethodError(
-                "export",
-                f"messages of this {self.type} are beyond 2^53",
-                "build another protocol for the task",
+                "export", f"shares of this {self.type} are beyond 2^52", "build it with a smaller precision"
             )
         name = self.data_columns[0] if self.data_columns else None
         precision, labels = getattr(self, "precision", None), getattr(self, "labels", None)
@@ -51,7 +52,8 @@ class ProtocolClient(Mechanism):
             asked, precision = AskedChoice.of(labels, name), None
         elif precision == 1 and self.noise.size == 2 and getattr(self, "quantity", "") == "count":
             asked, precision = AskedChoice(name, 2), None
-        steps = {"step": "messages", "round": precision, "parts": self.noise.client_parts()}
+        parts = self.noise.client_parts()
+        steps = {"step": "messages", "round": precision, "texts": self._texts, "parts": parts}
         columns = tuple(marked(part, self.fingerprint) for part in getattr(self, "columns", ("message",)))
         return Recipe((asked,), columns, steps, True, True)
 
@@ -59,7 +61,13 @@ class ProtocolClient(Mechanism):
         """Return the messages of one value in sorted order, from the bits of a source."""
         read: Any = self
         messages = read.encode_piece(read.read_values([answer]), source)
-        return sorted(messages.tolist())
+        listed: list[list[int]] = sorted(messages.tolist())
+        return [list(map(str, row)) for row in listed] if self._texts else listed
+
+    @property
+    def _texts(self) -> bool:
+        """Whether the numbers of messages are written as texts."""
+        return max(self.noise.alphabets) > EXACT
 
 
 def part(make: str, **numbers: Any) -> Steps:

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from mechdesign.audit.blanket import blanket_divergence
 from mechdesign.core.randomness import BITS, TOTAL, BitSource
 from mechdesign.mechanisms.count_limits import CountLimits, two_kinds
-from mechdesign.mechanisms.recipes import Steps
+from mechdesign.mechanisms.recipes import Steps, whole_hex
+from mechdesign.mechanisms.shuffle.client import part
 from mechdesign.mechanisms.shuffle.draws import bits
 from mechdesign.mechanisms.shuffle.dummies import MOST_TRIALS, Dummies
 from mechdesign.mechanisms.shuffle.estimates import HistogramEstimate
@@ -123,7 +124,9 @@ class Codewords(Dummies):
 
     def client_parts(self) -> list[Steps]:
         """Return the parts of a client that make the same messages."""
-        return super(Dummies, self).client_parts()
+        numbers = {"entries": self.entries, "digits": self.digits, "each": self.packed}
+        widths = [(most - 1).bit_length() for most in self.alphabets]
+        return [part("entries", **numbers, widths=widths, trials=self.trials, weight=whole_hex(self.dummy))]
 
     def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
         """Return the own messages, then the dummies."""

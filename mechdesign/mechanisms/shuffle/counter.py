@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar, Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError
+from mechdesign.core.tables import Source
 from mechdesign.mechanisms.counts import whole_rows
+from mechdesign.mechanisms.operations import Settings
+from mechdesign.mechanisms.server import Server
+from mechdesign.mechanisms.shuffle.tables import message_blocks
 
 MOST_MESSAGES = 1 << 45
 """More messages are refused: the sums of split shares would no longer fit into 64 bits."""
@@ -21,6 +25,18 @@ class CountedProtocol(Protocol):
     @property
     def fingerprint(self) -> str:
         """The digest of its content."""
+
+    @property
+    def data_columns(self) -> tuple[str, ...]:
+        """The columns of people's data that it was built for."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the parts of a message."""
+
+    @property
+    def alphabets(self) -> tuple[int, ...]:
+        """How many values each part of a message can have."""
 
     @property
     def tally_size(self) -> int:
@@ -54,8 +70,8 @@ class CountedProtocol(Protocol):
         """Return the estimate."""
 
 
-class MessageCounter:
-    """Sums over messages.
+class MessageCounter(Server[CountedProtocol]):
+    """Sums over messages; what an analyzer keeps of them.
 
     Attributes
     ----------
@@ -64,21 +80,38 @@ class MessageCounter:
         How many were added.
     """
 
+    kept: ClassVar[str] = "sums"
+    unit: ClassVar[str] = "messages"
+    merged: ClassVar[str] = "sums of one protocol"
+    operation: ClassVar[str] = "analyze"
+
     def __init__(self, protocol: CountedProtocol) -> None:
-        self.protocol = protocol
+        super().__init__(protocol)
         self.sums = np.zeros(protocol.tally_size, dtype=np.int64)
         self.messages = 0
 
-    def update(self, messages: Any) -> None:
+    @property
+    def protocol(self) -> CountedProtocol:
+        """The protocol whose messages are counted."""
+        return self.mechanism
+
+    @property
+    def users(self) -> int:
+        """How many messages were added: a user may have sent several."""
+        return self.messages
+
+    def _count(self, messages: Any) -> None:
         """Add messages; in any order, in as many parts as wanted."""
         checked = self.protocol.checked_messages(messages)
         self._require(self.messages + len(checked))
         self._add(self.protocol.tally(checked).tolist(), len(checked))
 
-    def merge(self, other: MessageCounter) -> None:
-        """Add what another machine has counted of the same protocol."""
-        if other.protocol.fingerprint != self.protocol.fingerprint:
-            raise DataError("counter", "counts messages of another protocol", "merge those of one protocol")
+    def count_table(self, source: Source, settings: Settings) -> None:
+        """Add the messages of a table with their columns."""
+        for messages in message_blocks(self.protocol, source, bool(settings["unmarked"])):
+            self.update(messages)
+
+    def _merge(self, other: Self) -> None:
         self._require(self.messages + other.messages, most=True)
         self._add(other.sums.tolist(), other.messages)
 
@@ -87,15 +120,17 @@ class MessageCounter:
         self.protocol.require_messages(self.messages)
         return self.protocol.estimate_of(self.sums, self.messages)
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the exact sums as plain values."""
-        return {
-            "mechanism": self.protocol.fingerprint,
-            "messages": self.messages,
-            "sums": self.sums.tolist(),
-        }
+    def _written(self) -> dict[str, Any]:
+        return {"messages": self.messages, "sums": self.sums.tolist()}
 
-    def load(self, document: dict[str, Any]) -> None:
+    def _read(self, document: Mapping[str, Any]) -> None:
+        (sums,) = whole_rows([document.get("sums")], len(self.sums), 1, signed=True)
+        ((messages,),) = whole_rows([[document.get("messages")]], 1, 1)
+        self._require(messages, most=True)
+        require_sums(self.protocol, sums, messages)
+        self._add(sums, messages)
+
+    def load(self, document: Mapping[str, Any]) -> None:
         """Add what :meth:`as_json` of another counter gave.
 
         Raises
@@ -104,13 +139,7 @@ class MessageCounter:
             For counts of another protocol, damaged ones, sums that so many messages cannot have, and more
             messages than the users can have sent; nothing is added then.
         """
-        if document.get("mechanism") != self.protocol.fingerprint:
-            raise DataError("counter", "counts messages of another protocol", "merge those of one protocol")
-        (sums,) = whole_rows([document.get("sums")], len(self.sums), 1, signed=True)
-        ((messages,),) = whole_rows([[document.get("messages")]], 1, 1)
-        self._require(self.messages + messages, most=True)
-        require_sums(self.protocol, sums, messages)
-        self._add(sums, messages)
+        self.merge(type(self).from_json(self.protocol, document))
 
     def _add(self, sums: Sequence[int], messages: int) -> None:
         """Add sums as exact integers, and refuse what does not fit into 64 bits."""
@@ -131,9 +160,6 @@ class MessageCounter:
             )
         if most and messages > self.protocol.message_range[1]:
             self.protocol.require_messages(messages)
-
-    def __repr__(self) -> str:
-        return f"MessageCounter({self.messages} messages of {self.protocol!r})"
 
 
 def require_sums(protocol: CountedProtocol, sums: Sequence[int], messages: int) -> None:

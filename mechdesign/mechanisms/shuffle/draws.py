@@ -11,6 +11,7 @@ from mechdesign.core.errors import CertificateError
 from mechdesign.core.numbers import whole
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.mechanisms.oracles.draws import bernoulli_words
+from mechdesign.mechanisms.recipes import row_hex
 
 Codes = NDArray[np.int64]
 
@@ -68,6 +69,12 @@ class Table:
             ends.append(total)
         self._ends = ends
         self._high = np.array([min(end // TOTAL, TOTAL - 1) for end in ends], dtype=np.int64)
+
+    def client_rows(self) -> dict[str, str]:
+        """Return the ends of the weights in two rows of 62 binary digits each, as clients get them."""
+        highs = self._high.tolist()
+        lows = [min(end - high * TOTAL, TOTAL) for end, high in zip(self._ends, highs, strict=True)]
+        return {"high": row_hex(highs), "low": row_hex(lows)}
 
     def draw(self, count: int, source: BitSource) -> Codes:
         """Return independent numbers; a second word decides where the first one is at an end."""

@@ -17,6 +17,8 @@ from mechdesign.audit.mass import Mass
 from mechdesign.core.errors import CertificateError
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.mechanisms.count_limits import Group, Listed, NoiseLimits, Sum
+from mechdesign.mechanisms.recipes import Steps
+from mechdesign.mechanisms.shuffle.client import part
 from mechdesign.mechanisms.shuffle.estimates import TotalEstimate
 from mechdesign.mechanisms.shuffle.noise import Allowed, Messages, Noise, chance
 from mechdesign.mechanisms.shuffle.polya import DEEPEST, depth_for, noise_law, polya_table
@@ -186,6 +188,16 @@ class SecureNoise(Noise):
     def alphabets(self) -> tuple[int, ...]:
         """A share is a number of Z_q."""
         return (self.modulus,)
+
+    def client_parts(self) -> list[Steps]:
+        """Return the parts of a client that make the same messages."""
+        return [self.shares_part(0)]
+
+    def shares_part(self, categories: int) -> Steps:
+        """Return the part of a client that makes shares: of the value, or of the bit of each category."""
+        table, _ = polya_table(self.promise.honest_users, self.alpha, self.depth)
+        numbers = {"categories": categories, "shares": self.shares, "modulus": self.modulus}
+        return part("noisy", **numbers, **table.client_rows())
 
     def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
         """Return the shares of numbers with noise, a row each."""

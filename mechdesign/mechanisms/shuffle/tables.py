@@ -23,6 +23,7 @@ from mechdesign.mechanisms.operations import COLUMN, SEED, UNMARKED, Column, Ope
 
 if TYPE_CHECKING:
     from mechdesign.mechanisms.shuffle.base import Protocol
+    from mechdesign.mechanisms.shuffle.counter import CountedProtocol
 
 Messages = NDArray[np.int64]
 
@@ -64,7 +65,7 @@ def protocol_operations(protocol: Protocol) -> tuple[Operation, ...]:
     )
 
 
-def _marked(protocol: Protocol) -> list[str]:
+def _marked(protocol: CountedProtocol) -> list[str]:
     return [marked(name, protocol.fingerprint) for name in protocol.columns]
 
 
@@ -87,7 +88,8 @@ def _encoded(protocol: Protocol, sources: Sequence[Source], settings: Settings) 
 
 
 def _shuffled(protocol: Protocol, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
-    read = [part for source in sources for part in _messages(protocol, source, settings)]
+    unmarked = bool(settings["unmarked"])
+    read = [part for source in sources for part in message_blocks(protocol, source, unmarked)]
     empty = np.zeros((0, len(protocol.columns)), dtype=np.int64)
     yield _block(protocol, protocol.shuffle(np.concatenate([empty, *read]), rng=settings["seed"]))
 
@@ -95,8 +97,7 @@ def _shuffled(protocol: Protocol, sources: Sequence[Source], settings: Settings)
 def _analyzed(protocol: Protocol, sources: Sequence[Source], settings: Settings) -> Any:
     counter = protocol.counter()
     for source in sources:
-        for part in _messages(protocol, source, settings):
-            counter.update(part)
+        counter.take(source, settings)
     return counter.estimate()
 
 
@@ -104,9 +105,9 @@ def _block(protocol: Protocol, messages: Messages) -> Block:
     return dict(zip(_marked(protocol), messages.T, strict=True))
 
 
-def _messages(protocol: Protocol, source: Source, settings: Settings) -> Iterator[Messages]:
+def message_blocks(protocol: CountedProtocol, source: Source, unmarked: bool) -> Iterator[Messages]:
     """Yield the messages of a table, read and checked."""
-    names = _message_columns(protocol, source, bool(settings["unmarked"]))
+    names = _message_columns(protocol, source, unmarked)
     for block in source.blocks(names):
         with located(source):
             parts = [
@@ -124,7 +125,7 @@ def _column(values: Values, name: str, size: int) -> NDArray[np.int64]:
         raise error.changed(what=f"outside the alphabet: {value}") from None
 
 
-def _message_columns(protocol: Protocol, source: Source, unmarked: bool) -> list[str]:
+def _message_columns(protocol: CountedProtocol, source: Source, unmarked: bool) -> list[str]:
     """Return the table's columns with the parts of a message; refuse those of another protocol."""
     own = mark_of(protocol.fingerprint)
     mine = {name.casefold().strip(): name for name in source.columns}

@@ -222,6 +222,10 @@ class SecureCounts(Noise):
         """A category, and a number of Z_q."""
         return (self.size, self.modulus)
 
+    def client_parts(self) -> list[Steps]:
+        """Return the parts of a client that make the same messages."""
+        return [self.each.shares_part(self.size)]
+
     def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
         """Return the shares of bit and noise for each category."""
         parts = []

@@ -13,7 +13,7 @@ from mechdesign.core.figure import Figure, Panel
 from mechdesign.core.marks import Line, Points
 from mechdesign.core.numbers import rational
 from mechdesign.core.validation import in_range
-from mechdesign.mechanisms.base import Mechanism, digest
+from mechdesign.mechanisms.base import Mechanism
 from mechdesign.mechanisms.operations import Operation
 from mechdesign.mechanisms.spectrum.channel import Channel, positive
 from mechdesign.mechanisms.spectrum.grants import Grant, Region, granted
@@ -22,6 +22,7 @@ from mechdesign.mechanisms.spectrum.registered import Registered
 from mechdesign.mechanisms.spectrum.state import State, load_state, save_state
 from mechdesign.mechanisms.spectrum.tables import database_operations
 from mechdesign.mechanisms.spectrum.tile import Tiling, tiles_the_plane
+from mechdesign.mechanisms.written import digest
 
 MOST_CHANNELS = 1000
 

@@ -19,9 +19,9 @@ from mechdesign.core.documents import parse_json
 from mechdesign.core.errors import DataError
 from mechdesign.core.files import read_text, whole_file
 from mechdesign.core.numbers import whole
-from mechdesign.mechanisms.base import digest
 from mechdesign.mechanisms.spectrum.queries import STATUSES, Answer
 from mechdesign.mechanisms.spectrum.registered import Registered
+from mechdesign.mechanisms.written import digest
 
 FORMAT = "mechdesign-spectrum-state"
 VERSION = 2

@@ -18,8 +18,8 @@ from typing import Any
 from mechdesign.audit.polygon import Vertex, common_part, polygon_area
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.numbers import whole
-from mechdesign.mechanisms.base import digest
 from mechdesign.mechanisms.spectrum.channel import coordinate, positive
+from mechdesign.mechanisms.written import digest
 
 WIDTH = Fraction(97, 112)
 """W: half the width of the hexagon of side 1, near the square root of 3/4."""

@@ -8,41 +8,19 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from mechdesign.audit.exponential import float_up
-from mechdesign.core.certificate import Certificate
-from mechdesign.core.notebook import TextInNotebooks
+from mechdesign.audit.finding import PrivacyFinding
 
 if TYPE_CHECKING:
     from mechdesign.mechanisms.survey.survey import Survey
 
 
-@dataclass(frozen=True)
-class SurveyAudit(TextInNotebooks):
+@dataclass(frozen=True, repr=False)
+class SurveyAudit(PrivacyFinding):
     """What a user gives away at most, over all that the survey reports.
 
-    Attributes
-    ----------
-    epsilon, true_epsilon : float
-        The promise, and the least epsilon of the design that gives away most, rounded up.
-    holds : bool
-    witness : mapping
-        That design, and for each part two answers and a report that attain it.
+    The true epsilon is that of the design that gives away most; the witness names it, and for each of its
+    parts two answers and a report that attain it.
     """
-
-    epsilon: float
-    true_epsilon: float
-    holds: bool
-    witness: Mapping[str, Any]
-
-    def certificate(self) -> Certificate:
-        """Return the audit as a certificate of the property ``privacy``."""
-        figures = {"epsilon": self.epsilon, "true_epsilon": self.true_epsilon}
-        return Certificate("privacy", self.holds, True, figures, self.witness)
-
-    def __str__(self) -> str:
-        return str(self.certificate())
-
-    def __repr__(self) -> str:
-        return f"SurveyAudit({self})"
 
 
 def audit_of(survey: Survey) -> SurveyAudit:

@@ -14,14 +14,14 @@ not from the data, so that the estimate is unbiased given the counts.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.mechanisms.frequency_limits import cumulants
-from mechdesign.mechanisms.intervals import AverageLaw, not_rejected, score_distances
+from mechdesign.mechanisms.intervals import AverageLaw, ScoreTestLimits
 from mechdesign.mechanisms.oracles.moments import Moments
 from mechdesign.mechanisms.survey.parts import Law
 
@@ -88,7 +88,7 @@ def _score(law: Law, moments: Moments) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class CombinedLimits:
+class CombinedLimits(ScoreTestLimits):
     """The limits of the score test for shares that several designs tell.
 
     Parameters
@@ -100,7 +100,6 @@ class CombinedLimits:
 
     parts: Sequence[Evidence]
     given: int | None = None
-    _found: dict[float, tuple[Array, Array]] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def weights(self) -> Array:
@@ -116,19 +115,6 @@ class CombinedLimits:
             [weight * part.value for weight, part in zip(self.weights, self.parts, strict=True)], axis=0
         )
         return found
-
-    def distances(self, tail: float) -> tuple[Array, Array]:
-        """Return the distances of the limits from the estimates; searched for once a tail."""
-        if tail not in self._found:
-            start = np.maximum(self.standard_error(), np.finfo(np.float64).tiny)
-            self._found[tail] = score_distances(self._law, start, tail)
-        down, up = self._found[tail]
-        return down.copy(), up.copy()
-
-    def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
-        """Return whether the intervals reach so far."""
-        distance = np.abs(difference)
-        return not_rejected(self._law(distance, np.sign(difference)), distance, tail)
 
     def standard_error(self) -> Array:
         """Return the standard errors at the estimates moved to [0, 1], and a little away from the ends."""

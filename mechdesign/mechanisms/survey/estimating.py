@@ -17,6 +17,7 @@ from mechdesign.mechanisms.intervals import NormalLimits
 from mechdesign.mechanisms.mean.estimates import AttributeMeans, MeanEstimate
 from mechdesign.mechanisms.plausible import implausible
 from mechdesign.mechanisms.survey.combined import CombinedLimits, Evidence, ScaledLimits, evidence
+from mechdesign.mechanisms.survey.crossed import Axes
 from mechdesign.mechanisms.survey.parts import Law, NumberPart, SetPart, SurveyPart, TablePart
 from mechdesign.mechanisms.survey.questions import Question
 from mechdesign.mechanisms.survey.results import Quantiles, SurveyResult, SurveyResults
@@ -94,7 +95,9 @@ def _result(survey: Survey, counts: SurveyCounts, wanted: Wanted, population: bo
     if not told:
         return SurveyResult(name, wanted, _unknown_shares(names, counts.users, population))
     cells = _shares([_each(item) for item in told], names, given)
-    if len(wanted.places) > 1 or not question.is_ordered:
+    if len(wanted.places) > 1:
+        return SurveyResult(name, wanted, cells, axes=_axes(survey, wanted))
+    if not question.is_ordered:
         return SurveyResult(name, wanted, cells)
     ordered = _cumulative(told, question, given)
     found = None if question.skip else quantiles(ordered, question.categories[-1])
@@ -142,6 +145,11 @@ def _shares(parts: Sequence[Evidence], names: tuple[str, ...], given: int | None
     reports = sum(part.users for part in parts)
     notes = few_users(reports) + implausible(names, value, errors, 0.0, 1.0)
     return FrequencyEstimate(value, errors, reports, names, given is None, None, limits, notes)
+
+
+def _axes(survey: Survey, wanted: Wanted) -> Axes:
+    listed = (survey.questions[place] for place in wanted.places)
+    return tuple((question.name, question.categories) for question in listed)
 
 
 def _cell_names(survey: Survey, wanted: Wanted) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
 """What one report of a part was planned to tell of a wanted result: 1 over its variance in a few units.
 
-The variance is that of a user drawn from the planned population: even answers, numbers with the planned
-spread. Of a table it is summed over the cells, of a number counted in squared halves of its range, of group
-means it is that of the sums in the groups.
+The variance is that of a user drawn from the planned population: even answers or the planned frequencies,
+independent of each other, and numbers with the planned spread. Of a table it is summed over the cells, of a
+number counted in squared halves of its range, of group means it is that of the sums in the groups.
 """
 
 from __future__ import annotations
@@ -56,7 +56,35 @@ def information(questions: Questions, wanted: Wanted, part: SurveyPart) -> float
     share = effective_share(part)
     if wanted.number is not None or (len(wanted.places) == 1 and questions[wanted.places[0]].is_mean):
         return share
-    return share / (1.0 - 1.0 / part.cells(wanted.places))
+    return of_share(share, part.cells(wanted.places), planned_spread(questions, wanted.places))
+
+
+def planned_spread(questions: Questions, places: Sequence[int]) -> float:
+    """Return the variance of a user who answers in clear, summed over the cells of the table of questions.
+
+    Examples
+    --------
+    >>> from mechdesign.mechanisms.survey.questions import Question
+    >>> asked = [Question("ill", labels=("no", "yes"), frequencies=(0.9, 0.1)), Question("sex", labels="fm")]
+    >>> round(planned_spread(Questions(asked), [0]), 6), round(planned_spread(Questions(asked), [0, 1]), 6)
+    (0.18, 0.59)
+    """
+    return 1.0 - math.prod(questions[place].planned_match for place in places)
+
+
+def of_share(eta: float, cells: int, spread: float) -> float:
+    """Return the information of a report with this effective share, about a table of planned spread.
+
+    Whatever the population, the squared error of a report, summed over the cells, is (1 - 1/cells)(1/eta - 1)
+    and the spread of the answers themselves: 1/eta times the spread where answers are even.
+
+    Examples
+    --------
+    >>> of_share(0.5, 2, 0.5), round(of_share(0.5, 2, 0.18), 6)
+    (1.0, 1.470588)
+    """
+    even = 1.0 - 1.0 / cells
+    return eta / (even - eta * (even - spread))
 
 
 def _of_sets(questions: Questions, wanted: Wanted, part: SetPart) -> float:
@@ -65,7 +93,9 @@ def _of_sets(questions: Questions, wanted: Wanted, part: SetPart) -> float:
         return 0.0
     share = float(part.response.effective_share([part.places.index(wanted.places[0])]))
     question = questions[wanted.places[0]]
-    return share if question.is_mean else share / (1.0 - 1.0 / question.size)
+    if question.is_mean:
+        return share
+    return of_share(share, question.size, planned_spread(questions, wanted.places))
 
 
 def expected_errors(survey: Survey, users: int) -> NDArray[np.float64]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
+from math import fsum
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -48,6 +49,9 @@ class Question:
         The planned standard deviation of a number, in its units; that of even values by default.
     skip : bool
         Whether a user may leave it out: a category of its own.
+    frequencies : sequence of float
+        Planned shares of the categories, in their order, that of skipping last; even ones by default. They
+        decide what is planned, not what is estimated.
 
     Examples
     --------
@@ -65,6 +69,7 @@ class Question:
     bins: tuple[float, ...] = ()
     spread: float | None = None
     skip: bool = False
+    frequencies: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         name: Any = self.name
@@ -77,6 +82,22 @@ class Question:
             self._check_number()
         else:
             self._check_labels()
+        if self.frequencies:
+            self._check_frequencies()
+
+    def _check_frequencies(self) -> None:
+        where = f"question '{self.name}': frequencies"
+        if self.is_mean:
+            raise ParameterError(where, "a mean has none", "give spread, or bins")
+        found = tuple(in_range(where, share, 0.0, 1.0) for share in self.frequencies)
+        if len(found) != self.size:
+            listed = ", ".join(self.categories[:4]) + (", ..." if self.size > 4 else "")
+            raise ParameterError(where, f"{len(found)} shares for {self.size} categories", f"order: {listed}")
+        if abs(fsum(found) - 1.0) > 1e-6:
+            raise ParameterError(where, f"add up to {fsum(found):g}", "give shares that add up to 1")
+        if max(found) == 1.0:
+            raise ParameterError(where, "are certain: nothing is to be learned", "give shares below 1")
+        object.__setattr__(self, "frequencies", found)
 
     def _check_labels(self) -> None:
         where = f"question '{self.name}'"
@@ -163,6 +184,11 @@ class Question:
         assert self.spread is not None
         return self.spread / self.domain.half
 
+    @property
+    def planned_match(self) -> float:
+        """The chance that two users have the same answer, as planned: the sum of squared frequencies."""
+        return fsum(share**2 for share in self.frequencies) if self.frequencies else 1.0 / self.size
+
     # Answers
 
     def encode(self, column: Any, clip: bool = False) -> Codes | Array:
@@ -227,6 +253,8 @@ class Question:
             found["labels"] = list(self.labels)
         if self.skip:
             found["skip"] = True
+        if self.frequencies:
+            found["frequencies"] = list(self.frequencies)
         return found
 
     @classmethod
@@ -238,7 +266,7 @@ class Question:
             )
         name = document.get("name")
         where = f"question {shown(name)}" if name else "questions"
-        known = ("name", "kind", "labels", "range", "bins", "spread", "skip")
+        known = ("name", "kind", "labels", "range", "bins", "spread", "skip", "frequencies")
         for key in document:
             if key not in known:
                 raise UnknownNameError(where, f"no key '{key}'", suggestion(str(key), known))
@@ -257,6 +285,7 @@ class Question:
             tuple(_listed(where, "bins", document)),
             document.get("spread"),
             document.get("skip", False),
+            tuple(_listed(where, "frequencies", document)),
         )
 
 

@@ -17,6 +17,7 @@ from mechdesign.mechanisms.estimate import ListedEstimate
 from mechdesign.mechanisms.figures import in_pictures
 from mechdesign.mechanisms.frequencies import FrequencyEstimate
 from mechdesign.mechanisms.mean.estimates import AttributeMeans, MeanEstimate
+from mechdesign.mechanisms.survey.crossed import Axes, cross_figures
 from mechdesign.mechanisms.survey.wanted import Wanted
 
 Array = NDArray[np.float64]
@@ -61,6 +62,8 @@ class SurveyResult:
     cumulative : FrequencyEstimate or None
         Of an ordered question the shares up to each category.
     quantiles : Quantiles or None
+    axes : tuple
+        Of a cross table its questions with their categories.
     """
 
     name: str
@@ -68,6 +71,13 @@ class SurveyResult:
     estimate: FrequencyEstimate | MeanEstimate | AttributeMeans
     cumulative: FrequencyEstimate | None = None
     quantiles: Quantiles | None = None
+    axes: Axes = ()
+
+    def figures(self) -> list[Figure]:
+        """Return the estimates with their intervals; of a cross table its cells in colours."""
+        if self.axes and isinstance(self.estimate, FrequencyEstimate):
+            return cross_figures(self.name, self.axes, self.estimate)
+        return [replace(figure, title=self.name) for figure in self.estimate.figures()]
 
     def __str__(self) -> str:
         head = f"{self.name}\n{self.estimate}"
@@ -155,11 +165,10 @@ class SurveyResults(Tidy):
         return f"each user has given away epsilon = {self.epsilon:g} in total, over all questions together"
 
     def figures(self) -> list[Figure]:
-        """Return all results with their intervals, a few panels a picture."""
-        found: list[Figure] = []
-        for result in self.results:
-            found += [replace(figure, title=result.name) for figure in result.estimate.figures()]
-        return in_pictures(f"Results of {self.users} users", found)
+        """Return all results with their intervals, a few panels a picture, then the cross tables."""
+        alone = [figure for result in self.results if not result.axes for figure in result.figures()]
+        crossed = [figure for result in self.results if result.axes for figure in result.figures()]
+        return [*in_pictures(f"Results of {self.users} users", alone), *crossed]
 
     def __str__(self) -> str:
         parts = [f"{self.users} users answered; {self.ledger}"]

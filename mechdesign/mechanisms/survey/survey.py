@@ -29,6 +29,7 @@ from mechdesign.mechanisms.marginals.release import view_weights
 from mechdesign.mechanisms.mean.discrete import DiscretePiecewise
 from mechdesign.mechanisms.operations import Operation
 from mechdesign.mechanisms.oracles.best import best_oracle
+from mechdesign.mechanisms.survey.absent import NO_ANSWER
 from mechdesign.mechanisms.survey.audited import SurveyAudit, audit_of
 from mechdesign.mechanisms.survey.client import SurveyClient
 from mechdesign.mechanisms.survey.figures import shares_of, survey_figures
@@ -100,6 +101,7 @@ class Survey(SurveyClient):
 
     type: ClassVar[str] = "survey"
     intake: Intake = Intake((), SKIPPED)
+    missing_word: ClassVar[str] = NO_ANSWER
 
     def __init__(
         self,

@@ -17,7 +17,25 @@ from mechdesign.core.errors import CertificateError
 from mechdesign.core.numbers import frozen
 from mechdesign.core.randomness import BITS, TOTAL
 from mechdesign.mechanisms.labels import Codes
+from mechdesign.mechanisms.recipes import Steps, row_hex
 from mechdesign.mechanisms.workload.value import Array, Sets
+
+
+def pattern_tables(sets: Sets, low: NDArray[np.int64], high: NDArray[np.int64]) -> Steps:
+    """Return sets and weights as clients get them: bits of types, and hexadecimal digits.
+
+    Examples
+    --------
+    >>> pattern_tables(np.array([[True, False, True]]), np.array([1]), np.array([3]))["sets"]
+    ['a0']
+    """
+    rows = [row.tobytes().hex() for row in np.packbits(sets, axis=1)]
+    return {
+        "types": sets.shape[1],
+        "sets": rows,
+        "low": row_hex(low.tolist()),
+        "high": row_hex(high.tolist()),
+    }
 
 
 @dataclass(frozen=True)
@@ -223,6 +241,16 @@ class OrbitWeights:
         ]
         moved = codes ^ place if self.group.kind == "cube" else (codes - place) % self.group.size
         return np.where(real, base * self.group.size + moved, self.reports - 1)
+
+    def client_steps(self) -> Steps:
+        """Return how a report is drawn, as plain values for clients; the blank report is what is left."""
+        tables = pattern_tables(self.sets, self.low, self.high)
+        return {
+            "step": "orbits",
+            "group": self.group.kind,
+            **tables,
+            "ends": row_hex(self._blocks[0].tolist()),
+        }
 
     def value(self, population: Array) -> OrbitValue:
         """Return the errors of the very numbers that are sampled from."""

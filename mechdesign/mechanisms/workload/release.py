@@ -22,7 +22,6 @@ from mechdesign.core.numbers import frozen, number_of_text, wholes
 from mechdesign.core.randomness import BITS, BitSource, Rng, bit_source
 from mechdesign.core.tables import Values
 from mechdesign.core.validation import choice, in_range, privacy_epsilon, probability_vector, user_count
-from mechdesign.mechanisms.categories import CategoryMechanism
 from mechdesign.mechanisms.collecting import column_operations, count_outside
 from mechdesign.mechanisms.door import on_table
 from mechdesign.mechanisms.frequencies import project_to_simplex
@@ -33,6 +32,7 @@ from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.mean.values import Domain
 from mechdesign.mechanisms.operations import ANYWAY, CLIP, Column, Operation, Settings
 from mechdesign.mechanisms.plausible import implausible
+from mechdesign.mechanisms.workload.client import PatternClient
 from mechdesign.mechanisms.workload.estimate import QueryEstimate
 from mechdesign.mechanisms.workload.orbits import OrbitValue, OrbitWeights, Translations
 from mechdesign.mechanisms.workload.queries import Workload
@@ -44,7 +44,7 @@ BIASED = 2.0**-31
 """The largest bias that is allowed, as a part of the standard error of one report: that of 2^62 users."""
 
 
-class WorkloadRelease(CategoryMechanism):
+class WorkloadRelease(PatternClient):
     """One private report per user, from which the answers of all queries of a workload are estimated.
 
     Parameters

@@ -13,7 +13,8 @@ from mechdesign.audit.patterns import blank_weights
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.numbers import frozen
 from mechdesign.core.randomness import BITS, TOTAL
-from mechdesign.mechanisms.workload.orbits import OrbitWeights, Translations
+from mechdesign.mechanisms.recipes import Steps
+from mechdesign.mechanisms.workload.orbits import OrbitWeights, Translations, pattern_tables
 from mechdesign.mechanisms.workload.value import Array, ChannelValue, Sets, columns_of
 
 RESERVE = 1e-9
@@ -79,6 +80,10 @@ class PatternWeights:
             else:
                 found[users] = np.searchsorted(ends, drawn[users], side="right")
         return found
+
+    def client_steps(self) -> Steps:
+        """Return how a report is drawn, as plain values for clients; the blank report is what is left."""
+        return {"step": "patterns", **pattern_tables(self.sets, self.low, self.high)}
 
     def value(self, population: Array) -> ChannelValue:
         """Return the errors of the very numbers that are sampled from."""

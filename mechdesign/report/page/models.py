@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from mechdesign.catalog.figures import model_figures
-from mechdesign.catalog.load import models
 from mechdesign.catalog.model import Model
 from mechdesign.catalog.runs import run_kept
-from mechdesign.catalog.sweep import run_sweep
+from mechdesign.catalog.shipped import models
+from mechdesign.catalog.sweeping import run_sweep
 from mechdesign.core.cache import key_of
 from mechdesign.core.certificate import Certificate, format_figure
 from mechdesign.core.compare import Comparison
@@ -19,6 +19,7 @@ from mechdesign.core.figure import Figure, design_figures
 from mechdesign.core.parallel import Task, Watcher
 from mechdesign.core.parameters import parameters_of
 from mechdesign.core.printable import printable
+from mechdesign.core.sensitivity import sensitivity
 from mechdesign.core.solution import Solution
 from mechdesign.papers.claims.check import ClaimResult, ModelCheck, check_model
 from mechdesign.papers.claims.claim import NOT_EVALUATED, UNDECIDED
@@ -32,6 +33,12 @@ from mechdesign.report.tables import abridged
 PAGE_VERDICTS = {UNDECIDED: "undecided", NOT_EVALUATED: "open"}
 """What the verdicts are called in the styles of the page."""
 
+WORTH_SECONDS = 1.0
+"""For how long a model is solved again nearby, for what its parameters are worth."""
+
+MOST_BINDING = 3
+"""Binding constraints on the page of a model."""
+
 
 @dataclass(frozen=True)
 class ModelResult:
@@ -39,6 +46,7 @@ class ModelResult:
 
     check: ModelCheck
     figures: tuple[Figure, ...]
+    worth: tuple[str, ...] = ()
 
 
 def model_result(model: Model) -> ModelResult:
@@ -57,7 +65,16 @@ def model_result(model: Model) -> ModelResult:
     preferred = next((run for run in check.comparison.runs if run.found and run.kind != "published"), None)
     if preferred is not None:
         figures = [*figures, *design_figures(model.problem, preferred)]
-    return ModelResult(check, tuple(figures))
+    return ModelResult(check, tuple(figures), _worth(preferred))
+
+
+def _worth(solution: Solution | None) -> tuple[str, ...]:
+    """Return what parameters are worth, in sentences, and the most expensive constraints."""
+    if solution is None:
+        return ()
+    found = sensitivity(solution, WORTH_SECONDS)
+    known = [worth for worth in found.worths if worth.slope is not None or worth.sides]
+    return (*map(str, known), *(f"binding: {item}" for item in found.binding[:MOST_BINDING]))
 
 
 def model_results(
@@ -153,6 +170,7 @@ def _entry(result: ModelResult, number: int, settings: Sequence[str]) -> dict[st
         "source": source_text(model) if model.source else "",
         "statement": markup(marked_up(model.statement.strip())),
         "parameters": [(name, abridged(value)) for name, value in parameters_of(model.problem).items()],
+        "worth": [printable(text) for text in result.worth],
         "best": "" if best is None else _praise(check.comparison, best),
         "runs": [_run(check, run, run is best) for run in check.comparison.runs],
         "skipped": [(name, printable(reason)) for name, reason in check.comparison.skipped.items()],

@@ -123,7 +123,7 @@ def test_larger_blocks_never_need_more_of_them():
         ((32, 3, 16), 14, "8 groups of points"),
         ((10, 1, 4), 3, "blocks side by side"),
         ((9, 9, 9), 1, "all subsets"),
-        ((19, 3, 4), 285, "one point fewer than: doubling of 10 points"),
+        ((39, 3, 4), 2470, "one point fewer than: doubling of 20 points"),
     ],
 )
 def test_constructions_by_name(parameters, value, name):
@@ -133,5 +133,5 @@ def test_constructions_by_name(parameters, value, name):
     assert solution.value <= value
     assert name in solution.solver
     assert solution.certificates[0].holds
-    if parameters != (19, 3, 4):
+    if parameters != (39, 3, 4):
         assert (solution.value, solution.bound, solution.status) == (value, value, "optimal")

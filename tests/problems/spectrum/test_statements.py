@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.catalog.load import models_folder
+from mechdesign.catalog.shipped import models_folder
 from mechdesign.papers.spectrum.primary.printed import printed_slope, stationary_points
 from mechdesign.papers.spectrum.primary.quantities import attacks
 

@@ -80,7 +80,7 @@ def test_a_bound_is_below_every_design_of_its_class() -> None:
         if rng.random() < 0.5:
             cuts = rng.multinomial(200, np.full(len(asked), 1 / len(asked)))
             parts = zip(asked, cuts.tolist(), strict=True)
-            columns.append([menu.ask(problem.asked, place, step) for place, step in parts if step])
+            columns.append([menu.ask(place, step) for place, step in parts if step])
         else:
             widths = tuple(int(rng.integers(1, problem.asked[place].size)) for place in asked)
             columns.append([Ask("sets", tuple(asked), 3.0, widths)])

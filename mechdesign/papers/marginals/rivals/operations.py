@@ -22,14 +22,13 @@ from mechdesign.mechanisms.operations import (
     Option,
     Settings,
 )
-from mechdesign.mechanisms.several_columns import asked_attributes, encoded, people
+from mechdesign.mechanisms.several_columns import MARGINAL, asked_attributes, encoded, people
 from mechdesign.papers.marginals.rivals.answers import RivalEstimate
 from mechdesign.papers.marginals.rivals.collected import GROUP, REPORT
 
 if TYPE_CHECKING:
     from mechdesign.papers.marginals.rivals.mechanism import MarginalRival
 
-MARGINAL = Option("marginal", "texts", "a marginal: attributes separated by commas; once for each")
 RAW = Option("raw", "flag", "unbiased estimates, whose cells may be negative")
 
 
@@ -93,6 +92,6 @@ def _estimated(mechanism: MarginalRival, sources: Sequence[Source], settings: Se
     wanted = asked_attributes(settings["marginal"], attributes)
     server = mechanism.aggregator()
     for source in sources:
-        server.count_table(source, settings)
+        server.take(source, settings)
     found = server.estimate(bool(settings["population"]))
     return RivalTables(tuple(found.marginal(places, raw=bool(settings["raw"])) for places in wanted))

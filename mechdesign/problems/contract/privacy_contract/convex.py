@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.method import Outcome
+from mechdesign.core.prices import Binding
 from mechdesign.mechanisms.contract.payments import Posted, post_enough, post_within_budget
 from mechdesign.mechanisms.noise import LAPLACE, NumberNoise
 from mechdesign.problems.contract.allocation import EpsilonLimits
@@ -114,9 +115,9 @@ class Scaled:
         )
 
 
-def scaled(problem: PrivacyContract, make_rows: RowMaker) -> Scaled:
-    """Return the problem in units in which everything is of the order of 1."""
-    unit, people = units(problem), problem.population
+def scaled(problem: PrivacyContract, make_rows: RowMaker, given: Units | None = None) -> Scaled:
+    """Return the problem in units in which everything is of the order of 1, or in given ones."""
+    unit, people = given or units(problem), problem.population
     users = people.users
     own = Population(people.types * unit.level / unit.money, people.counts / users, people.cost / unit.money)
     budget = None if problem.budget is None else problem.budget / (unit.money * users)
@@ -144,7 +145,7 @@ def solve_rows(problem: PrivacyContract, make_rows: RowMaker) -> Outcome:
     best: Outcome | None = None
     least_gap = math.inf
     for regularization in REGULARIZATIONS:
-        outcome = _judged(problem, task, solve_separable(program, regularization))
+        outcome = _judged(problem, task, make_rows, solve_separable(program, regularization))
         if outcome.status in ("optimal", "infeasible"):
             return outcome
         gap = outcome.notes.get("relative_gap", math.inf)
@@ -154,7 +155,7 @@ def solve_rows(problem: PrivacyContract, make_rows: RowMaker) -> Outcome:
     return best
 
 
-def _judged(problem: PrivacyContract, task: Scaled, answer: SeparableResult) -> Outcome:
+def _judged(problem: PrivacyContract, task: Scaled, make_rows: RowMaker, answer: SeparableResult) -> Outcome:
     """Turn a solver's answer into an outcome with a menu that keeps every promise and a proven bound."""
     if answer.status == "infeasible" and _several_rows_bind(problem):
         return infeasible(problem)
@@ -183,7 +184,44 @@ def _judged(problem: PrivacyContract, task: Scaled, answer: SeparableResult) -> 
         solver=answer.solver,
         message="" if proven else answer.message,
         notes={} if proven else {"relative_gap": (value - bound) / value},
+        prices=MenuPrices(task, make_rows, answer),
     )
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class MenuPrices:
+    """The epsilons and multipliers of a solved menu: prices of the budget, or of the target error."""
+
+    task: Scaled
+    make_rows: RowMaker
+    answer: SeparableResult
+
+    def lagrangian(self, problem: PrivacyContract) -> float | None:
+        """Return the error, or the payments, with what the multipliers charge; None for other limits."""
+        unit, answer = self.task.unit, self.answer
+        other = scaled(problem, self.make_rows, unit)
+        rows, people = other.rows, other.people
+        own = self.task.limits
+        if (own.low, own.high) != (
+            other.limits.low,
+            other.limits.high,
+        ) or rows.upper.shape != self.task.rows.upper.shape:
+            return None
+        size = len(people.types)  # payments cancel: their prices sum to 0
+        error = float(people.counts @ in_units(problem.noise_model, unit).loss(answer.x))
+        charged = answer.upper_multipliers @ (rows.upper[:, :size] @ answer.x - rows.upper_limits)
+        charged += answer.equal_multipliers @ (rows.equal[:, :size] @ answer.x - rows.equal_limits)
+        users = problem.population.users
+        if other.allowed is None:
+            return float(users * unit.error * (error + charged))
+        return float(users * unit.money * (answer.price * (error - other.allowed) + charged))
+
+    def binding(self) -> list[Binding]:
+        """Return the price of the budget or of the target error, and of the rows of the types."""
+        unit, answer = self.task.unit, self.answer
+        if self.task.allowed is not None:
+            return [Binding("error allowed", answer.price * unit.money / unit.error)]
+        return [Binding("budget", float(answer.upper_multipliers[0]) * unit.error / unit.money)]
 
 
 def _affordable(problem: PrivacyContract) -> bool:

@@ -76,6 +76,15 @@ class PrivacyContract(Problem[ContractMenu]):
         "budget": 1000.0,
     }
     sense: ClassVar[Sense] = "min"
+    relaxations: ClassVar[Mapping[str, Any]] = {
+        "budget": 1e100,
+        "target_error": 1e100,
+        "epsilon_min": 0.0,
+        "epsilon_max": None,
+        "participation_cost": 0.0,
+        "minimum_buyers": None,
+    }
+    levers: ClassVar[tuple[str, ...]] = ("budget", "target_error", "epsilon_min", "epsilon_max")
     value_name: ClassVar[str] = "sum of the noise's losses"
     summary: ClassVar[str] = "menu of privacy levels and payments for users with private preferences"
     generators: ClassVar[Generators] = {"types": TYPE_GENERATORS}

@@ -70,6 +70,7 @@ class PrivacyContractContinuous(Problem[ContractMenu]):
         "budget": 5.0,
     }
     sense: ClassVar[Sense] = "min"
+    levers: ClassVar[tuple[str, ...]] = ("budget",)
     value_name: ClassVar[str] = "mean loss of a user"
     summary: ClassVar[str] = "menu of privacy levels and payments for preferences with a density"
     compared_with: ClassVar[str] = "all menus for this density that keep IR, IC and the budget"

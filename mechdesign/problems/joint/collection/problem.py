@@ -80,6 +80,7 @@ class JointCollection(Problem[JointResponse]):
     name: ClassVar[str] = "joint-collection"
     example: ClassVar[Mapping[str, Any]] = {"attributes": [4, 3], "epsilon": 2.0}
     sense: ClassVar[Sense] = "min"
+    levers: ClassVar[tuple[str, ...]] = ("epsilon", "report_epsilon")
     value_name: ClassVar[str] = "users x summed variance of the bits"
     summary: ClassVar[str] = (
         "noise that is kept and noise drawn anew, for one-hot reports on several attributes"

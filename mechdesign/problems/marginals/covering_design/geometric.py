@@ -9,6 +9,7 @@ import numpy as np
 
 from mechdesign.core.method import Outcome
 from mechdesign.problems.marginals.covering_design.designs import Wholes, designs
+from mechdesign.problems.marginals.covering_design.found import found_coverings
 from mechdesign.problems.marginals.covering_design.plan import RULES, SizeTable, members, splits, tables
 from mechdesign.problems.marginals.covering_design.problem import MOST_BLOCKS, CoveringDesign, outcome
 
@@ -47,6 +48,8 @@ class Builder:
             return (
                 design.name if design.points == points else f"{design.name}, {design.points - points} deleted"
             )
+        if rule == "found":
+            return f"orbits of {found_coverings()[points, order, detail].group}"
         words = {
             "all": "all subsets",
             "one": "one block",
@@ -114,6 +117,10 @@ class Builder:
         for pairs in one_factorisation(half):
             found += [one | other << half for one in pairs for other in pairs]
         return found
+
+    def _found(self, table: SizeTable, points: int, block: int) -> Sets:
+        covering = found_coverings()[points, table.order, int(table.detail[points, block])]
+        return [as_set(one) for one in covering.blocks()]
 
     def _fewer(self, table: SizeTable, points: int, block: int) -> Sets:
         every = (1 << points) - 1

@@ -10,6 +10,7 @@ the family's page:
 - ``product``: d = d1 + d2; for each s the blocks of C(d1, s, a) joined to each of C(d2, k - s, l - a).
 - ``double``: k = 3, l = 4, d = 2 m with m even: two coverings of m points, and pairs of pairs of the same
   colour in two one-factorisations.
+- ``found``: a covering that a search has found, kept by its group.
 - ``fewer``: a covering of d + 1 points, one deleted.
 """
 
@@ -23,13 +24,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.problems.marginals.covering_design.designs import Bits, CoveringBlocks, designs
+from mechdesign.problems.marginals.covering_design.found import found_coverings
 
 Counts = NDArray[np.float64]
 
 BEYOND = 4
 """Rows of the table above the wanted number of points, for the rule ``fewer``."""
 
-RULES = ("none", "all", "one", "parts", "design", "groups", "product", "double", "fewer")
+RULES = ("none", "all", "one", "parts", "design", "groups", "product", "double", "found", "fewer")
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +106,10 @@ def _fill(done: list[SizeTable], points: int, known: list[tuple[int, Counts]]) -
         table.improve(points, _grouped(table.size[groups], points, groups), "groups", groups)
     for first in range(1, points // 2 + 1):
         table.improve(points, _product(done, first, points - first), "product", first)
+    for width in range(order + 1, min(block, points) + 1):
+        covering = found_coverings().get((points, order, width))
+        if covering is not None:
+            table.improve(points, np.where(sizes >= width, float(covering.count), math.inf), "found", width)
     if order == 3 and points % 4 == 0 and block >= 4:
         half = points // 2
         doubled = np.full(block + 1, math.inf)

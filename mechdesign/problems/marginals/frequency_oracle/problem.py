@@ -91,6 +91,7 @@ class FrequencyOracle(Problem[Oracle]):
     name: ClassVar[str] = "frequency-oracle"
     example: ClassVar[Mapping[str, Any]] = {"labels": ["never", "sometimes", "often"], "epsilon": 1.0}
     sense: ClassVar[Sense] = "min"
+    levers: ClassVar[tuple[str, ...]] = ("epsilon",)
     value_name: ClassVar[str] = "users x variance of a share"
     summary: ClassVar[str] = "best private report for frequencies, and how far the popular ones are from it"
     compared_with: ClassVar[str] = "all epsilon-private channels with unbiased estimators"

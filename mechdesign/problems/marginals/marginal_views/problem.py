@@ -144,6 +144,7 @@ class MarginalViews(Problem[MarginalRelease]):
         "order": 2,
     }
     sense: ClassVar[Sense] = "min"
+    levers: ClassVar[tuple[str, ...]] = ("epsilon",)
     value_name: ClassVar[str] = "squared error of a marginal, summed over its cells"
     summary: ClassVar[str] = "which views of the attributes users report for marginal tables, and how many"
 

@@ -9,9 +9,9 @@ from typing import Literal
 import numpy as np
 
 from mechdesign.core.errors import MethodError
-from mechdesign.problems.mean.channel.design import ChannelDesign
-from mechdesign.problems.mean.channel.generation import refined
-from mechdesign.problems.mean.channel.grids import Array, default_inputs, symmetric_grid
+from mechdesign.mechanisms.mean.optimal.design import ChannelDesign
+from mechdesign.mechanisms.mean.optimal.generation import refined
+from mechdesign.mechanisms.mean.optimal.grids import Array, default_inputs, symmetric_grid
 
 LIMITS = (1e-3, 16.0)
 """Between these epsilons linear programs tell the patterns apart."""

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from mechdesign.core.method import Outcome
-from mechdesign.problems.mean.channel.design import ChannelDesign
-from mechdesign.problems.mean.channel.generation import Generated, refined
-from mechdesign.problems.mean.channel.grids import symmetric_grid
-from mechdesign.problems.mean.channel.patterns import Array
+from mechdesign.mechanisms.mean.optimal.channel import LIMITS, channel_of, solved
+from mechdesign.mechanisms.mean.optimal.design import ChannelDesign
+from mechdesign.mechanisms.mean.optimal.generation import refined
+from mechdesign.mechanisms.mean.optimal.grids import default_inputs, symmetric_grid
+from mechdesign.mechanisms.mean.optimal.patterns import Array
 from mechdesign.problems.mean.channel.problem import MeanChannel
 
 
@@ -26,20 +27,6 @@ def hat_weights(grid: Array) -> Array:
     widths = np.diff(grid)
     weights: Array = (np.append(widths, 0.0) + np.append(0.0, widths)) / 4.0
     return weights
-
-
-def channel_of(grid: Array, small: float, found: Generated) -> tuple[Array, Array]:
-    """Return the channel (n, m) and the m output values on [-1, 1], increasing, of symmetric columns.
-
-    Columns with the same output are added up: privacy and all moments stay what they are.
-    """
-    weights = np.where(found.patterns, 1.0, small) * found.amounts[:, None]
-    outputs = np.concatenate([found.outputs, -found.outputs])
-    columns = np.vstack([weights, weights[:, ::-1]])
-    values, place = np.unique(outputs, return_inverse=True)
-    channel = np.zeros((len(grid), len(values)))
-    np.add.at(channel.T, place, columns)
-    return channel, values
 
 
 def run(problem: MeanChannel, accuracy: float = MeanChannel.optimal_within / 2.0) -> Outcome:
@@ -59,7 +46,8 @@ def run(problem: MeanChannel, accuracy: float = MeanChannel.optimal_within / 2.0
         return ChannelDesign(problem.epsilon, grid, criterion, weights, outputs=positive)
 
     grid = problem.grid()
-    found = refined(design, len(grid), accuracy)
+    usual = criterion == "worst" and outputs is None and len(grid) == default_inputs(problem.epsilon)
+    found = solved(problem.epsilon, accuracy) if usual else refined(design, len(grid), accuracy)
     channel, values = channel_of(grid, math.exp(-problem.epsilon), found)
     mechanism = problem.deployable(channel, (values + 1.0) / 2.0)
     notes: dict[str, Any] = {"rounds": found.rounds, "before_repair": found.value / 4.0}
@@ -76,8 +64,8 @@ def run(problem: MeanChannel, accuracy: float = MeanChannel.optimal_within / 2.0
 
 def why_not(problem: MeanChannel) -> str | None:
     """Say why column generation does not apply, if so."""
-    if 0.0 < problem.epsilon < 1e-3:
+    if 0.0 < problem.epsilon < LIMITS[0]:
         return "below epsilon = 0.001 the patterns differ by less than the solver sees; use Duchi's mechanism"
-    if problem.epsilon > 16.0:
+    if problem.epsilon > LIMITS[1]:
         return "above epsilon = 16 probabilities are below the solver's accuracy; use the piecewise mechanism"
     return None

@@ -8,13 +8,14 @@ patterns are used. Cut points are added where the solution's variance exceeds z.
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mechdesign.core.method import Outcome
+from mechdesign.mechanisms.mean.optimal.patterns import Array
 from mechdesign.problems.mean.channel.columns import hat_weights
-from mechdesign.problems.mean.channel.patterns import Array
 from mechdesign.problems.mean.channel.problem import MeanChannel
 
 if TYPE_CHECKING:
@@ -65,6 +66,12 @@ def program(problem: MeanChannel, grid: Array, outputs: Array, points: Array) ->
     )
 
 
+def _program_of(points: Array, problem: MeanChannel) -> LinearProgram:
+    outputs = problem.output_grid()
+    assert outputs is not None
+    return program(problem, problem.grid(), outputs, points)
+
+
 def _shares(grid: Array, points: Array) -> Array:
     left = np.clip(np.searchsorted(grid, points, side="right") - 1, 0, len(grid) - 2)
     share = (points - grid[left]) / (grid[left + 1] - grid[left])
@@ -76,7 +83,7 @@ def _shares(grid: Array, points: Array) -> Array:
 
 def run(problem: MeanChannel, accuracy: float = 1e-7) -> Outcome:
     """Solve, add cut points where the variance is exceeded, and make the channel exactly private."""
-    from mechdesign.solvers.linear import solve_linear
+    from mechdesign.solvers.linear import LinearPrices, solve_linear
 
     grid, outputs = problem.grid(), problem.output_grid()
     assert outputs is not None
@@ -105,6 +112,7 @@ def run(problem: MeanChannel, accuracy: float = 1e-7) -> Outcome:
         bound_source="weak duality with the solver's multipliers",
         solver=result.solver,
         notes={"cut_points": len(points)},
+        prices=LinearPrices(result, partial(_program_of, points), -1.0, 0.25, (("privacy", 2 * n * m),)),
     )
 
 

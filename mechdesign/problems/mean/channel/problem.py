@@ -15,8 +15,8 @@ from mechdesign.core.fields import POSITIVE, checked, choice, frozen_problem, wh
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
 from mechdesign.core.validation import privacy_epsilon
 from mechdesign.mechanisms.mean import GridMean
+from mechdesign.mechanisms.mean.optimal.grids import default_inputs, largest_output, symmetric_grid
 from mechdesign.problems.mean.channel.any_mechanism import quick_bound
-from mechdesign.problems.mean.channel.grids import default_inputs, largest_output, symmetric_grid
 
 Array = NDArray[np.float64]
 
@@ -64,6 +64,7 @@ class MeanChannel(Problem[GridMean]):
     name: ClassVar[str] = "mean-channel"
     example: ClassVar[Mapping[str, Any]] = {"epsilon": 1.0}
     sense: ClassVar[Sense] = "min"
+    levers: ClassVar[tuple[str, ...]] = ("epsilon",)
     value_name: ClassVar[str] = "variance of one report"
     summary: ClassVar[str] = "the best mechanism for the mean of a number, by linear programming"
     optimal_within: ClassVar[float] = 1e-5

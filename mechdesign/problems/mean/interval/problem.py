@@ -78,6 +78,7 @@ class MeanInterval(Problem[CensoringInterval | AttributeSampling]):
     name: ClassVar[str] = "mean-interval"
     example: ClassVar[Mapping[str, Any]] = {"epsilon": 1.0}
     sense: ClassVar[Sense] = "min"
+    levers: ClassVar[tuple[str, ...]] = ("epsilon", "delta")
     value_name: ClassVar[str] = "users x variance"
     summary: ClassVar[str] = "best one-bit mechanism for means: the interval of randomized censoring"
     compared_with: ClassVar[str] = "all intervals of one-bit randomized censoring under these constraints"

@@ -11,7 +11,9 @@ and the maximum of G . P over the privacy rows is bounded by weak duality with y
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +21,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.method import Outcome
 from mechdesign.problems.response.randomized_response import metric
-from mechdesign.problems.response.randomized_response.extend import ExtendedResponse
+from mechdesign.problems.response.randomized_response.extend import ExtendedResponse, custom_name
 from mechdesign.problems.response.randomized_response.polish import polished
 from mechdesign.problems.response.randomized_response.problem import RandomizedResponse
 
@@ -64,6 +66,11 @@ class ConvexModel:
 
         objective = cvxpy.Maximize(self.utility / self.scale)
         return cvxpy.Problem(objective, [*self.constraints, *self.privacy, *self.own])
+
+    def names(self) -> list[str]:
+        """Return the names of all constraints of the program; of those that are always there none."""
+        own = [custom_name(number) for number in range(len(self.own))]
+        return [*([""] * len(self.constraints)), *(["privacy"] * len(self.privacy)), *own]
 
     def multipliers(self, constraint: cvxpy.Constraint) -> Array:
         """Return a constraint's multipliers in the units of the utility."""
@@ -119,10 +126,11 @@ def _privacy(problem: RandomizedResponse, channel: cvxpy.Variable) -> list[cvxpy
 
 def run(problem: RandomizedResponse, solver: str | None = None, **options: Any) -> Outcome:
     """Solve the cvxpy model, repair the channel, and prove a bound from the multipliers."""
-    from mechdesign.solvers.convex import solve_convex
+    from mechdesign.solvers.convex import ConvexPrices, solve_convex
 
     model = convex_model(problem)
-    result = solve_convex(model.program(), solver, **options)
+    program = model.program()
+    result = solve_convex(program, solver, **options)
     if result.status not in ("optimal", "feasible"):
         reason = "no channel satisfies the own constraints together with privacy; relax one of them"
         message = reason if result.status == "infeasible" else result.message
@@ -136,7 +144,12 @@ def run(problem: RandomizedResponse, solver: str | None = None, **options: Any) 
         bound_source="concavity and weak duality with the solver's multipliers" if bound is not None else "",
         solver=f"cvxpy, {result.solver}",
         notes=notes,
+        prices=ConvexPrices.of(program, partial(_program_of, model.scale), model.scale, model.names()),
     )
+
+
+def _program_of(scale: float, problem: RandomizedResponse) -> cvxpy.Problem:
+    return dataclasses.replace(convex_model(problem), scale=scale).program()
 
 
 def _proven_bound(problem: RandomizedResponse, model: ConvexModel) -> float | None:

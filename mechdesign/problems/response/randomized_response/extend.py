@@ -6,6 +6,7 @@ The user writes them as cvxpy expressions of the channel, an (n, m) cvxpy variab
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.fields import checked, frozen_problem
+from mechdesign.core.fields import checked, frozen_problem, values_of
 from mechdesign.core.problem import Candidate, Variables
 from mechdesign.problems.response.randomized_response.problem import RandomizedResponse
 
@@ -23,8 +24,29 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
+NO_PRIVACY = 20.0
+"""An epsilon at which privacy hardly constrains a channel, and which a conic solver still bears."""
+
 OWN_TOLERANCE = 1e-7
 """Own constraints are met up to what interior-point solvers reach; the certificate gives the figure."""
+
+
+def custom_name(number: int) -> str:
+    """Return what a custom constraint is called, counted from 0 as in the list that is returned."""
+    return f"custom constraint {number}"
+
+
+@dataclass(frozen=True)
+class Without:
+    """Custom constraints less those with these names."""
+
+    given: Callable[[cvxpy.Variable], Sequence[cvxpy.Constraint]]
+    dropped: tuple[str, ...]
+
+    def __call__(self, channel: cvxpy.Variable) -> list[cvxpy.Constraint]:
+        """Return the constraints that are kept."""
+        found = enumerate(self.given(channel))
+        return [item for number, item in found if custom_name(number) not in self.dropped]
 
 
 @frozen_problem(eq=False)
@@ -86,6 +108,23 @@ class ExtendedResponse(RandomizedResponse):
             violations = [np.max(item.violation()) for item in constraints]
             result["own_constraints"] = max([0.0, *(float(value) for value in violations)])
         return result
+
+    def droppable(self) -> tuple[str, ...]:
+        """Return the custom constraints, and privacy."""
+        count = 0 if self.own_constraints is None else len(self._constraints(self._variable()))
+        return (*(custom_name(number) for number in range(count)), "epsilon")
+
+    def without(self, names: Sequence[str]) -> ExtendedResponse:
+        """Return the problem without these custom constraints, or with hardly any privacy."""
+        own = None if self.own_constraints is None else Without(self.own_constraints, tuple(names))
+        epsilon = NO_PRIVACY if "epsilon" in names else self.epsilon
+        changes = {"own_constraints": own, "epsilon": max(self.epsilon, epsilon)}
+        return type(self)(**{**values_of(self), **changes})
+
+    def _variable(self) -> cvxpy.Variable:
+        import cvxpy
+
+        return cvxpy.Variable((self.size, self.reports), name="channel", nonneg=True)
 
     def expressions(self, channel: cvxpy.Variable) -> tuple[cvxpy.Expression, list[cvxpy.Constraint]]:
         """Return the utility and the own constraints, checked for convexity."""

@@ -7,6 +7,7 @@ from typing import Literal
 
 from mechdesign.core.method import Outcome
 from mechdesign.problems.response.randomized_response.polish import polished
+from mechdesign.problems.response.randomized_response.prices import ChannelPrices
 from mechdesign.problems.response.randomized_response.problem import RandomizedResponse
 from mechdesign.problems.response.randomized_response.rows import compact_program, row_count
 
@@ -41,6 +42,7 @@ def run(
         bound_source="weak duality with the solver's multipliers",
         solver=result.solver,
         notes=notes,
+        prices=ChannelPrices(problem, result),
     )
 
 

@@ -110,6 +110,7 @@ class RandomizedResponse(Problem[FiniteChannel | KaryResponse]):
     )
     generators: ClassVar[Generators] = {"prior": priors.GENERATORS, "distance": metric.GENERATORS}
     is_extended: ClassVar[bool] = False
+    levers: ClassVar[tuple[str, ...]] = ("epsilon", "delta")
 
     prior: Kept[Array, Vector] = checked(
         "Frequencies pi of the answers: >= 0, summing to 1.", probability_vector, form="(n,) array"

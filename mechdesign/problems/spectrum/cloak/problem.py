@@ -82,6 +82,15 @@ class SpectrumCloakDesign(Problem[SpectrumCloak]):
         "density": 0.005,
     }
     sense: ClassVar[Sense] = "min"
+    levers: ClassVar[tuple[str, ...]] = (
+        "price",
+        "privacy_cost",
+        "radius",
+        "location_privacy",
+        "protection",
+        "density",
+        "least_area",
+    )
     compared_with: ClassVar[str] = "all sizes of tiles of this shape"
     value_name: ClassVar[str] = "revenue and privacy lost"
     summary: ClassVar[str] = "how large the public tile is in which a channel's owner cannot be found"

@@ -24,7 +24,7 @@ from mechdesign.problems.spectrum.partition.problem import (
     impossible,
     released,
 )
-from mechdesign.solvers.linear import LinearProgram, LinearResult, solve_linear
+from mechdesign.solvers.linear import LinearPrices, LinearProgram, LinearResult, solve_linear
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -71,7 +71,19 @@ def run(problem: SpectrumPartition) -> Outcome:
         bound=bound,
         bound_source=f"weak duality, for {channels_over(problem)}",
         solver=result.solver,
+        prices=LinearPrices(result, _program_of, -1.0, 1.0, _named_rows(problem)),
     )
+
+
+def _program_of(problem: SpectrumPartition) -> LinearProgram:
+    return (_cap(problem) if problem.notion == "cap" else _slack(problem))[0]
+
+
+def _named_rows(problem: SpectrumPartition) -> list[tuple[str, int]]:
+    if problem.notion == "cap":
+        return [("cap", int(problem.family.sum()))]
+    first = problem.pairs[:, 0]
+    return [("", int(problem.family[:, first].sum())), ("delta", len(first))]
 
 
 def whole_map(problem: SpectrumPartition) -> dict[str, Any]:

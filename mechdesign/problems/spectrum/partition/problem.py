@@ -115,6 +115,7 @@ class SpectrumPartition(Problem[Mechanism]):
     name: ClassVar[str] = "spectrum-partition"
     example: ClassVar[Mapping[str, Any]] = {"prior": [0.1, 0.2, 0.3, 0.2, 0.2], "cap": 0.5}
     sense: ClassVar[Sense] = "min"
+    levers: ClassVar[tuple[str, ...]] = ("epsilon", "delta", "cap")
     value_name: ClassVar[str] = "places that lose service"
     summary: ClassVar[str] = "how a map is divided into regions in which a channel's owner cannot be found"
 

@@ -63,6 +63,7 @@ class SpectrumPrimary(Problem[Mechanism]):
         "distance": 6.0,
     }
     sense: ClassVar[Sense] = "max"
+    levers: ClassVar[tuple[str, ...]] = ("price", "privacy_cost", "radius", "location_privacy", "distance")
     value_name: ClassVar[str] = "owner's utility"
     summary: ClassVar[str] = "how far a channel's owner widens its protection radius to hide its place"
     compared_with: ClassVar[str] = "all mean widenings L"

@@ -45,6 +45,7 @@ class SpectrumSecondary(Problem[SpectrumUser]):
     name: ClassVar[str] = "spectrum-secondary"
     example: ClassVar[Mapping[str, Any]] = {"price": 0.1, "reward": 0.2, "privacy_cost": 1.0, "radius": 5.0}
     sense: ClassVar[Sense] = "max"
+    levers: ClassVar[tuple[str, ...]] = ("price", "reward", "privacy_cost", "radius")
     value_name: ClassVar[str] = "user's utility"
     summary: ClassVar[str] = "how much location privacy a user takes who rents spectrum"
     compared_with: ClassVar[str] = "all privacy radii L > 0"

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.problems.survey.design.setting import SurveySetting
-from mechdesign.problems.survey.limit.effects import effects_of
-from mechdesign.problems.survey.limit.product_sets import bounds_of
-from mechdesign.problems.survey.limit.proofs import information_bound
+from mechdesign.problems.survey.limit.effects import Effects, effects_of
+from mechdesign.problems.survey.limit.entropy import entropy_bound
+from mechdesign.problems.survey.limit.mixtures import best
+from mechdesign.problems.survey.limit.proofs import bound_from, factors, information_bound, prices
+from mechdesign.problems.survey.limit.subsets import Classes, classes_of
 
 Array = NDArray[np.float64]
 
@@ -18,18 +22,31 @@ MOST_PLACES = 8
 """Questions of a wanted table whose components are listed."""
 
 
-def bound_for_any(setting: SurveySetting, information: Array | None = None) -> float | None:
-    """Return a lower bound of the mean error of every epsilon-private mechanism at even answers.
+MOST_ANSWERS = 16
+"""Answers in all up to which every set of them is gone through: a few tenths of a second."""
 
-    By the total information and, for questions alone, by the entropy of sets at the prices of a mixture. None
-    where a number or group means are wanted: the bounds are for tables.
+TOTAL, SETS, ENTROPY = "total information", "all sets of answers", "entropy of sets"
+"""Where bounds come from: corollary 8, theorem 7 and corollary 10 of docs/families/survey_limit.md."""
+
+
+def bounds_for_any(setting: SurveySetting, information: Array | None = None) -> dict[str, float]:
+    """Return lower bounds of the mean error of every epsilon-private mechanism at even answers.
+
+    The total information always bounds; all sets of answers where they are few, cross tables too; their
+    entropy where questions alone are wanted. None where a number or group means are wanted, or other than
+    even answers are planned: the bounds are for tables at even answers.
 
     Parameters
     ----------
     setting : SurveySetting
     information : (m,) array, optional
         What a report of a mixture tells of each target, for the bound by entropy, which takes a second;
-        without it only the total information counts.
+        without it that bound is left out.
+
+    Returns
+    -------
+    dict
+        Bounds by where they come from.
 
     Examples
     --------
@@ -37,12 +54,32 @@ def bound_for_any(setting: SurveySetting, information: Array | None = None) -> f
     >>> from mechdesign.problems.survey.design.targets import targets_of
     >>> asked = Questions([Question(name, labels=("no", "yes")) for name in "ab"])
     >>> targets = targets_of(asked, [{"name": "a"}, {"name": "b"}], [], [])
-    >>> found = bound_for_any(SurveySetting(asked, targets, 1.0), np.array([0.2, 0.2]))
-    >>> found >= 7.365376  # (2 sqrt(1/2))^2 / sinh(1/2)^2 ..., and one question a user has 9.3654
-    True
+    >>> found = bounds_for_any(SurveySetting(asked, targets, 1.0), np.array([0.2, 0.2]))
+    >>> {source: round(bound, 3) for source, bound in found.items()}  # one question a user has 9.3654
+    {'total information': 7.365, 'all sets of answers': 9.365, 'entropy of sets': 7.846}
     """
+    effects = _effects(setting)
+    if effects is None:
+        return {}
+    found = {TOTAL: information_bound(effects, setting.epsilon)}
+    if math.prod(effects.sizes) <= MOST_ANSWERS:
+        found[SETS] = _all_sets(effects, setting.epsilon)
+    if information is not None and effects.singles:
+        shares = information * np.array([target.spread for target in setting.targets])
+        told = np.array([np.mean([shares[part[0]] for part in kind]) for kind in effects.members])
+        found[ENTROPY] = entropy_bound(effects, setting.epsilon, told)
+    return found
+
+
+def bound_for_any(setting: SurveySetting, information: Array | None = None) -> float | None:
+    """Return the best one of :func:`bounds_for_any`; None where there is none."""
+    return max(bounds_for_any(setting, information).values(), default=None)
+
+
+def _effects(setting: SurveySetting) -> Effects | None:
+    """Return the parts of the wanted tables; None where the bounds do not hold or would be too many."""
     targets = setting.targets
-    if any(target.is_mean or target.wanted.number is not None for target in targets):
+    if any(target.is_mean or target.wanted.number is not None or not target.is_even for target in targets):
         return None
     if max(len(target.wanted.places) for target in targets) > MOST_PLACES:
         return None
@@ -50,9 +87,18 @@ def bound_for_any(setting: SurveySetting, information: Array | None = None) -> f
     for target, weight in zip(targets, setting.each_weight.tolist(), strict=True):
         places = target.wanted.places
         wanted[places] = wanted.get(places, Fraction(0)) + Fraction(weight)
-    effects = effects_of(setting.questions.sizes, wanted)
-    if information is None:
-        return information_bound(effects, setting.epsilon)
-    shares = information * np.array([target.spread for target in targets])
-    told = np.array([np.mean([shares[part[0]] for part in kind]) for kind in effects.members])
-    return max(bounds_of(effects, setting.epsilon, told).values())
+    return effects_of(setting.questions.sizes, wanted)
+
+
+@lru_cache(maxsize=8)
+def _classes(effects: Effects) -> Classes:
+    return classes_of(effects)
+
+
+def _all_sets(effects: Effects, epsilon: float) -> float:
+    """Return the bound of the best mixture of all sets of answers (theorem 7), proven in rationals."""
+    classes = _classes(effects)
+    table = classes.information(effects, epsilon)
+    used, shares = best(effects, table)
+    given = factors((1.0 / (shares @ table[used])).tolist())
+    return bound_from(effects, given, classes.most(effects, epsilon, prices(effects, given)))

@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.errors import ParameterError
 from mechdesign.core.problem import Variables
 from mechdesign.mechanisms.kary import KaryResponse
-from mechdesign.mechanisms.mean.discrete import DiscretePiecewise
+from mechdesign.mechanisms.mean import DiscretePiecewise, GridMean
+from mechdesign.mechanisms.mean.optimal import best_channel
+from mechdesign.mechanisms.mean.values import Domain
 from mechdesign.mechanisms.oracles.best import best_oracle
 from mechdesign.mechanisms.oracles.oracle import Oracle
 from mechdesign.mechanisms.sets import ProductSet, SetResponse
@@ -21,7 +24,7 @@ from mechdesign.mechanisms.survey.parts import NumberPart, SetPart, SurveyPart, 
 from mechdesign.mechanisms.survey.questions import Questions
 from mechdesign.mechanisms.survey.survey import Survey
 from mechdesign.problems.survey.design.generation import Column
-from mechdesign.problems.survey.design.information import Ask
+from mechdesign.problems.survey.design.information import NUMBERS, Ask
 from mechdesign.problems.survey.design.setting import SurveySetting
 
 if TYPE_CHECKING:
@@ -99,36 +102,47 @@ def survey(problem: SurveyDesign, variables: Variables) -> Survey:
 
 
 def _parts(questions: Questions, column: Column, epsilon: float) -> list[SurveyPart]:
-    return [
-        _part(questions, ask, budget)
-        for ask, budget in zip(column, budgets([ask.epsilon for ask in column], epsilon), strict=True)
-    ]
+    given = [ask.epsilon for ask in column]
+    taken = budgets(given, epsilon, [ask.kind == "number" for ask in column])
+    return [_part(questions, ask, budget) for ask, budget in zip(column, taken, strict=True)]
 
 
-def budgets(given: Sequence[float], epsilon: float) -> list[float]:
+def budgets(given: Sequence[float], epsilon: float, kept: Sequence[bool] = ()) -> list[float]:
     """Return budgets that add up to at most epsilon exactly: rounded down, and the rest for the last one.
+
+    Parameters
+    ----------
+    given : sequence of float
+    epsilon : float
+    kept : sequence of bool, optional
+        Which of them take nothing of the rest: the channel of a number is solved for its own epsilon.
 
     Examples
     --------
     >>> found = budgets([0.1, 0.2, 0.7], 1.0)
     >>> sum(map(Fraction, found)) <= 1, found[2] >= 0.7
     (True, True)
+    >>> budgets([0.25, 0.5], 1.0, [False, True])
+    [0.5, 0.5]
     """
-    first = [math.floor(one / GRAIN) * GRAIN for one in given[:-1]]
-    rest = Fraction(epsilon) - sum(map(Fraction, first), Fraction(0))
-    last = float(rest)
-    if Fraction(last) > rest:
-        last = math.nextafter(last, 0.0)
-    if math.fsum(given) < epsilon * (1.0 - 1e-9):  # a design that does not use all of epsilon
-        last = min(last, given[-1])
-    return [*first, last]
+    fixed = list(kept) or [False] * len(given)
+    free = [place for place, own in enumerate(fixed) if not own]
+    last = free[-1] if free else len(given) - 1
+    found = [one if own else math.floor(one / GRAIN) * GRAIN for one, own in zip(given, fixed, strict=True)]
+    spent = sum((Fraction(one) for place, one in enumerate(found) if place != last), Fraction(0))
+    rest = Fraction(epsilon) - spent
+    most = float(rest)
+    if Fraction(most) > rest:
+        most = math.nextafter(most, 0.0)
+    whole = math.fsum(given) >= epsilon * (1.0 - 1e-9)  # else a design that does not use all of epsilon
+    found[last] = most if free and (whole or any(fixed)) else min(most, given[last])
+    return found
 
 
 def _part(questions: Questions, ask: Ask, epsilon: float) -> SurveyPart:
-    if ask.kind == "number":
+    if ask.kind in NUMBERS:
         domain = questions[ask.places[0]].domain
-        mean = _mean(epsilon).content() | {"low": domain.low, "high": domain.high}
-        return NumberPart(questions, ask.places[0], DiscretePiecewise.from_content(mean))
+        return NumberPart(questions, ask.places[0], _mean(ask.kind, ask.epsilon, epsilon, domain))
     sizes = tuple(questions[place].size for place in ask.places)
     if ask.kind == "sets":
         return SetPart(questions, ask.places, _sets(sizes, epsilon, ask.sets))
@@ -137,8 +151,14 @@ def _part(questions: Questions, ask: Ask, epsilon: float) -> SurveyPart:
 
 
 @cache
-def _mean(epsilon: float) -> DiscretePiecewise:
-    return DiscretePiecewise(epsilon)
+def _mean(kind: str, epsilon: float, budget: float, domain: Domain) -> GridMean:
+    """Return the mechanism of a number: a channel that is solved for its epsilon, private at its budget."""
+    if kind == "piecewise":
+        return DiscretePiecewise(budget, domain.low, domain.high)
+    found = best_channel(epsilon, domain.low, domain.high, min(epsilon, budget))
+    if found is None:
+        raise ParameterError("designs", f"no channel for a number at epsilon = {epsilon:g}")
+    return found
 
 
 @cache

@@ -69,7 +69,7 @@ class Mixture:
 
 
 def generate(
-    setting: SurveySetting, start: Sequence[Column], pricing: Pricing, decide: float | None = None
+    setting: SurveySetting, start: Sequence[Column], pricing: Pricing, proven: bool = True
 ) -> Mixture:
     """Return the best mixture of the designs that ``pricing`` chooses from.
 
@@ -79,34 +79,36 @@ def generate(
     start : sequence of tuple of Ask
         Designs that together tell every target.
     pricing : callable
-    decide : float, optional
-        It ends as soon as it is clear on which side of this number the optimum lies.
+    proven : bool
+        Whether the bound is refined at the end where it is not as close as it should be.
     """
     master = _mean_master if setting.needed is None else _users_master
     columns = list(dict.fromkeys(start))
     table = np.array([setting.grouped(column) for column in columns])
     best_bound, rounds = 0.0, 0
+    enough = np.inf
     while True:
         rounds += 1
         shares, value, prices = master(setting, table)
-        each = setting.spread_over(prices)
-        found, most = pricing(each, np.inf)
+        each, paid = setting.spread_over(prices), value if setting.needed is None else 1.0 / value
+        found, most = pricing(each, enough * paid)
         best_bound = max(best_bound, _bound(setting, value, most))
-        paid = value if setting.needed is None else 1.0 / value
         fresh = [
             column
             for column in dict.fromkeys(found)
             if column not in columns and setting.told(column) @ each > paid * (1.0 + TOLERANCE / 100.0)
         ]
-        clear = decide is not None and (value <= decide or best_bound > decide)
-        if clear or value - best_bound <= TOLERANCE * value or not fresh or rounds >= ROUNDS:
+        if value - best_bound <= TOLERANCE * value or rounds >= ROUNDS:
             break
+        if not fresh and (not proven or enough < np.inf):
+            break
+        # A finer grid may know designs and bounds that the first one does not.
+        enough = np.inf if fresh and enough == np.inf else 1.0 + TOLERANCE / 2.0
         keep = shares > NEGLIGIBLE
         columns = [column for column, kept in zip(columns, keep, strict=True) if kept] + fresh
-        table = np.vstack([table[keep], [setting.grouped(column) for column in fresh]])
-    if not clear and value - best_bound > TOLERANCE * value:
-        most = pricing(each, paid * (1.0 + TOLERANCE / 2.0))[1]
-        best_bound = max(best_bound, _bound(setting, value, most))
+        table = (
+            np.vstack([table[keep], [setting.grouped(column) for column in fresh]]) if fresh else table[keep]
+        )
     places, shares, value = _without_rare(master, setting, table, shares, value)
     kept = [columns[place] for place in places]
     return Mixture(kept, shares, value, min(best_bound, value), each, rounds)

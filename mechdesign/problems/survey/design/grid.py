@@ -13,7 +13,7 @@ import numpy as np
 
 from mechdesign.core.method import Outcome
 from mechdesign.problems.survey.design.building import variables_of
-from mechdesign.problems.survey.design.information import Ask, single
+from mechdesign.problems.survey.design.information import Ask
 from mechdesign.problems.survey.design.problem import SurveyDesign
 from mechdesign.problems.survey.design.setting import SurveySetting
 
@@ -72,15 +72,12 @@ def _count(questions: int) -> int:
 
 def _columns(setting: SurveySetting) -> Iterator[tuple[Ask, ...]]:
     """Yield all divisions of epsilon in eighths, and k-ary response on the cells of all sets of questions."""
-    questions = setting.questions
+    questions, menu = setting.questions, setting.menu
+    step = (len(menu.budgets) - 1) // STEPS
     for cuts in combinations(range(STEPS + len(questions) - 1), len(questions) - 1):
         ends = (-1, *cuts, STEPS + len(questions) - 1)
         parts = [after - before - 1 for before, after in pairwise(ends)]
-        yield tuple(
-            single(questions, place, setting.epsilon * part / STEPS)
-            for place, part in enumerate(parts)
-            if part
-        )
+        yield tuple(menu.ask(place, part * step) for place, part in enumerate(parts) if part)
     for size in range(2, len(questions) + 1):
         for places in combinations(range(len(questions)), size):
             if math.prod(questions[place].size for place in places) <= 1 << 16:

@@ -17,6 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.mechanisms.mean.discrete import best_shape
+from mechdesign.mechanisms.mean.optimal import worst_variance_of
+from mechdesign.mechanisms.mean.optimal.ladder import ladder
+from mechdesign.mechanisms.survey.planned import of_share
 from mechdesign.mechanisms.survey.questions import Questions
 from mechdesign.problems.survey.design.targets import SurveyTarget
 
@@ -29,9 +32,9 @@ class Ask:
 
     Attributes
     ----------
-    kind : {"number", "table", "cells", "sets"}
-        The mean mechanism of one number; the cell of a table by the best frequency oracle; the same by k-ary
-        response; a product of sets, one of each question.
+    kind : {"number", "piecewise", "table", "cells", "sets"}
+        The best channel for one number; the best piecewise mechanism on a grid for it; the cell of a table by
+        the best frequency oracle; the same by k-ary response; a product of sets, one of each question.
     places : tuple of int
     epsilon : float
     sets : tuple of int
@@ -90,19 +93,38 @@ def single(questions: Questions, place: int, epsilon: float) -> Ask:
     """Return the part that answers one question alone, in the way that tells most.
 
     A number is rounded to one of its ends where that tells more: the variance of a bit is at most 1/eta with
-    the sampling of the user, that of the mean mechanism is known only without it.
+    the sampling of the user, that of the mean mechanisms is known only without it.
     """
     question = questions[place]
     if not question.is_mean:
         return Ask("table", (place,), epsilon)
-    alone = 1.0 / (number_noise(epsilon) + question.relative_spread**2)
-    return Ask("number" if alone > effective(epsilon, 2, 1) else "cells", (place,), epsilon)
+    spread = question.relative_spread**2
+    told = {kind: 1.0 / (noise(kind, epsilon) + spread) for kind in NUMBERS}
+    told["cells"] = float(effective(epsilon, 2, 1))
+    return Ask(max(told, key=lambda kind: told[kind]), (place,), epsilon)
+
+
+NUMBERS = ("number", "piecewise")
+"""The kinds of parts that report a number for its mean."""
+
+PLANNED = "between"
+"""A number whose channel is not solved yet: its variance lies between those of the ladder of solved ones."""
 
 
 @lru_cache(maxsize=1 << 12)
-def number_noise(epsilon: float) -> float:
-    """Return the largest variance of one report of a number on [-1, 1], by the best grid."""
-    return best_shape(epsilon)[0] if epsilon > 0.0 else math.inf
+def noise(kind: str, epsilon: float) -> float:
+    """Return the largest variance of one report of a number on [-1, 1].
+
+    Examples
+    --------
+    >>> round(noise("number", 1.0), 3), round(noise("piecewise", 1.0), 3)
+    (3.992, 4.285)
+    """
+    if epsilon <= 0.0:
+        return math.inf
+    if kind == PLANNED:
+        return ladder().between(epsilon)
+    return worst_variance_of(epsilon) if kind == "number" else best_shape(epsilon)[0]
 
 
 def told(questions: Questions, targets: Sequence[SurveyTarget], asks: Sequence[Ask]) -> Array:
@@ -114,12 +136,12 @@ def _one(questions: Questions, target: SurveyTarget, ask: Ask) -> float:
     wanted = target.wanted
     if not set(wanted.places) <= set(ask.places) or ask.epsilon <= 0.0:
         return 0.0
-    if ask.kind == "number":
-        return 1.0 / (number_noise(ask.epsilon) + target.spread)
+    if ask.kind in (*NUMBERS, PLANNED):
+        return 1.0 / (noise(ask.kind, ask.epsilon) + target.spread)
     eta = _share(questions, wanted.places, ask)
     if wanted.number is not None:
         return eta if ask.kind == "cells" else 0.0
-    return eta if target.is_mean else eta / target.spread
+    return eta if target.is_mean else of_share(eta, target.cells, target.spread)
 
 
 def _share(questions: Questions, wanted: Sequence[int], ask: Ask) -> float:

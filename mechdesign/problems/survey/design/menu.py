@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.mechanisms.mean.discrete import least_variances
+from mechdesign.mechanisms.mean.discrete import least_variances, worst_variances
+from mechdesign.mechanisms.mean.optimal.ladder import ladder
+from mechdesign.mechanisms.survey.planned import of_share
 from mechdesign.mechanisms.survey.questions import Questions
-from mechdesign.problems.survey.design.information import Ask, best_effective, effective, single
+from mechdesign.problems.survey.design.information import PLANNED, Ask, best_effective, effective, noise
 from mechdesign.problems.survey.design.targets import SurveyTarget
 
 Array = NDArray[np.float64]
@@ -18,10 +20,15 @@ Array = NDArray[np.float64]
 STEPS = 200
 """Parts of epsilon in which single answers take their budgets."""
 
+NUMBER_KINDS = ("number", "piecewise", "cells")
+
 
 @dataclass(frozen=True)
 class Menu:
     """The information of one answer to each question, for each budget.
+
+    A number takes the best channel with all of epsilon, or with the largest epsilon of the ladder of solved
+    channels that its budget allows; outside the ladder the best piecewise mechanism, or a bit.
 
     Attributes
     ----------
@@ -29,39 +36,84 @@ class Menu:
         0 to epsilon in equal steps.
     told : (m, G + 1) array
         Of the target that is the question alone; never decreasing.
-    used : (m, G + 1) int array
-        The step at which it is attained.
+    asks : tuple of tuple of Ask
+        The parts that attain it: of each question, for each budget. Their places are not set.
     """
 
     budgets: Array
     told: Array
-    used: NDArray[np.int64]
+    asks: tuple[tuple[Ask, ...], ...]
 
-    def ask(self, questions: Questions, place: int, step: int) -> Ask:
+    def ask(self, place: int, step: int) -> Ask:
         """Return the part that answers one question with this budget."""
-        return single(questions, place, float(self.budgets[self.used[place, step]]))
+        return replace(self.asks[place][step], places=(place,))
 
 
 def menu_of(
-    questions: Questions, targets: Sequence[SurveyTarget], epsilon: float, steps: int = STEPS
+    questions: Questions,
+    targets: Sequence[SurveyTarget],
+    epsilon: float,
+    steps: int = STEPS,
+    planned: bool = False,
 ) -> Menu:
-    """Return the menu of all questions."""
+    """Return the menu of all questions; ``planned`` as in the setting."""
     budgets = epsilon * np.arange(steps + 1) / steps
     budgets[-1] = epsilon
-    rows: dict[tuple[int, float], Array] = {}
-    noise: Array | None = None
+    rows: dict[tuple[int, float], tuple[Array, tuple[Ask, ...]]] = {}
     for question, target in zip(questions.all, targets, strict=False):
         key = (target.cells, target.spread)
-        if key in rows:
-            continue
-        if question.is_mean:
-            noise = least_variances(budgets[1:]) if noise is None else noise
-            bit = np.array([float(effective(float(e), 2, 1)) for e in budgets[1:]])
-            row = np.maximum(1.0 / (noise + target.spread), bit)
-        else:
-            row = np.array([best_effective(float(e), target.cells) for e in budgets[1:]]) / target.spread
-        rows[key] = np.concatenate([[0.0], row])
-    raw = np.array([rows[(target.cells, target.spread)] for target in targets[: len(questions)]])
-    best = np.maximum.accumulate(raw, axis=1)
-    places = np.where(raw >= best, np.arange(steps + 1), 0)
-    return Menu(budgets, best, np.maximum.accumulate(places, axis=1))
+        if key not in rows:
+            rows[key] = (
+                _number_row(budgets, target, planned) if question.is_mean else _table_row(budgets, target)
+            )
+    keys = [(target.cells, target.spread) for target in targets[: len(questions)]]
+    return Menu(budgets, np.array([rows[key][0] for key in keys]), tuple(rows[key][1] for key in keys))
+
+
+def _table_row(budgets: Array, target: SurveyTarget) -> tuple[Array, tuple[Ask, ...]]:
+    shares = [best_effective(float(epsilon), target.cells) for epsilon in budgets]
+    told = np.array([of_share(share, target.cells, target.spread) for share in shares])
+    return _increasing(told, [Ask("table", (), float(epsilon)) for epsilon in budgets])
+
+
+def _number_row(budgets: Array, target: SurveyTarget, planned: bool) -> tuple[Array, tuple[Ask, ...]]:
+    """Return the best of the channels of the ladder, piecewise mechanisms on grids, and bits."""
+    known = ladder()
+    places = [known.below(float(epsilon)) for epsilon in budgets]
+    at = [float(known.epsilons[place]) if place >= 0 else 0.0 for place in places]
+    at[-1] = float(budgets[-1])
+    inside = known.epsilons[0] <= at[-1] <= known.epsilons[-1]
+    last = PLANNED if planned and inside else "number"
+    channel = [noise("number", epsilon) for epsilon in at[:-1]] + [noise(last, at[-1])]
+    piecewise = _piecewise(budgets, float(known.epsilons[0]), float(known.epsilons[-1]))
+    bits = [float(effective(float(epsilon), 2, 1)) for epsilon in budgets]
+    told = np.stack([1.0 / (np.array(channel) + target.spread), 1.0 / (piecewise + target.spread), bits])
+    kinds = told.argmax(axis=0)
+    asks = [
+        Ask(NUMBER_KINDS[kind], (), at[step] if kind == 0 else float(budgets[step]))
+        for step, kind in enumerate(kinds.tolist())
+    ]
+    if kinds[-1] == 0:
+        asks[-1] = Ask(last, (), at[-1])
+    return _increasing(told.max(axis=0), asks)
+
+
+def _piecewise(budgets: Array, first: float, last: float) -> Array:
+    """Return the variances of the best piecewise mechanisms outside the ladder; infinite on it.
+
+    Below the ladder the best one has two cells (its least epsilon is tested).
+    """
+    found = np.full(len(budgets), np.inf)
+    small, large = (budgets > 0.0) & (budgets < first), budgets > last
+    if small.any():
+        found[small] = worst_variances(budgets[small], 2)[0]
+    if large.any():
+        found[large] = least_variances(budgets[large])
+    return found
+
+
+def _increasing(told: Array, asks: Sequence[Ask]) -> tuple[Array, tuple[Ask, ...]]:
+    """Return the same with parts of a smaller budget where they tell more."""
+    best = np.maximum.accumulate(told)
+    places = np.maximum.accumulate(np.where(told >= best, np.arange(len(told)), 0))
+    return best, tuple(asks[place] for place in places.tolist())

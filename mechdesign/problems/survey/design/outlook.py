@@ -11,6 +11,8 @@ from mechdesign.core.validation import user_count
 from mechdesign.mechanisms.survey.outlook import SurveyOutlook, outlook_of, users_for
 from mechdesign.mechanisms.survey.planned import expected_errors
 from mechdesign.mechanisms.survey.survey import Survey
+from mechdesign.problems.survey.design import building
+from mechdesign.problems.survey.design.anything import SETS, bounds_for_any
 from mechdesign.problems.survey.design.problem import SurveyDesign
 
 USEFUL = 0.05
@@ -47,10 +49,21 @@ def _bounds(problem: SurveyDesign, solution: Solution[Survey]) -> list[str]:
     found = [f"{SAID[problem.goal]}: {solution.value:.6g}"]
     if solution.bound is not None:
         found[0] += f"; at least {solution.bound:.6g} among {problem.compared_with}"
-    anything = solution.notes.get("bound_for_any_mechanism")
-    if anything is not None and math.isfinite(anything):
-        found.append(f"no mechanism of this epsilon goes below {anything:.6g}")
+    bounds = _for_any(problem, solution)
+    if bounds:
+        listed = "; ".join(f"{bound:.6g} ({source})" for source, bound in bounds)
+        found.append(f"no mechanism of this epsilon goes below {listed}")
     return found
+
+
+def _for_any(problem: SurveyDesign, solution: Solution[Survey]) -> list[tuple[str, float]]:
+    """Return the bounds for every mechanism, the best one first; by entropy too where sets are too many."""
+    bounds: dict[str, float] = dict(solution.notes.get("bounds_for_any_mechanism", {}))
+    if bounds and SETS not in bounds:
+        setting = problem.own_setting
+        bounds = bounds_for_any(setting, building.information(setting, solution.variables))
+    known = [(source, bound) for source, bound in bounds.items() if math.isfinite(bound)]
+    return sorted(known, key=lambda item: -item[1])
 
 
 def _widths(problem: SurveyDesign) -> list[float]:

@@ -8,10 +8,10 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.problems.survey.design.bundles import Bundle, best_bundles
+from mechdesign.problems.survey.design.bundles import Bundle, Gain, best_bundles, best_planned
 from mechdesign.problems.survey.design.generation import Column
 from mechdesign.problems.survey.design.independent import division, read_back
-from mechdesign.problems.survey.design.information import Ask, single
+from mechdesign.problems.survey.design.information import Ask
 from mechdesign.problems.survey.design.setting import SurveySetting
 from mechdesign.problems.survey.design.views import views_of
 
@@ -19,6 +19,9 @@ Array = NDArray[np.float64]
 
 GRIDS = (4000, 40_000, 400_000)
 """Cells of the grid of kappa: the first while designs are looked for, finer ones for bounds that need it."""
+
+MOST_WORK = 100_000_000
+"""Cells times sets of all questions: a few seconds. The finest grid has no more."""
 
 MIXED_PARTS = 10
 """A joint report beside numbers that are answered alone takes a multiple of epsilon / 10."""
@@ -43,14 +46,14 @@ class Independent:
         """Return every question alone, with all of epsilon."""
         menu = self.setting.menu
         last = len(menu.budgets) - 1
-        return [(menu.ask(self.setting.questions, place, last),) for place in self.places]
+        return [(menu.ask(place, last),) for place in self.places]
 
     def __call__(self, prices: Array, enough: float) -> tuple[list[Column], float]:
         """Return the best division, and its price, which no division exceeds."""
         menu, count = self.setting.menu, len(self.setting.menu.budgets)
         best, steps = division(menu, prices, self.places)
         taken = read_back(steps, self.places, count - 1)
-        column = tuple(menu.ask(self.setting.questions, place, step) for place, step in sorted(taken.items()))
+        column = tuple(menu.ask(place, step) for place, step in sorted(taken.items()))
         return [column] if column else [], float(best[-1])
 
 
@@ -68,9 +71,12 @@ class Joint(Independent):
         self.numbers = [place for place in self.places if questions[place].is_mean]
         self.views = views_of(questions, setting.targets, setting.epsilon)
         self.told = np.array([setting.told(column) for column in self.views])
-        self.factor = np.array(
-            [1.0 if target.is_mean else 1.0 / target.spread for target in setting.targets[: len(questions)]]
-        )
+        alone = setting.targets[: len(questions)]
+        self.even = np.array([1.0 if target.is_mean else 1.0 - 1.0 / target.cells for target in alone])
+        self.spread = np.array([1.0 if target.is_mean else target.spread for target in alone])
+        options = sum(size - 1 for size in questions.sizes)
+        self.grids = tuple(dict.fromkeys(min(cells, max(GRIDS[1], MOST_WORK // options)) for cells in GRIDS))
+        self.planned = not all(target.is_even for target in alone)
 
     def start(self) -> list[Column]:
         """Return every question alone, and the wanted tables."""
@@ -80,7 +86,7 @@ class Joint(Independent):
     def __call__(self, prices: Array, enough: float) -> tuple[list[Column], float]:
         """Return the best designs of each kind, and a bound of the price of every one."""
         found, bound = super().__call__(prices, enough)
-        shares = prices[: len(self.places)] * self.factor
+        shares = prices[: len(self.places)]
         for alone in self._alone():
             columns, most = self._mixed(prices, shares, alone, enough)
             found += columns
@@ -104,7 +110,7 @@ class Joint(Independent):
         self, prices: Array, shares: Array, alone: Sequence[int], enough: float
     ) -> tuple[list[Column], float]:
         """Return joint reports of all but some numbers, which share the rest of epsilon, and their bound."""
-        setting, menu = self.setting, self.setting.menu
+        menu = self.setting.menu
         joint = shares.copy()
         joint[list(alone)] = 0.0
         best, steps = division(menu, prices, list(alone))
@@ -114,22 +120,29 @@ class Joint(Independent):
         for part in range(1, MIXED_PARTS + 1) if alone else [MIXED_PARTS]:
             step = last * part // MIXED_PARTS
             epsilon, rest = float(menu.budgets[step]), float(best[last - step])
-            for cells in GRIDS:
-                bundles, most = best_bundles(
-                    setting.questions.sizes, joint, epsilon, cells, 1 if alone else SEVERAL
-                )
+            for cells in self.grids:
+                bundles, most = self._bundles(joint, epsilon, cells, 1 if alone else SEVERAL)
                 if most + rest <= enough:
                     break
             bound = max(bound, most + rest)
             beside = read_back(steps, list(alone), last - step)
-            asks = tuple(menu.ask(setting.questions, place, taken) for place, taken in sorted(beside.items()))
-            found += [(*asks, self._ask(bundle, epsilon)) for bundle in bundles]
+            asks = tuple(menu.ask(place, taken) for place, taken in sorted(beside.items()))
+            found += [(*asks, self._ask(bundle, step)) for bundle in bundles]
         return found, bound
 
-    def _ask(self, bundle: Bundle, epsilon: float) -> Ask:
+    def _bundles(self, prices: Array, epsilon: float, cells: int, count: int) -> tuple[list[Bundle], float]:
+        """Return the best products of sets at prices of the information, and a bound of every one."""
+        sizes = self.setting.questions.sizes
+        if not self.planned:
+            return best_bundles(sizes, prices / self.even, epsilon, cells, count)
+        listed = zip(prices.tolist(), self.even.tolist(), self.spread.tolist(), strict=True)
+        return best_planned(sizes, [Gain(*numbers) for numbers in listed], epsilon, cells)
+
+    def _ask(self, bundle: Bundle, step: int) -> Ask:
         """Return the part of a product: a table where every set is one category, or of one question."""
+        epsilon = float(self.setting.menu.budgets[step])
         places = tuple(sorted(bundle.sets))
         if len(places) == 1:
-            return single(self.setting.questions, places[0], epsilon)
+            return self.setting.menu.ask(places[0], step)
         sizes = tuple(bundle.sets[place] for place in places)
         return Ask("cells", places, epsilon) if set(sizes) == {1} else Ask("sets", places, epsilon, sizes)

@@ -105,6 +105,7 @@ class SurveyDesign(Problem[Survey]):
         "users": 10_000,
     }
     sense: ClassVar[Sense] = "min"
+    levers: ClassVar[tuple[str, ...]] = ("epsilon",)
     value_name: ClassVar[str] = "error relative to answers in clear"
     summary: ClassVar[str] = "several questions of each user under one epsilon: what to ask of whom, and how"
     compared_with: ClassVar[str] = "mixtures of independent and joint reports"
@@ -113,7 +114,8 @@ class SurveyDesign(Problem[Survey]):
     questions: Sequence[Any] = checked(
         'A list of tables with ``name``, ``kind`` ("categorical", "ordered" or "number"), ``labels`` or '
         "``range``; for a number also ``bins`` (a histogram instead of the mean) and ``spread`` (the planned "
-        "standard deviation); ``skip = true`` allows to leave it out; ``importance`` (1) and ``error`` (the "
+        "standard deviation); ``frequencies``, the planned shares of the categories (even ones by default); "
+        "``skip = true`` allows to leave it out; ``importance`` (1) and ``error`` (the "
         "wanted standard error, of a category's share or of the mean).",
         _questions,
         form="list of tables",
@@ -181,11 +183,10 @@ class SurveyDesign(Problem[Survey]):
         """How many people will report."""
         return self.users
 
-    def setting(self, epsilon: float | None = None) -> SurveySetting:
+    def setting(self, epsilon: float | None = None, planned: bool = False) -> SurveySetting:
         """Return the survey as its optimisation sees it, at its own epsilon or another one."""
-        return SurveySetting(
-            self.asked, self.targets, self.epsilon if epsilon is None else epsilon, self.goal != "mean"
-        )
+        budget = self.epsilon if epsilon is None else epsilon
+        return SurveySetting(self.asked, self.targets, budget, self.goal != "mean", planned)
 
     @cached_property
     def own_setting(self) -> SurveySetting:

@@ -29,17 +29,20 @@ class SurveySetting:
     epsilon : float
     by_errors : bool
         Whether wanted standard errors decide, not the mean error.
+    planned : bool
+        Whether a number that takes all of epsilon has about the variance of its channel, which is not solved.
     """
 
     questions: Questions
     targets: tuple[SurveyTarget, ...]
     epsilon: float
     by_errors: bool = False
+    planned: bool = False
 
     @cached_property
     def menu(self) -> Menu:
         """What single answers tell at each budget."""
-        return menu_of(self.questions, self.targets, self.epsilon, STEPS)
+        return menu_of(self.questions, self.targets, self.epsilon, STEPS, self.planned)
 
     @cached_property
     def groups(self) -> tuple[tuple[int, ...], ...]:

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.method import Outcome
-from mechdesign.problems.survey.design.anything import bound_for_any
+from mechdesign.core.method import Outcome, Status
+from mechdesign.problems.survey.design.anything import bounds_for_any
 from mechdesign.problems.survey.design.building import variables_of
 from mechdesign.problems.survey.design.generation import Mixture, generate
+from mechdesign.problems.survey.design.least_epsilon import Tried, least_epsilon
 from mechdesign.problems.survey.design.pricing import Independent, Joint
 from mechdesign.problems.survey.design.problem import SurveyDesign
 from mechdesign.problems.survey.design.rotations import rotated
@@ -41,9 +42,9 @@ def by_generation(kind: Class) -> Callable[[SurveyDesign], Outcome]:
     return run
 
 
-def _mixture(setting: SurveySetting, kind: Class, decide: float | None = None) -> Mixture:
+def _mixture(setting: SurveySetting, kind: Class) -> Mixture:
     pricing = kind(setting)
-    return generate(setting, pricing.start(), pricing, decide)
+    return generate(setting, pricing.start(), pricing)
 
 
 def _outcome(problem: SurveyDesign, setting: SurveySetting, mixture: Mixture, kind: Class) -> Outcome:
@@ -65,12 +66,14 @@ def _outcome(problem: SurveyDesign, setting: SurveySetting, mixture: Mixture, ki
     return Outcome("feasible", variables, solver="column generation", notes=notes)
 
 
-def _for_any(problem: SurveyDesign, setting: SurveySetting) -> dict[str, float]:
-    """Return the note on the bound for every private mechanism, where there is one."""
+def _for_any(problem: SurveyDesign, setting: SurveySetting) -> dict[str, Any]:
+    """Return the notes on what no private mechanism goes below, where that is known."""
     if problem.goal != "mean":
         return {}
-    bound = bound_for_any(setting)
-    return {} if bound is None else {"bound_for_any_mechanism": bound}
+    bounds = bounds_for_any(setting)
+    if not bounds:
+        return {}
+    return {"bound_for_any_mechanism": max(bounds.values()), "bounds_for_any_mechanism": bounds}
 
 
 def _in_goal(problem: SurveyDesign, value: float) -> float:
@@ -82,46 +85,27 @@ def _in_goal(problem: SurveyDesign, value: float) -> float:
 
 
 def _least_epsilon(problem: SurveyDesign, kind: Class) -> Outcome:
-    """Return the least epsilon with which the planned users are enough, by bisection.
+    """Return the least epsilon with which the planned users are enough.
 
-    At the upper end the design found is enough; at the lower one the bound proves that none of the class is.
+    At it the design found is enough; just below the bound proves that none of the class is.
     """
-    setting = problem.own_setting
-    high_mixture = _mixture(setting, kind)
-    if high_mixture.value > problem.users:
-        needed = math.ceil(high_mixture.bound)
+    search = least_epsilon(problem, kind)
+    if isinstance(search, Tried):
+        needed = math.ceil(search.mixture.bound)
         message = (
             f"with {problem.users} users no epsilon up to {problem.epsilon:g} is enough: at that one "
             f"{needed} users are needed; ask more users, or accept larger errors"
         )
         return Outcome(status="infeasible", solver="column generation", message=message)
-    low, high, best = 0.0, problem.epsilon, (setting, high_mixture)
-    while high - low > problem.optimal_within / 4.0 * high:
-        middle = _next(low, high, best[1].value / problem.users)
-        tried = problem.setting(middle)
-        mixture = _mixture(tried, kind, problem.users)
-        if mixture.value <= problem.users:
-            high, best = middle, (tried, mixture)
-        elif mixture.bound > problem.users:
-            low = middle
-        else:
-            break  # within the gap of the optimum
-    found, mixture = best
+    found, mixture = search.high.setting, search.high.mixture
     columns, shares = rotated(mixture, found.groups)
     variables = variables_of(problem.asked, columns, shares.tolist(), found.epsilon)
     notes = {"designs": len(columns)}
     source = "designs of a smaller epsilon need more users (weak duality)"
     if kind is Joint:
-        return Outcome("optimal", variables, low, source, "column generation and bisection", notes=notes)
-    return Outcome("feasible", variables, solver="column generation and bisection", notes=notes)
-
-
-def _next(low: float, high: float, ratio: float) -> float:
-    """Return where to look next: by the ratio of needed to planned users at first, then the middle."""
-    guess = high * math.sqrt(ratio)  # information is about quadratic in a small epsilon
-    if low == 0.0 and guess < 0.98 * high:
-        return max(guess * 0.98, high / 8.0)
-    return (low + high) / 2.0
+        status: Status = "optimal" if search.done else "feasible"
+        return Outcome(status, variables, search.low, source, "column generation and secant", notes=notes)
+    return Outcome("feasible", variables, solver="column generation and secant", notes=notes)
 
 
 # In closed form

@@ -9,7 +9,7 @@ from typing import Any
 
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.validation import in_range
-from mechdesign.mechanisms.survey.planned import unit
+from mechdesign.mechanisms.survey.planned import planned_spread, unit
 from mechdesign.mechanisms.survey.questions import Questions
 from mechdesign.mechanisms.survey.wanted import Wanted, singles, wanted_means, wanted_table
 
@@ -25,8 +25,8 @@ class SurveyTarget:
     cells : int
         Cells of its table; 2 for a number.
     spread : float
-        The variance of one user who answers in clear: of a table summed over its cells at even answers, of a
-        number in squared halves of its range.
+        The variance of one user who answers in clear: of a table summed over its cells at the planned
+        frequencies, of a number in squared halves of its range.
     unit : float
         From that variance to a squared standard error: of a cell, or in the units of the number.
     importance : float
@@ -41,6 +41,11 @@ class SurveyTarget:
     unit: float
     importance: float
     error: float | None
+
+    @property
+    def is_even(self) -> bool:
+        """Whether answers are planned to be even, or it is about a number."""
+        return self.cells == 0 or self.wanted.number is not None or self.spread == 1.0 - 1.0 / self.cells
 
     @property
     def is_mean(self) -> bool:
@@ -95,5 +100,5 @@ def _target(questions: Questions, wanted: Wanted, options: Mapping[str, Any], wh
     if wanted.number is None and question.is_mean:
         cells, spread = 0, question.relative_spread**2
     elif wanted.number is None:
-        spread = 1.0 - 1.0 / cells
+        spread = planned_spread(questions, wanted.places)
     return SurveyTarget(wanted, name, cells, spread, unit(questions, wanted), importance, error)

@@ -104,6 +104,7 @@ class SurveyLimit(Problem[Any]):
     name: ClassVar[str] = "survey-limit"
     example: ClassVar[Mapping[str, Any]] = {"questions": [2, 2, 4], "epsilon": 2.0}
     sense: ClassVar[Sense] = "min"
+    levers: ClassVar[tuple[str, ...]] = ("epsilon",)
     value_name: ClassVar[str] = "users times the error"
     summary: ClassVar[str] = "what no private mechanism for several questions can do better, with a proof"
     compared_with: ClassVar[str] = "all epsilon-private mechanisms, of any form, at even answers"

@@ -119,6 +119,7 @@ class LinearQueries(Problem[WorkloadRelease]):
     name: ClassVar[str] = "linear-queries"
     example: ClassVar[Mapping[str, Any]] = {"workload": {"name": "prefix", "size": 5}, "epsilon": 1.0}
     sense: ClassVar[Sense] = "min"
+    levers: ClassVar[tuple[str, ...]] = ("epsilon",)
     value_name: ClassVar[str] = "squared error of one report, all queries together"
     summary: ClassVar[str] = "the best private report for any linear queries, with a bound for every protocol"
     compared_with: ClassVar[str] = "all epsilon-private protocols with unbiased answers, one report per user"

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from mechdesign.problems.mean.channel.patterns import Array, PatternPrices, Patterns, proven_lower
+from mechdesign.mechanisms.mean.optimal.patterns import Array, PatternPrices, Patterns, proven_lower
 from mechdesign.solvers.linear import LinearProgram, LinearResult
 
 SAFETY = 2.0**-47

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from mechdesign.core.errors import MethodError
-from mechdesign.problems.mean.channel.design import ChannelDesign
-from mechdesign.problems.mean.channel.patterns import Array, Patterns, cheapest
+from mechdesign.mechanisms.mean.optimal.design import ChannelDesign
+from mechdesign.mechanisms.mean.optimal.patterns import Array, Patterns, cheapest
 from mechdesign.solvers.linear import LinearProgram, LinearResult, solve_linear
 
 SMOOTHING = 0.5

@@ -1,0 +1,165 @@
+"""What several mechanisms reveal about a user who answers all of them: totals of epsilon and delta.
+
+For epsilon with delta 0 the total is the sum, which no proof can improve. For a total delta above 0 it is
+the least of what is proven: the sum, or the law of the sum of all privacy losses (see
+:mod:`mechdesign.audit.losses`). Each collection may be chosen with a look at what the earlier ones gave.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from mechdesign.audit.exponential import float_up
+from mechdesign.audit.losses import PART, PLACES, Losses, losses_of, no_loss, pure_losses
+from mechdesign.audit.shuffled import Randomizer, profile
+from mechdesign.core.errors import ParameterError
+from mechdesign.core.validation import in_range, integer
+
+LARGEST = 700.0
+"""A report with a larger epsilon reveals everything, as far as totals with a delta go."""
+SEARCH = 40
+FINE = 1024.0
+"""Points of a lattice in a standard deviation of the total."""
+MOST_TIMES = 1 << 30
+
+
+@dataclass(frozen=True)
+class Collected:
+    """Reports that a user makes with one mechanism.
+
+    Attributes
+    ----------
+    name : str
+        What they are called.
+    epsilon, delta : float
+        Of one of them, proven.
+    times : int
+        How many there are.
+    exact : bool
+        Whether the proof is without tolerance.
+    users : int
+        Honest users whose reports a shuffler mixes each time; 0 without one.
+    size : int
+        k, where reports are those of a k-ary response with this epsilon; else 0. Only after a shuffler.
+    """
+
+    name: str
+    epsilon: float
+    delta: float = 0.0
+    times: int = 1
+    exact: bool = True
+    users: int = 0
+    size: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", in_range("epsilon", self.epsilon, 0.0, math.inf))
+        object.__setattr__(self, "delta", in_range("delta", self.delta, 0.0, 1.0))
+        object.__setattr__(self, "times", integer("times", self.times, 1, MOST_TIMES))
+
+
+@dataclass(frozen=True)
+class Total:
+    """What is proven for all reports of a user together.
+
+    Attributes
+    ----------
+    epsilon, delta : float
+        The sums.
+    within : float
+        The delta that was asked for; 0 for none.
+    composed : float
+        The least proven epsilon with that delta; infinite where there is none.
+    by : str
+        What it was proven by.
+    exact : bool
+        Whether the sums are without tolerance: whether each mechanism is audited so.
+    """
+
+    epsilon: float
+    delta: float
+    within: float
+    composed: float
+    by: str
+    exact: bool
+
+
+def total(collected: Sequence[Collected], within: float = 0.0, shuffled: bool = False) -> Total:
+    """Return what all reports together are proven to keep.
+
+    Parameters
+    ----------
+    collected : sequence of Collected
+    within : float
+        The delta that the total may have.
+    shuffled : bool
+        Whether it is about what is known after the shufflers, rather than about the reports themselves.
+
+    Examples
+    --------
+    >>> year = total([Collected("daily", 0.1, times=365)], within=1e-6)
+    >>> year.epsilon, round(year.composed, 2), year.by
+    (36.5, 10.31, 'the law of the sum of privacy losses')
+    """
+    in_range("delta", within, 0.0, 1.0, high_open=True)
+    epsilons = [
+        Fraction(one.epsilon) * one.times if math.isfinite(one.epsilon) else None for one in collected
+    ]
+    known = [part for part in epsilons if part is not None]
+    epsilon = float_up(sum(known, Fraction(0))) if len(known) == len(epsilons) else math.inf
+    delta = min(1.0, float_up(sum((Fraction(one.delta) * one.times for one in collected), Fraction(0))))
+    composed, by = (epsilon, "the sum") if delta <= within else (math.inf, "nothing")
+    if within > 0.0 and delta < within:
+        found = _composed(collected, within, shuffled)
+        if found < composed:
+            composed, by = found, "the law of the sum of privacy losses"
+    return Total(epsilon, delta, within, composed, by, all(one.exact for one in collected))
+
+
+def _composed(collected: Sequence[Collected], within: float, shuffled: bool) -> float:
+    """Return the least epsilon that the law of the sum of all losses has with this delta."""
+    count = sum(one.times for one in collected)
+    cut = within * PART / (4.0 * count)
+    mixed = [one for one in collected if shuffled and one.users]
+    bounds = {one: profile(one.users, Randomizer(one.epsilon, one.size), cut) for one in set(mixed)}
+    reach = {one: _reach(bounds[one], one.epsilon, cut) for one in bounds}
+    spread = sum(one.times * (reach[one] / 7.0 if one in reach else one.epsilon) ** 2 for one in collected)
+    if spread == 0.0 or not all(one.epsilon <= LARGEST for one in collected):
+        return 0.0 if spread == 0.0 else math.inf
+    exponent = math.floor(math.log2(math.sqrt(spread) / FINE))
+    law = no_loss(exponent)
+    for one in collected:
+        if one.epsilon > 0.0:
+            part = _law(one, bounds.get(one), reach.get(one, 0.0), exponent, cut)
+            law = law.plus(part, cut)
+        law = Losses(law.exponent, law.first, law.mass, law.infinite + one.times * one.delta, law.error)
+    return law.epsilon(within * (1.0 - 1e-12))
+
+
+def _law(
+    one: Collected, bound: Callable[[float], float] | None, reach: float, exponent: int, cut: float
+) -> Losses:
+    if bound is None:
+        return pure_losses(one.epsilon, one.times, exponent, cut)
+    own = math.floor(math.log2(reach / PLACES))
+    return losses_of(bound, reach, own).on(min(own, exponent)).times(one.times, cut)
+
+
+def _reach(bound: Callable[[float], float], local: float, cut: float) -> float:
+    """Return an epsilon with next to no delta: from the local one on, there is none."""
+    low, high = 0.0, local * (1.0 + 1e-9)
+    for _ in range(SEARCH):
+        middle = low + (high - low) / 2.0
+        low, high = (low, middle) if bound(middle) <= cut else (middle, high)
+        if high - low < 0.02 * high:
+            break
+    return high
+
+
+def require_delta(collected: Sequence[Collected], within: float) -> None:
+    """Raise ParameterError when the mechanisms have more delta together than is asked for."""
+    least = float_up(sum((Fraction(one.delta) * one.times for one in collected), Fraction(0)))
+    if 0.0 < within <= least:
+        raise ParameterError("delta", f"the mechanisms have {least:g} together", "give more than that")

@@ -1,0 +1,171 @@
+"""A lower bound of epsilon from a program that is only run: two answers, many reports, an exact test.
+
+On one half of the reports the attacker picks two answers and a set of reports that tells them apart best. On
+the other half it counts that set, and limits by Clopper and Pearson turn the two counts into a proof:
+
+    epsilon >= ln((low - delta) / high)    with the stated confidence,
+
+since Pr[set | x] <= e^epsilon Pr[set | x'] + delta. The pair and the set are chosen before the second half is
+looked at, so one test is made, whatever the number of answers. A bound of 0 proves nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from mechdesign.audit.empirical import FEWEST, limits
+from mechdesign.audit.exponential import float_down, log_bounds
+from mechdesign.core.errors import DataError
+from mechdesign.core.notebook import TextInNotebooks
+from mechdesign.core.numbers import rational
+from mechdesign.core.validation import in_range, privacy_delta
+
+SHOWN = 5
+
+
+@dataclass(frozen=True)
+class BlackBox(TextInNotebooks):
+    """What runs of a program have proven.
+
+    Attributes
+    ----------
+    epsilon : float
+        With the stated confidence the true epsilon is at least this; 0 proves nothing.
+    delta, confidence : float
+    answer, other : str
+        The answers that were told apart, the one that is likelier to make the reports first.
+    reports : tuple of str
+        The set of reports.
+    first, second : float
+        How often the set was seen under the two answers.
+    samples : int
+        Reports of each of the two answers that were counted.
+    """
+
+    epsilon: float
+    delta: float
+    confidence: float
+    answer: str
+    other: str
+    reports: tuple[str, ...]
+    first: float
+    second: float
+    samples: int
+
+    def refutes(self, epsilon: float) -> bool:
+        """Whether a stated epsilon is refuted with the stated confidence."""
+        return self.epsilon > epsilon
+
+    def __str__(self) -> str:
+        shown = ", ".join(map(repr, self.reports[:SHOWN]))
+        more = f" and {len(self.reports) - SHOWN} more" if len(self.reports) > SHOWN else ""
+        at = f" at delta {self.delta:g}" if self.delta else ""
+        return (
+            f"epsilon is at least {self.epsilon:.4g}{at} with confidence {self.confidence:g}\n"
+            f"witness: answer = {self.answer}, other = {self.other}, reports {shown}{more} "
+            f"in {self.first:.4g} and {self.second:.4g} of {self.samples} runs each"
+        )
+
+
+def attack_program(
+    runs: Mapping[str, Sequence[str]], delta: float = 0.0, confidence: float = 0.999
+) -> BlackBox:
+    """Return a lower bound of epsilon from independent reports of each answer.
+
+    Parameters
+    ----------
+    runs : mapping
+        Answer -> its reports; at least two answers.
+    delta : float
+        In [0, 1); the bound is that of epsilon at this delta.
+    confidence : float
+        In (0, 1).
+
+    Raises
+    ------
+    DataError
+        For one answer only, or fewer than 20 reports of an answer.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> answers = {"no": rng.random(20_000) < 0.25, "yes": rng.random(20_000) < 0.75}
+    >>> found = attack_program({name: list(map(str, values)) for name, values in answers.items()})
+    >>> 1.0 < found.epsilon < math.log(3)
+    True
+    """
+    slack, level = (
+        privacy_delta(delta),
+        in_range("confidence", confidence, 0.0, 1.0, low_open=True, high_open=True),
+    )
+    if len(runs) < 2:
+        raise DataError("answers", f"{len(runs)} of at least 2", "name two answers to be told apart")
+    short = next((name for name, made in runs.items() if len(made) < 2 * FEWEST), None)
+    if short is not None:
+        raise DataError(
+            f"answer '{short}'", f"{len(runs[short])} reports are too few", f"make at least {2 * FEWEST}"
+        )
+    halves = {name: len(made) // 2 for name, made in runs.items()}
+    trained = {name: Counter(made[: halves[name]]) for name, made in runs.items()}
+    best, pick = -math.inf, None
+    for first in runs:
+        for second in runs:
+            if first != second:
+                gain, chosen = _best_set(
+                    trained[first], trained[second], halves[first], halves[second], slack
+                )
+                if gain > best:
+                    best, pick = gain, (first, second, chosen)
+    assert pick is not None
+    return _proof(runs, halves, pick, slack, level)
+
+
+def _best_set(
+    ours: Counter[str], theirs: Counter[str], size: int, other: int, delta: float
+) -> tuple[float, frozenset[str]]:
+    """Return the set of reports, by decreasing ratio, whose cautious bound of epsilon is largest."""
+    ordered = sorted(ours, key=lambda report: (-(ours[report] / (theirs[report] + 1.0)), report))
+    gained = np.cumsum([ours[report] for report in ordered])
+    given = np.cumsum([theirs[report] for report in ordered])
+    low = (gained - 3.0 * np.sqrt(gained)) / size - delta
+    high = (given + 3.0 * np.sqrt(given) + 7.0) / other
+    gains = np.where(low > 0.0, np.log(np.maximum(low, 1e-300) / high), -np.inf)
+    place = int(np.argmax(gains))
+    return float(gains[place]), frozenset(ordered[: place + 1])
+
+
+def _proof(
+    runs: Mapping[str, Sequence[str]],
+    halves: Mapping[str, int],
+    pick: tuple[str, str, frozenset[str]],
+    delta: float,
+    confidence: float,
+) -> BlackBox:
+    """Count the set on the other half and bound epsilon; each of two limits errs with half of the rest."""
+    first, second, chosen = pick
+    hits, misses = (
+        np.array([report in chosen for report in runs[name][halves[name] :]], dtype=np.bool_)
+        for name in (first, second)
+    )
+    tail = (1.0 - confidence) / 2.0
+    low, high = limits(hits, tail)[0], limits(misses, tail)[1]
+    gained = rational("low", low) - Fraction(delta)
+    ratio = gained / Fraction(high)
+    epsilon = float_down(log_bounds(ratio)[0]) if ratio > 1 else 0.0
+    return BlackBox(
+        epsilon,
+        delta,
+        confidence,
+        first,
+        second,
+        tuple(sorted(chosen)),
+        float(hits.mean()),
+        float(misses.mean()),
+        min(len(hits), len(misses)),
+    )

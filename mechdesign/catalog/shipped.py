@@ -1,0 +1,36 @@
+"""Where the shipped models are, and which there are."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from mechdesign.core.errors import ModelFileError
+
+SOURCES = "sources"
+"""The folder beside those of families that lists the items of sources; its files are no models."""
+
+
+@cache
+def models_folder() -> Path:
+    """Return the folder of the shipped models: inside the installed package, or beside it in a checkout."""
+    package = Path(__file__).resolve().parent.parent
+    for folder in (package / "models", package.parent / "models"):
+        if folder.is_dir():
+            return folder
+    raise ModelFileError("models", "the folder of the shipped models is missing", "install the package anew")
+
+
+def models(family: str | None = None) -> list[str]:
+    """Return the slugs of all shipped models, or of one family.
+
+    Examples
+    --------
+    >>> "response/zhou2019_survey" in models("response")
+    True
+    """
+    folder = models_folder()
+    paths = (path.relative_to(folder) for path in folder.rglob("*.toml"))
+    kept = (path for path in paths if len(path.parts) > 1 and path.parts[0] != SOURCES)
+    slugs = [path.with_suffix("").as_posix() for path in kept]
+    return sorted(slug for slug in slugs if family is None or slug.startswith(f"{family}/"))

@@ -1,0 +1,161 @@
+"""Accounts: ``audit`` of several mechanism files, and the command ``ledger``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from mechdesign.cli.options import FINE, MISMATCH, AddCommand, print_json
+from mechdesign.core.errors import ParameterError
+
+WITHIN = 1e-6
+"""The delta of totals, where none is given."""
+HEAD = 256
+
+
+def add_options(audit: argparse.ArgumentParser) -> None:
+    """Add the options for several mechanisms that one user answers."""
+    audit.add_argument(
+        "--times",
+        type=int,
+        action="append",
+        metavar="N",
+        help="how often a user answers: once for all mechanism files, or once for each of them",
+    )
+
+
+def add_commands(command: AddCommand) -> None:
+    """Add the command ``ledger``."""
+    ledger = command("ledger", _show, "keep what was collected from groups of participants, within a limit")
+    actions = ledger.add_subparsers(title="actions", required=True, metavar="ACTION")
+    opened = _action(actions, "open", _open, "make an empty ledger")
+    opened.add_argument("--survey", required=True, metavar="TEXT", help="the survey that it belongs to")
+    opened.add_argument("--epsilon", type=float, required=True, help="the limit for each group")
+    opened.add_argument("--delta", type=float, default=WITHIN, help=f"of the limit (default {WITHIN:g})")
+    opened.add_argument(
+        "--shuffled", action="store_true", help="the limit is for what is known after the shufflers"
+    )
+    collected = _action(actions, "collect", _collect, "enter a collection; refuse it beyond the limit")
+    collected.add_argument("mechanism", metavar="MECHANISM", help="a file written by build")
+    collected.add_argument("--group", required=True, metavar="TEXT", help="who answers it")
+    collected.add_argument("--times", type=int, default=1, metavar="N", help="how often (default 1)")
+    collected.add_argument("--survey", metavar="TEXT", help="refuse the ledger of another survey")
+    shown = _action(actions, "show", _show, "print the collections and totals of each group")
+    shown.add_argument("--survey", metavar="TEXT", help="refuse the ledger of another survey")
+
+
+def _action(actions: Any, name: str, run: Any, summary: str) -> argparse.ArgumentParser:
+    added: argparse.ArgumentParser = actions.add_parser(name, help=summary, description=summary)
+    added.set_defaults(run=run)
+    added.add_argument("ledger", metavar="LEDGER", help="the file of the ledger")
+    added.add_argument("--json", action="store_true", help="print JSON")
+    return added
+
+
+def audited(options: argparse.Namespace) -> int | None:
+    """Print the account of several mechanism files and return the exit code; None for anything else."""
+    paths = [options.mechanism, *options.exports]
+    others = [path for path in options.exports if _is_mechanism(path)]
+    if not options.times and not others:
+        return None
+    if options.mechanism is None or len(others) < len(options.exports):
+        strange = next((path for path in options.exports if path not in others), "MECHANISM")
+        raise ParameterError(strange, "is no mechanism file", "name mechanism files only, or one and exports")
+    from mechdesign.core.encoding import encode
+    from mechdesign.mechanisms import load_mechanism
+    from mechdesign.report.accounts import account, collected_of
+
+    times = _times(options.times, paths)
+    found = [collected_of(load_mechanism(path), path, each) for path, each in zip(paths, times, strict=True)]
+    made = account(found, WITHIN if options.delta is None else options.delta)
+    if options.json:
+        print_json(encode(made.as_json()))
+    else:
+        print(made)
+    return FINE if made.is_within else MISMATCH
+
+
+def _is_mechanism(path: str) -> bool:
+    """Whether a file begins like a mechanism file; what cannot be read is looked at elsewhere."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as stream:
+            return '"format": "mechdesign-mechanism"' in stream.read(HEAD)
+    except OSError:
+        return False
+
+
+def _times(given: Sequence[int] | None, paths: Sequence[str]) -> list[int]:
+    found = list(given or [1])
+    if len(found) == 1:
+        found *= len(paths)
+    if len(found) != len(paths):
+        what = f"expected 1 or {len(paths)} of them, one per file, got {len(found)}"
+        raise ParameterError("--times", what, "give one for all, or one for each")
+    if min(found) < 1:
+        raise ParameterError("--times", f"{min(found)} is below 1", "give how often a user answers")
+    return found
+
+
+def _open(options: argparse.Namespace) -> int:
+    from mechdesign.report.ledger import open_ledger
+
+    made = open_ledger(options.ledger, options.survey, options.epsilon, options.delta, options.shuffled)
+    if options.json:
+        print_json(made.as_json())
+    else:
+        print(f"{options.ledger}: survey '{made.survey}', limit {_limit(made)}")
+    return FINE
+
+
+def _collect(options: argparse.Namespace) -> int:
+    from mechdesign.mechanisms import load_mechanism
+    from mechdesign.report.accounts import collected_of, said
+    from mechdesign.report.ledger import collect, entry_of
+
+    mechanism = load_mechanism(options.mechanism)
+    entry = entry_of(
+        collected_of(mechanism, options.mechanism, options.times), mechanism.fingerprint, options.mechanism
+    )
+    ledger, allowed = collect(options.ledger, options.group, entry, options.survey)
+    total = ledger.total(options.group)
+    if options.json:
+        print_json({"allowed": allowed, "group": options.group, "total": vars(total)})
+    elif allowed:
+        print(f"{options.ledger}: group '{options.group}': {said(total)}; limit {_limit(ledger)}")
+    if not allowed:
+        print(
+            f"mechdesign: {options.ledger}: group '{options.group}': refused: together with "
+            f"{options.mechanism} {said(total)}, and the limit is {_limit(ledger)}",
+            file=sys.stderr,
+        )
+    return FINE if allowed else MISMATCH
+
+
+def _show(options: argparse.Namespace) -> int:
+    from mechdesign.core.text import table
+    from mechdesign.report.accounts import said
+    from mechdesign.report.ledger import load_ledger
+
+    ledger = load_ledger(options.ledger, options.survey)
+    if options.json:
+        totals = {group: vars(ledger.total(group)) for group in ledger.groups}
+        print_json({**ledger.as_json(), "totals": totals})
+        return FINE
+    print(f"{options.ledger}: survey '{ledger.survey}', limit {_limit(ledger)}")
+    rows = [
+        [group, entry.when, entry.file, str(entry.collected.times), f"{entry.collected.epsilon:g}"]
+        for group, entries in ledger.groups.items()
+        for entry in entries
+    ]
+    if rows:
+        print(table(["group", "when", "mechanism", "times", "epsilon"], rows))
+    for group in ledger.groups:
+        print(f"{group}: {said(ledger.total(group))}")
+    return FINE
+
+
+def _limit(ledger: Any) -> str:
+    where = " after the shufflers" if ledger.shuffled else ""
+    return f"epsilon = {ledger.epsilon:g}, delta = {ledger.delta:g}{where}"

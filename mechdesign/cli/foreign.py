@@ -1,0 +1,130 @@
+"""The audit of mechanisms of other programs: channels in files, configurations of RAPPOR, programs."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from mechdesign.cli.options import FINE, MISMATCH, print_json
+from mechdesign.core.errors import ParameterError
+
+if TYPE_CHECKING:
+    from mechdesign.audit.foreign import ForeignAudit, ForeignChannel
+    from mechdesign.audit.rappor import Rappor
+
+RUNS = 20_000
+CONFIDENCE = 0.999
+OF_PROGRAMS = ("answer", "runs", "delta", "confidence")
+PLURALS = {"bit": "bits", "hash": "hashes", "cohort": "cohorts"}
+FOREIGN = ("epsilon", "reports", *OF_PROGRAMS)
+
+
+def add_options(audit: argparse.ArgumentParser) -> None:
+    """Add the options for mechanisms of other programs."""
+    audit.add_argument("--epsilon", type=float, help="epsilon that a foreign mechanism states")
+    audit.add_argument(
+        "--reports", type=int, metavar="N", help="reports of the same answer that epsilon covers (1)"
+    )
+    audit.add_argument(
+        "--program", metavar="COMMAND", help="run it: a line with an answer in, a line with a report out"
+    )
+    audit.add_argument(
+        "--answer", action="append", metavar="TEXT", help="an answer for --program (repeatable)"
+    )
+    audit.add_argument("--runs", type=int, metavar="N", help=f"runs of --program for each answer ({RUNS})")
+    text = "delta at which --program is tested (0), or that a total may have (1e-6)"
+    audit.add_argument("--delta", type=float, metavar="D", help=text)
+    audit.add_argument(
+        "--confidence", type=float, metavar="C", help=f"of the test of --program ({CONFIDENCE})"
+    )
+
+
+def audited(options: argparse.Namespace) -> int | None:
+    """Audit what another program made and return the exit code; None for a mechanism file of this package."""
+    if options.program is not None:
+        return _audit_program(options)
+    if options.mechanism is None:
+        raise ParameterError("MECHANISM", "is missing", "give a file, or a command with --program")
+    from mechdesign.report.foreign import is_foreign
+
+    if is_foreign(options.mechanism):
+        return _audit_file(options)
+    given = next((name for name in FOREIGN if getattr(options, name) is not None), None)
+    if given is not None:
+        what = "is an option for foreign mechanisms only"
+        raise ParameterError(f"--{given}", what, "omit it: a mechanism file states its own epsilon")
+    return None
+
+
+def _audit_program(options: argparse.Namespace) -> int:
+    """Run a program and print the lower bound of its epsilon."""
+    from mechdesign.audit.black_box import attack_program
+    from mechdesign.core.validation import privacy_epsilon
+    from mechdesign.report.program import run_program
+
+    if options.mechanism is not None:
+        raise ParameterError("--program", f"given together with '{options.mechanism}'", "give one of the two")
+    answers = list(dict.fromkeys(options.answer or []))
+    if len(answers) < 2:
+        raise ParameterError(
+            "--answer", f"{len(answers)} of at least 2", "add --answer for two different answers"
+        )
+    stated = None if options.epsilon is None else privacy_epsilon(options.epsilon)
+    reports = run_program(options.program, answers, RUNS if options.runs is None else options.runs)
+    level = CONFIDENCE if options.confidence is None else options.confidence
+    found = attack_program(reports, options.delta or 0.0, level)
+    refuted = stated is not None and found.refutes(stated)
+    if options.json:
+        print_json({**vars(found), "reports": list(found.reports), "stated": stated, "refuted": refuted})
+    else:
+        each = f"{len(reports[answers[0]])} times for each of {len(answers)} answers"
+        print(f"{options.program}: a program, run {each}")
+        print("\n".join(f"  {line}" for line in str(found).splitlines()))
+        if stated is not None:
+            print(f"  epsilon {stated:g} is {'refuted' if refuted else 'not refuted'}")
+    return MISMATCH if refuted else FINE
+
+
+def _audit_file(options: argparse.Namespace) -> int:
+    """Print the exact epsilon of the mechanism in a file."""
+    from mechdesign.audit.rappor import Rappor
+    from mechdesign.core.validation import privacy_epsilon
+    from mechdesign.report.foreign import read_foreign
+
+    for name in OF_PROGRAMS:
+        if getattr(options, name) is not None:
+            raise ParameterError(f"--{name}", "is an option of --program only", "omit it, or add --program")
+    if options.exports:
+        raise ParameterError(options.exports[0], "is given with a foreign mechanism", "omit it")
+    given = read_foreign(options.mechanism)
+    stated = given.epsilon if options.epsilon is None else privacy_epsilon(options.epsilon)
+    if isinstance(given.mechanism, Rappor):
+        heading, audits = _rappor(given.mechanism, options.reports)
+    else:
+        heading, audits = _channel(given.mechanism, options.reports)
+    verdicts = [] if stated is None else [audit.certificate(stated) for audit in audits]
+    if options.json:
+        found = [audit.as_json() for audit in audits]
+        held = [certificate.as_dict() for certificate in verdicts]
+        print_json({"what": f"{heading}, {given.what}", "audits": found, "certificates": held})
+    else:
+        print(f"{options.mechanism}: {heading}, {given.what}")
+        for audit in audits:
+            print("\n".join(f"  {line}" for line in audit.lines()))
+        for certificate in verdicts:
+            print(f"  {certificate}")
+    infinite = any(audit.ratio is None for audit in audits)
+    return FINE if all(item.holds for item in verdicts) and not infinite else MISMATCH
+
+
+def _channel(channel: ForeignChannel, reports: int | None) -> tuple[str, list[ForeignAudit]]:
+    size, width = channel.rough.shape
+    number = 1 if reports is None else reports
+    return f"a channel of {size} answers and {width} reports", [channel.audit(number)]
+
+
+def _rappor(mechanism: Rappor, reports: int | None) -> tuple[str, list[ForeignAudit]]:
+    counts = {"bit": mechanism.bits, "hash": mechanism.hashes, "cohort": mechanism.cohorts}
+    named = [f"{count} {PLURALS[one] if count > 1 else one}" for one, count in counts.items()]
+    text = f"RAPPOR with {', '.join(named)}"
+    return text, [mechanism.audit(number) for number in ((1, None) if reports is None else (reports,))]

@@ -1,0 +1,195 @@
+"""An operation of a mechanism on the files of a data set: one file after the other, or on a cluster."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from mechdesign.core.cluster import connected
+from mechdesign.core.errors import DataError, ParameterError
+from mechdesign.core.tables import Block, length
+from mechdesign.core.watch import Watch
+from mechdesign.mechanisms import Mechanism
+from mechdesign.mechanisms.collecting import mark_of
+from mechdesign.mechanisms.missing import MissingRule
+from mechdesign.mechanisms.operations import Operation, Settings
+from mechdesign.mechanisms.saved_counts import SavedCounts
+from mechdesign.report.copies import Copies
+from mechdesign.report.count_file import load_counts, note_files
+from mechdesign.report.counting import (
+    COUNTING,
+    Counting,
+    Header,
+    count_one,
+    require_one_question,
+    require_one_set,
+    server_of,
+)
+from mechdesign.report.data_set import COUNTS, Opened
+from mechdesign.report.fleet import count_on, order_of, randomize_on
+from mechdesign.report.outputs import require_output
+from mechdesign.report.randomizing import (
+    is_folder,
+    outputs_of,
+    randomize_one,
+    reports_of,
+    require_folder,
+    seeded,
+    whole_folder,
+)
+from mechdesign.report.writing import write_blocks
+
+RANDOMIZE = "randomize"
+
+
+class Work:
+    """An operation with all that it needs.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    operation : Operation
+    settings : Settings
+    missing : MissingRule
+    data : Opened
+    options : Namespace
+        With ``mechanism`` and, where the command has them, ``output``, ``force`` and ``identical``.
+    """
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        operation: Operation,
+        settings: Settings,
+        missing: MissingRule,
+        data: Opened,
+        options: argparse.Namespace,
+    ) -> None:
+        self.mechanism, self.operation, self.settings = mechanism, operation, settings
+        self.missing, self.data, self.options = missing, data, options
+        self.owner: str = options.mechanism
+        self.copies = Copies(getattr(options, "identical", False))
+
+    def sources(self, paths: Sequence[str]) -> list[Any]:
+        """Return the tables of the files, and the counts of those that hold counts."""
+        counting = self.operation.name in COUNTING
+        found: list[Any] = []
+        for path in paths:
+            if counting and Path(path).suffix.lower() == COUNTS:
+                found.append(self._counts(path))
+                continue
+            table = self.data.table(path, self.missing)
+            table.copies = self.copies if len(paths) > 1 else None
+            found.append(table)
+        if counting and len(found) > 1:
+            require_one_set([source for source in found if hasattr(source, "copies")], self._count_header)
+        require_one_question([source for source in found if isinstance(source, SavedCounts)])
+        return found
+
+    def _count_header(self, header: Header) -> None:
+        server_of(self.mechanism, self.owner).count_table(header, self.settings)
+
+    def counted(self, paths: Sequence[str], address: str) -> list[Any]:
+        """Return the counts of all files, counted on a cluster; and those of files that hold counts."""
+        tables = [path for path in paths if Path(path).suffix.lower() != COUNTS]
+        found = [self._counts(path) for path in paths if path not in tables]
+        if tables:
+            server = self.reports_counted(tables, address).server
+            found.append(SavedCounts(tables[0], server.as_json(), server.question))
+        require_one_question(found)
+        return found
+
+    def reports_counted(self, paths: Sequence[str], address: str | None) -> Counting:
+        """Return the counts of the reports in all files; nothing is counted when one has other columns."""
+        require_one_set((self.data.table(path, self.missing) for path in paths), self._count_header)
+        if address is not None:
+            order = order_of(self.mechanism, self.owner, self.settings, self.missing, paths)
+            with connected(address) as client:
+                return count_on(client, order, paths, self.missing, self.copies)
+        server = server_of(self.mechanism, self.owner)
+        with Watch("files") as watch:
+            watch.begin(len(paths), 0)
+            for path in paths:
+                watch.started(path)
+                count_one(server, self._table(path, len(paths) == 1), self.settings, self.copies)
+                watch.finished(path)
+        return Counting(server, self.missing, self.copies.found)
+
+    def _counts(self, path: str) -> Any:
+        """Return the counts of a file, when they are this mechanism's."""
+        found, own = load_counts(path), server_of(self.mechanism, self.owner).mechanism.fingerprint
+        if found.fingerprint != own:
+            marks = f"{mark_of(found.fingerprint)}, this one is {mark_of(own)}"
+            remedy = "use the mechanism file they were made with"
+            raise DataError(path, f"counts reports of another mechanism ({marks})", remedy)
+        note_files(found, path, self.copies)
+        return found.source(path)
+
+    def randomized(self, paths: Sequence[str]) -> str:
+        """Write the reports of all files, when all have the same columns; return what to say of it."""
+        require_one_set(
+            (self.data.table(path, self.missing) for path in paths),
+            lambda header: list(self.operation.run([header], self.settings)),
+        )
+        if is_folder(self.options.output):
+            return self._into_folder(paths)
+        if getattr(self.options, "dask", None) is not None:
+            raise ParameterError("--dask", "workers write a file each", "name a folder: -o reports/")
+        return self._into_one(paths)
+
+    def _into_one(self, paths: Sequence[str]) -> str:
+        output = self.options.output
+        require_output(output, [self.owner, *paths], self.options.force)
+        settings, columns = seeded(self.mechanism, self.settings), list[str]()
+
+        def blocks() -> Iterator[Block]:
+            with Watch("files") as watch:
+                watch.begin(len(paths), 0)
+                for path in paths:
+                    watch.started(path)
+                    for block in reports_of(self.operation, self._table(path), settings):
+                        columns[:] = list(block)
+                        if length(block):
+                            yield block
+                    watch.finished(path)
+
+        rows = write_blocks(output, blocks(), self.operation.private)
+        return f"{output}: {rows} rows of {', '.join(map(repr, columns))} from {len(paths)} files"
+
+    def _into_folder(self, paths: Sequence[str]) -> str:
+        folder, names = self.options.output, outputs_of(paths)
+        require_folder(folder, names, [self.owner, *paths], self.options.force)
+        with whole_folder(folder) as work:
+            places = [work / name for name in names]
+            rows, columns = self._on_cluster(paths, places) or self._one_by_one(paths, places)
+        plural = "s" * (len(paths) != 1)
+        return f"{folder}: {rows} rows of {', '.join(map(repr, columns))} in {len(paths)} file{plural}"
+
+    def _on_cluster(self, paths: Sequence[str], places: Sequence[Path]) -> tuple[int, list[str]] | None:
+        address = getattr(self.options, "dask", None)
+        if address is None:
+            return None
+        order = order_of(self.mechanism, self.owner, self.settings, self.missing, paths)
+        with connected(address) as client:
+            name, settings, missing = self.operation.name, self.settings, self.missing
+            return randomize_on(client, order, name, paths, places, settings, missing, self.copies)
+
+    def _one_by_one(self, paths: Sequence[str], places: Sequence[Path]) -> tuple[int, list[str]]:
+        total, columns = 0, list[str]()
+        with Watch("files") as watch:
+            watch.begin(len(paths), 0)
+            for number, (path, place) in enumerate(zip(paths, places, strict=True)):
+                watch.started(path)
+                settings = seeded(self.mechanism, self.settings, number)
+                rows, columns = randomize_one(self.operation, self._table(path), settings, place)
+                total += rows
+                watch.finished(path)
+        return total, columns
+
+    def _table(self, path: str, shows: bool = False) -> Any:
+        table = self.data.table(path, self.missing)
+        table.shows = shows
+        table.copies = self.copies
+        return table

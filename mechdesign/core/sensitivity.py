@@ -1,0 +1,332 @@
+"""What a parameter is worth: the derivative of the optimum, and the constraints that it pays for.
+
+The slope comes from the multipliers that prove the bound (:mod:`mechdesign.core.prices`), where the method
+has them. The slopes to the left and to the right come from solving again nearby; they check the first, and
+they are all there is for a closed form. Where the two sides differ the optimum has a kink, and no single
+number is its derivative: then both are reported.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from mechdesign.core.certificate import format_figure
+from mechdesign.core.conflict import conflicting
+from mechdesign.core.encoding import encode
+from mechdesign.core.errors import MechDesignError
+from mechdesign.core.parameters import replace_parameters
+from mechdesign.core.prices import Binding, Prices, most_expensive
+from mechdesign.core.problem import Problem
+
+SECONDS = 20.0
+"""For how long a solution is solved again nearby, all parameters together."""
+
+NEAR, FAR = 1e-3, 0.05
+"""How far away it is solved again, as a part of the parameter: between these, by the gap of the solution."""
+
+FIRST = 1e-4
+"""How far the data are moved for the derivative of the Lagrangian, as a part of the parameter."""
+
+ZERO = 0.1
+"""What a parameter at 0 is moved by parts of."""
+
+SHOWN = 8
+"""Binding constraints that are printed."""
+
+
+class Solved(Protocol):
+    """What is needed of a solution."""
+
+    @property
+    def problem(self) -> Problem[Any]:
+        """What was solved."""
+
+    @property
+    def found(self) -> bool:
+        """Whether there are variables."""
+
+    @property
+    def status(self) -> str:
+        """How it ended."""
+
+    @property
+    def value(self) -> float:
+        """The objective."""
+
+    @property
+    def gap(self) -> float:
+        """The distance from the bound."""
+
+    @property
+    def seconds(self) -> float:
+        """How long it took."""
+
+    @property
+    def prices(self) -> Prices | None:
+        """The multipliers, where the method has them."""
+
+    @property
+    def again(self) -> Callable[[Problem[Any]], Any] | None:
+        """The same method with the same options, for another problem."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """The derivative to one side, from optima that were found nearby, and how far it may be off.
+
+    ``error`` is what the gaps of the optima leave open and how much the estimate still changed when the
+    distance was halved.
+    """
+
+    slope: float
+    error: float
+
+
+@dataclass(frozen=True)
+class Worth:
+    """What one parameter is worth.
+
+    Attributes
+    ----------
+    parameter : str
+    at : float
+        Its value.
+    slope : float or None
+        The derivative of the optimum from the multipliers; None where the method has none for it.
+    left, right : Side or None
+        One-sided derivatives from solving again; None where that was not done or there is no optimum.
+    optimum : float
+    sense, of : str
+        ``max`` or ``min``, and what the optimum is.
+    """
+
+    parameter: str
+    at: float
+    slope: float | None
+    left: Side | None
+    right: Side | None
+    optimum: float
+    sense: str
+    of: str
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        """The sides that are known."""
+        return tuple(side for side in (self.left, self.right) if side is not None)
+
+    @property
+    def is_kink(self) -> bool:
+        """Whether the derivatives of the two sides are known to differ."""
+        if self.left is None or self.right is None:
+            return False
+        return abs(self.left.slope - self.right.slope) > self.left.error + self.right.error
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """The least and the largest derivative: one number twice where the optimum is smooth."""
+        if self.is_kink or self.slope is None:
+            slopes = [side.slope for side in self.sides] or [math.nan]
+            return min(slopes), max(slopes)
+        return self.slope, self.slope
+
+    @property
+    def agrees(self) -> bool | None:
+        """Whether the multipliers and what was solved again agree; None where one of them is missing."""
+        if self.slope is None or not self.sides:
+            return None
+        low = min(side.slope - side.error for side in self.sides)
+        high = max(side.slope + side.error for side in self.sides)
+        rounding = 1e-6 * max(abs(self.slope), abs(self.optimum) * 1e-6)
+        return low - rounding <= self.slope <= high + rounding
+
+    @property
+    def step(self) -> float:
+        """A round step: the largest power of ten that is at most a fifth of the parameter.
+
+        Examples
+        --------
+        >>> [Worth("epsilon", at, 1.0, None, None, 1.0, "max", "").step for at in (1.0, 0.5, 1000.0, 0.0)]
+        [0.1, 0.1, 100.0, 0.01]
+        """
+        if self.at == 0.0:
+            return ZERO * ZERO
+        return float(f"1e{math.floor(math.log10(abs(self.at) / 5.0) + 1e-9)}")
+
+    def __str__(self) -> str:
+        return f"{self.parameter} = {format_figure(self.at)}: {self.sentence()}"
+
+    def sentence(self) -> str:
+        """Return what a step of the parameter buys, in plain words.
+
+        Examples
+        --------
+        >>> print(Worth("epsilon", 1.0, 0.25, None, None, 0.7, "max", "expected utility").sentence())
+        0.1 more of epsilon buys 0.025 more of expected utility
+        """
+        if self.slope is None and not self.sides:
+            return "not known: the method has no multipliers for it, and nothing was solved again"
+        if not self.is_kink:
+            side = "less" if self.right is None and self.left is not None else "more"
+            unclear = [item.error for item in self.sides if self.slope is None]
+            if unclear and max(unclear) > abs(self.range[0]) / 2.0:
+                most = self.step * max(abs(item.slope) + item.error for item in self.sides)
+                return f"{self.step:g} {side} of {self.parameter} changes the optimum by at most {most:.3g}"
+            return self._bought(self.range[0], side)
+        assert self.left is not None
+        assert self.right is not None
+        both = self._bought(self.right.slope, "more"), self._bought(self.left.slope, "less")
+        return "; ".join(both) + "; the optimum has a kink here"
+
+    def _bought(self, slope: float, side: str) -> str:
+        change = slope * self.step * (1.0 if side == "more" else -1.0)
+        step = f"{self.step:g} {side} of {self.parameter}"
+        if abs(change) <= 1e-12 * abs(self.optimum):
+            return f"{step} changes nothing"
+        verb = "buys" if (change > 0.0) == (self.sense == "max") else "costs"
+        return f"{step} {verb} {abs(change):.3g} {'more' if change > 0.0 else 'less'} of {self.of}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the figures as plain values."""
+        low, high = self.range
+        return {
+            "parameter": self.parameter,
+            "at": self.at,
+            "slope": encode(self.slope),
+            "low": encode(low),
+            "high": encode(high),
+            "left": None if self.left is None else vars(self.left),
+            "right": None if self.right is None else vars(self.right),
+            "agrees": self.agrees,
+            "sentence": self.sentence(),
+        }
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """What the parameters of a solution are worth, which constraints bind, or which of them conflict."""
+
+    worths: tuple[Worth, ...] = ()
+    binding: tuple[Binding, ...] = ()
+    conflict: tuple[str, ...] = ()
+
+    def __getitem__(self, parameter: str) -> Worth:
+        for worth in self.worths:
+            if worth.parameter == parameter:
+                return worth
+        raise KeyError(parameter)
+
+    def __str__(self) -> str:
+        if self.conflict:
+            return f"these conflict, and none of them can be spared: {', '.join(self.conflict)}"
+        lines = [str(worth) for worth in self.worths]
+        lines += [f"binding: {item}" for item in self.binding[:SHOWN]]
+        if len(self.binding) > SHOWN:
+            lines.append(f"binding: {len(self.binding) - SHOWN} more")
+        return "\n".join(lines) or "no parameter of this problem has a derivative"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the figures as plain values."""
+        return {
+            "parameters": [worth.as_dict() for worth in self.worths],
+            "binding": [encode(vars(item)) for item in self.binding],
+            "conflict": list(self.conflict),
+        }
+
+
+def sensitivity(solution: Solved, seconds: float = SECONDS) -> Sensitivity:
+    """Return what the parameters of a solution are worth; of an infeasible problem, what conflicts.
+
+    Parameters
+    ----------
+    solution : Solution
+    seconds : float
+        For how long it may be solved again nearby; with 0 the multipliers alone are used.
+    """
+    problem = solution.problem
+    if solution.status == "infeasible":
+        again = solution.again
+        if again is None:
+            return Sensitivity()
+        return Sensitivity(conflict=conflicting(problem, lambda other: again(other).status == "infeasible"))
+    if not solution.found:
+        return Sensitivity()
+    names = [name for name in problem.levers if isinstance(getattr(problem, name), float)]
+    end = time.monotonic() + seconds
+    worths = tuple(_worth(solution, name, end) for name in names if _moves(problem, name))
+    binding = () if solution.prices is None else tuple(most_expensive(solution.prices.binding()))
+    return Sensitivity(worths, binding)
+
+
+def _worth(solution: Solved, name: str, end: float) -> Worth:
+    problem = solution.problem
+    at = float(getattr(problem, name))
+    slope = None if solution.prices is None else _slope(problem, name, at, solution.prices)
+    left, right = (_side(solution, name, at, sign, end) for sign in (-1.0, 1.0))
+    return Worth(name, at, slope, left, right, solution.value, problem.sense, problem.value_name)
+
+
+def _moved(problem: Problem[Any], name: str, value: float) -> Problem[Any] | None:
+    """Return the problem with another value of a parameter; None where that is not allowed."""
+    try:
+        return replace_parameters(problem, {name: value})
+    except MechDesignError:
+        return None
+
+
+def _moves(problem: Problem[Any], name: str) -> bool:
+    """Whether another value of the parameter is allowed at all, next to the others."""
+    at = float(getattr(problem, name))
+    near = FIRST * (abs(at) or ZERO)
+    return any(_moved(problem, name, at + step) is not None for step in (-near, near))
+
+
+def _slope(problem: Problem[Any], name: str, at: float, prices: Prices) -> float | None:
+    """Return the derivative of the Lagrangian, by the data's differences: the optimum is not found again."""
+
+    def at_point(value: float) -> float | None:
+        moved = _moved(problem, name, value)
+        return None if moved is None else prices.lagrangian(moved)
+
+    step = FIRST * (abs(at) or ZERO)
+    low, middle, high, further = (at_point(at + step * count) for count in (-1, 0, 1, 2))
+    if middle is None or high is None:
+        return None
+    if low is not None:
+        return (high - low) / (2.0 * step)
+    return None if further is None else (4.0 * high - 3.0 * middle - further) / (2.0 * step)
+
+
+def _side(solution: Solved, name: str, at: float, sign: float, end: float) -> Side | None:
+    """Return the derivative to one side from three optima, by Richardson's extrapolation."""
+    gap = solution.gap if math.isfinite(solution.gap) else 0.0
+    part = min(max(4.0 * (gap / abs(solution.value)) ** (1.0 / 3.0), NEAR), FAR) if solution.value else NEAR
+    step = part * (abs(at) or ZERO)
+    slopes, noises = [], []
+    for divisor in (1.0, 2.0, 4.0):
+        if time.monotonic() + 2.0 * solution.seconds > end:
+            return None
+        moved = _moved(solution.problem, name, at + sign * step / divisor)
+        other = None if moved is None or solution.again is None else _solved(solution.again, moved)
+        if other is None:
+            return None
+        noise = other.gap if math.isfinite(other.gap) else 0.0
+        slopes.append(sign * (other.value - solution.value) * divisor / step)
+        noises.append((noise + gap) * divisor / step)
+    first, second = _extrapolated(slopes)
+    return Side(second, abs(second - first) + 2.0 * noises[2] + noises[1])
+
+
+def _extrapolated(slopes: Sequence[float]) -> tuple[float, float]:
+    return 2.0 * slopes[1] - slopes[0], 2.0 * slopes[2] - slopes[1]
+
+
+def _solved(again: Callable[[Problem[Any]], Any], problem: Problem[Any]) -> Any | None:
+    try:
+        other = again(problem)
+    except MechDesignError:
+        return None
+    return other if other.found else None

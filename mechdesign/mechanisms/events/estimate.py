@@ -1,0 +1,60 @@
+"""Estimated events: the mean number per user of each slot, with intervals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.figure import Figure
+from mechdesign.mechanisms.estimate import ListedEstimate
+
+if TYPE_CHECKING:
+    from mechdesign.mechanisms.events.release import EventRelease
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, repr=False)
+class EventEstimate(ListedEstimate):
+    """Unbiased estimates of the mean number of events of a user, for each slot.
+
+    Attributes
+    ----------
+    value, standard_error : (m,) array
+    users : int
+    slots : tuple of str
+    population : bool
+        False: the truth is the average over the users who reported, and the errors are an upper estimate.
+        True: over the population they are drawn from at random.
+    mechanism : EventRelease
+        The mechanism that made the reports.
+    """
+
+    thing: ClassVar[str] = "slot"
+    things: ClassVar[str] = "slots"
+    estimated: ClassVar[str] = "events per user"
+    digits: ClassVar[str] = ".5g"
+    most: ClassVar[int | None] = 40
+
+    value: Array
+    standard_error: Array
+    slots: tuple[str, ...]
+    mechanism: EventRelease = field(repr=False, compare=False)
+    population: bool = False
+    notes: tuple[str, ...] = ()
+
+    def _names(self) -> tuple[str, ...]:
+        return self.slots
+
+    @property
+    def counts(self) -> Array:
+        """The estimated number of events of all users, for each slot."""
+        found: Array = np.asarray(self.value) * self.users
+        return found
+
+    def figures(self) -> list[Figure]:
+        """Return the estimates with their intervals."""
+        return self._drawn(f"Estimated events of {self.users} users", "slot", "events per user")

@@ -1,0 +1,284 @@
+"""The mechanism of event counts: a private report per user, and an unbiased count for every slot."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.audit.classes import ClassAudit
+from mechdesign.audit.event_classes import EventStates
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.errors import CertificateError, ParameterError
+from mechdesign.core.forecast import USERS, Forecast
+from mechdesign.core.frames import is_table
+from mechdesign.core.numbers import frozen, wholes
+from mechdesign.core.randomness import BITS, BitSource, Rng, bit_source
+from mechdesign.core.tables import Values
+from mechdesign.core.validation import finite_array, privacy_epsilon, probability_vector, user_count
+from mechdesign.mechanisms.categories import CategoryMechanism
+from mechdesign.mechanisms.collecting import column_operations
+from mechdesign.mechanisms.door import on_table
+from mechdesign.mechanisms.events.estimate import EventEstimate
+from mechdesign.mechanisms.events.server import EventTally
+from mechdesign.mechanisms.events.weights import EventWeights, listed_states
+from mechdesign.mechanisms.frequency_limits import few_users
+from mechdesign.mechanisms.labels import Codes, Labels
+from mechdesign.mechanisms.operations import ANYWAY, Column, Operation, Settings
+
+Array = NDArray[np.float64]
+
+BIASED = 2.0**-31
+"""The largest bias that is allowed, as a part of the standard error of one report: that of 2^62 users."""
+
+
+def state_names(states: EventStates, slots: Sequence[str]) -> list[str]:
+    """Return the names of states: the slots of the events, joined by +; ``none`` without events.
+
+    Examples
+    --------
+    >>> state_names(EventStates(2, 2), ["a", "b"])
+    ['none', 'a', 'b', 'a+a', 'a+b', 'b+b']
+    """
+    return ["+".join(slots[slot] for slot in state) or "none" for state in listed_states(states)]
+
+
+def slot_names(count: int, names: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the names of the slots, numbers by default.
+
+    Raises
+    ------
+    ParameterError
+        When a name is empty, stands twice, or could be taken for a state.
+    """
+    if names is None:
+        return tuple(str(number) for number in range(count))
+    read = Labels(count, names, "labels").names
+    assert read is not None
+    for name in read:
+        if "+" in name or name == "none":
+            raise ParameterError("labels", f"'{name}' could be a state", "leave out '+' and the name 'none'")
+    return read
+
+
+class EventRelease(CategoryMechanism):
+    """One private report per user with a few events, from which every slot's events are counted.
+
+    Parameters
+    ----------
+    epsilon : float
+        The guarantee; audited here.
+    weights : EventWeights
+        The integer weights of all classes of reports, and how reports are decoded.
+    prior : (r + 1,) array
+        Shares of users by their number of events that it is made for; estimates are unbiased for all data.
+    labels : sequence of str, optional
+        Names of the slots.
+
+    Raises
+    ------
+    CertificateError
+        When the weights are not private, or the estimates biased.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> problem = md.EventCounts(slots=3, most=2, prior=[0.6, 0.3, 0.1], epsilon=2.0)
+    >>> mechanism = md.solve(problem).mechanism()
+    >>> users = ["none"] * 6000 + ["0"] * 3000 + ["1+1"] * 1000
+    >>> estimate = mechanism.estimate(mechanism.randomize(users, rng=1))
+    >>> low, high = estimate.interval(0.999)
+    >>> bool((low < [0.3, 0.2, 0.0]).all() and (high > [0.3, 0.2, 0.0]).all())
+    True
+    """
+
+    type: ClassVar[str] = "event-counts"
+
+    def __init__(
+        self, epsilon: float, weights: EventWeights, prior: Any, labels: Sequence[str] | None = None
+    ) -> None:
+        self.epsilon = privacy_epsilon(epsilon)
+        self.weights = weights
+        self.states = weights.states
+        self.prior: Array = probability_vector("prior", prior)
+        if len(self.prior) != self.states.most + 1 or self.prior.min() <= 0.0:
+            raise CertificateError("prior", f"expected {self.states.most + 1} shares above 0")
+        self.given = None if labels is None else tuple(labels)
+        self.slots = slot_names(self.states.slots, labels)
+        self.labels = Labels(self.states.size, state_names(self.states, self.slots))
+        for certificate in self.certificates():
+            if not certificate.holds:
+                raise CertificateError("channel", certificate)
+
+    def _figures(self) -> str:
+        return f"{self.states.slots} slots, {self.states.size} states, epsilon={self.epsilon:g}"
+
+    # Audit
+
+    def audit(self) -> ClassAudit:
+        """Return the exact privacy audit of the weights that are sampled from."""
+        return self._audit
+
+    @cached_property
+    def _audit(self) -> ClassAudit:
+        return self.weights.audit(self.epsilon)
+
+    def certificates(self) -> tuple[Certificate, ...]:
+        """Return the exact certificates of privacy and row sums, and the bias of the estimates."""
+        blank = max(self.weights.blanks) / 2.0**BITS
+        sums = Certificate("normalization", True, True, {"row_sum": f"2**{BITS}", "blank": blank})
+        return self.audit().certificate(), sums, self._unbiased
+
+    @cached_property
+    def _unbiased(self) -> Certificate:
+        """What the estimator, applied to the very weights, gives for each class, against its events."""
+        channel = self.weights.channel
+        bias = float(np.abs(channel.means - self.states.events).max())
+        most = BIASED * math.sqrt(max(float(channel.variances.max()), 0.0))
+        note = "computed in doubles; below the standard error of 2**62 users"
+        return Certificate("unbiased", bias <= most, False, {"bias_below": float(f"{most:.2g}")}, {}, note)
+
+    @property
+    def average_error(self) -> float:
+        """The variance of one report, all slots together, averaged over the prior."""
+        return self.weights.channel.error(self.prior)
+
+    # Client
+
+    def draw(self, codes: Codes, source: BitSource) -> Codes:
+        """Return the number of a report for the number of each state: one uniform integer each."""
+        return self.weights.draw(codes, source.integers(len(codes)))
+
+    def randomize(self, answers: Any, rng: Rng = None, anyway: bool = False) -> NDArray[Any]:
+        """Return the number of one report for each user's state.
+
+        Parameters
+        ----------
+        answers : array of str
+            The slots of each user's events in order, joined by ``+``, or ``none``.
+        rng : None, int or numpy Generator
+            None, the default, draws from the operating system; give a seed only in simulations.
+        anyway : bool
+            Whether to collect although the noise is larger than any count.
+        """
+        if is_table(answers):
+            return on_table(self, "randomize", answers, rng=rng, anyway=anyway)
+        if not anyway:
+            self.require_estimable()
+        return self.draw(self.labels.encode(answers), self.source(rng))
+
+    # Server
+
+    def written(self, reports: Codes) -> Values:
+        """Return reports as they stand in a table: as they are."""
+        return reports
+
+    def read(self, reports: Any) -> Codes:
+        """Return the numbers of reports; one that names a slot twice is refused."""
+        found = self._reports.encode(reports, "reports")
+        self._reports._refuse(np.asarray(reports), ~self.weights.is_report[found], "reports")
+        return found
+
+    @cached_property
+    def _reports(self) -> Labels:
+        return Labels(self.weights.reports)
+
+    def aggregator(self) -> EventTally:
+        """Return an empty counter of reports; counters of many machines can be merged."""
+        return EventTally(self)
+
+    def estimate(self, reports: Any, population: bool = False) -> EventEstimate:
+        """Return unbiased estimates of the mean number of events of a user, for each slot.
+
+        Parameters
+        ----------
+        reports : array
+            What :meth:`randomize` returned, of all users.
+        population : bool
+            Whether the means are those of the population the users were drawn from.
+        """
+        counter = self.aggregator()
+        counter.update(reports)
+        return counter.estimate(population)
+
+    def estimate_from_counts(self, counts: Codes, population: bool = False) -> EventEstimate:
+        """Return the estimates from the number of times each report was made.
+
+        The variance is that of the decoded reports. For the users themselves the spread of their numbers of
+        events is subtracted as far as it is known: a mean square is at least the mean. It is never taken to
+        be less than what the noise has where it is least.
+        """
+        users = int(counts.sum())
+        first, second = self.weights.totals(counts)
+        values = first / users
+        own = values**2 if population else np.clip(values, 0.0, None)
+        spread = np.maximum(second / users - own, float(self.weights.channel.variances.min()))
+        return EventEstimate(
+            values, np.sqrt(spread / users), users, self.slots, self, population, few_users(users)
+        )
+
+    # Accuracy
+
+    def forecast(self, users: int = USERS) -> Forecast:
+        """Return the standard error of a slot's mean number of events with this many users."""
+        count = user_count(users)
+        largest = math.sqrt(float(self.weights.channel.variances.max()) / count)
+        typical = math.sqrt(self.average_error / self.states.slots / count)
+        told = (largest, typical, "if users are as the prior says")
+        if largest <= self.states.most:
+            return Forecast("events per user", count, True, *told, of="a slot")
+        reason = (
+            f"with {count} users the standard error of a slot is up to {largest:.4g}, and a user has at most "
+            f"{self.states.most} events; collect from more users, or build with a larger epsilon"
+        )
+        return Forecast("events per user", count, False, *told, reason, of="a slot")
+
+    # Tables
+
+    def operations(self) -> tuple[Operation, ...]:
+        """Return ``randomize`` and ``estimate``."""
+        names = self.labels.shown()
+        return column_operations(
+            self,
+            Column("events", f"one of {', '.join(names[:6])}, ...", any_name=True),
+            "the number of a report",
+            self._client,
+            (ANYWAY,),
+            "the events of the slots",
+            self.require_estimable,
+        )
+
+    def _client(self, answers: Values, settings: Settings, rng: Rng) -> Values:
+        return self.draw(self.labels.encode(answers), bit_source(rng))
+
+    # File
+
+    def content(self) -> dict[str, Any]:
+        """Return guarantee, weights and decodings as plain values."""
+        return {
+            "epsilon": self.epsilon,
+            "slots": self.states.slots,
+            "most": self.states.most,
+            "prior": self.prior.tolist(),
+            "labels": None if self.given is None else list(self.given),
+            "named": list(self.weights.named),
+            "weights": [weights.tolist() for weights in self.weights.weights],
+            "decoded": [decoded.tolist() for decoded in self.weights.decoded],
+            "blank": self.weights.blank,
+        }
+
+    @classmethod
+    def from_content(cls, content: Mapping[str, Any]) -> Self:
+        """Build the mechanism from plain values, auditing it again."""
+        weights = EventWeights(
+            EventStates(int(content["slots"]), int(content["most"])),
+            tuple(int(named) for named in content["named"]),
+            tuple(frozen(wholes("weights", row, 1)) for row in content["weights"]),
+            tuple(frozen(finite_array("decoded", row, 1)) for row in content["decoded"]),
+            float(content["blank"]),
+        )
+        return cls(content["epsilon"], weights, content["prior"], content["labels"])

@@ -1,0 +1,69 @@
+"""The server of event counts: counts of reports, mergeable in any order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from mechdesign.mechanisms.counts import require_users, whole_rows
+from mechdesign.mechanisms.events.estimate import EventEstimate
+from mechdesign.mechanisms.labels import Codes
+from mechdesign.mechanisms.server import Server
+
+if TYPE_CHECKING:
+    from mechdesign.mechanisms.events.release import EventRelease
+
+
+class EventTally(Server["EventRelease"]):
+    """Counts of the reports: add reports, merge with others, estimate.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> problem = md.EventCounts(slots=3, most=1, prior=[0.5, 0.5], epsilon=2.0)
+    >>> mechanism = md.solve(problem).mechanism()
+    >>> here, there = mechanism.aggregator(), mechanism.aggregator()
+    >>> here.update(mechanism.randomize(["none", "2"], rng=1))
+    >>> there.update(mechanism.randomize(["1"], rng=2))
+    >>> here.merge(there)
+    >>> here.users
+    3
+    """
+
+    def __init__(self, mechanism: EventRelease) -> None:
+        super().__init__(mechanism)
+        self.counts: Codes = np.zeros(mechanism.weights.reports, dtype=np.int64)
+
+    @property
+    def users(self) -> int:
+        """Number of reports that were counted."""
+        return int(self.counts.sum())
+
+    def _count(self, reports: Any) -> None:
+        """Count reports; nothing is counted when one of them is impossible."""
+        read = self.mechanism.read(reports)
+        self.counts = self.counts + np.bincount(read, minlength=len(self.counts)).astype(np.int64)
+
+    def _merge(self, other: Self) -> None:
+        require_users(self.users + other.users)
+        self.counts = self.counts + other.counts
+
+    def estimate(self, population: bool = False) -> EventEstimate:
+        """Return the estimates from all counted reports."""
+        self.require_some()
+        return self._asked(self.mechanism.estimate_from_counts(self.counts, population))
+
+    def _written(self) -> dict[str, Any]:
+        made = np.flatnonzero(self.counts)
+        return {"made": made.tolist(), "counts": self.counts[made].tolist()}
+
+    def _read(self, document: Mapping[str, Any]) -> None:
+        made, counts = document["made"], document["counts"]
+        (places,) = whole_rows([made], len(made), 1)
+        (numbers,) = whole_rows([counts], len(made), 1)
+        require_users(sum(numbers))
+        found = np.zeros(len(self.counts), dtype=np.int64)
+        found[self.mechanism.read(np.array(places, dtype=np.int64))] = np.array(numbers, dtype=np.int64)
+        self.counts = found

@@ -1,0 +1,47 @@
+"""k-ary response over the states, with its best unbiased decoding: what is deployed, for comparison."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from mechdesign.core.method import Outcome
+from mechdesign.mechanisms.events.channel import EventChannel, EventOrbit
+from mechdesign.problems.workload.event_counts.orbits import NOTHING
+from mechdesign.problems.workload.event_counts.problem import EventCounts
+
+
+def run(problem: EventCounts) -> Outcome:
+    """Report the own state e^eps times as often as each other one."""
+    if problem.epsilon == 0.0:
+        return Outcome(status="infeasible", solver="formula", message=NOTHING)
+    states, power = problem.states, math.exp(problem.epsilon)
+    other = 1.0 / (power + states.size - 1.0)
+    orbits = []
+    for kind, count in zip(states.kinds, states.counts, strict=True):
+        classes = states.classes(len(kind))
+        own = [
+            tuple(held) == kind and not rest  # named in any order where numbers of events are equal
+            for held, rest in zip(classes.named.tolist(), classes.rests, strict=True)
+        ]
+        masses = count * other * np.where(own, power, 1.0)
+        orbits.append(EventOrbit(len(kind), np.zeros(len(kind) + 1), masses))
+    channel = EventChannel(states, tuple(orbits)).redecoded(problem.prior)
+    return Outcome(
+        status="feasible",
+        variables={
+            "named": [orbit.named for orbit in channel.orbits],
+            "decoded": [orbit.decoded.tolist() for orbit in channel.orbits],
+            "masses": [orbit.masses.tolist() for orbit in channel.orbits],
+        },
+        solver="formula",
+        notes={"states": states.size},
+    )
+
+
+def why_not(problem: EventCounts) -> str | None:
+    """Say why its reports cannot be told here, if so."""
+    if problem.slots <= problem.most:
+        return "a state fills all slots, and a report names all but one at most; give more slots than events"
+    return None

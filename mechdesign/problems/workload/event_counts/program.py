@@ -1,0 +1,103 @@
+"""The linear program of event counts over given decodings: all classes of states, no patterns.
+
+Variables are, for each decoding d, the masses z of its classes and the largest of them, L: z <= L and
+L <= e^eps z. There is a row of sums for each kind of state, and one of unbiasedness for each pair of a kind
+and a number of events: a few dozen.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.audit.event_bound import EventBound
+from mechdesign.audit.event_classes import EventStates
+from mechdesign.core.errors import MethodError
+from mechdesign.mechanisms.events.channel import EventOrbit
+
+if TYPE_CHECKING:
+    from mechdesign.solvers.linear import LinearProgram
+
+Array = NDArray[np.float64]
+Decoding = tuple[int, Array]
+"""The number of named slots, and the estimates of these and of the others."""
+
+NAME = "event-counts"
+
+
+@dataclass(frozen=True, eq=False)
+class EventMaster:
+    """The best masses of given decodings, with the prices of the rows."""
+
+    orbits: tuple[EventOrbit, ...]
+    prices: EventBound
+    value: float
+    solver: str
+
+
+def program(states: EventStates, shares: Array, epsilon: float, points: list[Decoding]) -> LinearProgram:
+    """Return the program that maximises minus the second moment of the decoded reports."""
+    from scipy.sparse import block_diag, csr_array, hstack
+
+    from mechdesign.solvers.linear import LinearProgram
+
+    shrink, kinds = math.exp(-epsilon), len(states.kinds)
+    objective, equal, upper = [], [], []
+    for named, decoded in points:
+        classes = states.classes(named)
+        size = len(classes.counts)
+        each = classes.counts / states.counts[classes.kinds]
+        norm = float(states.sizes(named) @ decoded**2)
+        objective.append(np.append(-norm * shares[classes.kinds] * each, 0.0))
+        rows = np.zeros((kinds + len(states.pairs), size + 1))
+        rows[classes.kinds, np.arange(size)] = each
+        rows[kinds:, :size] = (classes.parts @ decoded) * classes.counts / states.holding[:, None]
+        equal.append(csr_array(rows))
+        identity, ones = np.eye(size), np.ones((size, 1))
+        upper.append(np.vstack([np.hstack([identity, -ones]), np.hstack([-identity, shrink * ones])]))
+    private = csr_array(block_diag(upper))
+    count = private.shape[1]
+    return LinearProgram(
+        objective=np.concatenate(objective),
+        upper_rows=private,
+        upper_limits=np.zeros(private.shape[0]),
+        equal_rows=csr_array(hstack(equal)),
+        equal_limits=np.concatenate([np.ones(kinds), states.events]),
+        low=np.zeros(count),
+        high=np.full(count, np.inf),
+    )
+
+
+def solved(states: EventStates, prior: Array, epsilon: float, points: list[Decoding]) -> EventMaster:
+    """Return the best channel with these decodings.
+
+    Raises
+    ------
+    MethodError
+        When HiGHS does not end with an optimum.
+    """
+    from mechdesign.solvers.linear import solve_linear
+
+    shares = states.shares(prior)
+    stated = program(states, shares, epsilon, points)
+    result = solve_linear(stated)
+    if result.status != "optimal":
+        result = solve_linear(stated, "interior-point")
+    if result.status != "optimal":
+        raise MethodError(
+            NAME, f"the linear program failed ({result.message})", "change epsilon or the prior"
+        )
+    sizes = [len(states.classes(named).counts) + 1 for named, _ in points]
+    parts = np.split(result.variables, np.cumsum(sizes)[:-1])
+    orbits = tuple(
+        EventOrbit(named, decoded, np.maximum(part[:-1], 0.0))
+        for (named, decoded), part in zip(points, parts, strict=True)
+    )
+    prices = -result.equal_multipliers
+    bound = EventBound(states, prior, prices[: len(states.kinds)], prices[len(states.kinds) :])
+    value = -float(stated.objective @ result.variables) - float(shares @ states.squares)
+    return EventMaster(orbits, bound, value, result.solver)

@@ -1,0 +1,147 @@
+"""Mechanism files as entries of an account: what a user reveals who answers all of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mechdesign.audit.account import Collected, Total, total
+from mechdesign.core.errors import MechDesignError, ParameterError
+from mechdesign.mechanisms.base import Mechanism
+from mechdesign.mechanisms.shuffle import Protocol
+from mechdesign.mechanisms.shuffled import Shuffled
+
+PROPERTY = "privacy"
+
+
+def collected_of(mechanism: Mechanism, name: str, times: int = 1) -> Collected:
+    """Return what a user reveals who answers a mechanism so many times.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    name : str
+        The path of its file.
+    times : int
+
+    Raises
+    ------
+    ParameterError
+        For a mechanism without an epsilon, with one per unit of distance, or one that is not private.
+
+    Examples
+    --------
+    >>> from mechdesign.mechanisms import KaryResponse
+    >>> collected_of(KaryResponse.of(3, epsilon=0.5), "m.json", times=7)
+    Collected(name='m.json', epsilon=0.5, delta=0.0, times=7, exact=True, users=0, size=0)
+    """
+    found = [item for item in mechanism.certificates() if item.property == PROPERTY]
+    if not found or "epsilon" not in found[0].figures:
+        raise ParameterError(name, f"a {mechanism.type} states no epsilon", "name mechanisms that collect")
+    (certificate, *_) = found
+    if certificate.metric:
+        raise ParameterError(
+            name,
+            "its epsilon is per unit of distance",
+            "name mechanisms whose epsilon is for any two answers",
+        )
+    if not certificate.holds:
+        raise ParameterError(name, "is not private as promised", "build it anew")
+    figures = certificate.figures
+    epsilon, delta = float(figures["epsilon"]), 0.0
+    true = float(figures.get("true_epsilon", math.inf))
+    if isinstance(mechanism, Protocol) or math.isinf(true):
+        delta = float(figures.get("least_delta", figures.get("delta", 0.0)))
+    else:
+        epsilon = true if certificate.exact else max(epsilon, true)
+    users, size = 0, 0
+    if isinstance(mechanism, Shuffled):
+        users, size = mechanism.promise.honest_users, mechanism.randomizer.size
+    return Collected(name, epsilon, delta, times, certificate.exact, users, size)
+
+
+@dataclass(frozen=True)
+class Account:
+    """The totals of several mechanisms.
+
+    Attributes
+    ----------
+    collected : tuple of Collected
+    own : Total
+        Of the reports themselves.
+    after : Total or None
+        Of what is known after the shufflers, where there are some.
+    """
+
+    collected: tuple[Collected, ...]
+    own: Total
+    after: Total | None
+
+    @property
+    def is_within(self) -> bool:
+        """Whether a finite epsilon is proven."""
+        return math.isfinite(min(self.own.epsilon, self.own.composed))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        after = None if self.after is None else vars(self.after)
+        return {
+            "collected": [vars(one) for one in self.collected],
+            "total": vars(self.own),
+            "shuffled": after,
+        }
+
+    def __str__(self) -> str:
+        lines = []
+        for one in self.collected:
+            times = "" if one.times == 1 else f" {one.times} times"
+            delta = f", delta = {one.delta:g}" if one.delta else ""
+            mixed = f"; reports of {one.users} honest users are shuffled" if one.users else ""
+            lines.append(f"{one.name}{times}: epsilon = {one.epsilon:g}{delta}{mixed}")
+        lines.append(f"all reports of a user together: {said(self.own)}")
+        if self.after is not None:
+            lines.append(f"after the shufflers: {said(self.after)}")
+        return "\n".join(lines)
+
+
+def said(found: Total) -> str:
+    """Return a total in words.
+
+    Examples
+    --------
+    >>> said(total([Collected("m.json", 0.1, times=365)], 1e-6))
+    'epsilon = 36.5, delta = 0 (exact); epsilon = 10.31, delta = 1e-06 (the law of the sum of privacy losses)'
+    """
+    exact = " (exact)" if found.exact and found.delta == 0.0 else " (the sum)"
+    text = f"epsilon = {found.epsilon:g}, delta = {found.delta:g}{exact}"
+    if found.within > 0.0 and found.composed < found.epsilon > float(_up(found.composed)):
+        text += f"; epsilon = {_up(found.composed)}, delta = {found.within:g} ({found.by})"
+    return text
+
+
+def _up(epsilon: float) -> str:
+    """Return a number with four digits, rounded up: it is a bound."""
+    if not math.isfinite(epsilon) or epsilon == 0.0:
+        return f"{epsilon:g}"
+    unit = 10.0 ** (math.floor(math.log10(epsilon)) - 3)
+    rounded = f"{epsilon:.4g}"
+    return rounded if float(rounded) >= epsilon else f"{epsilon + unit / 2.0:.4g}"
+
+
+def account(collected: Sequence[Collected], within: float) -> Account:
+    """Return the account of mechanisms that one user answers.
+
+    Parameters
+    ----------
+    collected : sequence of Collected
+    within : float
+        The delta that the totals may have.
+    """
+    try:
+        own = total(collected, within)
+        mixed = any(one.users for one in collected)
+        return Account(tuple(collected), own, total(collected, within, shuffled=True) if mixed else None)
+    except MechDesignError as error:
+        raise error.changed(where="--delta") from None

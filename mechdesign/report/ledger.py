@@ -1,0 +1,201 @@
+"""A ledger: what was collected from each group of participants, and whether more is within the limit.
+
+The file is replaced whole, on the disk before the command says so, and by one process after the other: a
+killed one leaves the ledger as it was before or after its collection, never between.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from mechdesign.audit.account import Collected, Total, require_delta, total
+from mechdesign.core.documents import parse_json
+from mechdesign.core.errors import DataError, MechDesignError, ModelFileError, ParameterError
+from mechdesign.core.files import one_at_a_time, read_text, whole_file
+from mechdesign.core.validation import in_range
+
+FORMAT = "mechdesign-ledger"
+VERSION = 1
+LARGEST_FILE = 1 << 28
+DAMAGED = "restore a copy"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One collection: which mechanism, from which file, when, and what each report reveals."""
+
+    collected: Collected
+    mechanism: str
+    file: str
+    when: str
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """What was collected, by groups.
+
+    Attributes
+    ----------
+    survey : str
+        Which survey it belongs to.
+    epsilon, delta : float
+        The owner's limit for each group.
+    shuffled : bool
+        Whether the limit is for what is known after shufflers, rather than for the reports themselves.
+    groups : mapping
+        The entries of each group.
+    """
+
+    survey: str
+    epsilon: float
+    delta: float
+    shuffled: bool
+    groups: Mapping[str, tuple[Entry, ...]]
+
+    def total(self, group: str) -> Total:
+        """Return what a group has revealed."""
+        return total([entry.collected for entry in self.groups.get(group, ())], self.delta, self.shuffled)
+
+    def with_entry(self, group: str, entry: Entry) -> Ledger:
+        """Return the ledger with one more collection."""
+        found = (*self.groups.get(group, ()), entry)
+        return replace(self, groups={**self.groups, group: found})
+
+    def allows(self, group: str) -> bool:
+        """Whether a group is within the limit."""
+        return self.total(group).composed <= self.epsilon
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        groups = {
+            name: [{**vars(entry), "collected": asdict(entry.collected)} for entry in entries]
+            for name, entries in self.groups.items()
+        }
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "survey": self.survey,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "shuffled": self.shuffled,
+            "groups": groups,
+        }
+
+
+def open_ledger(path: str, survey: str, epsilon: float, delta: float, shuffled: bool) -> Ledger:
+    """Make the file of an empty ledger; never over one that exists.
+
+    Raises
+    ------
+    ParameterError
+        For an impossible limit, or a file that exists: what was collected must not be forgotten.
+    """
+    in_range("--epsilon", epsilon, 0.0, math.inf, low_open=True, high_open=True)
+    in_range("--delta", delta, 0.0, 1.0, high_open=True)
+    if not survey.strip() or not survey.isprintable():
+        raise ParameterError("--survey", "is no name", "name the survey in one line")
+    ledger = Ledger(survey, float(epsilon), float(delta), shuffled, {})
+    with one_at_a_time(path, ModelFileError):
+        if Path(path).exists():
+            raise ParameterError(path, "exists, and a ledger is never replaced", "name another place")
+        _write(path, ledger)
+    return ledger
+
+
+def collect(path: str, group: str, entry: Entry, survey: str | None = None) -> tuple[Ledger, bool]:
+    """Add a collection to a ledger, unless the total of the group would be beyond the limit.
+
+    Returns
+    -------
+    ledger : Ledger
+        With the collection, also where it was refused.
+    allowed : bool
+        Whether it was written.
+    """
+    if not group.strip() or not group.isprintable():
+        raise ParameterError("--group", "is no name", "name the group in one line")
+    with one_at_a_time(path, ModelFileError):
+        ledger = load_ledger(path, survey).with_entry(group, entry)
+        if ledger.delta > 0.0:
+            _require_delta(path, ledger, group)
+        allowed = ledger.allows(group)
+        if allowed:
+            _write(path, ledger)
+    return ledger, allowed
+
+
+def _require_delta(path: str, ledger: Ledger, group: str) -> None:
+    try:
+        require_delta([entry.collected for entry in ledger.groups[group]], ledger.delta)
+    except ParameterError as error:
+        raise error.changed(where=path, remedy="collect with a smaller delta") from None
+
+
+def load_ledger(path: str, survey: str | None = None) -> Ledger:
+    """Return the ledger in a file.
+
+    Raises
+    ------
+    DataError
+        For a file that is none, is damaged or of a newer format, or the ledger of another survey.
+    """
+    try:
+        document = parse_json(read_text(path, LARGEST_FILE, DataError))
+    except OSError as error:
+        raise DataError(path, f"cannot be read ({error.strerror})", "make one with ledger open") from None
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, MechDesignError):
+            raise
+        raise DataError(path, f"is damaged: not JSON ({error})", DAMAGED) from None
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise DataError(path, "is no ledger", "make one with ledger open")
+    version = document.get("version")
+    if version != VERSION or isinstance(version, bool):
+        raise DataError(path, f"has version {version}, this release reads {VERSION}", "use a newer release")
+    if document.pop("sha256", None) != _digest(document):
+        raise DataError(path, "is damaged: its digest is that of another content", DAMAGED)
+    try:
+        ledger = _read(document)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise DataError(path, "is damaged: a part is missing", DAMAGED) from None
+    if survey is not None and survey != ledger.survey:
+        raise DataError(path, f"is the ledger of the survey '{ledger.survey}'", "name that of this survey")
+    return ledger
+
+
+def entry_of(collected: Collected, mechanism: str, file: str) -> Entry:
+    """Return a collection that begins now."""
+    return Entry(collected, mechanism, file, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
+
+
+def _read(document: Mapping[str, Any]) -> Ledger:
+    groups = {
+        str(name): tuple(Entry(**{**item, "collected": Collected(**item["collected"])}) for item in entries)
+        for name, entries in document["groups"].items()
+    }
+    return Ledger(
+        str(document["survey"]),
+        float(document["epsilon"]),
+        float(document["delta"]),
+        bool(document["shuffled"]),
+        groups,
+    )
+
+
+def _write(path: str, ledger: Ledger) -> None:
+    document = ledger.as_json()
+    text = json.dumps({**document, "sha256": _digest(document)}, indent=1, allow_nan=False) + "\n"
+    with whole_file(path, ModelFileError, durable=True) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def _digest(document: Mapping[str, Any]) -> str:
+    text = json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,171 @@
+"""The account of several mechanisms, and the ledger: limits, other surveys, damage and kills."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from mechdesign.audit.account import Collected
+from mechdesign.cli import main
+from mechdesign.mechanisms import KaryResponse
+from mechdesign.mechanisms.mean import Duchi
+from mechdesign.mechanisms.shuffle.promise import Promise
+from mechdesign.mechanisms.shuffled import Shuffled
+from mechdesign.report.ledger import collect, entry_of, load_ledger, open_ledger
+from tests.meta.test_shown import MECHANISMS
+from tests.support.processes import started
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    KaryResponse.of(3, epsilon=0.1).save("daily.json")
+    KaryResponse.of(3, epsilon=1.0).save("one.json")
+
+
+def run(*words: str) -> int:
+    return main(list(words))
+
+
+def test_a_year_of_answers(capsys):
+    assert run("audit", "daily.json", "--times", "365") == 0
+    assert capsys.readouterr().out == (
+        "daily.json 365 times: epsilon = 0.1\n"
+        "all reports of a user together: epsilon = 36.5, delta = 0 (exact); epsilon = 10.32, delta = 1e-06 "
+        "(the law of the sum of privacy losses)\n"
+    )
+    assert run("audit", "daily.json", "one.json", "--times", "5", "--times", "2", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [one["times"] for one in found["collected"]] == [5, 2]
+    assert found["total"]["epsilon"] == pytest.approx(2.5)
+    assert found["total"]["exact"] is True
+
+
+def test_after_the_shufflers(capsys):
+    Shuffled(Duchi(2.0), Promise(users=10_000, epsilon=0.2, delta=1e-6)).save("mixed.json")
+    assert run("audit", "mixed.json", "one.json", "--times", "30", "--times", "1") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "mixed.json 30 times: epsilon = 2; reports of 10000 honest users are shuffled"
+    assert lines[2].startswith("all reports of a user together: epsilon = 61, delta = 0 (exact)")
+    after = float(lines[3].partition("; epsilon = ")[2].partition(",")[0])
+    assert lines[3].startswith("after the shufflers: ")
+    assert 1.0 < after < 2.0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ["daily.json", "one.json", "--times", "2", "--times", "3", "--times", "4"],
+            "--times: expected 1 or 2",
+        ),
+        (["daily.json", "--times", "0"], "--times: 0 is below 1"),
+        (["daily.json", "one.json", "x.js"], "x.js: is no mechanism file; name mechanism files only, or one"),
+        (["daily.json", "one.json", "--delta", "1"], "delta: 1 is outside [0, 1)"),
+        (["daily.json", "menu.json"], "menu.json: a contract-menu states no epsilon; name mechanisms that"),
+        (["daily.json", "place.json"], "place.json: its epsilon is per unit of distance; name mechanisms"),
+    ],
+)
+def test_what_has_no_total(words, said, capsys):
+    Path("x.js").touch()
+    MECHANISMS["contract-menu"][0]().save("menu.json")
+    MECHANISMS["planar-lattice"][0]().save("place.json")
+    assert run("audit", *words) == 2
+    line = capsys.readouterr().err
+    assert said in line
+    assert line.count("\n") == 1
+
+
+def test_a_ledger_refuses_what_is_beyond_the_limit(capsys):
+    assert run("ledger", "open", "l.json", "--survey", "Health", "--epsilon", "2") == 0
+    for _ in range(2):
+        assert run("ledger", "collect", "l.json", "one.json", "--group", "panel") == 0
+    before = Path("l.json").read_bytes()
+    capsys.readouterr()
+    assert run("ledger", "collect", "l.json", "daily.json", "--group", "panel") == 1
+    assert capsys.readouterr().err == (
+        "mechdesign: l.json: group 'panel': refused: together with daily.json epsilon = 2.1, delta = 0 "
+        "(exact), and the limit is epsilon = 2, delta = 1e-06\n"
+    )
+    assert Path("l.json").read_bytes() == before
+    assert run("ledger", "collect", "l.json", "daily.json", "--group", "others", "--times", "20") == 0
+    assert run("ledger", "show", "l.json", "--json") == 0
+    text = capsys.readouterr().out
+    shown = json.loads(text[text.index("\n{") :])
+    assert shown["totals"]["panel"]["epsilon"] == 2.0
+    assert [entry["file"] for entry in shown["groups"]["panel"]] == ["one.json", "one.json"]
+
+
+def test_a_ledger_that_does_not_fit(capsys):
+    assert run("ledger", "open", "l.json", "--survey", "Health", "--epsilon", "2") == 0
+    document = json.loads(Path("l.json").read_text())
+    Path("changed.json").write_text(json.dumps({**document, "epsilon": 100.0}))
+    Path("newer.json").write_text(json.dumps({**document, "version": 2}))
+    Path("cut.json").write_text(Path("l.json").read_text()[:-9])
+    add = ["one.json", "--group", "a"]
+    for words, said in (
+        (
+            ["open", "l.json", "--survey", "Health", "--epsilon", "9"],
+            "l.json: exists, and a ledger is never replaced",
+        ),
+        (["open", "m.json", "--survey", "Health", "--epsilon", "0"], "--epsilon: 0 is outside (0, inf)"),
+        (["collect", "l.json", *add, "--survey", "Wealth"], "l.json: is the ledger of the survey 'Health'"),
+        (
+            ["collect", "changed.json", *add],
+            "changed.json: is damaged: its digest is that of another content",
+        ),
+        (["collect", "newer.json", *add], "newer.json: has version 2, this release reads 1"),
+        (["collect", "cut.json", *add], "cut.json: is damaged: not JSON"),
+        (["collect", "none.json", *add], "none.json: cannot be read (No such file or directory)"),
+        (["collect", "one.json", *add], "one.json: is no ledger; make one with ledger open"),
+    ):
+        assert run("ledger", *words) == 2, words
+        assert said in capsys.readouterr().err
+    assert not Path("m.json").exists()
+
+
+LOOP = """
+import sys
+from mechdesign.audit.account import Collected
+from mechdesign.report.ledger import collect, entry_of
+for number in range(int(sys.argv[2])):
+    collect("l.json", sys.argv[1], entry_of(Collected("m.json", 0.001), "0", "m.json"))
+    print(number + 1, flush=True)
+"""
+
+
+def test_a_killed_process_loses_nothing_that_was_said_to_be_written():
+    """Killed at different moments; a collection is in the ledger whole or not at all."""
+    open_ledger("l.json", "Health", 50.0, 0.0, False)
+    said = 0
+    for pause in (0.0, 0.003, 0.011):
+        with started([sys.executable, "-c", LOOP, "a", "100000"], stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            said += int(process.stdout.readline())
+            time.sleep(pause)
+            os.kill(process.pid, signal.SIGKILL)
+            rest = process.stdout.read().splitlines()
+            said += len(rest)
+        kept = len(load_ledger("l.json").groups["a"])
+        assert said <= kept <= said + 1
+        said = kept
+    collect("l.json", "a", entry_of(Collected("m.json", 0.001), "0", "m.json"))
+    assert sorted(path for path in os.listdir() if "l.json" in path) == ["l.json"], "nothing is left behind"
+
+
+def test_two_processes_write_one_after_the_other():
+    open_ledger("l.json", "Health", 50.0, 0.0, False)
+    commands = [[sys.executable, "-c", LOOP, group, "15"] for group in ("a", "b")]
+    running = [subprocess.Popen(command, stdout=subprocess.DEVNULL) for command in commands]
+    assert [process.wait() for process in running] == [0, 0]
+    assert {name: len(entries) for name, entries in load_ledger("l.json").groups.items()} == {
+        "a": 15,
+        "b": 15,
+    }

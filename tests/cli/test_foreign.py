@@ -1,0 +1,138 @@
+"""``mechdesign audit`` of mechanisms of other programs: files, RAPPOR, programs; one line for each error."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mechdesign.cli import main
+
+CLIENT = """
+import random, sys
+rng = random.Random(5)
+for line in sys.stdin:
+    answer = line.strip()
+    print(answer if rng.random() < 0.5 else rng.choice(["no", "yes"]))
+"""
+
+
+def test_csv_with_names_and_quotients(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "channel.csv"
+    path.write_text("answer,A,B\nno,2/3,1/3\nyes,1/3,0.6667\n")
+    assert main(["audit", str(path), "--epsilon", "0.6932"]) == 0
+    out = capsys.readouterr().out
+    assert "e^epsilon = 20001/10000" not in out  # the row is divided by its sum
+    assert "row 'yes' sums to 1 + 1/30000 (3.3e-05)" in out
+    assert main(["audit", str(path), "--epsilon", "0.693"]) == 1
+
+
+def test_what_is_found_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "channel.toml"
+    path.write_text('epsilon = 1.0\n[channel]\nanswers = ["n", "y"]\nrows = [[0.75, 0.25], ["1/4", "3/4"]]\n')
+    assert main(["audit", str(path), "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    (audit,) = found["audits"]
+    assert audit["ratio"] == "3"
+    assert audit["rows_that_do_not_sum_to_one"] == []
+    assert len(audit["interval"]) == 2
+    assert found["certificates"][0]["holds"] is False
+
+
+def test_numpy_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = np.array([[0.9, 0.1, 0.0], [0.05, 0.9, 0.05]])
+    np.save(tmp_path / "a.npy", rows)
+    assert main(["audit", str(tmp_path / "a.npy")]) == 1
+    assert "epsilon is infinite" in capsys.readouterr().out
+    np.savez(tmp_path / "b.npz", channel=rows[:, :2].astype(np.float32), other=rows)
+    assert main(["audit", str(tmp_path / "b.npz")]) == 0
+    assert "float32 as stored" in capsys.readouterr().out
+    np.save(tmp_path / "c.npy", np.array([[3, 1], [1, 3]], dtype=np.uint8))
+    assert main(["audit", str(tmp_path / "c.npy")]) == 0
+    assert "e^epsilon = 3" in capsys.readouterr().out
+
+
+def test_rappor_as_the_repository_writes_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "params.csv"
+    path.write_text("k,h,m,p,q,f\n16,2,64,0.5,0.75,0.5\n")
+    assert main(["audit", str(path)]) == 0
+    out = capsys.readouterr().out
+    assert "e^epsilon = 5929/2025" in out
+    assert "e^epsilon = 81" in out
+    assert main(["audit", str(path), "--reports", "10", "--epsilon", "4.2"]) == 1
+    assert "epsilon of 10 reports = 4.299344039" in capsys.readouterr().out
+    other = tmp_path / "rappor.toml"
+    other.write_text("[rappor]\nbits = 16\nhashes = 2\ncohorts = 64\np = 0.5\nq = 0.75\nf = 0.5\n")
+    assert main(["audit", str(other)]) == 0
+    assert "e^epsilon = 5929/2025" in capsys.readouterr().out
+
+
+def test_a_program(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "client.py"
+    path.write_text(CLIENT)
+    command = f"'{sys.executable}' '{path}'"
+    asked = ["audit", "--program", command, "--answer", "no", "--answer", "yes", "--runs", "4000"]
+    assert main([*asked, "--epsilon", "1.2"]) == 0  # ln 3 = 1.0986 is true
+    assert "epsilon 1.2 is not refuted" in capsys.readouterr().out
+    assert main([*asked, "--epsilon", "0.7", "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert found["refuted"] is True
+    assert 0.7 < found["epsilon"] < 1.0986
+
+
+FILES = {
+    "word.csv": ("1,2\n3,x\n", "row 2, column 2: 'x' is not a number"),
+    "short.csv": ("0.5,0.5\n1\n", "row 1: has 1 entries, row 0 has 2"),
+    "negative.csv": ("0.5,0.5\n1.1,-0.1\n", "row 1, column 1: -0.1 is negative"),
+    "empty.csv": ("", "is empty"),
+    "nan.toml": ("[channel]\nrows = [[nan, 1.0]]\n", "NaN"),
+    "key.toml": ("[channel]\nrow = [[0.5, 0.5]]\n", "unknown key 'row'; did you mean 'rows'?"),
+    "both.toml": ("epsilon = 1\n", "expected one table [channel] or [rappor]"),
+    "torn.toml": ("[channel\n", "is not valid TOML"),
+    "rappor.toml": ("[rappor]\nbits = 4\nhashes = 1\np = 0.5\nq = 2.0\nf = 0.1\n", "q: 2 is outside [0, 1]"),
+    "params.csv": ("k,h,m,p,q,f\n16,2.5,64,0.5,0.75,0.5\n", "h: 2.5 is not a whole number"),
+    "torn.npy": ("abc", "is not an array of numbers"),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_errors_are_one_line(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text, said = FILES[name]
+    path = tmp_path / name
+    path.write_text(text)
+    assert main(["audit", str(path)]) == 2
+    given = capsys.readouterr()
+    assert given.out == ""
+    assert given.err.count("\n") == 1
+    assert str(path) in given.err
+    assert said in given.err
+
+
+def test_pickles_are_never_loaded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "objects.npy"
+    np.save(path, np.array([["a", None]], dtype=object), allow_pickle=True)
+    assert main(["audit", str(path)]) == 2
+    assert "is not an array of numbers" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["audit"], "MECHANISM: is missing"),
+        (["audit", "a.json", "--reports", "2"], "--reports: is an option for foreign mechanisms only"),
+        (["audit", "a.csv", "--runs", "2"], "--runs: is an option of --program only"),
+        (["audit", "--program", "x"], "--answer: 0 of at least 2"),
+        (["audit", "--program", "no-such-program-9", "--answer", "a", "--answer", "b"], "no-such-program-9"),
+        (["audit", "--program", "'", "--answer", "a", "--answer", "b"], "cannot be read"),
+    ],
+)
+def test_wrong_options_are_one_line(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    given = capsys.readouterr()
+    assert given.err.count("\n") == 1
+    assert said in given.err

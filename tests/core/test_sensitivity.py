@@ -1,0 +1,147 @@
+"""What parameters are worth: multipliers against differences, kinks, conflicts."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mechdesign as md
+from mechdesign.catalog import load_model, models
+from mechdesign.core.sensitivity import sensitivity
+from mechdesign.core.solve import methods_of
+from mechdesign.problems.response import ExtendedResponse
+
+LARGEST = 60
+"""Answers or types of the models that are solved seven times here."""
+
+SLOW = ("contract/better_noise", "mean/best_channel_grids")
+"""Left to ``solve --sensitivity``: a cone program takes half a second each time."""
+
+PRICED = {
+    "randomized-response": ("lp", "convex"),
+    "privacy-contract": ("reduced-program", "full-program"),
+    "spectrum-partition": ("linear-program",),
+    "mean-channel": ("lp",),
+}
+
+
+def priced() -> list[tuple[str, str]]:
+    """Return the models with a method that hands its multipliers on."""
+    found = []
+    for slug in models():
+        problem = load_model(slug).problem
+        if problem.name not in PRICED or slug in SLOW:
+            continue
+        size = getattr(problem, "size", None) or len(getattr(problem, "types", ()))
+        if size > LARGEST:
+            continue
+        for method in methods_of(problem):
+            if method.name in PRICED.get(problem.name, ()) and method.why_not(problem) is None:
+                found.append((slug, method.name))
+    return found
+
+
+@pytest.mark.parametrize(("slug", "method"), priced())
+def test_multipliers_and_differences_agree(slug: str, method: str) -> None:
+    solution = md.solve(load_model(slug).problem, method=method)
+    assert solution.found
+    for worth in solution.sensitivity.worths:
+        assert worth.agrees in (True, None), (worth, worth.left, worth.right, worth.slope)
+
+
+def test_slope_of_randomized_response_is_that_of_the_formula() -> None:
+    solution = md.solve(md.RandomizedResponse(prior=[0.5, 0.5], epsilon=1.0), method="lp")
+    worth = solution.sensitivity["epsilon"]
+    exact = math.e / (1.0 + math.e) ** 2  # the derivative of e^eps / (1 + e^eps)
+    assert worth.slope == pytest.approx(exact, rel=1e-7)
+    assert worth.left is not None
+    assert abs(worth.left.slope - exact) <= worth.left.error
+    assert worth.sentence() == "0.1 more of epsilon buys 0.0197 more of expected utility"
+
+
+def test_a_kink_is_reported_as_a_range() -> None:
+    # below epsilon = log 2 it is best to report the likeliest answer always; above, to keep both others
+    solution = md.solve(md.RandomizedResponse(prior=[0.5, 0.25, 0.25], epsilon=math.log(2.0)), method="lp")
+    worth = solution.sensitivity["epsilon"]
+    assert worth.is_kink
+    assert worth.range == pytest.approx((0.0, 0.25), abs=1e-6)
+    assert "0.1 less of epsilon changes nothing" in worth.sentence()
+    assert worth.sentence().endswith("the optimum has a kink here")
+
+
+def test_budget_of_a_contract_has_the_price_of_its_formula() -> None:
+    # value = K / budget^2, so its derivative is -2 value / budget
+    problem = md.PrivacyContract(types=[1, 2, 3], counts=[100, 100, 100], budget=1000.0)
+    for method in ("closed-form", "reduced-program", "full-program"):
+        solution = md.solve(problem, method=method)
+        worth = solution.sensitivity["budget"]
+        assert worth.range[0] == pytest.approx(-2.0 * solution.value / 1000.0, rel=1e-5)
+    binding = md.solve(problem, method="full-program").sensitivity.binding
+    assert [item.name for item in binding] == ["budget"]
+
+
+def test_custom_constraints_have_prices() -> None:
+    problem = ExtendedResponse(
+        prior=[0.5, 0.3, 0.2],
+        epsilon=1.0,
+        own_constraints=lambda channel: [channel[2, 2] >= 0.5, channel[0, 0] >= 0.01],
+    )
+    solution = md.solve(problem)
+    prices = {item.name: item.price for item in solution.sensitivity.binding}
+    assert "custom constraint 1" not in prices
+    relaxed = ExtendedResponse(
+        prior=[0.5, 0.3, 0.2], epsilon=1.0, own_constraints=lambda channel: [channel[2, 2] >= 0.49]
+    )
+    gained = (md.solve(relaxed).value - solution.value) / 0.01
+    assert prices["custom constraint 0"] == pytest.approx(gained, rel=1e-3)
+
+
+def test_conflicting_custom_constraints_are_named() -> None:
+    problem = ExtendedResponse(
+        prior=[0.5, 0.3, 0.2],
+        epsilon=1.0,
+        own_constraints=lambda channel: [channel[1, 1] >= 0.1, channel[0, 0] >= 0.9, channel[1, 0] <= 0.2],
+    )
+    found = md.solve(problem).sensitivity
+    assert found.conflict == ("custom constraint 1", "custom constraint 2", "epsilon")
+    for name in found.conflict:  # irreducible: without any of them there is a channel
+        assert md.solve(problem.without([name])).found
+
+
+def test_conflicting_limits_of_a_contract_are_named() -> None:
+    problem = md.PrivacyContract(
+        types=[1, 2], counts=[10, 10], budget=30.0, epsilon_min=1.0, participation_cost=0.01
+    )
+    assert md.solve(problem).sensitivity.conflict == ("budget", "epsilon_min")
+    problem = md.PrivacyContract(types=[1, 2], counts=[10, 10], target_error=0.01, epsilon_max=0.5)
+    assert md.solve(problem).sensitivity.conflict == ("target_error", "epsilon_max")
+
+
+def test_no_time_leaves_the_multipliers() -> None:
+    solution = md.solve(md.RandomizedResponse(prior=[0.5, 0.5], epsilon=1.0), method="lp")
+    found = sensitivity(solution, seconds=0.0)
+    assert [worth.parameter for worth in found.worths] == ["epsilon", "delta"]
+    assert found["epsilon"].sides == ()
+    assert found["epsilon"].agrees is None
+    assert found["epsilon"].slope is not None
+    assert found["delta"].sentence().startswith("not known")
+
+
+def test_solutions_with_prices_are_pickled_and_written() -> None:
+    problem = md.RandomizedResponse(prior=[0.6, 0.4], epsilon=1.0)
+    for method in ("lp", "convex"):
+        solution = pickle.loads(pickle.dumps(md.solve(problem, method=method)))
+        written: dict[str, Any] = solution.sensitivity.as_dict()
+        assert written["parameters"][0]["agrees"] is True
+        assert written["binding"]
+
+
+def test_wrong_multipliers_do_not_agree() -> None:
+    solution = md.solve(md.RandomizedResponse(prior=[0.5, 0.3, 0.2], epsilon=1.0), method="lp")
+    prices: Any = solution.prices
+    prices.result.upper_multipliers[:] = np.roll(prices.result.upper_multipliers, 1)
+    assert solution.sensitivity["epsilon"].agrees is False

@@ -1,0 +1,163 @@
+"""With and without compiled loops every report is the same for the same bytes."""
+
+import importlib.util
+
+import numpy as np
+import pytest
+
+from mechdesign.core.errors import ParameterError
+from mechdesign.core.randomness import TOTAL, NumpySource, bit_source
+from mechdesign.mechanisms.kary import KaryResponse
+from mechdesign.mechanisms.kernels import compiled, loader
+from mechdesign.mechanisms.kernels.loops import loops, settle
+from mechdesign.mechanisms.mean import CensoringInterval, Duchi
+from mechdesign.mechanisms.oracles import HadamardResponse, LocalHashing, SubsetSelection, UnaryEncoding
+from mechdesign.mechanisms.oracles.dense import dense_subsets, share_of
+from mechdesign.mechanisms.oracles.draws import bernoulli_words, packed_subsets
+
+HAS_NUMBA = importlib.util.find_spec("numba") is not None
+
+MECHANISMS = {
+    "unary 5": UnaryEncoding.optimised(5, 1.0),
+    "unary 64": UnaryEncoding.symmetric(64, 0.7),
+    "unary 300": UnaryEncoding.optimised(300, 3.0),
+    "subset 4": SubsetSelection.of(4, 1.0, 1),
+    "subset 20": SubsetSelection.of(20, 0.5, 8),
+    "subset 64": SubsetSelection.of(64, 1.0, 17),
+    "k-ary 7": KaryResponse.of(7, 1.0),
+    "hadamard 50": HadamardResponse.of(50, 1.0),
+    "hashing 4": LocalHashing.of(4, 1.0, 2),
+    "hashing 1000": LocalHashing.of(1000, 2.0, 8),
+    "duchi": Duchi(1.0),
+    "interval": CensoringInterval.from_interval(0.0, 0.3, 1.0, 0.1, low=-1.0),
+    "subset 100, most": SubsetSelection.of(100, 0.1, 70),
+}
+
+
+@pytest.fixture
+def plain(monkeypatch):
+    """Loops that are used but not compiled, so that this can be tested without numba."""
+    monkeypatch.setenv("MECHDESIGN_KERNELS", "on")
+    monkeypatch.setattr(loader, "_made", lambda loop: loop)
+
+
+def answers_of(mechanism, users):
+    size = getattr(mechanism, "labels", None)
+    return np.arange(users) * 7 % size.size if size is not None else np.linspace(-1.0, 1.0, users)
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_a_loop_makes_the_same_reports_and_leaves_the_source_where_it_was(name, plain, monkeypatch):
+    mechanism = MECHANISMS[name]
+    made = []
+    for choice in ("on", "off"):
+        monkeypatch.setenv("MECHDESIGN_KERNELS", choice)
+        generator = np.random.default_rng(5)
+        reports = mechanism.randomize(answers_of(mechanism, 700), rng=generator)
+        made.append((reports.tobytes(), int(generator.integers(1 << 62))))
+    assert made[0] == made[1]
+
+
+@pytest.mark.skipif(not HAS_NUMBA, reason="numba is not installed")
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_numba_makes_the_same_reports(name, monkeypatch):
+    mechanism = MECHANISMS[name]
+    made = []
+    for choice in ("on", "off"):
+        monkeypatch.setenv("MECHDESIGN_KERNELS", choice)
+        reports = mechanism.randomize(answers_of(mechanism, 20_000), rng=11)
+        made.append((reports.tobytes(), np.atleast_1d(mechanism.estimate(reports).value).tolist()))
+    assert made[0] == made[1]
+
+
+@pytest.mark.skipif(not HAS_NUMBA, reason="numba is not installed")
+def test_every_loop_compiles(monkeypatch):
+    monkeypatch.setenv("MECHDESIGN_KERNELS", "on")
+    for loop in loops():
+        assert compiled(loop, 0) is not loop
+
+
+@pytest.mark.parametrize(("categories", "buckets"), [(5, 2), (30, 4), (200, 3)])
+def test_counts_of_local_hashing_are_the_same(categories, buckets, plain, monkeypatch):
+    mechanism = LocalHashing.of(categories, 1.0, buckets)
+    reports = mechanism.randomize(np.arange(400) % categories, rng=2)
+    counts = []
+    for choice in ("on", "off"):
+        monkeypatch.setenv("MECHDESIGN_KERNELS", choice)
+        counts.append(mechanism.count(reports).tolist())
+    assert counts[0] == counts[1]
+
+
+class Forged(NumpySource):
+    """Integers of which some are the largest there are, and so are drawn again below most limits."""
+
+    def integers(self, count):
+        drawn = super().integers(count)
+        drawn[drawn % 5 == 0] = TOTAL - 1
+        return drawn
+
+
+def test_numbers_that_are_drawn_again_are_the_same_ones(plain, monkeypatch):
+    without = np.arange(50) % 7
+    made = []
+    for choice in ("on", "off"):
+        monkeypatch.setenv("MECHDESIGN_KERNELS", choice)
+        source = Forged(np.random.default_rng(3))
+        made.append((packed_subsets(without, 7, 3, source).tobytes(), source.words(1).tolist()))
+    assert made[0] == made[1]
+
+
+@pytest.mark.parametrize("weight", [1, TOTAL // 3, TOTAL // 2, TOTAL - 1, TOTAL])
+def test_bernoulli_words_are_the_same(weight, plain, monkeypatch):
+    made = []
+    for choice in ("on", "off"):
+        monkeypatch.setenv("MECHDESIGN_KERNELS", choice)
+        made.append(bernoulli_words(300, weight, bit_source(9)).tolist())
+    assert made[0] == made[1]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_repaired_sets_are_uniform(size):
+    """All sets of a size out of 4 others are equally frequent: chi-square within 5 standard deviations."""
+    users = 24_000
+    for share in (TOTAL // 8, TOTAL // 2, TOTAL // 8 * 7):
+        sets = dense_subsets(np.full(users, 2), np.full(users, size), 5, share, bit_source(17))
+        assert not sets[:, 1:].any()
+        counts = np.bincount(sets[:, 0], minlength=256)
+        possible = [code << 3 for code in range(32) if code.bit_count() == size and not code >> 2 & 1]
+        found, expected = counts[possible], users / len(possible)
+        assert found.sum() == users
+        freedom = len(possible) - 1
+        assert ((found - expected) ** 2 / expected).sum() < freedom + 5 * (2 * freedom) ** 0.5
+
+
+def test_large_sets_have_their_size_and_hold_the_own_category_as_often_as_stated():
+    """Within 5 standard errors of the stated chance."""
+    mechanism, users = SubsetSelection.of(256, 1.0, 69), 20_000
+    answers = np.arange(users) % 256
+    sets = np.unpackbits(mechanism.randomize(answers, rng=4), axis=1)
+    assert (sets.sum(axis=1) == 69).all()
+    own, other = map(float, mechanism.support_shares())
+    assert abs(sets[np.arange(users), answers].mean() - own) < 5 * (own * (1 - own) / users) ** 0.5
+    neighbour = sets[np.arange(users), (answers + 1) % 256].mean()
+    assert abs(neighbour - other) < 5 * (other * (1 - other) / users) ** 0.5
+
+
+@pytest.mark.parametrize(("categories", "size"), [(64, 17), (1024, 276), (65_536, 17_000)])
+def test_the_share_before_the_repair_is_a_standard_deviation_off_at_most(categories, size):
+    deviation = (size * (categories - size) / categories) ** 0.5
+    assert abs(share_of(categories, size) / TOTAL * categories - size) < 1.5 * deviation
+
+
+def test_a_compiler_waits_until_there_was_work(monkeypatch):
+    monkeypatch.delenv("MECHDESIGN_KERNELS", raising=False)
+    monkeypatch.setattr(loader, "_made", lambda loop: loop)
+    monkeypatch.setattr(loader._Spent, "nanoseconds", 0)
+    assert compiled(settle, loader.PATIENCE - 1) is None
+    assert compiled(settle, 1) is None
+    assert compiled(settle, 1) is settle
+    monkeypatch.setenv("MECHDESIGN_KERNELS", "off")
+    assert compiled(settle, 1) is None
+    monkeypatch.setenv("MECHDESIGN_KERNELS", "fast")
+    with pytest.raises(ParameterError, match=r"^MECHDESIGN_KERNELS: expected auto, on, off, got 'fast'"):
+        compiled(settle, 1)

@@ -1,0 +1,68 @@
+"""Coverings kept by their groups: every line is a covering of the stated size, and better than without it."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+import mechdesign as md
+from mechdesign.audit.covering import audit_covering
+from mechdesign.problems.marginals.covering_design.bounds import lower_bound
+from mechdesign.problems.marginals.covering_design.found import found_coverings
+from mechdesign.problems.marginals.covering_design.groups import generators, images
+from mechdesign.problems.marginals.covering_design.plan import tables
+
+
+@pytest.mark.parametrize(
+    ("name", "points", "size"),
+    [
+        ("1", 5, 1),
+        ("1x7", 7, 7),
+        ("1x7*2", 8, 21),
+        ("2x5>", 10, 10),
+        ("2x5*4>", 12, 10),
+        ("AG9*3", 9, 72),
+        ("AG8*2", 9, 56),
+        ("PSL5", 6, 60),
+        ("PSL7", 8, 168),
+    ],
+)
+def test_groups_have_the_order_they_should(name, points, size):
+    """The group acts on its elements' images of all points in order, each an ordered row."""
+    moves = generators(name, points)
+    assert all(sorted(move) == list(range(points)) for move in moves)
+    found, waiting = set(), [tuple(range(points))]
+    while waiting:
+        row = waiting.pop()
+        if row not in found:
+            found.add(row)
+            waiting += [tuple(move[point] for point in row) for move in moves]
+    assert len(found) == size
+
+
+def test_images_of_a_block_are_its_orbit():
+    assert images([(0, 1, 3)], []) == [(0, 1, 3)]
+    assert len(images([(0, 1, 3)], generators("1x7", 7))) == 7
+    assert len(images([(0, 1, 3)], generators("PSL7", 8))) == math.comb(8, 3)
+    with pytest.raises(AssertionError, match="no group is called nobody"):
+        generators("nobody", 3)
+
+
+def test_every_line_is_a_covering_of_the_stated_size():
+    for (points, order, block), covering in found_coverings().items():
+        blocks = covering.blocks()
+        assert len(blocks) == covering.count, (points, order, block)
+        assert audit_covering(blocks, points, order, block).holds, (points, order, block)
+        assert covering.count >= lower_bound(points, order, block)[0]
+        assert tables(32, 4, 8)[order].size[points, block] <= covering.count
+
+
+@pytest.mark.parametrize(
+    ("points", "order", "block", "count"), [(23, 4, 7, 253), (23, 4, 5, 1771)]
+)
+def test_steiner_systems_are_found_and_proven(points, order, block, count):
+    """Witt's systems and others, which Schoenheim's bound proves to be optimal."""
+    solution = md.solve(md.CoveringDesign(points=points, order=order, block=block))
+    assert (solution.value, solution.bound, solution.status) == (count, count, "optimal")
+    assert all(certificate.holds and certificate.exact for certificate in solution.certificates)
