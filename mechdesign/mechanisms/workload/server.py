@@ -26,6 +26,8 @@ class QueryCounts(ReportCounts["WorkloadRelease"]):
     4
     """
 
+    mechanism: WorkloadRelease
+
     def estimate(self, population: bool = False) -> QueryEstimate:
         """Return the estimates from all counted reports."""
         self.require_some()
