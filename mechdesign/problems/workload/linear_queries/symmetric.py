@@ -40,8 +40,8 @@ MOST_REPORTS = 1 << 20
 MOST_BASES = 640
 """Base sets that are kept."""
 
-DRAWN = 600
-"""Base sets that the master program begins with."""
+DRAWN, CODES = 600, 1500
+"""Base sets that the master program begins with: of fields, and of each kind of codes on a cube."""
 
 ROUNDS = 12
 CLOSE, CLOSE_MANY, MANY = 1e-4, 5e-3, 256
@@ -213,7 +213,7 @@ class Symmetric:
         drawn = self.drawn(moments, DRAWN, rng)
         if self.group.kind == "cycle":
             return drawn
-        codes = code_sets(self.levels > 0.0, 1.0 / (1.0 + self.power), DRAWN, rng)
+        codes = code_sets(self.levels > 0.0, 1.0 / (1.0 + self.power), CODES, rng)
         return np.unique(np.vstack([drawn[:DRAWN], codes]), axis=0)
 
     def improved(self, sets: Sets, proven: float, gap: float, rng: np.random.Generator) -> tuple[Sets, Array]:
