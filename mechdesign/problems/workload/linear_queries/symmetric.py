@@ -240,7 +240,7 @@ class Symmetric:
         return sets, weights
 
     def fewest(self, sets: Sets, weights: Array, rng: np.random.Generator) -> tuple[Sets, Array]:
-        """Return a corner of all weights with the same moments: no more base sets than characters, and one."""
+        """Return weights with the same moments, of at most one base set more than there are characters."""
         if len(sets) <= len(self.kept) + 1:
             return sets, weights
         rows = np.vstack([self.spectra(sets).T, np.ones(len(sets))])
