@@ -46,6 +46,9 @@ def add_commands(command: AddCommand) -> None:
     choose.add_argument("--epsilon", type=float, required=True, help="the privacy of a user")
     choose.add_argument("--users", type=int, required=True, metavar="N", help="how many there will be")
     choose.add_argument("--attributes", type=int, help="how many numbers a user has (default: 1 a column)")
+    choose.add_argument(
+        "--ordered", type=int, metavar="K", help="rank the reports for cumulative shares of K ordered answers"
+    )
     choose.add_argument("--exact-only", action="store_true", help="only mechanisms audited exactly")
     shuffled_options(choose)
     data_options(choose)
@@ -141,12 +144,42 @@ def _table_options(added: argparse.ArgumentParser) -> None:
     )
 
 
+def _choose_ordered(options: argparse.Namespace) -> int:
+    """Rank the reports for an ordered question; all of them are audited exactly."""
+    from mechdesign.mechanisms.intake import Intake
+    from mechdesign.problems.workload.choose import choose_ordered
+    from mechdesign.report.outputs import require_output
+    from mechdesign.report.results import MECHANISM, require_suffix
+
+    if options.attributes is not None:
+        raise ParameterError("--attributes", "is not for --ordered", "drop one of them")
+    if shuffled_of(options):
+        raise ParameterError("--shuffled", "is not for --ordered", "build the model with --shuffled")
+    if options.output:
+        require_suffix(options.output, MECHANISM)
+    ranking = choose_ordered(options.epsilon, options.users, options.ordered)
+    if options.output:
+        require_output(options.output, [], options.force)
+        intake = Intake(tuple(options.column or []), options.missing or "refuse")
+        ranges = [tuple(pair) for pair in options.range or []]
+        ranking.mechanism().for_data(intake, ranges).save(options.output)
+    if options.json:
+        print_json(ranking.as_json())
+    else:
+        print(ranking)
+        if options.output:
+            print(f"{options.output}: {ranking.best.name}")
+    return FINE
+
+
 def _choose(options: argparse.Namespace) -> int:
     from mechdesign.mechanisms.intake import Intake
     from mechdesign.problems.mean import choose
     from mechdesign.report.outputs import require_output
     from mechdesign.report.results import MECHANISM, require_suffix
 
+    if options.ordered is not None:
+        return _choose_ordered(options)
     if options.output:
         require_suffix(options.output, MECHANISM)
     columns, ranges = options.column or [], options.range or []

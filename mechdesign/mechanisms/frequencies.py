@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +17,13 @@ from mechdesign.core.randomness import BitSource, Rng, bit_source
 from mechdesign.core.tables import Coded, Values
 from mechdesign.mechanisms.categories import CategoryMechanism
 from mechdesign.mechanisms.collecting import column_operations
-from mechdesign.mechanisms.counts import require_users, whole_rows
 from mechdesign.mechanisms.door import on_table
 from mechdesign.mechanisms.estimate import ListedEstimate
 from mechdesign.mechanisms.interval_figures import SHARE
 from mechdesign.mechanisms.intervals import Limits
 from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.operations import ANYWAY, Column, Operation, Settings
-from mechdesign.mechanisms.server import Server
+from mechdesign.mechanisms.report_counts import ReportCounts
 from mechdesign.mechanisms.simplex import with_simplex
 
 Array = NDArray[np.float64]
@@ -288,7 +287,7 @@ class FrequencyMechanism(CategoryMechanism):
         return counter.estimate(population)
 
 
-class Aggregator(Server[FrequencyMechanism]):
+class Aggregator(ReportCounts[FrequencyMechanism]):
     """Counts of reports: add reports, merge with others, estimate.
 
     Examples
@@ -301,40 +300,17 @@ class Aggregator(Server[FrequencyMechanism]):
     array([2, 2])
     """
 
-    def __init__(self, mechanism: FrequencyMechanism) -> None:
-        super().__init__(mechanism)
-        self.counts: Codes = np.zeros(mechanism.counters, dtype=np.int64)
-
-    @property
-    def users(self) -> int:
-        """How many reports were counted."""
-        return int(self.counts.sum())
-
-    def _count(self, reports: Any) -> None:
-        """Count reports; nothing is counted when one of them is impossible."""
-        self.counts = self.counts + self.mechanism.count(self.mechanism.read(reports))
-
-    def _merge(self, other: Self) -> None:
-        require_users(self.users + other.users)
-        self.counts = self.counts + other.counts
-
     def estimate(self, population: bool = False) -> FrequencyEstimate:
         """Return the estimate from all counted reports."""
         self.require_some()
         return self._asked(self.mechanism.estimate_from_counts(self.counts, population))
 
-    def _written(self) -> dict[str, Any]:
-        return {"counts": self.counts.tolist()}
-
     def _read(self, document: Mapping[str, Any]) -> None:
-        (counts,) = whole_rows([document.get("counts")], len(self.counts), 1)
-        require_users(sum(counts))
-        read = np.array(counts, dtype=np.int64)
-        if (read > 0)[~self.mechanism.possible_reports()].any():
+        super()._read(document)
+        if (self.counts > 0)[~self.mechanism.possible_reports()].any():
             raise DataError(
                 "aggregator", "counts of reports that no answer can cause", "count the reports again"
             )
-        self.counts = read
 
 
 def _abridged(labels: Labels) -> str:

@@ -282,7 +282,20 @@ def test_run_offers_what_the_mechanism_offers(folder, capsys):
     )
 
 
-# The choice of a mechanism for means
+# The choice of a mechanism for means, and of a report for an ordered question
+
+
+def test_choose_names_linear_queries_for_an_ordered_question(folder, capsys):
+    wanted = ["choose", "--epsilon", "1", "--users", "10000", "--ordered", "5"]
+    text = said(capsys, *wanted, "--column", "rating", "-o", "ordered.json")
+    assert text.splitlines()[3].startswith("linear-queries    0.01553  made for cumulative shares, proven to")
+    ranking = json.loads(said(capsys, *wanted, "--json"))
+    assert [entry["report"] for entry in ranking["candidates"]] == ["linear-queries", "subset"]
+    assert load_mechanism("ordered.json").data_columns == ("rating",)
+    assert "users: 0 is not from 1" in refused(capsys, *wanted[:3], "--users", "0", "--ordered", "5")
+    assert "size: 1 is not from 2" in refused(capsys, *wanted[:5], "--ordered", "1")
+    assert "set epsilon > 0" in refused(capsys, "choose", "--epsilon", "0", *wanted[3:])
+    assert "is not for --ordered" in refused(capsys, *wanted, "--attributes", "2")
 
 
 def test_choose_ranks_and_saves(folder, capsys):

@@ -29,6 +29,9 @@ MOST_TYPES = 1 << 12
 FACTOR_ROWS = 4
 """Queries per type up to which bounds are proven with the queries themselves."""
 
+LARGEST_ENTRY = 1e75
+"""The largest number of a matrix: squares and their products are numbers of the bounds."""
+
 MOST_ENTRIES = 1 << 25
 """Entries of a matrix of queries that is written down: 256 MiB."""
 
@@ -64,7 +67,7 @@ class Workload:
     def __post_init__(self) -> None:
         object.__setattr__(self, "named", named_workload(self.given))
         if self.named is None:
-            object.__setattr__(self, "given", finite_array("workload", self.given, 2))
+            object.__setattr__(self, "given", _matrix(self.given))
         if self.size > MOST_TYPES:
             raise ParameterError(
                 "workload",
@@ -183,11 +186,21 @@ class Workload:
         return dict(self.given) if self.named is not None else self.given.tolist()
 
 
+def _matrix(given: Any) -> Array:
+    rows = finite_array("workload", given, 2)
+    largest = float(np.abs(rows).max(initial=0.0))
+    if largest > LARGEST_ENTRY:
+        raise ParameterError("workload", f"{largest:g} is too large", f"give at most {LARGEST_ENTRY:g}")
+    return rows
+
+
 def named_workload(given: Any) -> Named | None:
     """Return the named workload that a table stands for; None for a matrix."""
     if not isinstance(given, Mapping):
         return None
     name = given.get("name")
+    if name is None:
+        raise ParameterError("workload", "'name' is missing", f"use {', '.join(sorted(NAMED))}")
     if not isinstance(name, str) or name not in NAMED:
         raise ParameterError("workload", f"unknown name '{name}'", suggestion(str(name), NAMED))
     arguments = {str(word): value for word, value in given.items() if word != "name"}

@@ -181,3 +181,25 @@ def test_without_privacy_budget_nothing_can_be_learnt():
     solution = md.solve(md.LinearQueries(workload=[[1.0, 0.0]], epsilon=0.0))
     assert solution.status == "infeasible"
     assert "epsilon" in solution.message
+
+
+BAD = [
+    ({"workload": [[1.0, 1.0, 1.0]]}, "every query is constant over the types"),
+    ({"workload": [[0.0, 0.0]]}, "every query is constant over the types"),
+    ({"workload": [[1e200, 0.0], [0.0, 1.0]]}, "1e[+]200 is too large; give at most 1e[+]75"),
+    ({"workload": {"name": "prefix", "size": 5000}}, "5000 types need matrices of 5000.2 numbers"),
+    ({"workload": {"name": "ranges", "size": 10**9}}, "size: 1000000000 is not from 2"),
+    ({"workload": {"size": 4}}, "'name' is missing; use cyclic-ranges"),
+    ({"workload": {"name": "prefix", "size": 3}, "epsilon": 1e-5}, "next to nothing; set epsilon"),
+    ({"workload": {"name": "prefix", "size": 3}, "weights": [1.0, -1.0]}, "entry 1 is negative"),
+    ({"workload": {"name": "prefix", "size": 3}, "weights": [0.0, 0.0]}, "every query is constant"),
+    ({"workload": {"name": "prefix", "size": 3}, "population": [0.5, 0.5, 0.0]}, "type 2 has no share"),
+    ({"workload": {"name": "prefix", "size": 3}, "population": "often"}, "unknown word 'often'"),
+]
+
+
+@pytest.mark.parametrize(("given", "said"), BAD)
+def test_what_cannot_be_asked_is_refused_in_one_line(given, said):
+    with pytest.raises(md.ParameterError, match=said) as caught:
+        md.LinearQueries(**{"epsilon": 1.0, **given})
+    assert "\n" not in str(caught.value)

@@ -38,9 +38,8 @@ def quantities(problem: LinearQueries, solution: Candidate) -> dict[str, Any]:
         if why_not_haar(problem) is None:
             found["tree"] = tree_error(problem)
     if solution.bound:
-        errors = {
-            "value": solution.value,
-            **{name: found[name] for name in ("tree", "subset") if name in found},
-        }
-        found |= {f"{name}_over_bound": error / solution.bound for name, error in errors.items()}
+        found["value_over_bound"] = solution.value / solution.bound
+        for name in ("tree", "subset"):
+            if name in found:
+                found[f"{name}_over_bound"] = found[name] / solution.bound
     return found

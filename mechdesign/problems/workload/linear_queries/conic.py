@@ -30,6 +30,20 @@ def run(problem: LinearQueries) -> Outcome:
     return _worst(problem) if problem.is_worst else _average(problem)
 
 
+def closed(amounts: Array, patterns: Array) -> Array:
+    """Return the weights c with the least relative change for which sum c v = 1 to the last digits.
+
+    Examples
+    --------
+    >>> closed(np.array([0.25, 0.2501]), np.array([[3.0, 1.0], [1.0, 3.0]])).round(12).tolist()
+    [0.25, 0.25]
+    """
+    missing = 1.0 - patterns.T @ amounts
+    moved = patterns.T @ (patterns * amounts[:, None])
+    found: Array = amounts * (1.0 + patterns @ np.linalg.lstsq(moved, missing, rcond=1e-14)[0])
+    return found
+
+
 def _average(problem: LinearQueries) -> Outcome:
     import cvxpy as cp
 
@@ -56,6 +70,7 @@ def _average(problem: LinearQueries) -> Outcome:
     bound = _from_dual(problem, root, outer / 2.0, np.asarray(sums.dual_value), scale)
     amounts = found / (patterns @ shares)
     kept_sets = amounts > 1e-10 * float(amounts.max())
+    amounts[kept_sets] = closed(amounts[kept_sets], patterns[kept_sets])
     best = best_bound(problem, bound)
     return outcome(
         problem, sets[kept_sets], amounts[kept_sets], best, f"cvxpy, {done.solver}", done.status == "optimal"

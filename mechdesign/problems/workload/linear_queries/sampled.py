@@ -26,7 +26,7 @@ PATTERNS = 32
 MOST = 16_384
 """Patterns that are drawn, at most."""
 
-LARGEST_FIELD = 512
+LARGEST_FIELD = 1024
 
 
 def run(problem: LinearQueries, seed: int = 0, patterns: int | None = None) -> Outcome:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mechdesign.audit.workload_bound import WorkloadBound
+from mechdesign.core.errors import MethodError
 from mechdesign.core.method import Outcome
 from mechdesign.mechanisms.workload.orbits import Translations
 from mechdesign.mechanisms.workload.value import Array, Sets, columns_of
@@ -32,6 +33,7 @@ from mechdesign.problems.workload.linear_queries.outcomes import (
 from mechdesign.problems.workload.linear_queries.pricing import DualPrices, shaken
 from mechdesign.problems.workload.linear_queries.problem import LinearQueries
 from mechdesign.problems.workload.linear_queries.subspaces import code_sets
+from mechdesign.solvers.linear import solve_equality_form
 from mechdesign.solvers.quasi_newton import descend
 
 MOST_REPORTS = 1 << 20
@@ -40,8 +42,8 @@ MOST_REPORTS = 1 << 20
 MOST_BASES = 640
 """Base sets that are kept."""
 
-DRAWN = 600
-"""Base sets that the master program begins with."""
+DRAWN, CODES = 600, 1500
+"""Base sets that the master program begins with: of fields, and of each kind of codes on a cube."""
 
 ROUNDS = 12
 CLOSE, CLOSE_MANY, MANY = 1e-4, 5e-3, 256
@@ -213,7 +215,7 @@ class Symmetric:
         drawn = self.drawn(moments, DRAWN, rng)
         if self.group.kind == "cycle":
             return drawn
-        codes = code_sets(self.levels > 0.0, 1.0 / (1.0 + self.power), DRAWN, rng)
+        codes = code_sets(self.levels > 0.0, 1.0 / (1.0 + self.power), CODES, rng)
         return np.unique(np.vstack([drawn[:DRAWN], codes]), axis=0)
 
     def improved(self, sets: Sets, proven: float, gap: float, rng: np.random.Generator) -> tuple[Sets, Array]:
@@ -236,6 +238,19 @@ class Symmetric:
             if len(sets) == before or error_before - error < max(1e-6 * error, 0.02 * (error - proven)):
                 break
         return sets, weights
+
+    def fewest(self, sets: Sets, weights: Array, rng: np.random.Generator) -> tuple[Sets, Array]:
+        """Return weights with the same moments, of at most one base set more than there are characters."""
+        if len(sets) <= len(self.kept) + 1:
+            return sets, weights
+        rows = np.vstack([self.spectra(sets).T, np.ones(len(sets))])
+        rows /= rows.max(axis=1, keepdims=True)
+        try:
+            corner, _ = solve_equality_form(-rng.random(len(sets)), rows, rows @ weights)
+        except MethodError:
+            return sets, weights
+        used = corner > 0.0
+        return sets[used], corner[used]
 
     def prices(self, moments: Array) -> DualPrices:
         """Return the dual numbers of the master program."""
@@ -268,6 +283,7 @@ def run(problem: LinearQueries, seed: int = 0, gap: float | None = None) -> Outc
     proven = -math.inf if best is None else problem.proven(best)
     close = (CLOSE if work.group.size <= MANY else CLOSE_MANY) if gap is None else gap
     sets, weights = work.improved(work.first(moments, rng), proven, close, rng)
+    sets, weights = work.fewest(sets, weights, rng)
     chosen = np.argsort(-weights)[: min(MOST_BASES, max(8, MOST_REPORTS // work.group.size))]
     if len(chosen) < len(weights):
         sets = sets[chosen]
