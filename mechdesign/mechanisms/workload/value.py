@@ -94,7 +94,11 @@ class ChannelValue:
     def bias(self, gram: Array) -> float:
         """Return the largest bias of a single type's estimate in the norm of the queries."""
         off = self.solver @ self.channel - np.eye(self.channel.shape[1])
-        return float(np.sqrt(max(float(np.einsum("in,ij,jn->n", off, gram, off).max()), 0.0)))
+        levels, directions = np.linalg.eigh(gram)
+        # What no query asks for has a level of 0, up to rounding, and its bias may be large.
+        asked = levels > len(levels) * np.finfo(float).eps * float(levels.max())
+        lengths = np.sqrt(levels[asked])[:, None] * (directions[:, asked].T @ off)
+        return float(np.linalg.norm(lengths, axis=0).max())
 
     def errors(self, rows: Array) -> Array:
         """Return t_u, the expected squared error of one report of a user of type u, shape (n,)."""
