@@ -8,7 +8,7 @@ import pytest
 
 from mechdesign.core.errors import ParameterError
 from mechdesign.export import ExportSettings, export
-from tests.support.clients import CLIENTS
+from tests.support.clients import CLIENTS, NAMES
 
 
 def test_the_page_is_self_contained_and_allows_nothing_else():
