@@ -70,7 +70,7 @@ def test_steiner_systems_are_found_and_proven(points, order, block, count):
 def test_the_public_tables_are_met_where_the_page_says_so():
     lines = list(compared())
     assert len(lines) == 131
-    assert sum(made <= stated for *_, made, stated in lines) >= 87
+    assert sum(made <= stated for *_, made, stated in lines) >= 88
     for points, order, block, made, stated in lines:
         assert made >= lower_bound(points, order, block)[0]
         assert made <= 1.2 * stated, (points, order, block)
