@@ -143,6 +143,7 @@ MORE = {
     "joint": "joint.js",
     **dict.fromkeys(("survey", "sets"), "survey.js"),
     **dict.fromkeys(("patterns", "orbits"), "patterns.js"),
+    "events": "events.js",
 }
 """What a step needs beside the usual ones."""
 

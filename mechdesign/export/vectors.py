@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from itertools import accumulate, islice
+from itertools import islice
 from typing import Any
 
 from mechdesign.core.randomness import TOTAL, ByteSource
+from mechdesign.export.bounds import MOST_BOUNDS, bounds, ends_of, numbers, some
 from mechdesign.mechanisms.base import Mechanism
-from mechdesign.mechanisms.recipes import DIGITS, AskedChoice, AskedNumber, Recipe, Steps
+from mechdesign.mechanisms.recipes import AskedChoice, AskedNumber, Recipe, Steps
 
 Vector = tuple[Any, str, Any]
 """The answer, the bytes that were used in hexadecimal digits, and the report."""
@@ -23,12 +24,8 @@ Vector = tuple[Any, str, Any]
 LEAST = 1000
 """At least so many are written."""
 
-MOST_BOUNDS = 4096
-"""Bounds of a step that are visited; of more, evenly many of all."""
-
-
-SOME = 24
-"""Ends of a long table that are visited: the first, the last, and evenly many of all between them."""
+ONE_INTEGER = ("row", "kary", "patterns", "orbits", "events", "bit")
+"""Steps that read nothing after the integer that is compared."""
 
 
 class Tape:
@@ -141,73 +138,6 @@ def _word(integer: int) -> int:
     return min(max(integer, 0), TOTAL - 1) << 2
 
 
-def _ends(bounds: Sequence[int]) -> Iterator[int]:
-    """Yield 0, the integers on both sides of every bound, and the largest integer."""
-    step = -(-len(bounds) // MOST_BOUNDS)
-    near = {0, TOTAL - 1, *(b + side for b in list(bounds)[::step] for side in (-1, 0))}
-    yield from sorted(number for number in near if 0 <= number < TOTAL)
-
-
-def _numbers(row: str) -> list[int]:
-    return [int(row[start : start + DIGITS], 16) for start in range(0, len(row), DIGITS)]
-
-
-def _kary_bounds(steps: Steps) -> list[int]:
-    own, end, low = (int(steps[name], 16) for name in ("own", "delegate", "low"))
-    if not low:
-        return [own, end]
-    shares = min((TOTAL - end) // low, 1 << 20)
-    return [own, *range(end, end + shares * low + 1, max(1, shares // MOST_BOUNDS) * low)]
-
-
-def _bounds(steps: Steps) -> list[int]:
-    """Return what the first integer of a step is compared with."""
-    kind = steps["step"]
-    if kind == "row":
-        rows = steps["rows"][:: -(-len(steps["rows"]) // 64)]
-        return sorted({number for row in rows for number in _numbers(row)})
-    if kind == "kary":
-        return _kary_bounds(steps)
-    if kind == "patterns":
-        return _pattern_bounds(steps)
-    if kind == "orbits":
-        return _orbit_bounds(steps)
-    if kind == "bit":
-        low, high = int(steps["lo"], 16), int(steps["hi"], 16)
-        return [low, low + min(int(float(high - low)), high - low)]  # what doubles make of the ends
-    if kind == "view":
-        return _numbers(steps["ends"])
-    if kind == "survey":
-        return _numbers(steps["ends"])
-    names = {"sets": "include", "subset": "include", "parity": "even", "hyperplane": "include"}
-    return [int(steps[names[kind]], 16)] if kind in names else []
-
-
-def _pattern_bounds(steps: Steps) -> list[int]:
-    """Return the ends of the reports of a few types."""
-    size, low, high = steps["types"], _numbers(steps["low"]), _numbers(steps["high"])
-    found: set[int] = set()
-    for place in range(0, size, -(-size // 8)):
-        held = [int(text[place // 4], 16) >> (3 - place % 4) & 1 for text in steps["sets"]]
-        found.update(accumulate(h if own else lo for own, lo, h in zip(held, low, high, strict=True)))
-    return some(sorted(found))
-
-
-def _orbit_bounds(steps: Steps) -> list[int]:
-    """Return the ends of the blocks, and of the first and the last member of each."""
-    ends = [0, *_numbers(steps["ends"])]
-    weights = [
-        each for pair in zip(_numbers(steps["high"]), _numbers(steps["low"]), strict=True) for each in pair
-    ]
-    inner = [end for place, w in enumerate(weights) for end in (ends[place] + w, ends[place + 1] - w)]
-    return some(sorted({*ends[1:], *inner}))
-
-
-def some(ends: list[int]) -> list[int]:
-    """Return a few of many ends, the first and the last among them."""
-    return [*ends[:: -(-len(ends) // SOME)], ends[-1]] if len(ends) > SOME else ends
-
-
 def _corners(steps: Steps) -> Iterator[list[int]]:
     """Yield what streams begin with, so that every comparison is tried at both of its sides."""
     kind = steps["step"]
@@ -218,7 +148,7 @@ def _corners(steps: Steps) -> Iterator[list[int]]:
             int(steps["other"], 16),
         )
         buckets = [own + place * other for place in range(min(steps["buckets"], MOST_BOUNDS) + 1)]
-        for end in _ends(buckets):
+        for end in ends_of(buckets):
             yield [_word(3 * end % seeds), _word(end)]
         yield [
             _word(TOTAL - 1),
@@ -230,7 +160,7 @@ def _corners(steps: Steps) -> Iterator[list[int]]:
     elif kind == "sets" and steps["matches"] is not None:
         yield from _match_corners(steps)
     elif kind == "grid":
-        for end in _ends(_bounds({"step": "row", "rows": steps["rows"]})):
+        for end in ends_of(bounds({"step": "row", "rows": steps["rows"]})):
             yield [_word(0), _word(end)]
             yield [_word(TOTAL - 1), _word(end)]
     elif kind == "bits":
@@ -244,30 +174,31 @@ def _corners(steps: Steps) -> Iterator[list[int]]:
             for place in range(4):
                 yield [*(_word(place + turn) for turn in range(steps["per_user"])), *inner]
     elif kind == "survey":
-        for end, parts in zip(_numbers(steps["ends"]), steps["designs"], strict=True):
+        for end, parts in zip(numbers(steps["ends"]), steps["designs"], strict=True):
             for inner in islice(_corners(parts[0]["draw"]), 64):
                 yield [_word(end - 1), *inner]
-        for end in _ends(_bounds(steps)):
+        for end in ends_of(bounds(steps)):
             yield [_word(end)]
     elif kind == "view":
-        for place, end in enumerate(_numbers(steps["ends"])):
+        for place, end in enumerate(numbers(steps["ends"])):
             oracle = steps["oracles"][steps["oracle_of_view"][place]]
             for inner in islice(_corners(oracle), 64):
                 yield [_word(end - 1), *inner]
-        for end in _ends(_bounds(steps)):
+        for end in ends_of(bounds(steps)):
             yield [_word(end)]
     else:
-        for end in _ends(_bounds(steps)):
+        for end in ends_of(bounds(steps)):
             yield [_word(end)]
-            yield [_word(end), _word(TOTAL - 1), _word(0)]
+            if kind not in ONE_INTEGER:
+                yield [_word(end), _word(TOTAL - 1), _word(0)]
 
 
 def _match_corners(steps: Steps) -> Iterator[list[int]]:
     """Yield words at both sides of every chance of a match, and at the chance itself: more is drawn there."""
-    for end in _ends([int(steps["include"], 16)]):
+    for end in ends_of([int(steps["include"], 16)]):
         yield [_word(end)]
     for place, table in enumerate(steps["matches"]):
-        for limit in sorted(set(_numbers(table["limits"]))):
+        for limit in sorted(set(numbers(table["limits"]))):
             for drawn in (limit - 1, limit, limit + 1):
                 for first in (0, TOTAL - 1):  # the factors before match, or do not
                     yield [_word(0), *[_word(first)] * place, _word(drawn)]
@@ -283,10 +214,10 @@ def _message_corners(steps: Steps) -> Iterator[list[int]]:
         weights = [
             int(entry[name], 16) for entry in entries for name in names if isinstance(entry.get(name), str)
         ]
-        weights += _numbers(part.get("row", ""))
-        for end in some(_numbers(part.get("high", ""))):
+        weights += numbers(part.get("row", ""))
+        for end in some(numbers(part.get("high", ""))):
             weights += [end, end + 1]  # at an end itself more is drawn
-        for end in _ends(weights):
+        for end in ends_of(weights):
             for before in range(3):
                 yield [*rounding, *[_word(0)] * before, _word(end)]
         for size in (part.get("size", 1), part.get("trials", 1)):

@@ -162,7 +162,6 @@ EXACT = {
     "planar-laplace": f"{REAL}: {PLACES}",
     "planar-lattice": f"its answers are places of the plane: {PLACES}",
     "contract-menu": "it collects no reports: build 'duchi' with the epsilon of the item that was chosen",
-    "event-counts": "it draws from tables of states: build 'kary-response' on the states, or run Python",
     "marginal-rival": "it is for comparisons only: build 'marginal-release'",
     "batch-shuffler": "it runs on a server: build 'kary-response' or another client, and shuffle its reports",
     "online-auction": "it pays for tasks, and no device randomizes: there is nothing to build",

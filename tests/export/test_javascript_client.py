@@ -108,7 +108,18 @@ for (const late of [() => client.report(storage), () => client.remember([0, 0], 
     assert lines[6] == "a permanent response is kept already; it is never replaced"
 
 
-SIZES = ["kary-response", "joint-response", "hist-dump", "survey", "linear-queries", "put", "prhr"]
+SIZES = [
+    *(
+        "kary-response",
+        "joint-response",
+        "hist-dump",
+        "survey",
+        "linear-queries",
+        "event-counts",
+        "put",
+        "prhr",
+    )
+]
 
 
 @pytest.mark.parametrize("name", SIZES)

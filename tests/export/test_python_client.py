@@ -22,7 +22,7 @@ from tests.support.clients import CLIENTS, NAMES, known
 
 NO_CLIENT = {
     *("laplace", "piecewise", "hybrid", "square-wave", "planar-laplace", "planar-lattice"),
-    *("contract-menu", "online-auction", "batch-shuffler", "marginal-rival", "event-counts"),
+    *("contract-menu", "online-auction", "batch-shuffler", "marginal-rival"),
     *("spectrum-cloak", "spectrum-database", "spectrum-user"),
 }
 """Types that people's devices do not run, or not in whole numbers."""

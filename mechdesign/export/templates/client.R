@@ -278,15 +278,19 @@
     starts <- seq(1, nchar(row), 16)
     vapply(substring(row, starts, starts + 15), whole, c(0, 0), USE.NAMES = FALSE)
   }
+  # How many sums of weights, all from the first one on, are at most the drawn number
+  passed <- function(weights, drawn) {
+    low <- cumsum(weights[2, ])
+    high <- cumsum(weights[1, ]) + low %/% LIMB
+    sum(high < drawn[1] | (high == drawn[1] & low %% LIMB <= drawn[2])) + 0
+  }
   CODES$patterns <- function(step, answer, take) {
     code <- type_of(step, answer)
     drawn <- integer_below(take)
     own <- strtoi(substr(step$sets, code %/% 4 + 1, code %/% 4 + 1), 16L) %/% 2^(3 - code %% 4) %% 2 == 1
     weights <- entries(step$low)
     weights[, own] <- entries(step$high)[, own]
-    low <- cumsum(weights[2, ])
-    high <- cumsum(weights[1, ]) + low %/% LIMB
-    sum(high < drawn[1] | (high == drawn[1] & low %% LIMB <= drawn[2])) + 0
+    passed(weights, drawn)
   }
   CODES$orbits <- function(step, answer, take) {
     code <- type_of(step, answer)
@@ -301,6 +305,62 @@
     place <- which(held != block %% 2)[turn + 1] - 1
     moved <- if (step$group == "cube") bitwXor(as.integer(code), as.integer(place)) else (code - place) %% step$types
     base * step$types + moved
+  }
+
+  # Counts of events: a report names slots, and its weight depends on how many events the state has in them
+
+  CODES$events <- function(step, code, take) {
+    state <- numeric()
+    for (turn in seq_len(code)) { # the states in order: sequences of slots, none below the one before it
+      place <- max(0, which(state < step$slots - 1))
+      following <- if (place > 0) state[place] + 1 else 0
+      state <- c(state[seq_len(max(place - 1, 0))], rep(following, length(state) - max(place, 1) + 1 + (place == 0)))
+    }
+    count <- tabulate(state + 1, step$slots)
+    order <- order(-count)
+    held <- count[order]
+    own <- held[held > 0]
+    kind <- which(vapply(step$kinds, function(each) identical(as.numeric(unlist(each)), as.numeric(own)), NA)) - 1
+    drawn <- integer_below(take)
+    base <- step$most + 1
+    blocks <- list(matrix(entry(step$blanks, kind)))
+    made <- list(list())
+    start <- 1
+    for (orbit in seq_along(step$named)) { # a block for all named slots but the first
+      others <- step$named[orbit] - 1
+      table <- entries(step$weights[[orbit]][kind + 1])
+      sums <- vapply(seq_len(ncol(table) / base) - 1, function(at) rowSums(table[, at * base + held + 1]), c(0, 0))
+      numbers <- seq_len(step$slots^others) - 1
+      places <- matrix(0, length(numbers), others)
+      at <- numeric(length(numbers))
+      for (turn in seq_len(others)) {
+        places[, turn] <- numbers %/% step$slots^(others - turn) %% step$slots
+        at <- at * base + held[places[, turn] + 1]
+      }
+      own <- sums[, at + 1, drop = FALSE]
+      differ <- rep(1, length(numbers))
+      for (turn in seq_len(others)) {
+        own <- own - table[, at * base + held[places[, turn] + 1] + 1]
+        for (before in seq_len(turn - 1)) differ <- differ * (places[, turn] != places[, before])
+      }
+      blocks[[orbit + 1]] <- own * rep(differ, each = 2)
+      rows <- function(place, start, places, at, table) {
+        list(start = start, places = places[place, ], weights = table[, at[place] * base + seq_len(base), drop = FALSE])
+      }
+      made <- c(made, lapply(seq_along(numbers), rows, start, places, at, table))
+      start <- start + step$slots^(others + 1)
+    }
+    blocks <- do.call(cbind, blocks)
+    block <- passed(blocks, drawn)
+    if (block == 0) return(0)
+    before <- rowSums(blocks[, seq_len(block), drop = FALSE])
+    block <- made[[block + 1]]
+    weights <- block$weights[, held + 1]
+    weights[, block$places + 1] <- 0
+    first <- passed(weights, minus(drawn, c(before[1] + before[2] %/% LIMB, before[2] %% LIMB)))
+    number <- 0
+    for (place in c(block$places, first)) number <- number * step$slots + order[place + 1] - 1
+    block$start + number
   }
 
   # Steps for numbers, given as parts of their ranges: a bound is computed, then only compared

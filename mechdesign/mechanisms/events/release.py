@@ -30,6 +30,7 @@ from mechdesign.mechanisms.events.weights import EventWeights, listed_states
 from mechdesign.mechanisms.frequency_limits import few_users
 from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.operations import ANYWAY, Column, Operation, Settings
+from mechdesign.mechanisms.recipes import Steps
 
 Array = NDArray[np.float64]
 
@@ -175,6 +176,10 @@ class EventRelease(CategoryMechanism):
         if not anyway:
             self.require_estimable()
         return self.draw(self.labels.encode(answers), self.source(rng))
+
+    def client_steps(self) -> Steps:
+        """Return how a report is drawn for the number of a state, as plain values."""
+        return self.weights.client_steps()
 
     # Server
 

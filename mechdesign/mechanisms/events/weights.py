@@ -19,6 +19,7 @@ from mechdesign.core.errors import CertificateError
 from mechdesign.core.numbers import frozen
 from mechdesign.core.randomness import TOTAL
 from mechdesign.mechanisms.events.channel import EventChannel, EventOrbit
+from mechdesign.mechanisms.recipes import Steps, row_hex
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -122,25 +123,45 @@ class EventWeights:
         parts += [_differ(self.slots_of(orbit)) for orbit in range(len(self.named))]
         return frozen(np.concatenate(parts))
 
+    def held_weights(self, orbit: int) -> Codes:
+        """Return the weights of an orbit's reports by the events that their named slots hold.
+
+        Shape (kinds, (most + 1)^k), the first named slot running fastest; 0 where no state holds them so.
+        """
+        classes, base = self.states.classes(self.named[orbit]), self.states.most + 1
+        found = np.zeros((len(self.states.kinds), base ** self.named[orbit]), dtype=np.int64)
+        held = classes.named @ base ** np.arange(self.named[orbit])
+        found[classes.kinds, held] = self.weights[orbit]
+        return found
+
     @cached_property
     def _rows(self) -> tuple[Codes, ...]:
         """The cumulative weights of all reports for a state of each kind, its fullest slots first."""
-        found = []
+        base, found = self.states.most + 1, []
+        tables = [self.held_weights(orbit) for orbit in range(len(self.named))]
         for number, kind in enumerate(self.states.kinds):
             events = np.zeros(self.states.slots, dtype=np.int64)
             events[: len(kind)] = kind
             parts = [np.array([self.blanks[number]], dtype=np.int64)]
             for orbit, named in enumerate(self.named):
                 slots = self.slots_of(orbit)
-                base = self.states.most + 1
                 held = events[slots] @ base ** np.arange(named)
-                places = np.zeros(base**named, dtype=np.int64)
-                classes = self.states.classes(named)
-                own = np.flatnonzero(classes.kinds == number)
-                places[classes.named[own] @ base ** np.arange(named)] = own
-                parts.append(np.where(_differ(slots), self.weights[orbit][places[held]], 0))
+                parts.append(np.where(_differ(slots), tables[orbit][number, held], 0))
             found.append(frozen(np.cumsum(np.concatenate(parts))))
         return tuple(found)
+
+    def client_steps(self) -> Steps:
+        """Return how a report is drawn for the number of a state, as plain values."""
+        tables = [self.held_weights(orbit) for orbit in range(len(self.named))]
+        return {
+            "step": "events",
+            "slots": self.states.slots,
+            "most": self.states.most,
+            "named": list(self.named),
+            "kinds": [list(kind) for kind in self.states.kinds],
+            "blanks": row_hex(self.blanks),
+            "weights": [[row_hex(row.tolist()) for row in table] for table in tables],
+        }
 
     def draw(self, codes: Codes, uniform: Codes) -> Codes:
         """Return the number of a report for the number of each state, from one uniform integer each."""
