@@ -1,4 +1,4 @@
-"""The scripts of the how-to for survey tools, in a browser and pages with the hooks that these document."""
+"""The scripts of the how-to for survey tools, in a browser and pages that imitate the hooks of the tools."""
 
 from __future__ import annotations
 
