@@ -88,10 +88,10 @@ def _orbits(workload: dict[str, object]) -> WorkloadRelease:
     return md.solve(md.LinearQueries(workload=workload, epsilon=1.0), "symmetric").mechanism()
 
 
-def _events(slots: int, most: int, labels: list[str] | None = None) -> EventRelease:
+def _events(slots: int, most: int, method: str, labels: list[str] | None = None) -> EventRelease:
     prior = [0.9, *[0.1 / most] * most]
     problem = md.EventCounts(slots=slots, most=most, prior=prior, epsilon=2.0, labels=labels)
-    return md.solve(problem).mechanism()
+    return md.solve(problem, method).mechanism()
 
 
 CLIENTS = {
@@ -137,9 +137,9 @@ CLIENTS = {
     "queries of bins": lambda: _queries("prefix", 9, domain=(-0.5, 99.25)),
     "queries of a cycle": lambda: _orbits({"name": "cyclic-ranges", "size": 24}),
     "queries of a cube": lambda: _orbits({"name": "marginals", "sizes": [2] * 4, "order": 2}),
-    "event-counts": lambda: _events(3, 2),
-    "events with names": lambda: _events(3, 3, ["sale", "visit — long", "雪"]),
-    "events of 2 slots": lambda: _events(2, 1),
+    "event-counts": lambda: _events(3, 2, "orbits"),
+    "events with names": lambda: _events(4, 3, "kary", ["go", "sale", "visit — long", "雪"]),
+    "events of 2 slots": lambda: _events(2, 1, "orbits"),
     "sets that match": lambda: SetResponse.of([2, 3, 5, 4], 2.0, MatchSet([1, 2, 3, 1], matches=2)),
     "sets of cells": lambda: SetResponse.of([2, 3], 1.0, CellSet(2)),
     "set-response": lambda: SetResponse.of([2, 6, 9], 2.0, ProductSet([1, 4, 3])),
