@@ -324,7 +324,7 @@
     drawn <- integer_below(take)
     base <- step$most + 1
     blocks <- list(matrix(entry(step$blanks, kind)))
-    made <- list(list())
+    made <- list()
     start <- 1
     for (orbit in seq_along(step$named)) { # a block for all named slots but the first
       others <- step$named[orbit] - 1
@@ -344,23 +344,21 @@
         for (before in seq_len(turn - 1)) differ <- differ * (places[, turn] != places[, before])
       }
       blocks[[orbit + 1]] <- own * rep(differ, each = 2)
-      rows <- function(place, start, places, at, table) {
-        list(start = start, places = places[place, ], weights = table[, at[place] * base + seq_len(base), drop = FALSE])
-      }
-      made <- c(made, lapply(seq_along(numbers), rows, start, places, at, table))
+      made[[orbit]] <- list(count = length(numbers), start = start, places = places, at = at, table = table)
       start <- start + step$slots^(others + 1)
     }
     blocks <- do.call(cbind, blocks)
     block <- passed(blocks, drawn)
     if (block == 0) return(0)
     before <- rowSums(blocks[, seq_len(block), drop = FALSE])
-    block <- made[[block + 1]]
-    weights <- block$weights[, held + 1]
-    weights[, block$places + 1] <- 0
+    for (orbit in made) if (block > orbit$count) block <- block - orbit$count else break
+    places <- orbit$places[block, ]
+    weights <- orbit$table[, orbit$at[block] * base + held + 1]
+    weights[, places + 1] <- 0
     first <- passed(weights, minus(drawn, c(before[1] + before[2] %/% LIMB, before[2] %% LIMB)))
     number <- 0
-    for (place in c(block$places, first)) number <- number * step$slots + order[place + 1] - 1
-    block$start + number
+    for (place in c(places, first)) number <- number * step$slots + order[place + 1] - 1
+    orbit$start + number
   }
 
   # Steps for numbers, given as parts of their ranges: a bound is computed, then only compared
