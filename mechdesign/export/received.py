@@ -108,6 +108,8 @@ def _fits(steps: Steps, report: Any) -> bool:
         return _is_survey(steps, report)
     if kind == "subset":
         return _packed(report, steps["categories"], steps["size"])
+    if kind == "events":
+        return _below(report, range(1 << 53)) and _names_slots(steps, report)
     return _below(report, range(_reports(steps)))
 
 
@@ -121,6 +123,16 @@ def _is_survey(steps: Steps, report: Any) -> bool:
     return len(parts) == len(read) and all(
         _fits(part["draw"], one) for part, one in zip(parts, read, strict=True)
     )
+
+
+def _names_slots(steps: Steps, report: int) -> bool:
+    """Whether a number is the blank report, or one that names different slots."""
+    slots, left = int(steps["slots"]), report - 1
+    for named in steps["named"]:
+        if 0 <= left < slots**named:
+            return len({left // slots**place % slots for place in range(named)}) == int(named)
+        left -= slots**named
+    return report == 0
 
 
 def _reports(steps: Steps) -> int:

@@ -236,3 +236,18 @@ def test_messages_for_a_shuffler_are_not_received_with_their_sender():
             Receiver(CLIENTS[kind]())
         with pytest.raises(MethodError, match="hand the messages to the shuffler"):
             export(CLIENTS[kind](), "html")
+
+
+def test_an_event_report_that_names_a_slot_twice_is_refused():
+    mechanism = CLIENTS["event-counts"]()
+    receiver = Receiver(mechanism)
+    (column,) = receiver.recipe.columns
+    for number, fine in enumerate(mechanism.weights.is_report.tolist()):
+        said = message(mechanism, [{column: number}], "t")
+        if fine:
+            assert receiver.rows(said) == [{column: number}]
+        else:
+            with pytest.raises(DataError, match="is not a report of this mechanism"):
+                receiver.rows(said)
+    with pytest.raises(DataError, match="is not a report of this mechanism"):
+        receiver.rows(message(mechanism, [{column: mechanism.weights.reports}], "t"))
