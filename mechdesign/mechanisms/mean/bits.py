@@ -199,15 +199,20 @@ class CensoringInterval(MeanMechanism):
     def draw(self, unit: Array, source: BitSource) -> NDArray[Any]:
         """Return the bits: whether a uniform integer is below w(u)."""
         drawn = source.integers(len(unit))
-        loop = compiled(below_weights, NANOSECONDS * len(unit))
-        if loop is not None:
-            reports = np.empty(len(unit), dtype=np.uint8)
-            loop(unit, drawn, self._span, self.lo, self.hi, reports)
-            return reports
         weight = (unit * self._span).astype(np.int64)
         np.minimum(weight, self.hi - self.lo, out=weight)
         weight += self.lo
         return (drawn < weight).view(np.uint8)
+
+    def draw_values(self, values: Array, source: BitSource) -> NDArray[Any]:
+        """Return the bits of values, in one compiled loop where there is one."""
+        loop = compiled(below_weights, NANOSECONDS * len(values))
+        if loop is None:
+            return super().draw_values(values, source)
+        reports, drawn = np.empty(len(values), dtype=np.uint8), source.integers(len(values))
+        start, width = self.domain.low, self.domain.width
+        loop(np.ascontiguousarray(values), start, width, drawn, self._span, self.lo, self.hi, reports)
+        return reports
 
     def client_steps(self) -> Steps:
         """Return the ends of the scale interval."""
