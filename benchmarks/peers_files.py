@@ -5,23 +5,24 @@ from __future__ import annotations
 import importlib.util
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
 import mechdesign as md
 from benchmarks.measure import processor_seconds
+from mechdesign.report.writing import write_blocks
 
 NAMES = ["no", "once", "often", "never say"]
 
 POLARS = """
 import polars as pl, numpy as np
-frame = pl.read_csv({data!r}, columns=["answer"])
-names = np.array({names!r})
+frame = pl.read_{kind}({data!r}, columns=["answer"])
 codes = frame["answer"].cast(pl.Enum({names!r})).to_physical().to_numpy()
 random = np.random.default_rng()
 drawn = np.where(random.random(len(codes)) < 0.5, codes, random.integers(0, 4, len(codes)))
-pl.DataFrame({{"report": pl.Series({names!r}).gather(drawn)}}).write_csv({out!r})
+pl.DataFrame({{"report": pl.Series({names!r}).gather(drawn)}}).write_{kind}({out!r})
 """
 
 DUCKDB = """
@@ -30,58 +31,62 @@ link = duckdb.connect()
 link.sql("set threads = 1")
 link.sql(\"\"\"copy (select case when random() < 0.5 then answer
     else ['no', 'once', 'often', 'never say'][1 + cast(floor(4 * random()) as int)] end as report
-    from read_csv('{data}')) to '{out}' (header)\"\"\")
+    from read_{kind}('{data}')) to '{out}' (format {kind})\"\"\")
 """
 
-COUNT_POLARS = "import polars as pl; print(pl.read_csv({data!r}).to_series().value_counts())"
+COUNT_POLARS = "import polars as pl; print(pl.read_{kind}({data!r}).to_series().value_counts())"
 COUNT_DUCKDB = (
     "import duckdb; link = duckdb.connect(); link.sql('set threads = 1');"
-    " print(link.sql(\"select report, count(*) from read_csv('{data}') group by 1\").fetchall())"
+    " print(link.sql(\"select report, count(*) from read_{kind}('{data}') group by 1\").fetchall())"
 )
 
+OURS = [sys.executable, "-m", "mechdesign"]
 
-def file_rows(rows: int, repeats: int) -> list[list[str]]:
-    """Return the rows of the table for CSV files of this many rows, and for starting up."""
+
+def file_rows(rows: int, repeats: int) -> Iterator[list[str]]:
+    """Yield the rows of the table for CSV and Parquet files of this many rows, and for starting up."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
-        mechanism, data, reports = place / "survey.json", place / "data.csv", place / "reports.csv"
         problem = md.RandomizedResponse(prior=[0.25] * 4, epsilon=1.0, labels=NAMES)
-        md.solve(problem).mechanism().save(mechanism)
+        md.solve(problem).mechanism().save(place / "survey.json")
         drawn = np.random.default_rng(1).integers(0, 4, rows)
-        text = "\n".join(np.array([f"{name},x" for name in NAMES], dtype=object)[drawn].tolist())
-        data.write_text(f"answer,other\n{text}\n", encoding="utf-8")
-        ours = [sys.executable, "-m", "mechdesign"]
-        numpy = processor_seconds([sys.executable, "-c", "import numpy"], 2 * repeats)
-        randomize = [*ours, "randomize", mechanism, data, "--column", "answer", "-o", reports, "--force"]
-        found = [_row("randomize CSV", rows, [*map(str, randomize)], (POLARS, DUCKDB), data, repeats)]
-        estimate = [*ours, "estimate", str(mechanism), str(reports)]
-        peer = place / "peer.csv"
-        _script(POLARS, data, peer, 1)
-        rival = place / "rival.csv"
-        rival.write_text(peer.read_text(encoding="utf-8"), encoding="utf-8")
-        found.append(_row("estimate CSV", rows, estimate, (COUNT_POLARS, COUNT_DUCKDB), rival, repeats))
-        build = [*ours, "build", "response/zhou2019_survey", "-o", str(place / "m.json"), "--force"]
-        for name, command in (("list", [*ours, "list"]), ("build", build)):
-            here = processor_seconds(command, 2 * repeats)
-            figures = ["-", "-", "-", "-", f"import numpy {numpy:.3f}", f"{here / numpy:.2g}"]
-            found.append([f"mechdesign {name}", "", f"{here:.3f}", *figures])
-        return found
+        columns = {"answer": np.array(NAMES, dtype=object)[drawn], "other": np.full(rows, "x", dtype=object)}
+        for kind in ("csv", "parquet") if importlib.util.find_spec("pyarrow") else ("csv",):
+            write_blocks(str(place / f"data.{kind}"), [columns])
+            yield from _kind_rows(kind, place, rows, repeats)
+        yield from _start_rows(place, repeats)
+
+
+def _kind_rows(kind: str, place: Path, rows: int, repeats: int) -> Iterator[list[str]]:
+    mechanism, data, reports = place / "survey.json", place / f"data.{kind}", place / f"reports.{kind}"
+    peer = str(place / f"peer.{kind}")
+    given = [str(mechanism), str(data), "--column", "answer", "-o", str(reports), "--force"]
+    scripts = {"polars": POLARS, "duckdb": DUCKDB}
+    yield _row(f"randomize {kind}", rows, [*OURS, "randomize", *given], scripts, str(data), peer, repeats)
+    scripts = {"polars": COUNT_POLARS, "duckdb": COUNT_DUCKDB}
+    given = [str(mechanism), str(reports)]
+    yield _row(f"estimate {kind}", rows, [*OURS, "estimate", *given], scripts, peer, "", repeats)
+
+
+def _start_rows(place: Path, repeats: int) -> Iterator[list[str]]:
+    build = ["build", "response/zhou2019_survey", "-o", str(place / "m.json"), "--force"]
+    commands = [[sys.executable, "-c", "import numpy"], [*OURS, "list"], [*OURS, *build]]
+    numpy, *found = processor_seconds(commands, 2 * repeats)
+    for name, here in zip(("list", "build"), found, strict=True):
+        figures = ["-", "-", "-", "-", f"import numpy {numpy:.3f}", f"{here / numpy:.2g}"]
+        yield [f"mechdesign {name}", "", f"{here:.3f}", *figures]
 
 
 def _row(
-    name: str, rows: int, command: list[str], scripts: tuple[str, str], data: Path, repeats: int
+    name: str, rows: int, command: list[str], scripts: dict[str, str], data: str, out: str, repeats: int
 ) -> list[str]:
-    here = processor_seconds(command, repeats)
+    kind = data.rpartition(".")[2]
     peers = {
-        library: _script(script, data, data.with_name("made.csv"), repeats)
-        for library, script in zip(("polars", "duckdb"), scripts, strict=True)
+        library: [sys.executable, "-c", script.format(kind=kind, data=data, out=out, names=NAMES)]
+        for library, script in scripts.items()
         if importlib.util.find_spec(library)
     }
-    best = min(peers, key=lambda library: peers[library], default="")
-    shown = [f"{best} {peers[best]:.3g}", f"{peers[best] / here:.2g}"] if best else ["-", "-"]
+    here, *seconds = processor_seconds([command, *peers.values()], repeats)
+    best = min(zip(seconds, peers, strict=True), default=None)
+    shown = ["-", "-"] if best is None else [f"{best[1]} {best[0]:.3g}", f"{best[0] / here:.2g}"]
     return [name, f"{rows:,} rows", f"{here:.3f}", "-", "-", *shown, "-", "-"]
-
-
-def _script(script: str, data: Path, out: Path, repeats: int) -> float:
-    code = script.format(data=str(data), out=str(out), names=NAMES)
-    return processor_seconds([sys.executable, "-c", code], repeats)

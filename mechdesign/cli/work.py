@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from mechdesign.core.cluster import connected
 from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.core.tables import Block, length
 from mechdesign.core.watch import Watch
@@ -110,6 +109,8 @@ class Work:
         require_one_set((self.data.table(path, self.missing) for path in paths), self._count_header)
         if address is not None:
             order = order_of(self.mechanism, self.owner, self.settings, self.missing, paths)
+            from mechdesign.core.cluster import connected
+
             with connected(address) as client:
                 return count_on(client, order, paths, self.missing, self.copies)
         server = server_of(self.mechanism, self.owner)
@@ -178,6 +179,8 @@ class Work:
         if address is None:
             return None
         order = order_of(self.mechanism, self.owner, self.settings, self.missing, paths)
+        from mechdesign.core.cluster import connected
+
         with connected(address) as client:
             name, settings, missing = self.operation.name, self.settings, self.missing
             return randomize_on(client, order, name, paths, places, settings, missing, self.copies)

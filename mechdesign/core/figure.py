@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
-from mechdesign.core.discovery import companion
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.marks import Bars, Circles, Heat, Intervals, Mark, Surface
-from mechdesign.core.problem import Problem
-from mechdesign.core.solution import Solution
+
+if TYPE_CHECKING:
+    from mechdesign.core.problem import Problem
+    from mechdesign.core.solution import Solution
 
 Scale = Literal["linear", "log"]
 
@@ -137,6 +138,8 @@ def design_figures(problem: Problem, solution: Solution) -> list[Figure]:
     >>> len(design_figures(problem, md.solve(problem))) > 0
     True
     """
+    from mechdesign.core.discovery import companion
+
     function = companion(type(problem), "figures")
     if function is None or not solution.found:
         return []

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -303,7 +304,8 @@ def _finite(field: str, value: Any) -> Number:
 def _read(field: str, values: Any, dimensions: int) -> NDArray[Any]:
     """Return a plain copy of an array; lists become objects, so that no entry takes another's dtype."""
     kind = type(values)
-    if issubclass(kind, np.ma.MaskedArray):
+    masked = sys.modules.get("numpy.ma")  # where nothing has imported it, there is no masked array
+    if masked is not None and issubclass(kind, masked.MaskedArray):
         raise ParameterError(field, "is a masked array", "fill it, and give the numbers that are meant")
     try:
         if issubclass(kind, np.ndarray) or hasattr(kind, "__array__"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,8 @@ TOTAL = 1 << BITS
 
 _OWN_STREAM = 0x6D656368
 
-Rng = int | np.random.Generator | None
+Rng: TypeAlias = "int | np.random.Generator | None"
+"""A text, because reading the name would import numpy's generators, which most commands do not need."""
 
 
 class BitSource(Protocol):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Generic
+from typing import TYPE_CHECKING, Any, Generic
 
 from mechdesign.core.certificate import OPTIMALITY, Certificate, format_figure
 from mechdesign.core.discovery import companion
@@ -19,8 +19,10 @@ from mechdesign.core.notebook import TextInNotebooks
 from mechdesign.core.prices import PricedSolution
 from mechdesign.core.printable import printable
 from mechdesign.core.problem import Problem
-from mechdesign.core.sensitivity import Sensitivity, sensitivity
 from mechdesign.core.types import MechanismT_co, Outlook
+
+if TYPE_CHECKING:
+    from mechdesign.core.sensitivity import Sensitivity
 
 
 @dataclass(frozen=True, repr=False)
@@ -151,6 +153,8 @@ class Solution(TextInNotebooks, Generic[MechanismT_co]):
         >>> print(solution.sensitivity["epsilon"])
         epsilon = 1: 0.1 more of epsilon buys 0.0157 more of expected utility
         """
+        from mechdesign.core.sensitivity import sensitivity
+
         return sensitivity(self)
 
     def forecast(self, users: int | None = None) -> Forecast | None:

@@ -163,7 +163,7 @@ class KaryResponse(FrequencyMechanism, Oracle):
             raise ParameterError(
                 "channel", f"{weights.size} answers are too many", f"give at most {MAX_SIZE}"
             )
-        if len(kept) != weights.kept or len(np.unique(kept)) != len(kept):
+        if len(kept) != weights.kept or len(set(kept.tolist())) != len(kept):
             raise CertificateError(
                 "channel", "the kept answers are not distinct or not as many as the weights say"
             )

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
-from mechdesign.core.cluster import is_partitioned, merge_partitions
 from mechdesign.core.errors import DataError, MechDesignError
 from mechdesign.core.frames import FrameTable, is_table
+from mechdesign.core.partitions import is_partitioned, merge_partitions
 from mechdesign.core.tables import Source
 from mechdesign.mechanisms.collecting import collect, report_column, unmarked
 from mechdesign.mechanisms.counts import require_own

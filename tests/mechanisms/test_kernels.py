@@ -71,6 +71,22 @@ def test_numba_makes_the_same_reports(name, monkeypatch):
     assert made[0] == made[1]
 
 
+@pytest.mark.parametrize("choice", ["on", "off"])
+def test_duchis_bits_are_those_of_single_numbers(choice, monkeypatch):
+    """Values beyond the range, the ends, a column of a table, more than a piece of numpy's and a block."""
+    monkeypatch.setenv("MECHDESIGN_KERNELS", choice)
+    mechanism, users = Duchi(1.0, low=-3.0, high=0.7), 70_000
+    values = np.random.default_rng(4).uniform(-5.0, 2.0, (users, 2))[:, 0]
+    values[:4] = -3.0, 0.7, 0.0, 3e-320
+    reports = mechanism.randomize(values, rng=np.random.default_rng(6), clip=True)
+    drawn = NumpySource(np.random.default_rng(6)).integers(users).tolist()
+    span, wanted = mechanism.hi - mechanism.lo, []
+    for value, number in zip(values.tolist(), drawn, strict=True):
+        unit = min(max((value + 3.0) / mechanism.domain.width, 0.0), 1.0)
+        wanted.append(number < mechanism.lo + min(int(unit * float(span)), span))
+    assert reports.tolist() == wanted
+
+
 @pytest.mark.skipif(not HAS_NUMBA, reason="numba is not installed")
 def test_every_loop_compiles(monkeypatch):
     monkeypatch.setenv("MECHDESIGN_KERNELS", "on")

@@ -62,9 +62,10 @@ def compiled(loop: Loop, work: int) -> Loop | None:
 def _made(loop: Any) -> Any:
     """Return a loop compiled by numba; None without it. What was compiled once is read from its cache."""
     try:
-        import numba
+        import numba as module
     except ImportError:
         return None
+    numba: Any = module
     options = {"nogil": True, "error_model": "numpy"}
     try:
         return numba.njit(cache=True, **options)(loop)

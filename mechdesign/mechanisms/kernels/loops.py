@@ -139,11 +139,23 @@ def fitting(own: Codes, steps: Codes, elements: Codes, prime: int, counts: Codes
 
 
 def below_weights(
-    unit: NDArray[np.float64], drawn: Codes, span: float, low: int, high: int, reports: Bytes
+    values: NDArray[np.float64],
+    start: float,
+    width: float,
+    drawn: Codes,
+    span: float,
+    low: int,
+    high: int,
+    reports: Bytes,
 ) -> None:
-    """Write whether each number is below low plus the part of the span, which ends at high."""
-    for row in range(len(unit)):
-        part = int(unit[row] * span)
+    """Write whether each number is below low plus a part of the span, which ends at high.
+
+    The part is that of the value in the range from ``start``: the same operations on the same doubles as
+    those of numpy, one user after the other.
+    """
+    for row in range(len(values)):
+        unit = min(max((values[row] - start) / width, 0.0), 1.0)
+        part = int(unit * span)
         reports[row] = drawn[row] < low + (part if part < high - low else high - low)
 
 

@@ -136,9 +136,12 @@ class MeanMechanism(CollectingMechanism):
         column, source = self.domain.check(answers, clip), self.source(rng)
         reports = np.empty(len(column), dtype=self.report_dtype)
         for start in range(0, len(column), CHUNK):
-            unit = self.domain.to_unit(column[start : start + CHUNK])
-            reports[start : start + CHUNK] = self.draw(unit, source)
+            reports[start : start + CHUNK] = self.draw_values(column[start : start + CHUNK], source)
         return reports
+
+    def draw_values(self, values: Array, source: BitSource) -> NDArray[Any]:
+        """Return one report for each value, which is finite; at most 2**16 at a time are asked for."""
+        return self.draw(self.domain.to_unit(values), source)
 
     def client_steps(self) -> Steps:
         """Return how reports are drawn for parts of the range, as plain values."""
