@@ -14,7 +14,7 @@ from mechdesign.mechanisms.workload.prefix import FILE, mechanism_of, one_of_eac
 from mechdesign.mechanisms.workload.value import Array, Sets
 from mechdesign.problems.workload.linear_queries.problem import LinearQueries
 
-SIZES = range(3, 21)
+SIZES = range(3, 17)
 
 RUNGS = (*(number / 4 for number in range(1, 17)), *(number / 2 for number in range(9, 17)))
 
