@@ -9,6 +9,8 @@ import pytest
 
 import mechdesign as md
 from mechdesign.core.errors import ParameterError
+from mechdesign.mechanisms.mean.discrete import best_shape
+from mechdesign.mechanisms.mean.optimal import worst_variance_of
 from mechdesign.mechanisms.oracles.best import best_oracle
 from mechdesign.mechanisms.survey import OrderedPart, Question, Questions, Survey, TablePart, Wanted
 from mechdesign.mechanisms.survey.planned import expected_errors, information
@@ -80,6 +82,14 @@ def test_a_survey_of_one_question_takes_the_part_with_the_least_error():
         wanted = Wanted("question", (0,))
         chosen = information(ASKED, wanted, Survey.of(ASKED, epsilon).designs[0].parts[0])
         assert chosen >= information(ASKED, wanted, TablePart(ASKED, [0], best_oracle(5, epsilon)))
+
+
+def test_a_number_alone_takes_the_channel_with_the_least_worst_variance():
+    asked = Questions([Question("age", "number", low=0, high=2)])
+    (part,) = Survey.of(asked, 1.0).designs[0].parts
+    assert part.mean.worst_variance() == pytest.approx(worst_variance_of(1.0), rel=1e-9)
+    assert worst_variance_of(1.0) < 0.9 * best_shape(1.0)[0]
+    assert Survey.of(asked, 20.0).audit().holds  # beyond the channels that are solved
 
 
 def test_estimates_are_right_and_errors_are_what_was_expected():
