@@ -152,6 +152,10 @@ def more(steps: Steps, to: str) -> str:
     """Return what the client needs beside the usual steps: for few mechanisms only, to be small."""
     names = ["alone.js"] if to == "html" or steps["step"] == "joint" else []
     names += [MORE[steps["step"]]] if steps["step"] in MORE else []
+    if steps["step"] == "survey" and any(
+        part["kind"] == "ordered" for design in steps["designs"] for part in design
+    ):
+        names += ["patterns.js"]
     if steps["step"] == "messages":
         names += sorted(
             {"secure.js" if part["make"] in ("noisy", "entries") else "parts.js" for part in steps["parts"]}

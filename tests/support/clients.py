@@ -38,9 +38,11 @@ from mechdesign.mechanisms.sets import CellSet, MatchSet, ProductSet, SetRespons
 from mechdesign.mechanisms.shuffle import Promise
 from mechdesign.mechanisms.shuffled import Shuffled
 from mechdesign.mechanisms.survey import Question, Survey
+from mechdesign.mechanisms.survey.ordered import OrderedPart
 from mechdesign.mechanisms.survey.parts import NumberPart, SetPart, TablePart
 from mechdesign.mechanisms.survey.questions import Questions
 from mechdesign.mechanisms.workload import WorkloadRelease
+from mechdesign.mechanisms.workload.prefix import best_channel
 from tests.support.protocols import PROTOCOLS, made
 
 NAMES = ["never", "often — daily", 'say "no"', "Zürich</script>", "雪 & ice"]
@@ -68,6 +70,16 @@ def _survey() -> Survey:
     sets = SetPart(asked, [2, 3], SetResponse.of([4, 5], 0.5, ProductSet([2, 2]), tables=[]))
     region = TablePart(asked, [3], SubsetSelection.of(5, 0.5, 2))
     return Survey(asked, 1.0, [[table, sets], [number, region]], [TOTAL // 3, TOTAL - TOTAL // 3])
+
+
+def _ordered() -> Survey:
+    """Return a survey with an ordered question that is asked for its cumulative shares."""
+    labels = ("bad", "fair", "good", "very good")
+    asked = Questions(
+        [Question("health", "ordered", labels, cumulative=True), Question("sex", labels=["f", "m"])]
+    )
+    health, sex = OrderedPart(asked, 0, best_channel(4, 1.0)), TablePart(asked, [1], KaryResponse.of(2, 0.5))
+    return Survey(asked, 1.5, [[health, sex]])
 
 
 def _attributes() -> AttributeSampling:
@@ -144,6 +156,7 @@ CLIENTS = {
     "sets of cells": lambda: SetResponse.of([2, 3], 1.0, CellSet(2)),
     "set-response": lambda: SetResponse.of([2, 6, 9], 2.0, ProductSet([1, 4, 3])),
     "survey": _survey,
+    "survey with ordered answers": _ordered,
     "shuffled": lambda: Shuffled(Duchi(4.0), Promise(users=100_000, epsilon=0.5, delta=1e-6)),
 }
 """By type, or by another name where there are several of a type."""

@@ -1,6 +1,7 @@
 """The mechanism ``survey``: several questions of the same user under one epsilon."""
 
 from mechdesign.mechanisms.survey.audited import SurveyAudit
+from mechdesign.mechanisms.survey.ordered import OrderedPart
 from mechdesign.mechanisms.survey.parts import NumberPart, SetPart, SurveyPart, TablePart
 from mechdesign.mechanisms.survey.questions import Question, Questions
 from mechdesign.mechanisms.survey.remembered import RememberedReports
@@ -12,6 +13,7 @@ from mechdesign.mechanisms.survey.wanted import Wanted
 __all__ = [
     "Design",
     "NumberPart",
+    "OrderedPart",
     "Question",
     "Questions",
     "RememberedReports",

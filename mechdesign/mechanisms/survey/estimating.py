@@ -18,6 +18,7 @@ from mechdesign.mechanisms.mean.estimates import AttributeMeans, MeanEstimate
 from mechdesign.mechanisms.plausible import implausible
 from mechdesign.mechanisms.survey.combined import CombinedLimits, Evidence, ScaledLimits, evidence
 from mechdesign.mechanisms.survey.crossed import Axes
+from mechdesign.mechanisms.survey.ordered import OrderedPart
 from mechdesign.mechanisms.survey.parts import Law, NumberPart, SetPart, SurveyPart, TablePart
 from mechdesign.mechanisms.survey.questions import Question
 from mechdesign.mechanisms.survey.results import Quantiles, SurveyResult, SurveyResults
@@ -57,6 +58,33 @@ class Told:
     law: Callable[[int], Law]
     information: float
 
+    def each(self) -> Evidence:
+        """Return the evidence of the share of each cell."""
+        return evidence(self.supports, self.users, [self.law(1)], self.information)
+
+    def sums(self, count: int) -> Evidence:
+        """Return the evidence of the cumulative shares of so many first cells."""
+        laws = [self.law(step) for step in range(1, count + 1)]
+        return evidence(np.cumsum(self.supports)[:count], self.users, laws, self.information)
+
+
+@dataclass(frozen=True)
+class ToldInOrder:
+    """What the reports of an ordered part tell of its question."""
+
+    part: OrderedPart
+    counts: Codes
+    information: float
+
+    def each(self) -> Evidence:
+        """Return the evidence of the share of each category."""
+        return self.part.evidence(self.counts, np.eye(self.part.sizes[0], dtype=bool), self.information)
+
+    def sums(self, count: int) -> Evidence:
+        """Return the evidence of the cumulative shares of so many first categories."""
+        rows = np.tri(count, self.part.sizes[0], dtype=bool)
+        return self.part.evidence(self.counts, rows, self.information)
+
 
 @dataclass(frozen=True)
 class Unknown:
@@ -91,10 +119,14 @@ def _result(survey: Survey, counts: SurveyCounts, wanted: Wanted, population: bo
         ends = (question.domain.low, question.domain.high)
         return SurveyResult(name, wanted, replace(_mean(survey, counts, wanted, population), possible=ends))
     given = None if population else counts.users
-    told, names = told_of(survey, counts, wanted), _cell_names(survey, wanted)
+    told: list[Told | ToldInOrder] = [
+        *told_of(survey, counts, wanted),
+        *_told_in_order(survey, counts, wanted),
+    ]
+    names = _cell_names(survey, wanted)
     if not told:
         return SurveyResult(name, wanted, _unknown_shares(names, counts.users, population))
-    cells = _shares([_each(item) for item in told], names, given)
+    cells = _shares([item.each() for item in told], names, given)
     if len(wanted.places) > 1:
         return SurveyResult(name, wanted, cells, axes=_axes(survey, wanted))
     if not question.is_ordered:
@@ -126,6 +158,15 @@ def told_of(survey: Survey, counts: SurveyCounts, wanted: Wanted) -> list[Told]:
     return found
 
 
+def _told_in_order(survey: Survey, counts: SurveyCounts, wanted: Wanted) -> list[ToldInOrder]:
+    """Return what the reports of ordered parts tell of a question."""
+    return [
+        ToldInOrder(part, np.asarray(counter.counts), information)
+        for part, counter, information in _telling(survey, counts, wanted)
+        if isinstance(part, OrderedPart)
+    ]
+
+
 def _law(part: TablePart, cells: int) -> Callable[[int], Law]:
     """Return the law of so many cells of a table, each of which is several cells of the part's."""
     size = part.oracle.labels.size // cells
@@ -133,10 +174,6 @@ def _law(part: TablePart, cells: int) -> Callable[[int], Law]:
 
 
 # Shares
-
-
-def _each(told: Told) -> Evidence:
-    return evidence(told.supports, told.users, [told.law(1)], told.information)
 
 
 def _shares(parts: Sequence[Evidence], names: tuple[str, ...], given: int | None) -> FrequencyEstimate:
@@ -165,14 +202,12 @@ def _unknown_shares(names: tuple[str, ...], users: int, population: bool) -> Fre
     )
 
 
-def _cumulative(told: Sequence[Told], question: Question, given: int | None) -> FrequencyEstimate:
+def _cumulative(
+    told: Sequence[Told | ToldInOrder], question: Question, given: int | None
+) -> FrequencyEstimate:
     """Return the shares up to each category but the last one, or the last one before ``no answer``."""
-    steps = range(1, question.size)
-    parts = []
-    for item in told:
-        sums = np.cumsum(item.supports)[: len(steps)]
-        parts.append(evidence(sums, item.users, [item.law(step) for step in steps], item.information))
-    return _shares(parts, question.categories[: len(steps)], given)
+    count = question.size - 1
+    return _shares([item.sums(count) for item in told], question.categories[:count], given)
 
 
 def quantiles(ordered: FrequencyEstimate, last: str, levels: Sequence[float] = QUARTERS) -> Quantiles:
@@ -267,7 +302,7 @@ def _group_means(survey: Survey, counts: SurveyCounts, wanted: Wanted) -> Attrib
     names, nobody = group.categories, np.zeros(group.size, dtype=np.int64)
     if not told:
         return AttributeMeans(middle, half, counts.users, nobody, names, True, whole, (NOBODY,))
-    parts = [_each(item) for item in told]
+    parts = [item.each() for item in told]
     axis = wanted.places.index(wanted.number)
     shape = wanted.shape(survey.questions)
     shared = CombinedLimits(parts)

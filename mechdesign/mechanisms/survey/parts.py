@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.errors import CertificateError, ParameterError
+from mechdesign.core.errors import ParameterError
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.core.types import Counter, PrivacyVerdict
-from mechdesign.core.validation import integer
-from mechdesign.mechanisms.base import CollectingMechanism, mechanism_types
+from mechdesign.mechanisms.base import CollectingMechanism
 from mechdesign.mechanisms.kary import KaryResponse
 from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.mean.grid import GridMean
@@ -99,7 +98,7 @@ class TablePart(SurveyPart):
     kind: ClassVar[str] = "table"
 
     def __init__(self, questions: Questions, places: Sequence[int], oracle: Oracle) -> None:
-        self.places = _places(questions, places)
+        self.places = places_of(questions, places)
         self.sizes = tuple(questions[place].size for place in self.places)
         if not isinstance(oracle, (KaryResponse, SubsetSelection)):
             raise ParameterError("designs", f"a {oracle.type} does not report tables of a survey")
@@ -155,7 +154,7 @@ class SetPart(SurveyPart):
     kind: ClassVar[str] = "sets"
 
     def __init__(self, questions: Questions, places: Sequence[int], response: SetResponse) -> None:
-        self.places = _places(questions, places)
+        self.places = places_of(questions, places)
         self.sizes = tuple(questions[place].size for place in self.places)
         shape = response.sets
         if response.attributes.sizes != self.sizes or not isinstance(shape, ProductSet) or response.tables:
@@ -200,7 +199,7 @@ class NumberPart(SurveyPart):
     kind: ClassVar[str] = "number"
 
     def __init__(self, questions: Questions, place: int, mechanism: GridMean) -> None:
-        self.places = _places(questions, [place])
+        self.places = places_of(questions, [place])
         question = questions[place]
         if not question.is_mean:
             raise ParameterError("designs", f"question '{question.name}' is not asked for its mean")
@@ -250,25 +249,8 @@ def whole_numbers(texts: NDArray[np.str_]) -> NDArray[Any]:
     return texts
 
 
-def part_of(questions: Questions, document: Any) -> SurveyPart:
-    """Return the part that :meth:`SurveyPart.as_json` describes, audited again."""
-    if not isinstance(document, Mapping):
-        raise CertificateError("designs", "a part is damaged", "build it anew")
-    places = [integer("designs: question", place, 0, len(questions) - 1) for place in document["questions"]]
-    known, kind = mechanism_types(), document["type"]
-    if kind not in known:
-        raise CertificateError("designs", f"no mechanism type '{kind}'", "build it anew")
-    mechanism = known[kind].from_content(document["content"])
-    if isinstance(mechanism, GridMean) and len(places) == 1:
-        return NumberPart(questions, places[0], mechanism)
-    if isinstance(mechanism, SetResponse):
-        return SetPart(questions, places, mechanism)
-    if isinstance(mechanism, Oracle):
-        return TablePart(questions, places, mechanism)
-    raise CertificateError("designs", f"a '{kind}' is no part of a survey", "build it anew")
-
-
-def _places(questions: Questions, places: Sequence[int]) -> tuple[int, ...]:
+def places_of(questions: Questions, places: Sequence[int]) -> tuple[int, ...]:
+    """Return the numbers of questions, checked: increasing, and those of questions that there are."""
     found = tuple(places)
     if not found or list(found) != sorted(set(found)) or not 0 <= found[0] <= found[-1] < len(questions):
         raise ParameterError("designs", f"{list(found)} are not increasing numbers of questions")

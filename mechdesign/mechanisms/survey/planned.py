@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from mechdesign.mechanisms.kary import KaryResponse
 from mechdesign.mechanisms.oracles.best import cell_variance
+from mechdesign.mechanisms.survey.ordered import OrderedPart
 from mechdesign.mechanisms.survey.parts import NumberPart, SetPart, SurveyPart, TablePart
 from mechdesign.mechanisms.survey.questions import Questions
 from mechdesign.mechanisms.survey.wanted import Wanted
@@ -49,6 +50,10 @@ def information(questions: Questions, wanted: Wanted, part: SurveyPart) -> float
         return 1.0 / (noise + question.relative_spread**2)
     if isinstance(part, SetPart):
         return _of_sets(questions, wanted, part)
+    if isinstance(part, OrderedPart):
+        asked = questions[part.places[0]]
+        shares = np.array(asked.frequencies or (1.0 / asked.size,) * asked.size)
+        return 1.0 / (part.noise(asked.cumulative, shares) + wanted_spread(questions, wanted))
     if not isinstance(part, TablePart):
         return 0.0
     if wanted.number is not None and not isinstance(part.oracle, KaryResponse):
@@ -56,7 +61,32 @@ def information(questions: Questions, wanted: Wanted, part: SurveyPart) -> float
     share = effective_share(part)
     if wanted.number is not None or (len(wanted.places) == 1 and questions[wanted.places[0]].is_mean):
         return share
+    if is_cumulative(questions, wanted):
+        return share / wanted_spread(questions, wanted)
     return of_share(share, part.cells(wanted.places), planned_spread(questions, wanted.places))
+
+
+def is_cumulative(questions: Questions, wanted: Wanted) -> bool:
+    """Whether the cumulative shares of one question are wanted."""
+    return len(wanted.places) == 1 and questions[wanted.places[0]].cumulative
+
+
+def wanted_spread(questions: Questions, wanted: Wanted) -> float:
+    """Return the variance of a user who answers in clear, summed over the shares that are wanted.
+
+    Of the cumulative shares of k categories at even answers it is sum i/k (1 - i/k) = (k^2 - 1)/(6k).
+
+    Examples
+    --------
+    >>> from mechdesign.mechanisms.survey.questions import Question
+    >>> asked = Questions([Question("health", "ordered", ("bad", "fair", "good"), cumulative=True)])
+    >>> round(wanted_spread(asked, Wanted("question", (0,))), 6)  # 1/3 2/3 + 2/3 1/3
+    0.444444
+    """
+    if not is_cumulative(questions, wanted):
+        return planned_spread(questions, wanted.places)
+    size = questions[wanted.places[0]].size
+    return (size * size - 1.0) / (6.0 * size)
 
 
 def planned_spread(questions: Questions, places: Sequence[int]) -> float:
@@ -95,13 +125,16 @@ def _of_sets(questions: Questions, wanted: Wanted, part: SetPart) -> float:
     question = questions[wanted.places[0]]
     if question.is_mean:
         return share
+    if question.cumulative:
+        return share / wanted_spread(questions, wanted)
     return of_share(share, question.size, planned_spread(questions, wanted.places))
 
 
 def expected_errors(survey: Survey, users: int) -> NDArray[np.float64]:
     """Return the standard error of each wanted result with so many users; infinite where nothing tells it.
 
-    Of a table it is the root mean square over the cells, of a number in its units, of group means for groups
+    Of a table it is the root mean square over the cells (of a question that is wanted for its cumulative
+    shares over these), of a number in its units, of group means for groups
     of equal size.
     """
     told = np.array(
@@ -123,6 +156,8 @@ def unit(questions: Questions, wanted: Wanted) -> float:
     first = questions[wanted.places[0]]
     if first.is_mean:
         return first.domain.half**2
+    if is_cumulative(questions, wanted):
+        return 1.0 / (first.size - 1)
     return 1.0 / math.prod(wanted.shape(questions))
 
 

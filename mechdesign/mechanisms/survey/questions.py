@@ -21,6 +21,7 @@ from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.mean.values import Domain
 from mechdesign.mechanisms.sealed import Sealed
 from mechdesign.mechanisms.survey.absent import NO_ANSWER, absent_in, with_words
+from mechdesign.mechanisms.survey.stated import domain_of, listed, require_cumulative
 
 Array = NDArray[np.float64]
 Kind = Literal["categorical", "ordered", "number"]
@@ -52,6 +53,9 @@ class Question:
     frequencies : sequence of float
         Planned shares of the categories, in their order, that of skipping last; even ones by default. They
         decide what is planned, not what is estimated.
+    cumulative : bool
+        Whether the cumulative shares of an ordered question are wanted, not those of its categories: they
+        decide its error and how it is reported. Estimated are both.
 
     Examples
     --------
@@ -70,6 +74,7 @@ class Question:
     spread: float | None = None
     skip: bool = False
     frequencies: tuple[float, ...] = ()
+    cumulative: bool = False
 
     def __post_init__(self) -> None:
         name: Any = self.name
@@ -84,6 +89,9 @@ class Question:
             self._check_labels()
         if self.frequencies:
             self._check_frequencies()
+        require_cumulative(
+            f"question '{self.name}'", self.cumulative, self.is_ordered, bool(self.frequencies)
+        )
 
     def _check_frequencies(self) -> None:
         where = f"question '{self.name}': frequencies"
@@ -122,7 +130,7 @@ class Question:
             raise ParameterError(f"{where}: labels", "a number has none", "give range, and bins if wanted")
         if self.low is None or self.high is None:
             raise ParameterError(f"{where}: range", "is missing", "give the range: range = [0, 100]")
-        domain = _domain(where, self.low, self.high)
+        domain = domain_of(where, self.low, self.high)
         object.__setattr__(self, "low", domain.low)
         object.__setattr__(self, "high", domain.high)
         edges = tuple(number(f"{where}: bins", edge) for edge in self.bins)
@@ -255,6 +263,8 @@ class Question:
             found["skip"] = True
         if self.frequencies:
             found["frequencies"] = list(self.frequencies)
+        if self.cumulative:
+            found["cumulative"] = True
         return found
 
     @classmethod
@@ -266,7 +276,7 @@ class Question:
             )
         name = document.get("name")
         where = f"question {shown(name)}" if name else "questions"
-        known = ("name", "kind", "labels", "range", "bins", "spread", "skip", "frequencies")
+        known = ("name", "kind", "labels", "range", "bins", "spread", "skip", "frequencies", "cumulative")
         for key in document:
             if key not in known:
                 raise UnknownNameError(where, f"no key '{key}'", suggestion(str(key), known))
@@ -279,13 +289,14 @@ class Question:
         return cls(
             name,
             document.get("kind", "number" if ends is not None else "categorical"),
-            tuple(_listed(where, "labels", document)),
+            tuple(listed(where, "labels", document)),
             low,
             high,
-            tuple(_listed(where, "bins", document)),
+            tuple(listed(where, "bins", document)),
             document.get("spread"),
             document.get("skip", False),
-            tuple(_listed(where, "frequencies", document)),
+            tuple(listed(where, "frequencies", document)),
+            document.get("cumulative", False),
         )
 
 
@@ -374,17 +385,3 @@ class Questions(Sealed):
         if not isinstance(document, (list, tuple)):
             raise ParameterError("questions", f"expected a list of tables, got {shown(document)}")
         return cls([Question.from_json(item) for item in document])
-
-
-def _domain(where: str, low: Any, high: Any) -> Domain:
-    try:
-        return Domain(low, high)
-    except ParameterError as error:
-        raise error.within(where) from None
-
-
-def _listed(where: str, key: str, document: Mapping[str, Any]) -> Sequence[Any]:
-    given = document.get(key) or ()
-    if not isinstance(given, (list, tuple)):
-        raise ParameterError(f"{where}: {key}", f"expected a list, got {shown(given)}")
-    return given

@@ -26,14 +26,13 @@ from mechdesign.core.validation import integer, privacy_epsilon, user_count
 from mechdesign.mechanisms.door import on_table
 from mechdesign.mechanisms.intake import Intake
 from mechdesign.mechanisms.marginals.release import view_weights
-from mechdesign.mechanisms.mean.discrete import DiscretePiecewise
 from mechdesign.mechanisms.operations import Operation
-from mechdesign.mechanisms.oracles.best import best_oracle
 from mechdesign.mechanisms.survey.absent import NO_ANSWER
 from mechdesign.mechanisms.survey.audited import SurveyAudit, audit_of
 from mechdesign.mechanisms.survey.client import SurveyClient
 from mechdesign.mechanisms.survey.figures import shares_of, survey_figures
-from mechdesign.mechanisms.survey.parts import Answers, NumberPart, SurveyPart, TablePart, part_of
+from mechdesign.mechanisms.survey.kinds import best_part, part_of
+from mechdesign.mechanisms.survey.parts import Answers, SurveyPart
 from mechdesign.mechanisms.survey.planned import expected_errors, information
 from mechdesign.mechanisms.survey.questions import Question, Questions
 from mechdesign.mechanisms.survey.remembered import PURPOSE, RememberedReports, names_of
@@ -355,15 +354,6 @@ class Survey(SurveyClient):
             raise CertificateError("designs", "their weights do not sum to 2**62")
         wanted = wanted_of(questions, content["wanted"])
         return cls(questions, content["epsilon"], designs, weights, wanted, content["users"])
-
-
-def best_part(questions: Questions, place: int, epsilon: float) -> SurveyPart:
-    """Return the part that reports one question with the mechanism of least variance at even answers."""
-    question = questions[place]
-    if question.is_mean:
-        domain = question.domain
-        return NumberPart(questions, place, DiscretePiecewise(epsilon, domain.low, domain.high))
-    return TablePart(questions, [place], best_oracle(question.size, epsilon))
 
 
 def _disjoint(number: int, parts: Sequence[SurveyPart]) -> tuple[SurveyPart, ...]:

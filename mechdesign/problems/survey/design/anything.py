@@ -33,8 +33,8 @@ def bounds_for_any(setting: SurveySetting, information: Array | None = None) -> 
     """Return lower bounds of the mean error of every epsilon-private mechanism at even answers.
 
     The total information always bounds; all sets of answers where they are few, cross tables too; their
-    entropy where questions alone are wanted. None where a number or group means are wanted, or other than
-    even answers are planned: the bounds are for tables at even answers.
+    entropy where questions alone are wanted. None where a number, group means or cumulative shares
+    are wanted, or other than even answers are planned: the bounds are for tables at even answers.
 
     Parameters
     ----------
@@ -80,6 +80,8 @@ def _effects(setting: SurveySetting) -> Effects | None:
     """Return the parts of the wanted tables; None where the bounds do not hold or would be too many."""
     targets = setting.targets
     if any(target.is_mean or target.wanted.number is not None or not target.is_even for target in targets):
+        return None
+    if any(target.cumulative for target in targets):
         return None
     if max(len(target.wanted.places) for target in targets) > MOST_PLACES:
         return None

@@ -20,9 +20,12 @@ from mechdesign.mechanisms.mean.values import Domain
 from mechdesign.mechanisms.oracles.best import best_oracle
 from mechdesign.mechanisms.oracles.oracle import Oracle
 from mechdesign.mechanisms.sets import ProductSet, SetResponse
+from mechdesign.mechanisms.survey.ordered import OrderedPart
 from mechdesign.mechanisms.survey.parts import NumberPart, SetPart, SurveyPart, TablePart
 from mechdesign.mechanisms.survey.questions import Questions
 from mechdesign.mechanisms.survey.survey import Survey
+from mechdesign.mechanisms.workload.prefix import best_channel as best_prefix
+from mechdesign.mechanisms.workload.release import WorkloadRelease
 from mechdesign.problems.survey.design.generation import Column
 from mechdesign.problems.survey.design.information import NUMBERS, Ask
 from mechdesign.problems.survey.design.setting import SurveySetting
@@ -31,6 +34,9 @@ if TYPE_CHECKING:
     from mechdesign.problems.survey.design.problem import SurveyDesign
 
 Array = NDArray[np.float64]
+
+SOLVED = ("number", "ordered")
+"""Kinds of parts whose channel is solved for its own epsilon: a larger budget would not help it."""
 
 GRAIN = 2.0**-40
 """Budgets of parts are multiples of it, but for the last one, so that they add up exactly."""
@@ -103,7 +109,7 @@ def survey(problem: SurveyDesign, variables: Variables) -> Survey:
 
 def _parts(questions: Questions, column: Column, epsilon: float) -> list[SurveyPart]:
     given = [ask.epsilon for ask in column]
-    taken = budgets(given, epsilon, [ask.kind == "number" for ask in column])
+    taken = budgets(given, epsilon, [ask.kind in SOLVED for ask in column])
     return [_part(questions, ask, budget) for ask, budget in zip(column, taken, strict=True)]
 
 
@@ -144,6 +150,8 @@ def _part(questions: Questions, ask: Ask, epsilon: float) -> SurveyPart:
         domain = questions[ask.places[0]].domain
         return NumberPart(questions, ask.places[0], _mean(ask.kind, ask.epsilon, epsilon, domain))
     sizes = tuple(questions[place].size for place in ask.places)
+    if ask.kind == "ordered":
+        return OrderedPart(questions, ask.places[0], _prefix(sizes[0], ask.epsilon, epsilon))
     if ask.kind == "sets":
         return SetPart(questions, ask.places, _sets(sizes, epsilon, ask.sets))
     cells = math.prod(sizes)
@@ -158,6 +166,15 @@ def _mean(kind: str, epsilon: float, budget: float, domain: Domain) -> GridMean:
     found = best_channel(epsilon, domain.low, domain.high, min(epsilon, budget))
     if found is None:
         raise ParameterError("designs", f"no channel for a number at epsilon = {epsilon:g}")
+    return found
+
+
+@cache
+def _prefix(size: int, epsilon: float, budget: float) -> WorkloadRelease:
+    """Return the mechanism of an ordered question: solved for its epsilon, private at its budget."""
+    found = best_prefix(size, epsilon, min(epsilon, budget))
+    if found is None:
+        raise ParameterError("designs", f"no channel for {size} ordered categories at epsilon = {epsilon:g}")
     return found
 
 

@@ -164,7 +164,7 @@ def _users_master(setting: SurveySetting, table: Array) -> tuple[Array, float, A
         equal_rows=csr_array(np.append(np.ones(count), 0.0)[None, :]),
         equal_limits=np.ones(1),
         low=np.zeros(count + 1),
-        high=np.ones(count + 1),
+        high=np.append(np.ones(count), 2.0),  # never reached, so that all prices are those of the rows
     )
     result = solve_linear(program)
     shares = np.maximum(result.variables[:-1], 0.0)

@@ -19,8 +19,10 @@ from numpy.typing import NDArray
 from mechdesign.mechanisms.mean.discrete import best_shape
 from mechdesign.mechanisms.mean.optimal import worst_variance_of
 from mechdesign.mechanisms.mean.optimal.ladder import ladder
-from mechdesign.mechanisms.survey.planned import of_share
+from mechdesign.mechanisms.survey.planned import wanted_spread
 from mechdesign.mechanisms.survey.questions import Questions
+from mechdesign.mechanisms.survey.wanted import Wanted
+from mechdesign.mechanisms.workload.prefix import best_channel, prefix_ladder
 from mechdesign.problems.survey.design.targets import SurveyTarget
 
 Array = NDArray[np.float64]
@@ -32,8 +34,9 @@ class Ask:
 
     Attributes
     ----------
-    kind : {"number", "piecewise", "table", "cells", "sets"}
-        The best channel for one number; the best piecewise mechanism on a grid for it; the cell of a table by
+    kind : {"number", "piecewise", "ordered", "table", "cells", "sets"}
+        The best channel for one number; the best piecewise mechanism on a grid for it; the best channel for
+        the cumulative shares of one question; the cell of a table by
         the best frequency oracle; the same by k-ary response; a product of sets, one of each question.
     places : tuple of int
     epsilon : float
@@ -96,6 +99,11 @@ def single(questions: Questions, place: int, epsilon: float) -> Ask:
     the sampling of the user, that of the mean mechanisms is known only without it.
     """
     question = questions[place]
+    if question.cumulative:
+        spread = wanted_spread(questions, Wanted("question", (place,)))
+        share = best_effective(epsilon, question.size)
+        better = ordered_noise(question.size, epsilon) + spread < spread / max(share, 1e-300)
+        return Ask("ordered" if better else "table", (place,), epsilon)
     if not question.is_mean:
         return Ask("table", (place,), epsilon)
     spread = question.relative_spread**2
@@ -127,6 +135,27 @@ def noise(kind: str, epsilon: float) -> float:
     return worst_variance_of(epsilon) if kind == "number" else best_shape(epsilon)[0]
 
 
+@lru_cache(maxsize=1 << 12)
+def ordered_noise(size: int, epsilon: float) -> float:
+    """Return the variance of one report, summed over the cumulative shares of so many categories.
+
+    At even answers; infinite where no channel is known.
+
+    Examples
+    --------
+    >>> round(ordered_noise(5, 1.0), 3), ordered_noise(5, 0.0)
+    (9.645, inf)
+    """
+    known = prefix_ladder()
+    if not known.has(size, epsilon):
+        return math.inf
+    place = known.below(epsilon)
+    if float(known.epsilons[place]) == epsilon:
+        return known.error(size, place)
+    found = best_channel(size, epsilon)
+    return math.inf if found is None else found.average_error
+
+
 def told(questions: Questions, targets: Sequence[SurveyTarget], asks: Sequence[Ask]) -> Array:
     """Return the information of one report about each target, summed over the parts of a design."""
     return np.array([sum(_one(questions, target, ask) for ask in asks) for target in targets])
@@ -138,10 +167,12 @@ def _one(questions: Questions, target: SurveyTarget, ask: Ask) -> float:
         return 0.0
     if ask.kind in (*NUMBERS, PLANNED):
         return 1.0 / (noise(ask.kind, ask.epsilon) + target.spread)
+    if ask.kind == "ordered":
+        return 1.0 / (ordered_noise(target.cells, ask.epsilon) + target.spread)
     eta = _share(questions, wanted.places, ask)
     if wanted.number is not None:
         return eta if ask.kind == "cells" else 0.0
-    return eta if target.is_mean else of_share(eta, target.cells, target.spread)
+    return eta if target.is_mean else target.of_share(eta)
 
 
 def _share(questions: Questions, wanted: Sequence[int], ask: Ask) -> float:

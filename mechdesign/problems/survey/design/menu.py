@@ -10,9 +10,16 @@ from numpy.typing import NDArray
 
 from mechdesign.mechanisms.mean.discrete import least_variances, worst_variances
 from mechdesign.mechanisms.mean.optimal.ladder import ladder
-from mechdesign.mechanisms.survey.planned import of_share
 from mechdesign.mechanisms.survey.questions import Questions
-from mechdesign.problems.survey.design.information import PLANNED, Ask, best_effective, effective, noise
+from mechdesign.mechanisms.workload.prefix import prefix_ladder
+from mechdesign.problems.survey.design.information import (
+    PLANNED,
+    Ask,
+    best_effective,
+    effective,
+    noise,
+    ordered_noise,
+)
 from mechdesign.problems.survey.design.targets import SurveyTarget
 
 Array = NDArray[np.float64]
@@ -28,7 +35,9 @@ class Menu:
     """The information of one answer to each question, for each budget.
 
     A number takes the best channel with all of epsilon, or with the largest epsilon of the ladder of solved
-    channels that its budget allows; outside the ladder the best piecewise mechanism, or a bit.
+    channels that its budget allows; outside the ladder the best piecewise mechanism, or a bit. In the same
+    way a question that is wanted for its cumulative shares takes the best channel for these, or the best
+    frequency oracle where that tells more.
 
     Attributes
     ----------
@@ -59,21 +68,35 @@ def menu_of(
     """Return the menu of all questions; ``planned`` as in the setting."""
     budgets = epsilon * np.arange(steps + 1) / steps
     budgets[-1] = epsilon
-    rows: dict[tuple[int, float], tuple[Array, tuple[Ask, ...]]] = {}
-    for question, target in zip(questions.all, targets, strict=False):
-        key = (target.cells, target.spread)
+    rows: dict[tuple[int, float, bool], tuple[Array, tuple[Ask, ...]]] = {}
+    keys = [(target.cells, target.spread, target.cumulative) for target in targets[: len(questions)]]
+    for question, target, key in zip(questions.all, targets, keys, strict=False):
         if key not in rows:
             rows[key] = (
                 _number_row(budgets, target, planned) if question.is_mean else _table_row(budgets, target)
             )
-    keys = [(target.cells, target.spread) for target in targets[: len(questions)]]
     return Menu(budgets, np.array([rows[key][0] for key in keys]), tuple(rows[key][1] for key in keys))
 
 
 def _table_row(budgets: Array, target: SurveyTarget) -> tuple[Array, tuple[Ask, ...]]:
-    shares = [best_effective(float(epsilon), target.cells) for epsilon in budgets]
-    told = np.array([of_share(share, target.cells, target.spread) for share in shares])
-    return _increasing(told, [Ask("table", (), float(epsilon)) for epsilon in budgets])
+    told = np.array([target.of_share(best_effective(float(epsilon), target.cells)) for epsilon in budgets])
+    asks = [Ask("table", (), float(epsilon)) for epsilon in budgets]
+    if target.cumulative:
+        at = _rungs(budgets, target.cells)
+        ordered = np.array([1.0 / (ordered_noise(target.cells, epsilon) + target.spread) for epsilon in at])
+        for step in np.flatnonzero(ordered > told).tolist():
+            asks[step] = Ask("ordered", (), at[step])
+        told = np.maximum(told, ordered)
+    return _increasing(told, asks)
+
+
+def _rungs(budgets: Array, size: int) -> list[float]:
+    """Return the epsilons of the ladder of cumulative shares that budgets allow, and the last budget."""
+    known = prefix_ladder()
+    places = [known.below(float(epsilon)) for epsilon in budgets]
+    last = float(budgets[-1])
+    inside = known.has(size, float(known.epsilons[0]))
+    return [float(known.epsilons[place]) if place >= 0 and inside else 0.0 for place in places[:-1]] + [last]
 
 
 def _number_row(budgets: Array, target: SurveyTarget, planned: bool) -> tuple[Array, tuple[Ask, ...]]:

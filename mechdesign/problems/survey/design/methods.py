@@ -11,6 +11,7 @@ from mechdesign.problems.survey.design.solving import (
     by_generation,
     by_rule,
     no_closed_form,
+    no_joint_results,
     one_question,
 )
 
@@ -21,7 +22,7 @@ METHODS = (
            "independent and joint reports by column generation, with a proven gap", by_generation(Joint)),
     Method("split", SurveyDesign, "numeric",
            "the best division of epsilon among independent answers", by_generation(Independent),
-           no_closed_form, ALONE),
+           no_joint_results, ALONE),
     Method("one-question", SurveyDesign, "analytic",
            "one question of each user with all of epsilon, with the best shares", one_question,
            no_closed_form, ALONE),

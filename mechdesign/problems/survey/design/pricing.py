@@ -72,7 +72,7 @@ class Joint(Independent):
         self.views = views_of(questions, setting.targets, setting.epsilon)
         self.told = np.array([setting.told(column) for column in self.views])
         alone = setting.targets[: len(questions)]
-        self.even = np.array([1.0 if target.is_mean else 1.0 - 1.0 / target.cells for target in alone])
+        self.even = np.array([1.0 if target.is_mean else target.even for target in alone])
         self.spread = np.array([1.0 if target.is_mean else target.spread for target in alone])
         options = sum(size - 1 for size in questions.sizes)
         self.grids = tuple(dict.fromkeys(min(cells, max(GRIDS[1], MOST_WORK // options)) for cells in GRIDS))

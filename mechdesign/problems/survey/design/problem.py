@@ -115,6 +115,7 @@ class SurveyDesign(Problem[Survey]):
         'A list of tables with ``name``, ``kind`` ("categorical", "ordered" or "number"), ``labels`` or '
         "``range``; for a number also ``bins`` (a histogram instead of the mean) and ``spread`` (the planned "
         "standard deviation); ``frequencies``, the planned shares of the categories (even ones by default); "
+        "``cumulative = true``, where the cumulative shares of ordered answers are wanted; "
         "``skip = true`` allows to leave it out; ``importance`` (1) and ``error`` (the "
         "wanted standard error, of a category's share or of the mean).",
         _questions,

@@ -52,7 +52,7 @@ class SurveySetting:
         found: dict[tuple[object, ...], list[int]] = {}
         for place, target in enumerate(self.targets):
             needed = None if target.error is None else target.unit / target.error**2
-            key = (target.cells, target.spread, target.importance, needed)
+            key = (target.cells, target.spread, target.importance, needed, target.cumulative)
             found.setdefault(key, []).append(place)
         return tuple(tuple(members) for members in found.values())
 

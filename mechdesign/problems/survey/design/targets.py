@@ -9,7 +9,7 @@ from typing import Any
 
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.validation import in_range
-from mechdesign.mechanisms.survey.planned import planned_spread, unit
+from mechdesign.mechanisms.survey.planned import is_cumulative, of_share, unit, wanted_spread
 from mechdesign.mechanisms.survey.questions import Questions
 from mechdesign.mechanisms.survey.wanted import Wanted, singles, wanted_means, wanted_table
 
@@ -32,6 +32,8 @@ class SurveyTarget:
     importance : float
     error : float or None
         The wanted standard error.
+    cumulative : bool
+        Whether the cumulative shares of a question are wanted, at even answers.
     """
 
     wanted: Wanted
@@ -41,11 +43,22 @@ class SurveyTarget:
     unit: float
     importance: float
     error: float | None
+    cumulative: bool = False
 
     @property
     def is_even(self) -> bool:
         """Whether answers are planned to be even, or it is about a number."""
-        return self.cells == 0 or self.wanted.number is not None or self.spread == 1.0 - 1.0 / self.cells
+        alone = self.cells == 0 or self.wanted.number is not None or self.cumulative
+        return alone or self.spread == self.even
+
+    @property
+    def even(self) -> float:
+        """The spread of a table at even answers, which is 1/eta times as large for reports."""
+        return self.spread if self.cumulative else 1.0 - 1.0 / self.cells
+
+    def of_share(self, eta: float) -> float:
+        """Return the information of a report with this effective share about its table."""
+        return eta / self.spread if self.cumulative else of_share(eta, self.cells, self.spread)
 
     @property
     def is_mean(self) -> bool:
@@ -100,5 +113,6 @@ def _target(questions: Questions, wanted: Wanted, options: Mapping[str, Any], wh
     if wanted.number is None and question.is_mean:
         cells, spread = 0, question.relative_spread**2
     elif wanted.number is None:
-        spread = planned_spread(questions, wanted.places)
-    return SurveyTarget(wanted, name, cells, spread, unit(questions, wanted), importance, error)
+        spread = wanted_spread(questions, wanted)
+    cumulative = is_cumulative(questions, wanted)
+    return SurveyTarget(wanted, name, cells, spread, unit(questions, wanted), importance, error, cumulative)

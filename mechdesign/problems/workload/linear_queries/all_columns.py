@@ -8,8 +8,8 @@ import numpy as np
 
 from mechdesign.audit.workload_bound import patterns_from
 from mechdesign.core.method import Outcome
+from mechdesign.mechanisms.workload.master import Basis, Master, Weighted
 from mechdesign.mechanisms.workload.value import Array, Sets, columns_of
-from mechdesign.problems.workload.linear_queries.master import Basis, Master, Weighted
 from mechdesign.problems.workload.linear_queries.outcomes import enumerated_bound, infeasible, outcome
 from mechdesign.problems.workload.linear_queries.problem import LinearQueries
 

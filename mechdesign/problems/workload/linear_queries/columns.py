@@ -14,6 +14,7 @@ import numpy as np
 
 from mechdesign.audit.workload_bound import MOST_ENUMERATED, WorkloadBound
 from mechdesign.core.method import Outcome
+from mechdesign.mechanisms.workload.master import Basis, Master, Weighted
 from mechdesign.mechanisms.workload.value import Array, Sets, columns_of
 from mechdesign.mechanisms.workload.weights import kept_and_repaired
 from mechdesign.problems.workload.linear_queries import symmetric
@@ -23,7 +24,6 @@ from mechdesign.problems.workload.linear_queries.all_columns import (
 )
 from mechdesign.problems.workload.linear_queries.estimates import worst_of_estimates
 from mechdesign.problems.workload.linear_queries.fields import arcs, field_sets
-from mechdesign.problems.workload.linear_queries.master import Basis, Master, Weighted
 from mechdesign.problems.workload.linear_queries.outcomes import (
     best_bound,
     can_enumerate,

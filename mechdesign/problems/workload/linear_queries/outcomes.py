@@ -12,8 +12,8 @@ from mechdesign.audit.few_queries import MOST_ROWS
 from mechdesign.audit.workload_bound import MOST_ENUMERATED, TraceBound, WorkloadBound
 from mechdesign.core.errors import CertificateError
 from mechdesign.core.method import Outcome
+from mechdesign.mechanisms.workload.master import Weighted
 from mechdesign.mechanisms.workload.value import Array, Sets
-from mechdesign.problems.workload.linear_queries.master import Weighted
 from mechdesign.problems.workload.linear_queries.problem import LinearQueries
 from mechdesign.problems.workload.linear_queries.spectral import (
     MOST_PAIRED,

@@ -8,8 +8,8 @@ import math
 import numpy as np
 
 from mechdesign.mechanisms.workload.value import Array, Sets
-from mechdesign.problems.workload.linear_queries.interior import Weighing, minimised
 from mechdesign.problems.workload.linear_queries.problem import LinearQueries
+from mechdesign.solvers.interior import Weighing, minimised
 
 MOST_SETS = 20_000
 

@@ -12,11 +12,11 @@ import math
 import numpy as np
 
 from mechdesign.core.method import Outcome
+from mechdesign.mechanisms.workload.master import Basis
 from mechdesign.mechanisms.workload.value import columns_of
 from mechdesign.mechanisms.workload.weights import kept_and_repaired
 from mechdesign.problems.workload.linear_queries.columns import LARGEST
 from mechdesign.problems.workload.linear_queries.fields import field_sets
-from mechdesign.problems.workload.linear_queries.master import Basis
 from mechdesign.problems.workload.linear_queries.outcomes import infeasible, outcome, spectral_bound
 from mechdesign.problems.workload.linear_queries.problem import LinearQueries
 

@@ -22,7 +22,6 @@ from mechdesign.core.method import Outcome
 from mechdesign.mechanisms.workload.orbits import Translations
 from mechdesign.mechanisms.workload.value import Array, Sets, columns_of
 from mechdesign.problems.workload.linear_queries.fields import top_entries
-from mechdesign.problems.workload.linear_queries.interior import Weighing, minimised
 from mechdesign.problems.workload.linear_queries.outcomes import (
     Bound,
     best_bound,
@@ -33,6 +32,7 @@ from mechdesign.problems.workload.linear_queries.outcomes import (
 from mechdesign.problems.workload.linear_queries.pricing import DualPrices, shaken
 from mechdesign.problems.workload.linear_queries.problem import LinearQueries
 from mechdesign.problems.workload.linear_queries.subspaces import code_sets
+from mechdesign.solvers.interior import Weighing, minimised
 from mechdesign.solvers.linear import solve_equality_form
 from mechdesign.solvers.quasi_newton import descend
 

@@ -15,7 +15,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.problems.workload.linear_queries.interior import ProgramState, minimised
+from mechdesign.solvers.interior import ProgramState, minimised
 
 Array = NDArray[np.float64]
 
