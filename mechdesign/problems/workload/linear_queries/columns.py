@@ -16,7 +16,7 @@ from mechdesign.audit.workload_bound import MOST_ENUMERATED, WorkloadBound
 from mechdesign.core.method import Outcome
 from mechdesign.mechanisms.workload.value import Array, Sets, columns_of
 from mechdesign.mechanisms.workload.weights import kept_and_repaired
-from mechdesign.problems.workload.linear_queries import symmetric
+from mechdesign.problems.workload.linear_queries import few, symmetric
 from mechdesign.problems.workload.linear_queries.all_columns import (
     MOST_TYPES,
     with_mirror_images,
@@ -27,7 +27,6 @@ from mechdesign.problems.workload.linear_queries.outcomes import (
     best_bound,
     can_enumerate,
     enumerated_bound,
-    has_few_queries,
     infeasible,
     outcome,
     spectral_bound,
@@ -187,7 +186,7 @@ def why_not(problem: LinearQueries) -> str | None:
         return "all patterns are few enough; use all-columns"
     if problem.queries.size > MOST_ENUMERATED and symmetric.why_not(problem) is None:
         return "translations leave the workload as it is; use symmetric"
-    if problem.queries.size > MOST_ENUMERATED and has_few_queries(problem):
+    if few.why_not(problem) is None:
         return "one or two queries have few patterns that matter; use estimates"
     if problem.queries.size > LARGEST:
         return f"{problem.queries.size} types are too many for its master program; {LARGEST} at most"
