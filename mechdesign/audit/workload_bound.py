@@ -221,9 +221,8 @@ class TraceBound:
         directions = Enclosure.of(self.directions)
         product = (directions * centered).sum()
         square = directions.transposed @ directions
-        largest = 1.0 + 1e-9
-        below = least_eigenvalue(Enclosure.of(largest * np.eye(size)) - square)
-        norm = Enclosure.of(float(np.nextafter(largest - below, np.inf)))
+        below = least_eigenvalue(Enclosure.of(np.eye(size)) - square)  # at most 0
+        norm = Enclosure.of(float(np.nextafter(1.0 - below, np.inf)))
         if product.low() <= 0.0:
             raise CertificateError("bound", "its numbers prove nothing: tr U W~' may be negative")
         spread = Enclosure.of(float_up(_largest_spread(size, exp_upper(epsilon))))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ def descend(
     low: Array | None = None,
     iterations: int = 300,
     tolerance: float = 1e-12,
+    is_enough: Callable[[], bool] | None = None,
 ) -> Array:
     """Return where the descent stops.
 
@@ -31,6 +33,8 @@ def descend(
     iterations : int
     tolerance : float
         It stops when a step lowers the value by less than this part of it.
+    is_enough : callable, optional
+        Asked after each step; it stops when this is true.
 
     Examples
     --------
@@ -41,6 +45,10 @@ def descend(
     """
     from scipy.optimize import Bounds, minimize
 
+    def after_step(intermediate_result: Any) -> None:
+        if is_enough is not None and is_enough():
+            raise StopIteration
+
     limits = None if low is None else Bounds(low, np.full(len(start), np.inf))
     found = minimize(
         function,
@@ -48,6 +56,7 @@ def descend(
         jac=True,
         method="L-BFGS-B",
         bounds=limits,
+        callback=after_step,
         options={
             "maxcor": MEMORY,
             "maxiter": iterations,

@@ -61,10 +61,13 @@ def test_one_mean_of_24_values_is_optimal_and_proven_again():
     assert abs(float(estimate.value[0]) - 0.5) < 4.0 * float(estimate.standard_error[0])
 
 
-def test_two_means_of_25_types_are_optimal_by_column_generation():
-    problem = md.LinearQueries(workload={"name": "means", "sizes": [5, 5]}, epsilon=2.0)
-    solution = md.solve(problem, "columns")
-    assert solution.value <= solution.bound * (1.0 + 1e-4)
+@pytest.mark.parametrize(("size", "epsilon", "most"), [(5, 2.0, 2e-4), (6, 3.0, 1e-2)])
+def test_two_means_are_optimal_by_estimates(size, epsilon, most):
+    problem = md.LinearQueries(workload={"name": "means", "sizes": [size, size]}, epsilon=epsilon)
+    solution = md.solve(problem, "estimates", gap=most / 2.0)
+    assert solution.bound <= solution.value <= solution.bound * (1.0 + most)
+    assert problem.proven(WorkloadBound.from_json(solution.realisation.as_json())) == solution.bound
+    assert solution.mechanism().audit().holds
 
 
 def test_more_than_two_queries_have_no_bound_from_estimates():

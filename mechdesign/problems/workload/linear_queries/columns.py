@@ -1,6 +1,6 @@
 """``linear-queries`` by column generation: few patterns at a time, and a bound that is proven on its own.
 
-Up to 20 types, and for two queries, all patterns are gone through for the worst ones, and the dual of the
+Up to 20 types all patterns are gone through for the worst ones, and the dual of the
 master program is the bound: the optimum is exact. Beyond, patterns are drawn from a field with the moments of
 the spectral dual, and local search adds others until the gap to the spectral bound is small enough.
 """
@@ -17,27 +17,22 @@ from mechdesign.core.method import Outcome
 from mechdesign.mechanisms.workload.master import Basis, Master, Weighted
 from mechdesign.mechanisms.workload.value import Array, Sets, columns_of
 from mechdesign.mechanisms.workload.weights import kept_and_repaired
-from mechdesign.problems.workload.linear_queries import symmetric
+from mechdesign.problems.workload.linear_queries import few, symmetric
 from mechdesign.problems.workload.linear_queries.all_columns import (
     MOST_TYPES,
     with_mirror_images,
 )
-from mechdesign.problems.workload.linear_queries.estimates import worst_of_estimates
 from mechdesign.problems.workload.linear_queries.fields import arcs, field_sets
 from mechdesign.problems.workload.linear_queries.outcomes import (
     best_bound,
     can_enumerate,
     enumerated_bound,
-    has_few_queries,
     infeasible,
     outcome,
     spectral_bound,
 )
 from mechdesign.problems.workload.linear_queries.pricing import DualPrices, shaken
 from mechdesign.problems.workload.linear_queries.problem import LinearQueries
-
-GAP = 5e-3
-"""The gap at which the search stops by default, as a part of the bound."""
 
 LARGEST = 128
 """Types up to which the master program is solved: it works with matrices of n^4/16 numbers or more."""
@@ -103,10 +98,7 @@ class Pool:
 
     def worst(self, found: Weighted) -> tuple[Sets, float]:
         """Return the patterns that the dual numbers price worst among all, and the largest ratio."""
-        prices = self.prices(found)
-        if can_enumerate(self.problem):
-            return prices.worst_of_all(WORST)
-        return worst_of_estimates(prices, WORST)
+        return self.prices(found).worst_of_all(WORST)
 
     def error(self, found: Weighted) -> float:
         """Return the average error of what was found."""
@@ -121,14 +113,15 @@ def _before(sets: Sets) -> Sets:
     return found
 
 
-def run(problem: LinearQueries, gap: float = GAP, seed: int = 0) -> Outcome:
+def run(problem: LinearQueries, gap: float | None = None, seed: int = 0) -> Outcome:
     """Generate columns until the proven gap is small enough.
 
     Parameters
     ----------
     problem : LinearQueries
-    gap : float
-        The gap at which to stop, as a part of the bound; up to 20 types the optimum is found in any case.
+    gap : float, optional
+        The gap at which to stop, as a part of the bound, by default :attr:`LinearQueries.optimal_within`; up
+        to 20 types the optimum is found in any case.
     seed : int
         Of the patterns that are drawn.
     """
@@ -140,8 +133,9 @@ def run(problem: LinearQueries, gap: float = GAP, seed: int = 0) -> Outcome:
     count = 60 * problem.queries.size
     drawn = field_sets(*solver.moments(dual), math.exp(problem.epsilon), count, rng)
     pool = Pool(problem, basis, np.vstack([drawn, arcs(problem.queries.size)]))
-    exact = can_enumerate(problem) or has_few_queries(problem)
-    return _exact(problem, pool, bound) if exact else _priced(problem, pool, bound, gap, rng)
+    if can_enumerate(problem):
+        return _exact(problem, pool, bound)
+    return _priced(problem, pool, bound, problem.optimal_within if gap is None else gap, rng)
 
 
 def _exact(problem: LinearQueries, pool: Pool, bound: WorkloadBound) -> Outcome:
@@ -192,8 +186,8 @@ def why_not(problem: LinearQueries) -> str | None:
         return "all patterns are few enough; use all-columns"
     if problem.queries.size > MOST_ENUMERATED and symmetric.why_not(problem) is None:
         return "translations leave the workload as it is; use symmetric"
-    if problem.queries.size > MOST_ENUMERATED and len(problem.queries.factor[0]) == 1:
-        return "one query has few patterns that matter; use estimates"
+    if few.why_not(problem) is None:
+        return "one or two queries have few patterns that matter; use estimates"
     if problem.queries.size > LARGEST:
         return f"{problem.queries.size} types are too many for its master program; {LARGEST} at most"
     return None

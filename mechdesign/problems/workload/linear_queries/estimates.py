@@ -38,18 +38,8 @@ def cell_patterns(prices: DualPrices) -> Sets:
     return np.asarray(sets[sets.any(axis=1) & ~sets.all(axis=1)])
 
 
-def worst_of_estimates(prices: DualPrices, count: int) -> tuple[Sets, float]:
-    """Return the patterns with the largest ratios among all cells, and the largest ratio."""
-    sets = cell_patterns(prices)
-    if not len(sets):
-        return sets, 0.0
-    ratios = prices.ratios(sets)
-    order = np.argsort(-ratios)[:count]
-    return sets[order], float(ratios[order[0]])
-
-
-def cell_estimates(prices: DualPrices, count: int) -> Array:
-    """Return the estimates of the patterns that violate a bound most; shape (at most count, r).
+def violations(prices: DualPrices) -> tuple[Sets, Array, Array]:
+    """Return the patterns that violate a bound, their estimates, shape (k, r), and by how much.
 
     Only where the pattern is that of its own estimate: the others violate it less than their neighbours.
     """
@@ -60,8 +50,15 @@ def cell_estimates(prices: DualPrices, count: int) -> Array:
     excess = (applied**2).sum(axis=1) / masses - columns @ prices.multiplier
     values = 2.0 * places @ prices.directions - (places**2).sum(axis=1)[:, None] * prices.population
     own = ((values > prices.multiplier) == sets).all(axis=1) & (excess > 0.0)
-    chosen = np.flatnonzero(own)[np.argsort(-excess[own])][:count]
-    found: Array = places[chosen]
+    if not own.any():
+        own = excess > 0.0
+    return np.asarray(sets[own]), np.asarray(places[own]), np.asarray(excess[own])
+
+
+def cell_estimates(prices: DualPrices, count: int) -> Array:
+    """Return the estimates of the patterns that violate a bound most; shape (at most count, r)."""
+    _, places, excess = violations(prices)
+    found: Array = places[np.argsort(-excess)[:count]]
     return found
 
 

@@ -5,7 +5,8 @@ A report is an estimate s of the answers with the probabilities q(s | u) = l + d
     minimise  sum_s |s|^2 pi.q(s)   subject to   sum_s q(s | u) = 1,   sum_s s q(s | u) = W~_u.
 
 The multipliers of the equations are -mu and 2 B. Estimates where a pattern violates |Bv|^2 <= (mu.v)(pi.v)
-join the program; where none does, B and mu prove the value for every channel (docs: workload, theorem 1).
+join the program; where none does, B and mu prove the value for every channel (docs: workload, theorem 1). For
+two queries the program is only solved for a grid of estimates; :mod:`.plane` goes on from its reports.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mechdesign.audit.workload_bound import MOST_ENUMERATED, WorkloadBound
 from mechdesign.core.errors import CertificateError
@@ -26,6 +28,7 @@ from mechdesign.problems.workload.linear_queries.outcomes import (
     infeasible,
     outcome,
 )
+from mechdesign.problems.workload.linear_queries.plane import Duals, Plane
 from mechdesign.problems.workload.linear_queries.pricing import DualPrices
 from mechdesign.problems.workload.linear_queries.problem import LinearQueries
 from mechdesign.solvers.linear import LinearProgram, solve_linear
@@ -38,6 +41,7 @@ FIRST = (61, 13)
 
 ROUNDS, NEWEST = 16, 120
 CLOSE = 1e-6
+"""The gap for one query, as a part of the bound: there the last digits cost next to nothing."""
 KNOWN = 2e-6
 """The share of each single type among the reports, where the patterns do not determine all shares."""
 
@@ -97,22 +101,29 @@ def _first(rows: Array, power: float) -> Array:
     return found
 
 
-def _layers(low: Array, more: Array, power: float) -> tuple[Sets, Array]:
-    """Return patterns with weights c whose sums are l + d, estimate by estimate."""
+def _layers(low: Array, more: Array, power: float) -> tuple[Sets, Array, NDArray[np.int64]]:
+    """Return patterns with weights c whose sums are l + d, and the number of each one's estimate."""
     sets: list[Sets] = []
     amounts: list[Array] = []
-    for level, part in zip(low, more.T, strict=True):
+    whose: list[NDArray[np.int64]] = []
+    for place, (level, part) in enumerate(zip(low, more.T, strict=True)):
         if level <= 0.0:
             continue
         shares = np.clip(part / ((power - 1.0) * level), 0.0, 1.0)
         ends = np.concatenate([[0.0], np.unique(shares[shares > 0.0]), [1.0]])
-        sets.append(shares[None, :] > ends[:-1, None])
+        sets.append(np.asarray(shares[None, :] > ends[:-1, None], dtype=bool))
         amounts.append(level * np.diff(ends))
+        whose.append(np.full(len(ends) - 1, place))
     together, weights = np.vstack(sets), np.concatenate(amounts)
-    whole = together.all(axis=1)
-    weights[whole] *= power  # a report of the same probability for all types
-    together[whole] = False
-    distinct, inverse = np.unique(together, axis=0, return_inverse=True)
+    used = np.flatnonzero(weights > 0.0)
+    return np.asarray(together[used]), np.asarray(weights[used]), np.concatenate(whose)[used]
+
+
+def _merged(together: Sets, weights: Array, power: float) -> tuple[Sets, Array]:
+    """Return each pattern once."""
+    whole = np.asarray(together.all(axis=1))
+    weights = np.where(whole, power * weights, weights)  # a report of the same probability for all types
+    distinct, inverse = np.unique(together & ~whole[:, None], axis=0, return_inverse=True)
     merged = np.bincount(inverse.ravel(), weights=weights)
     used = merged > 0.0
     return np.asarray(distinct[used], dtype=bool), np.asarray(merged[used], dtype=np.float64)
@@ -138,14 +149,40 @@ def _proven(problem: LinearQueries, bound: WorkloadBound) -> float:
         return -math.inf
 
 
-def run(problem: LinearQueries, gap: float = CLOSE) -> Outcome:
-    """Add estimates until the bound proves the value to within ``gap``, a part of it."""
+def run(problem: LinearQueries, gap: float | None = None) -> Outcome:
+    """Add estimates until the bound proves the value to within ``gap``, a part of it.
+
+    Parameters
+    ----------
+    problem : LinearQueries
+    gap : float, optional
+        By default 1e-6 for one query and :attr:`LinearQueries.optimal_within` for two.
+    """
     if problem.epsilon == 0.0:
         return infeasible("linear programs")
-    shares, power = problem.shares, math.exp(problem.epsilon)
     plain = problem.directions(np.eye(problem.queries.size))
-    size = math.sqrt(float(shares @ (plain**2).sum(axis=0)))
-    rows = plain / size
+    size = math.sqrt(float(problem.shares @ (plain**2).sum(axis=0)))
+    if len(plain) == 1:
+        found = _on_line(problem, plain / size, size, CLOSE if gap is None else gap)
+    else:
+        found = _on_plane(problem, plain / size, size, problem.optimal_within if gap is None else gap)
+    if found is None:
+        return Outcome(
+            status="failed", solver="linear programs", message="the first estimates do not suffice"
+        )
+    sets, amounts, bound, rounds = found
+    power = math.exp(problem.epsilon)
+    sets, amounts = _known(*_merged(sets, amounts, power), problem.shares, power)
+    notes = {"patterns": len(sets), "rounds": rounds}
+    return outcome(problem, sets, amounts, bound, "linear programs over estimates", notes=notes)
+
+
+_Reports = tuple[Sets, Array, WorkloadBound | None, int]
+
+
+def _on_line(problem: LinearQueries, rows: Array, size: float, gap: float) -> _Reports | None:
+    """Return patterns, weights, bound and rounds for one query."""
+    shares, power = problem.shares, math.exp(problem.epsilon)
     estimates, found = _first(rows, power), None
     bound: WorkloadBound | None = None
     proven, rounds = -math.inf, 0
@@ -162,15 +199,29 @@ def run(problem: LinearQueries, gap: float = CLOSE) -> Outcome:
         if (found.value - 1.0) * size**2 <= proven * (1.0 + gap):
             break
         prices = DualPrices(found.directions, found.multiplier, rows, shares, power)
-        kept = used if len(rows) > 1 else used[found.low > 0.0]
-        estimates = np.unique(np.vstack([kept, cell_estimates(prices, NEWEST)]), axis=0)
+        estimates = np.unique(np.vstack([used[found.low > 0.0], cell_estimates(prices, NEWEST)]), axis=0)
     if found is None:
-        return Outcome(
-            status="failed", solver="linear programs", message="the first estimates do not suffice"
-        )
-    sets, amounts = _known(*_layers(found.low, found.more, power), shares, power)
-    notes = {"patterns": len(sets), "rounds": rounds}
-    return outcome(problem, sets, amounts, bound, "linear programs over estimates", notes=notes)
+        return None
+    sets, amounts, _ = _layers(found.low, found.more, power)
+    return sets, amounts, bound, rounds
+
+
+def _on_plane(problem: LinearQueries, rows: Array, size: float, gap: float) -> _Reports | None:
+    """Return patterns, weights, bound and rounds for two queries."""
+    shares, power = problem.shares, math.exp(problem.epsilon)
+    estimates = _first(rows, power)
+    found = weighed(rows, shares, power, estimates)
+    if found is None:
+        return None
+    sets, _, whose = _layers(found.low, found.more, power)
+    plane = Plane(rows, shares, power, sets, estimates[whose])
+    best, rounds = plane.improved(Duals(found.directions, found.multiplier), gap)
+    bound = WorkloadBound(shares, best.directions * size, best.multiplier * size**2)
+    last = plane.solved(None)
+    if last is None:
+        return None
+    used = last.weights > 0.0
+    return plane.sets[used], last.weights[used], bound, rounds
 
 
 def why_not(problem: LinearQueries) -> str | None:

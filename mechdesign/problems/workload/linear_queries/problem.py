@@ -124,7 +124,10 @@ class LinearQueries(Problem[WorkloadRelease]):
     summary: ClassVar[str] = "the best private report for any linear queries, with a bound for every protocol"
     compared_with: ClassVar[str] = "all epsilon-private protocols with unbiased answers, one report per user"
     optimal_within: ClassVar[float] = 5e-3
-    """A solution is certified optimal when its proven gap is below this part of its value."""
+    """A solution is certified optimal when its proven gap is below this part of its value.
+
+    It is also the gap at which searches stop unless they are given another; exact methods go on to the end.
+    """
 
     workload: Kept[Mapping[str, Any] | Array, Mapping[str, Any] | Matrix] = checked(
         'The queries. By name: ``{name = "prefix", size = 64}``; also ``likert``, ``ranges``, '

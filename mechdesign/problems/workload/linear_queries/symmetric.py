@@ -46,9 +46,6 @@ DRAWN, CODES = 600, 1500
 """Base sets that the master program begins with: of fields, and of each kind of codes on a cube."""
 
 ROUNDS = 12
-CLOSE, CLOSE_MANY, MANY = 1e-4, 5e-3, 256
-"""The gap at which no more base sets are looked for; a larger one for many types, whose rounds take long."""
-
 LIKELY, NEWEST = 100, 200
 SINGLE = 1e-5
 """The share of the reports that make known what nobody asks for: the shares of single types."""
@@ -271,8 +268,8 @@ def run(problem: LinearQueries, seed: int = 0, gap: float | None = None) -> Outc
     seed : int
         Of the base sets that are drawn.
     gap : float, optional
-        The gap at which no more base sets are looked for, as a part of the bound: by default 1e-4 up to 256
-        types, 5e-3 beyond.
+        The gap at which no more base sets are looked for, as a part of the bound: by default
+        :attr:`LinearQueries.optimal_within`.
     """
     if problem.epsilon == 0.0:
         return infeasible("group of translations")
@@ -281,7 +278,7 @@ def run(problem: LinearQueries, seed: int = 0, gap: float | None = None) -> Outc
     bound, moments = work.bound()
     best = best_bound(problem, [bound, trace_bound(problem)])
     proven = -math.inf if best is None else problem.proven(best)
-    close = (CLOSE if work.group.size <= MANY else CLOSE_MANY) if gap is None else gap
+    close = problem.optimal_within if gap is None else gap
     sets, weights = work.improved(work.first(moments, rng), proven, close, rng)
     sets, weights = work.fewest(sets, weights, rng)
     chosen = np.argsort(-weights)[: min(MOST_BASES, max(8, MOST_REPORTS // work.group.size))]

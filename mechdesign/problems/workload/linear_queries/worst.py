@@ -1,9 +1,9 @@
 """The worst type: the population whose best average error is largest, and a bound at every one.
 
-The best average error L(pi) is concave in pi with the slope t_u of the optimum's types. Multiplicative steps
-raise it; the channel of the last population has some worst type, and L(pi) is a lower bound for the worst
-type of every channel. A group that moves any type to any other makes equal shares the worst ones, and this
-stops at once.
+The best average error L(pi) is concave in pi with the slope t_u of the optimum's types. Quasi-Newton steps
+raise it over pi = softmax(x); the slope in x is pi_u (t_u - pi.t). The channel of a population has some worst
+type, and L(pi) is a lower bound for the worst type of every channel. A group that moves any type to any other
+makes equal shares the worst ones, and this stops at once.
 """
 
 from __future__ import annotations
@@ -18,10 +18,14 @@ from mechdesign.mechanisms.workload.value import Array
 from mechdesign.problems.workload.linear_queries import all_columns, columns
 from mechdesign.problems.workload.linear_queries.outcomes import infeasible, outcome
 from mechdesign.problems.workload.linear_queries.problem import LinearQueries
+from mechdesign.solvers.quasi_newton import descend
 
 STEPS = 60
-CLOSE = 1e-5
+CLOSE = 1e-6
 """The gap at which the population is no longer changed, as a part of the value."""
+
+LEAST = 1e-9
+"""The least share of a type, before the shares are divided by their sum."""
 
 
 def averaged(problem: LinearQueries, shares: Array) -> LinearQueries:
@@ -31,53 +35,53 @@ def averaged(problem: LinearQueries, shares: Array) -> LinearQueries:
     )
 
 
+class _Ascent:
+    """The channel with the best worst type so far, and the largest bound."""
+
+    def __init__(self, problem: LinearQueries) -> None:
+        self.problem = problem
+        exact = all_columns.why_not(averaged(problem, problem.shares)) is None
+        self.inner = all_columns.run if exact else columns.run
+        self.error, self.best = math.inf, (Outcome(status="failed", solver=""), problem.shares)
+        self.proven, self.bound = -math.inf, self.best[0]
+        self.populations = 0
+
+    def lowered(self, levels: Array) -> tuple[float, Array]:
+        """Return the negative average error at the shares softmax(levels), and its slope."""
+        raised = np.maximum(np.exp(levels - levels.max()), LEAST)
+        shares = raised / raised.sum()
+        found = self.inner(averaged(self.problem, shares))
+        value = self.problem.channel_value(found.variables)
+        errors = value.type_errors(self.problem.queries.centered(shares))
+        self.populations += 1
+        if float(errors.max()) < self.error:
+            self.error, self.best = float(errors.max()), (found, shares)
+        if found.bound is not None and found.bound > self.proven:
+            self.proven, self.bound = found.bound, found
+        mean = float(shares @ errors)
+        return -mean, -shares * (errors - mean)
+
+    def is_close(self) -> bool:
+        """Whether the gap is small enough."""
+        return self.error - self.proven <= CLOSE * self.error
+
+
 def run(problem: LinearQueries, steps: int = STEPS) -> Outcome:
     """Raise the best average error over the populations; return the channel with the best worst type."""
     if problem.epsilon == 0.0:
         return infeasible("populations")
-    inner = all_columns.run if all_columns.why_not(averaged(problem, problem.shares)) is None else columns.run
-    shares = np.asarray(problem.shares)
-    best: tuple[float, Outcome, Array] | None = None
-    bound: tuple[float, Outcome] | None = None
-    rate = 1.0
-    for _ in range(steps):
-        found = inner(averaged(problem, shares))
-        value = problem.channel_value(found.variables)
-        errors = value.type_errors(problem.queries.centered(shares))
-        if best is None or float(errors.max()) < best[0]:
-            best = (float(errors.max()), found, shares)
-        if bound is None or (found.bound or -math.inf) > bound[0]:
-            bound = (found.bound or -math.inf, found)
-        else:
-            rate = max(rate / 1.5, 0.05)
-        if best[0] - bound[0] <= CLOSE * best[0]:
-            break
-        raised = shares * np.exp(rate * size_of(errors))
-        shares = np.maximum(raised / raised.sum(), 1e-6)
-        shares = shares / shares.sum()
-    assert best is not None
-    assert bound is not None
-    sets = np.asarray(best[1].variables["patterns"], dtype=bool)
+    ascent = _Ascent(problem)
+    descend(ascent.lowered, np.log(problem.shares), None, steps, 0.0, ascent.is_close)
+    found, shares = ascent.best
     return outcome(
         problem,
-        sets,
-        np.asarray(best[1].variables["weights"]),
-        bound[1].realisation,
-        "multiplicative steps over populations",
-        population=best[2],
+        np.asarray(found.variables["patterns"], dtype=bool),
+        np.asarray(found.variables["weights"]),
+        ascent.bound.realisation,
+        "quasi-Newton steps over populations",
+        notes={"populations": ascent.populations},
+        population=shares,
     )
-
-
-def size_of(errors: Array) -> Array:
-    """Return the errors less their mean, as parts of it.
-
-    Examples
-    --------
-    >>> size_of(np.array([1.0, 3.0])).tolist()
-    [-0.5, 0.5]
-    """
-    found: Array = (errors - errors.mean()) / float(errors.mean())
-    return found
 
 
 def why_not(problem: LinearQueries) -> str | None:
