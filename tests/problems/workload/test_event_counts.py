@@ -14,6 +14,8 @@ from mechdesign.audit.event_classes import EventStates
 from mechdesign.core.errors import CertificateError
 from mechdesign.core.randomness import TOTAL
 from mechdesign.mechanisms.events.weights import EventWeights, listed_states, met
+from mechdesign.problems.workload.event_counts.patterns import PatternMaster
+from mechdesign.problems.workload.event_counts.program import solved
 
 
 def alike(problem):
@@ -52,6 +54,26 @@ def test_orbits_of_many_slots_are_solved_and_proven():
     kary = md.solve(problem, "kary")
     assert kary.value > 4.0 * solution.value
     assert kary.mechanism().audit().holds
+
+
+def test_reports_that_name_no_slot_keep_their_estimates_apart():
+    """With as many events as slots, that many events happened says much, wherever they were."""
+    solution = md.solve(md.EventCounts(slots=2, most=3, prior=[0.25] * 4, epsilon=3.0))
+    assert solution.status == "optimal"
+    assert all(certificate.holds for certificate in solution.certificates)
+
+
+def test_patterns_reach_the_optimum_of_the_program_over_all_classes():
+    problem = md.EventCounts(slots=5, most=2, prior=[0.8, 0.15, 0.05], epsilon=2.0)
+    points = [(0, np.array([level])) for level in (0.0, -0.1, -8.0)]
+    points += [(1, np.array([height, 0.0])) for height in (1.0, 2.0, 16.0, 5.0, -1.0)]
+    masters = PatternMaster(problem.states, problem.prior, problem.epsilon, 1e-8)
+    masters.solved(points)
+    points = [*points, (1, np.array([3.0, -0.1])), (2, np.array([2.5, 2.0, -0.2]))]
+    found = masters.solved(points)
+    other = solved(problem.states, problem.prior, problem.epsilon, points)
+    assert found.value == pytest.approx(other.value, rel=1e-7)
+    assert found.prices.total == pytest.approx(other.prices.total, rel=1e-6)
 
 
 def test_kary_response_has_the_variance_of_its_formula():
