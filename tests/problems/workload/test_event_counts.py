@@ -12,6 +12,7 @@ import mechdesign as md
 from mechdesign.audit.event_bound import EventBound, _tops
 from mechdesign.audit.event_classes import EventStates
 from mechdesign.core.errors import CertificateError
+from mechdesign.core.parameters import replace_parameters
 from mechdesign.core.randomness import TOTAL
 from mechdesign.mechanisms.events.weights import EventWeights, listed_states, met
 from mechdesign.problems.workload.event_counts.patterns import PatternMaster
@@ -74,6 +75,26 @@ def test_patterns_reach_the_optimum_of_the_program_over_all_classes():
     other = solved(problem.states, problem.prior, problem.epsilon, points)
     assert found.value == pytest.approx(other.value, rel=1e-7)
     assert found.prices.total == pytest.approx(other.prices.total, rel=1e-6)
+
+
+def test_the_prices_of_the_bound_say_what_epsilon_is_worth():
+    def solved_at(epsilon):
+        return md.solve(md.EventCounts(slots=4, most=2, prior=[0.9, 0.08, 0.02], epsilon=epsilon))
+
+    solution = solved_at(2.0)
+    prices = solution.prices
+    slope = (
+        prices.lagrangian(changed(solution, 2.001)) - prices.lagrangian(changed(solution, 1.999))
+    ) / 0.002
+    # optima are off by some 1e-4 of the value, and the error falls like e^(-2 epsilon): 0.7 % for this step
+    difference = (solved_at(2.1).value - solved_at(1.9).value) / 0.2
+    assert slope == pytest.approx(difference, rel=0.02)
+    assert prices.lagrangian(solution.problem) == pytest.approx(solution.value, rel=3e-4)
+    assert prices.lagrangian(md.EventCounts(slots=5, most=2, prior=[0.9, 0.08, 0.02], epsilon=2.0)) is None
+
+
+def changed(solution, epsilon):
+    return replace_parameters(solution.problem, {"epsilon": epsilon})
 
 
 def test_kary_response_has_the_variance_of_its_formula():

@@ -20,6 +20,7 @@ from mechdesign.core.errors import CertificateError
 from mechdesign.core.method import Outcome
 from mechdesign.mechanisms.events.channel import EventChannel, EventOrbit
 from mechdesign.problems.workload.event_counts.patterns import PatternMaster
+from mechdesign.problems.workload.event_counts.prices import EventPrices
 from mechdesign.problems.workload.event_counts.problem import EventCounts
 from mechdesign.problems.workload.event_counts.program import Decoding, EventMaster
 
@@ -77,6 +78,7 @@ def run(problem: EventCounts, seed: int = 0) -> Outcome:
         solver=f"generation of decodings, {master.solver}",
         notes={"states": states.size, "orbits": len(channel.orbits), "rounds": rounds},
         realisation=bound,
+        prices=EventPrices(master, problem.epsilon),
     )
 
 
