@@ -276,6 +276,7 @@ def _check(options: argparse.Namespace) -> int:
 def _sweep(options: argparse.Namespace) -> int:
     from mechdesign.catalog import load_swept, model_figures, run_sweep, sweep
     from mechdesign.catalog.plotted import plotted_quantities
+    from mechdesign.catalog.runs import require_points
     from mechdesign.core.text import table
     from mechdesign.report.outputs import require_output
     from mechdesign.report.results import RESULTS, require_suffix, write_results
@@ -287,6 +288,11 @@ def _sweep(options: argparse.Namespace) -> int:
         require_output(options.output, [model.slug], options.force)
     output = FigureOutput(options, [model.slug], options.output)
     if options.warm:
+        if options.dask or options.jobs not in (None, 1):
+            raise ParameterError(
+                "--warm", "points are solved one after the other", "leave out --jobs and --dask"
+            )
+        require_points(model)
         rows = list(run_sweep(model, options.method, warm=True))
     else:
         rows = run_many("points", options, sweep, model, options.method)
