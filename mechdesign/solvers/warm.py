@@ -23,7 +23,7 @@ Key = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptBasis:
     """The basis of the last program, how many rows it was for, and the steps that it took."""
 
     basis: Any
@@ -71,7 +71,7 @@ def solve_from(
         return None
     info = solver.getInfo()
     iterations = info.simplex_iteration_count + info.crossover_iteration_count
-    store[key] = Kept(solver.getBasis(), upper, max(int(iterations), 0))
+    store[key] = KeptBasis(solver.getBasis(), upper, max(int(iterations), 0))
     duals = np.array(found.row_dual)
     return WarmAnswer(np.array(found.col_value), duals[key[1] :], duals[: key[1]])
 
@@ -96,7 +96,7 @@ def _model(module: Any, program: LinearProgram, scale: float) -> Any:
     return model
 
 
-def _extended(module: Any, kept: Kept, upper_rows: int) -> Any:
+def _extended(module: Any, kept: KeptBasis, upper_rows: int) -> Any:
     """Return the basis with rows that were added; None where there are fewer rows now."""
     if upper_rows < kept.upper_rows:
         return None
