@@ -46,8 +46,7 @@ def sweep(
     """
     loaded = load_model(model) if isinstance(model, str) else model
     points = sweep_points(loaded)
-    if not (loaded.sweep or loaded.figures or len(loaded.methods) > 1):  # those have a point to draw
-        raise ParameterError(loaded.slug, "has no [sweep]", "add one, for instance epsilon = [0.5, 1.0]")
+    require_points(loaded)
     seeds = np.random.SeedSequence(loaded.simulation.seed if loaded.simulation else 0).spawn(len(points))
     tasks = []
     for number, (point, seed) in enumerate(zip(points, seeds, strict=True)):
@@ -56,6 +55,17 @@ def sweep(
         arguments = (problem, point, method, loaded.simulation, seed)
         tasks.append(Task(_named(point), key, _solved, arguments, _is_solved))
     return run_kept(tasks, jobs, fresh, watcher)
+
+
+def require_points(model: Model) -> None:
+    """Refuse a model without a sweep; one with a figure or several methods has a point to draw.
+
+    Raises
+    ------
+    ParameterError
+    """
+    if not (model.sweep or model.figures or len(model.methods) > 1):
+        raise ParameterError(model.slug, "has no [sweep]", "add one, for instance epsilon = [0.5, 1.0]")
 
 
 def run_kept(

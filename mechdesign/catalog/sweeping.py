@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 
 from mechdesign.catalog.model import Model, Simulation
 from mechdesign.core.errors import MechDesignError
+from mechdesign.core.kept import kept_starts
 from mechdesign.core.parameters import replace_parameters
 from mechdesign.core.problem import Problem
 from mechdesign.core.simulate import simulate
@@ -32,7 +34,7 @@ def sweep_points(model: Model) -> list[dict[str, Any]]:
     return [dict(zip(model.sweep, values, strict=True)) for values in product(*model.sweep.values())]
 
 
-def run_sweep(model: Model, method: str | None = None) -> Iterator[SweepRow]:
+def run_sweep(model: Model, method: str | None = None, warm: bool = False) -> Iterator[SweepRow]:
     """Yield one row a point; points are independent and each has a random stream of its own.
 
     Parameters
@@ -40,11 +42,17 @@ def run_sweep(model: Model, method: str | None = None) -> Iterator[SweepRow]:
     model : Model
     method : str, optional
         By default the first method that applies at each point.
+    warm : bool
+        Start the linear programs of each point from the basis of the point before. Values and bounds are the
+        same up to rounding; where several mechanisms are optimal, another one of them may be found.
     """
+    store: dict[Any, Any] = {}
     points = sweep_points(model)
     seeds = np.random.SeedSequence(model.simulation.seed if model.simulation else 0).spawn(len(points))
     for parameters, seed in zip(points, seeds, strict=True):
-        yield solve_point(sweep_problem(model, parameters), parameters, method, model.simulation, seed)
+        with kept_starts(store) if warm else nullcontext():
+            row = solve_point(sweep_problem(model, parameters), parameters, method, model.simulation, seed)
+        yield row
 
 
 def sweep_problem(model: Model, parameters: dict[str, Any]) -> Problem:

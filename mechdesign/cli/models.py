@@ -72,6 +72,11 @@ def add_commands(command: AddCommand) -> None:
     model_options(sweep)
     sweep.add_argument("--method", help="the method's name")
     sweep.add_argument(
+        "--warm",
+        action="store_true",
+        help="one point after the other: start linear programs from the basis of the last one",
+    )
+    sweep.add_argument(
         "-o",
         "--output",
         metavar="FILE",
@@ -269,8 +274,9 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _sweep(options: argparse.Namespace) -> int:
-    from mechdesign.catalog import load_swept, model_figures, sweep
+    from mechdesign.catalog import load_swept, model_figures, run_sweep, sweep
     from mechdesign.catalog.plotted import plotted_quantities
+    from mechdesign.catalog.runs import require_points
     from mechdesign.core.text import table
     from mechdesign.report.outputs import require_output
     from mechdesign.report.results import RESULTS, require_suffix, write_results
@@ -281,7 +287,15 @@ def _sweep(options: argparse.Namespace) -> int:
         require_suffix(options.output, RESULTS)
         require_output(options.output, [model.slug], options.force)
     output = FigureOutput(options, [model.slug], options.output)
-    rows = run_many("points", options, sweep, model, options.method)
+    if options.warm:
+        if options.dask or options.jobs not in (None, 1):
+            raise ParameterError(
+                "--warm", "points are solved one after the other", "leave out --jobs and --dask"
+            )
+        require_points(model)
+        rows = list(run_sweep(model, options.method, warm=True))
+    else:
+        rows = run_many("points", options, sweep, model, options.method)
     header, lines = sweep_table(rows)
     figures = model_figures(model, rows) if output.wanted else []
     output.places(figures, model.slug)  # before anything is written

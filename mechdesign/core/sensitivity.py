@@ -18,6 +18,7 @@ from mechdesign.core.certificate import format_figure
 from mechdesign.core.conflict import conflicting
 from mechdesign.core.encoding import encode
 from mechdesign.core.errors import MechDesignError
+from mechdesign.core.kept import kept_starts
 from mechdesign.core.parameters import replace_parameters
 from mechdesign.core.prices import Binding, PricedSolution, most_expensive
 from mechdesign.core.problem import Problem
@@ -256,7 +257,8 @@ def sensitivity(solution: Solved, seconds: float = SECONDS) -> Sensitivity:
         return Sensitivity()
     names = [name for name in problem.levers if isinstance(getattr(problem, name), float)]
     end = time.monotonic() + seconds
-    worths = tuple(_worth(solution, name, end) for name in names if _moves(problem, name))
+    with kept_starts({}):  # the problems are near to each other, and their values alone are used
+        worths = tuple(_worth(solution, name, end) for name in names if _moves(problem, name))
     binding = () if solution.prices is None else tuple(most_expensive(solution.prices.binding()))
     return Sensitivity(worths, binding)
 

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import MethodError
+from mechdesign.core.kept import current_starts
 from mechdesign.core.method import Status
 from mechdesign.core.prices import Binding
 
@@ -105,6 +106,11 @@ def solve_linear(
     }
     if algorithm == "interior-point":
         options["ipm_optimality_tolerance"] = 1e-10
+    store = current_starts()
+    if store is not None:
+        warm = _warm(program, algorithm, tolerance, store)
+        if warm is not None:
+            return warm
     upper = program.upper_rows if program.upper_rows.shape[0] else None
     equal = program.equal_rows if program.equal_rows.shape[0] else None
     # HiGHS has absolute tolerances: without the scale a small utility would be below all of them.
@@ -138,6 +144,24 @@ def solve_linear(
     free = -scale * np.asarray(answer.eqlin.marginals) if equal is not None else empty
     bound = proven_bound(program, multipliers, free)
     return LinearResult("optimal", np.asarray(answer.x), bound, multipliers, free, "", f"HiGHS {algorithm}")
+
+
+def _warm(
+    program: LinearProgram,
+    algorithm: Literal["simplex", "interior-point"],
+    tolerance: float,
+    store: dict[Any, Any],
+) -> LinearResult | None:
+    """Return what HiGHS finds from where the last program of the series ended, with its own proven bound."""
+    from mechdesign.solvers.warm import solve_from
+
+    scale = float(np.abs(program.objective).max(initial=0.0)) or 1.0
+    found = solve_from(program, scale, algorithm, tolerance, store)
+    if found is None:
+        return None
+    multipliers, free = scale * np.maximum(0.0, -found.upper_marginals), -scale * found.equal_marginals
+    bound = proven_bound(program, multipliers, free)
+    return LinearResult("optimal", found.variables, bound, multipliers, free, "", f"HiGHS {algorithm}")
 
 
 def proven_bound(program: LinearProgram, multipliers: Array, free: Array) -> float:

@@ -107,6 +107,8 @@ def test_unknown_keys_problems_models_methods_and_commands(folder, capsys):
     assert "name models, or use --all" in refused(capsys, "compare")
     assert "'model.toml' is named beside --all" in refused(capsys, "check", "--all", "model.toml")
     assert "has no [sweep]" in refused(capsys, "sweep", "model.toml")
+    assert "has no [sweep]" in refused(capsys, "sweep", "model.toml", "--warm")
+    assert "one after the other" in refused(capsys, "sweep", "spectrum/line_slack", "--warm", "--jobs", "2")
     assert "no family 'nothing'; known: auction, contract" in refused(capsys, "list", "nothing")
     assert "none.toml: cannot be read" in refused(capsys, "solve", "none.toml")
 

@@ -12,8 +12,11 @@ import mechdesign as md
 from mechdesign.audit.event_bound import EventBound, _tops
 from mechdesign.audit.event_classes import EventStates
 from mechdesign.core.errors import CertificateError
+from mechdesign.core.parameters import replace_parameters
 from mechdesign.core.randomness import TOTAL
 from mechdesign.mechanisms.events.weights import EventWeights, listed_states, met
+from mechdesign.problems.workload.event_counts.patterns import PatternMaster
+from mechdesign.problems.workload.event_counts.program import solved
 
 
 def alike(problem):
@@ -52,6 +55,46 @@ def test_orbits_of_many_slots_are_solved_and_proven():
     kary = md.solve(problem, "kary")
     assert kary.value > 4.0 * solution.value
     assert kary.mechanism().audit().holds
+
+
+def test_reports_that_name_no_slot_keep_their_estimates_apart():
+    """With as many events as slots, that many events happened says much, wherever they were."""
+    solution = md.solve(md.EventCounts(slots=2, most=3, prior=[0.25] * 4, epsilon=3.0))
+    assert solution.status == "optimal"
+    assert all(certificate.holds for certificate in solution.certificates)
+
+
+def test_patterns_reach_the_optimum_of_the_program_over_all_classes():
+    problem = md.EventCounts(slots=5, most=2, prior=[0.8, 0.15, 0.05], epsilon=2.0)
+    points = [(0, np.array([level])) for level in (0.0, -0.1, -8.0)]
+    points += [(1, np.array([height, 0.0])) for height in (1.0, 2.0, 16.0, 5.0, -1.0)]
+    masters = PatternMaster(problem.states, problem.prior, problem.epsilon, 1e-8)
+    masters.solved(points)
+    points = [*points, (1, np.array([3.0, -0.1])), (2, np.array([2.5, 2.0, -0.2]))]
+    found = masters.solved(points)
+    other = solved(problem.states, problem.prior, problem.epsilon, points)
+    assert found.value == pytest.approx(other.value, rel=1e-7)
+    assert found.prices.total == pytest.approx(other.prices.total, rel=1e-6)
+
+
+def test_the_prices_of_the_bound_say_what_epsilon_is_worth():
+    def solved_at(epsilon):
+        return md.solve(md.EventCounts(slots=4, most=2, prior=[0.9, 0.08, 0.02], epsilon=epsilon))
+
+    solution = solved_at(2.0)
+    prices = solution.prices
+    slope = (
+        prices.lagrangian(changed(solution, 2.001)) - prices.lagrangian(changed(solution, 1.999))
+    ) / 0.002
+    # optima are off by some 1e-4 of the value, and the error falls like e^(-2 epsilon): 0.7 % for this step
+    difference = (solved_at(2.1).value - solved_at(1.9).value) / 0.2
+    assert slope == pytest.approx(difference, rel=0.02)
+    assert prices.lagrangian(solution.problem) == pytest.approx(solution.value, rel=3e-4)
+    assert prices.lagrangian(md.EventCounts(slots=5, most=2, prior=[0.9, 0.08, 0.02], epsilon=2.0)) is None
+
+
+def changed(solution, epsilon):
+    return replace_parameters(solution.problem, {"epsilon": epsilon})
 
 
 def test_kary_response_has_the_variance_of_its_formula():

@@ -19,8 +19,10 @@ from mechdesign.audit.event_classes import EventStates
 from mechdesign.core.errors import CertificateError
 from mechdesign.core.method import Outcome
 from mechdesign.mechanisms.events.channel import EventChannel, EventOrbit
+from mechdesign.problems.workload.event_counts.patterns import PatternMaster
+from mechdesign.problems.workload.event_counts.prices import EventPrices
 from mechdesign.problems.workload.event_counts.problem import EventCounts
-from mechdesign.problems.workload.event_counts.program import Decoding, EventMaster, solved
+from mechdesign.problems.workload.event_counts.program import Decoding, EventMaster
 
 Array = NDArray[np.float64]
 
@@ -59,7 +61,7 @@ def run(problem: EventCounts, seed: int = 0) -> Outcome:
         return Outcome(status="infeasible", solver="linear program", message=NOTHING)
     master, left, rounds = _generated(problem, np.random.default_rng(seed))
     states = problem.states
-    used = tuple(item for item in master.orbits if item.named == 0 or item.masses.max() > NEGLIGIBLE)
+    used = tuple(item for item in master.orbits if item.masses.max() > NEGLIGIBLE)
     channel = EventChannel(states, _one_blank(states, used)).redecoded(problem.prior)
     bound, proven = _lowered(problem, master.prices, max(2.0 * left, MARGIN * master.value))
     value = channel.error(problem.prior)
@@ -76,26 +78,29 @@ def run(problem: EventCounts, seed: int = 0) -> Outcome:
         solver=f"generation of decodings, {master.solver}",
         notes={"states": states.size, "orbits": len(channel.orbits), "rounds": rounds},
         realisation=bound,
+        prices=EventPrices(master, problem.epsilon),
     )
 
 
 def _one_blank(states: EventStates, orbits: tuple[EventOrbit, ...]) -> tuple[EventOrbit, ...]:
-    """Return the orbits with all reports that name no slot as one; its decoding is found anew."""
-    blank = np.zeros(len(states.kinds))
-    for orbit in orbits:
-        if orbit.named == 0:
-            blank = blank + orbit.masses
-    return (EventOrbit(0, np.zeros(1), blank), *(orbit for orbit in orbits if orbit.named > 0))
+    """Return the orbits with one that names no slot; others like it name one slot, without any effect."""
+    blanks = [orbit for orbit in orbits if orbit.named == 0]
+    blanks.sort(key=lambda orbit: -float(orbit.masses.max()))
+    first = blanks[0] if blanks else EventOrbit(0, np.zeros(1), np.zeros(len(states.kinds)))
+    kinds = states.classes(1).kinds
+    others = [EventOrbit(1, np.repeat(orbit.decoded, 2), orbit.masses[kinds]) for orbit in blanks[1:]]
+    return (first, *others, *(orbit for orbit in orbits if orbit.named > 0))
 
 
 def _generated(problem: EventCounts, rng: np.random.Generator) -> tuple[EventMaster, float, int]:
     """Return the last master program, how far its prices are exceeded, and the number of rounds."""
     points = _first(problem)
     ages = [0] * len(points)
+    masters = PatternMaster(problem.states, problem.prior, problem.epsilon, CLOSE)
     rounds = 0
     while True:
         rounds += 1
-        master = solved(problem.states, problem.prior, problem.epsilon, points)
+        master = masters.solved(points)
         fresh, left = _priced(problem, master.prices, points, rng)
         if left <= CLOSE * master.value or not fresh or rounds >= ROUNDS:
             return master, left, rounds
@@ -129,6 +134,7 @@ def _priced(
     for named in range(states.most_named + 1):
         forms, classes = prices.forms(named), states.classes(named)
         known = [decoded for number, decoded in points if number == named]
+        seen = np.array([*known, *np.full((NEW, named + 1), np.inf)])
         reached = forms.climbed(_starts(problem, known, named, rng), power)
         weights = np.where(forms.values(reached) > 0.0, power, 1.0) * forms.counts
         excess = forms.heights(reached, power) / (weights / states.counts[classes.kinds]).sum(axis=1)
@@ -138,7 +144,8 @@ def _priced(
             if excess[place] <= 1e-9 * left or len(new) >= NEW:
                 break
             point = np.append(-np.sort(-reached[place, :-1]), reached[place, -1])
-            if all(np.abs(point - other).max() > SAME for other in [*known, *new]):
+            if (np.abs(seen - point).max(axis=1) > SAME).all():
+                seen[len(known) + len(new)] = point
                 new.append(point)
         found += [(named, point) for point in new]
     return found, left * len(states.kinds)

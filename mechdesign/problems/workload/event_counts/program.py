@@ -39,6 +39,19 @@ class EventMaster:
     solver: str
 
 
+def class_rows(states: EventStates, shares: Array, point: Decoding) -> tuple[Array, Array]:
+    """Return what a unit of mass of each class adds: minus its second moment, and to the equations."""
+    named, decoded = point
+    classes, kinds = states.classes(named), len(states.kinds)
+    size = len(classes.counts)
+    each = classes.counts / states.counts[classes.kinds]
+    norm = float(states.sizes(named) @ decoded**2)
+    rows = np.zeros((kinds + len(states.pairs), size))
+    rows[classes.kinds, np.arange(size)] = each
+    rows[kinds:] = (classes.parts @ decoded) * classes.counts / states.holding[:, None]
+    return -norm * shares[classes.kinds] * each, rows
+
+
 def program(states: EventStates, shares: Array, epsilon: float, points: list[Decoding]) -> LinearProgram:
     """Return the program that maximises minus the second moment of the decoded reports."""
     from scipy.sparse import block_diag, csr_array, hstack
@@ -47,16 +60,11 @@ def program(states: EventStates, shares: Array, epsilon: float, points: list[Dec
 
     shrink, kinds = math.exp(-epsilon), len(states.kinds)
     objective, equal, upper = [], [], []
-    for named, decoded in points:
-        classes = states.classes(named)
-        size = len(classes.counts)
-        each = classes.counts / states.counts[classes.kinds]
-        norm = float(states.sizes(named) @ decoded**2)
-        objective.append(np.append(-norm * shares[classes.kinds] * each, 0.0))
-        rows = np.zeros((kinds + len(states.pairs), size + 1))
-        rows[classes.kinds, np.arange(size)] = each
-        rows[kinds:, :size] = (classes.parts @ decoded) * classes.counts / states.holding[:, None]
-        equal.append(csr_array(rows))
+    for point in points:
+        earned, rows = class_rows(states, shares, point)
+        size = len(earned)
+        objective.append(np.append(earned, 0.0))
+        equal.append(csr_array(np.hstack([rows, np.zeros((len(rows), 1))])))
         identity, ones = np.eye(size), np.ones((size, 1))
         upper.append(np.vstack([np.hstack([identity, -ones]), np.hstack([-identity, shrink * ones])]))
     private = csr_array(block_diag(upper))
