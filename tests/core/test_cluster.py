@@ -32,14 +32,9 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def cluster():
-    import dask
-
-    with (
-        dask.config.set({"distributed.scheduler.allowed-failures": 1}),
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
-        ) as made,
-    ):
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
+    ) as made:
         yield made
 
 
@@ -87,8 +82,9 @@ def test_a_tree_on_workers_adds_up_and_a_killed_worker_changes_nothing(cluster, 
         assert run_pieces(client, add, labels(3), [(number, "") for number in range(3)], 1) == [1, 2, 3]
 
 
-def test_a_piece_that_kills_its_worker_again_and_again_ends_with_one_line(cluster, tmp_path):
+def test_a_piece_that_kills_its_worker_again_and_again_ends_with_one_line(cluster, tmp_path, monkeypatch):
     """Dask blames whatever is at work on a worker that dies, so that another piece may be named."""
+    monkeypatch.setattr(cluster.scheduler, "allowed_failures", 1)  # the default of 3 takes longer
     work = [(number, str(tmp_path / "never") if number == 2 else "") for number in range(4)]
     with distributed.Client(cluster) as client:
         with pytest.raises(
