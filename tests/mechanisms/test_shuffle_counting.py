@@ -146,7 +146,7 @@ def test_wrong_messages_are_refused(kind):
             protocol.analyze(messages[:1500])
     with pytest.raises(DataError, match="give those of all users"):
         protocol.analyze(np.concatenate([messages] * 3))
-    with pytest.raises(DataError, match="another protocol"):
+    with pytest.raises(DataError, match="belongs to a different mechanism"):
         protocol.counter().merge(MADE[kind](Promise(1999, 1.0, 1e-6)).counter())
     with pytest.raises(DataError, match="2001 for a protocol of 2000 users"):
         protocol.encode(np.zeros(2001, dtype=int))
