@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import json
 import math
-import os
 
 import numpy as np
 import pytest
 
 import mechdesign as md
 from mechdesign.catalog import load_model, models, sweep_points
-from mechdesign.core.cache import Cache, key_of
+from mechdesign.core.cache import Cache
 from mechdesign.core.errors import MechDesignError, MethodError
-from mechdesign.core.parallel import Task, run_tasks
 from mechdesign.core.parameters import parameters_of, problem_from, replace_parameters
 from mechdesign.core.solution import Solution
 from mechdesign.mechanisms import Mechanism, load_mechanism
-from mechdesign.papers.claims import check_model
+from mechdesign.papers.claims import ModelCheck
 from mechdesign.report.checks import overview
+from tests.support.checks import check_once, folder_of_run
 from tests.support.claims import assert_can_fail
 
-CHECKS: dict[str, object] = {}
+CHECKS: dict[str, ModelCheck] = {}
 SHARED: list[Cache] = []
 
 NEAR = {"location/soho_grid": 0.005}
@@ -40,22 +39,14 @@ CHOICES = ("shuffle-counting", "shuffle-histogram", "shuffle-sum")
 @pytest.fixture(scope="module", autouse=True)
 def shared(tmp_path_factory):
     """Keep checks where all processes of this run find them, so that each model is checked once."""
-    base = tmp_path_factory.getbasetemp()
-    SHARED.append(Cache((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "checks"))
+    SHARED.append(Cache(folder_of_run(tmp_path_factory.getbasetemp())))
 
 
 def check_of(slug: str):
     """Check a model once a run; several tests look at the result."""
     if slug not in CHECKS:
-        (CHECKS[slug],) = run_tasks([Task(slug, key_of(slug), checked, (slug,))], 1, SHARED[-1])
+        CHECKS[slug] = check_once(slug, SHARED[-1])
     return CHECKS[slug]
-
-
-def checked(slug: str):
-    """Check a model, with all that is computed on demand."""
-    check = check_model(load_model(slug))
-    _ = check.problems
-    return check
 
 
 HEURISTIC_BY_DEFAULT = (("auction-slot", "greedy"), ("auction-horizon", "online"))

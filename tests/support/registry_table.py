@@ -6,14 +6,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import mechdesign as md
 from mechdesign.catalog.load import load_model
 from mechdesign.catalog.shipped import models, models_folder
-from mechdesign.core.problem import Problem
+from mechdesign.core.certificate import Certificate
 from mechdesign.problems import problem_classes
+
+Solver = Callable[[str], Sequence[Certificate]]
+"""What gives the certificates of a model, by its name."""
 
 MARKED = re.compile(r"(?<=<!-- registry -->\n).*?(?=<!-- end of registry -->)", re.DOTALL)
 PROVEN = ("analytic", "numeric")
@@ -22,19 +25,24 @@ MOST_MODELS = 3
 """So many models of a problem, the shortest files, are solved to see which certificates there are."""
 
 
-def examples() -> dict[str, list[Problem]]:
+def examples() -> dict[str, list[str]]:
     """Return for each problem those of its models that are shortest to write down."""
-    found: dict[str, list[Problem]] = {name: [] for name in problem_classes()}
+    found: dict[str, list[str]] = {name: [] for name in problem_classes()}
     for slug in sorted(models(), key=lambda slug: (models_folder() / f"{slug}.toml").stat().st_size):
-        problem = load_model(slug).problem
-        if len(found[problem.name]) < MOST_MODELS:
-            found[problem.name].append(problem)
+        name = load_model(slug).problem.name
+        if len(found[name]) < MOST_MODELS:
+            found[name].append(slug)
     return found
 
 
-def certificates(problems: list[Problem]) -> dict[str, bool]:
-    """Return the certificates of the best certified of these problems, and which of them are exact."""
-    solved = [md.solve(problem).certificates for problem in problems]
+def solved_now(slug: str) -> Sequence[Certificate]:
+    """Solve a model and return its certificates."""
+    return md.solve(load_model(slug).problem).certificates
+
+
+def certificates(slugs: list[str], solution_of: Solver = solved_now) -> dict[str, bool]:
+    """Return the certificates of the best certified of these models, and which of them are exact."""
+    solved = [solution_of(slug) for slug in slugs]
     best = max(solved, key=lambda found: (all(item.holds for item in found), len(found)), default=())
     return {f"{item.property}{'' if item.holds else ' (fails)'}": item.exact for item in best}
 
@@ -51,9 +59,9 @@ def row(name: str, shown: Mapping[str, bool]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def table() -> str:
+def table(solution_of: Solver = solved_now) -> str:
     """Return the table in Markdown: a line for each problem, in the order of families."""
-    shown = {name: certificates(problems) for name, problems in examples().items()}
+    shown = {name: certificates(slugs, solution_of) for name, slugs in examples().items()}
     order = sorted(shown, key=lambda name: (problem_classes()[name].__module__.split(".")[2], name))
     head = ["| problem | analytic and numeric methods | for comparison | certificates |", "|---|---|---|---|"]
     return "\n".join([*head, *(row(name, shown[name]) for name in order)]) + "\n"

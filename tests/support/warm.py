@@ -10,16 +10,23 @@ from __future__ import annotations
 import atexit
 import json
 import os
+import pkgutil
+import re
 import shlex
 import subprocess
 import sys
+import threading
 import traceback
 from collections.abc import Mapping
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 SHELL = set("|<>;&$`\\*?~(){}!#\n")
 """What only a shell understands."""
+
+REMARK = re.compile(r"\s+# [^\n\"']*$")
+"""What a command line says to its readers; a shell leaves it out."""
 
 
 def words_of(command: str) -> list[str] | None:
@@ -27,8 +34,10 @@ def words_of(command: str) -> list[str] | None:
 
     >>> words_of("mechdesign list --problems"), words_of("mechdesign list | head"), words_of("ls")
     (['list', '--problems'], None, None)
+    >>> words_of("mechdesign list  # all; also those | of others"), words_of("mechdesign list a#b")
+    (['list'], None)
     """
-    joined = command.replace("\\\n", " ")
+    joined = REMARK.sub("", command.replace("\\\n", " "))
     if not joined.startswith("mechdesign ") or SHELL & set(joined):
         return None
     return shlex.split(joined)[1:]
@@ -60,15 +69,19 @@ def run(arguments: list[str], folder: Path, environment: Mapping[str, str], outp
     return int(asked.stdout.readline())
 
 
+def imported_once() -> None:
+    """Import the whole package and what its commands use, so that no copy of this process has to."""
+    for name in ("cvxpy", "scipy.optimize", "scipy.stats", "matplotlib.figure", "mechdesign"):
+        import_module(name)
+    for found in pkgutil.walk_packages(import_module("mechdesign").__path__, "mechdesign."):
+        if not found.name.endswith("__main__"):
+            import_module(found.name)
+    assert threading.active_count() == 1, "only a process without threads can be copied"
+
+
 def serve() -> None:
     """Answer one command after the other."""
-    import cvxpy  # noqa: F401
-    import scipy.optimize  # noqa: F401
-
-    import mechdesign
-    import mechdesign.cli.parser
-    import mechdesign.report  # noqa: F401
-
+    imported_once()
     for line in sys.stdin:
         child = os.fork()
         if child == 0:
