@@ -115,6 +115,7 @@ def outputs(page: Path, folder: Path) -> Iterator[Shown]:
             printed = _run_python(block, page, namespace, work)
             after = found[number + 1] if number + 1 < len(found) else None
             if after is not None and after.language == "text" and after.follows:
+                after.comment = after.comment or block.comment
                 yield Shown(after, printed)
             elif printed and block.comment != "output not shown":
                 raise AssertionError(f"{_place(page, block)}: prints, but no text block follows: {printed}")
@@ -225,7 +226,7 @@ def _same_line(shown: str, printed: str, comment: str) -> bool:
         )
     words = [NUMBER.split(line) for line in (shown, printed)]
     if comment:  # a number of another length moves what stands beside it
-        words = [[" ".join(part.split()) for part in parts] for parts in words]
+        words = [[" ".join(re.sub("--+", "--", part).split()) for part in parts] for parts in words]
     if words[0] != words[1]:
         return False
     pairs = zip(NUMBER.findall(shown), NUMBER.findall(printed), strict=True)
