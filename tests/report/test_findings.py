@@ -195,5 +195,7 @@ def test_for_programs(capsys):
 def test_an_unknown_family_is_one_line(capsys):
     assert main(["findings", "nothing"]) == 2
     said = capsys.readouterr().err
-    assert said.startswith("mechdesign: findings: no family 'nothing'; known: auction, contract, deployed, joint")
+    assert said.startswith(
+        "mechdesign: findings: no family 'nothing'; known: auction, contract, deployed, joint"
+    )
     assert said.count("\n") == 1

@@ -34,6 +34,9 @@ from mechdesign.mechanisms.recipes import Steps
 
 Array = NDArray[np.float64]
 
+MOST_SLOTS, MOST_EVENTS = 64, 3
+"""The largest numbers that a file may have, those of the problem: more would take minutes to list."""
+
 BIASED = 2.0**-31
 """The largest bias that is allowed, as a part of the standard error of one report: that of 2^62 users."""
 
@@ -284,8 +287,11 @@ class EventRelease(CategoryMechanism):
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> Self:
         """Build the mechanism from plain values, auditing it again."""
+        slots, events = int(content["slots"]), int(content["most"])
+        if not (2 <= slots <= MOST_SLOTS and 1 <= events <= MOST_EVENTS):
+            raise CertificateError("slots", f"{slots} slots and {events} events per user are out of range")
         weights = EventWeights(
-            EventStates(int(content["slots"]), int(content["most"])),
+            EventStates(slots, events),
             tuple(int(named) for named in content["named"]),
             tuple(frozen(wholes("weights", row, 1)) for row in content["weights"]),
             tuple(frozen(finite_array("decoded", row, 1)) for row in content["decoded"]),

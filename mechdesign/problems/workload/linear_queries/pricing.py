@@ -65,11 +65,13 @@ class DualPrices:
         return found
 
     def ratios(self, sets: Sets) -> Array:
-        """Return |Bv|^2 / ((mu.v)(pi.v)) for each set."""
+        """Return |Bv|^2 / ((mu.v)(pi.v)) for each set; infinite where mu.v is not positive."""
         columns = columns_of(sets, self.power)
-        top = np.einsum("kn,kn->k", columns @ self.form, columns)
+        top = np.maximum(np.einsum("kn,kn->k", columns @ self.form, columns), 0.0)
+        mass = columns @ self.multiplier
         with np.errstate(over="ignore"):  # infinite where weights differ by more than doubles divide
-            found: Array = top / np.maximum((columns @ self.multiplier) * (columns @ self.population), 1e-300)
+            found: Array = top / np.maximum(mass * (columns @ self.population), 1e-300)
+        found[mass <= 0.0] = np.inf
         return found
 
     def climbed(self, sets: Sets) -> Sets:
