@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -149,9 +150,16 @@ def test_more_reports_of_rappor_approach_the_permanent_bits() -> None:
     ("name", "value"), [("p", Fraction(3, 2)), ("hashes", 5), ("bits", 0), ("f", -1), ("cohorts", 1.5)]
 )
 def test_impossible_configurations_are_refused(name: str, value: object) -> None:
-    given = {"bits": 4, "hashes": 1, "p": Fraction(1, 4), "q": Fraction(1, 2), "f": Fraction(0), name: value}
+    given: dict[str, Any] = {
+        "bits": 4,
+        "hashes": 1,
+        "p": Fraction(1, 4),
+        "q": Fraction(1, 2),
+        "f": Fraction(0),
+        name: value,
+    }
     with pytest.raises(ParameterError, match=name):
-        Rappor(**given)  # type: ignore[arg-type]
+        Rappor(**given)
 
 
 def test_bound_of_a_black_box_is_below_epsilon_as_often_as_stated() -> None:

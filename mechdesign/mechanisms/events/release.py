@@ -190,6 +190,11 @@ class EventRelease(CategoryMechanism):
         """Return reports as they stand in a table: as they are."""
         return reports
 
+    @property
+    def counters(self) -> int:
+        """Number of possible reports."""
+        return self.weights.reports
+
     def read(self, reports: Any) -> Codes:
         """Return the numbers of reports; one that names a slot twice is refused."""
         found = self._reports.encode(reports, "reports")

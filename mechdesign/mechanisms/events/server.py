@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mechdesign.core.errors import DataError
 from mechdesign.mechanisms.counts import require_users, whole_rows
 from mechdesign.mechanisms.events.estimate import EventEstimate
-from mechdesign.mechanisms.labels import Codes
-from mechdesign.mechanisms.server import Server
+from mechdesign.mechanisms.report_counts import ReportCounts
 
 if TYPE_CHECKING:
     from mechdesign.mechanisms.events.release import EventRelease
 
 
-class EventTally(Server["EventRelease"]):
+class EventTally(ReportCounts["EventRelease"]):
     """Counts of the reports: add reports, merge with others, estimate.
 
     Examples
@@ -32,23 +32,7 @@ class EventTally(Server["EventRelease"]):
     3
     """
 
-    def __init__(self, mechanism: EventRelease) -> None:
-        super().__init__(mechanism)
-        self.counts: Codes = np.zeros(mechanism.weights.reports, dtype=np.int64)
-
-    @property
-    def users(self) -> int:
-        """Number of reports that were counted."""
-        return int(self.counts.sum())
-
-    def _count(self, reports: Any) -> None:
-        """Count reports; nothing is counted when one of them is impossible."""
-        read = self.mechanism.read(reports)
-        self.counts = self.counts + np.bincount(read, minlength=len(self.counts)).astype(np.int64)
-
-    def _merge(self, other: Self) -> None:
-        require_users(self.users + other.users)
-        self.counts = self.counts + other.counts
+    mechanism: EventRelease
 
     def estimate(self, population: bool = False) -> EventEstimate:
         """Return the estimates from all counted reports."""
@@ -64,6 +48,8 @@ class EventTally(Server["EventRelease"]):
         (places,) = whole_rows([made], len(made), 1)
         (numbers,) = whole_rows([counts], len(made), 1)
         require_users(sum(numbers))
+        if len(set(places)) < len(places):
+            raise DataError("made", "names a report twice", "count the reports again")
         found = np.zeros(len(self.counts), dtype=np.int64)
         found[self.mechanism.read(np.array(places, dtype=np.int64))] = np.array(numbers, dtype=np.int64)
         self.counts = found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import replace
 from typing import Any
 
@@ -35,6 +36,6 @@ class PatternClient(CategoryMechanism):
         """Return the number of one report, from the bits of a source."""
         return int(self.draw(self._codes([answer]), source)[0])
 
+    @abstractmethod
     def _codes(self, answers: Any, clip: bool = False) -> Codes:
         """Return the number of the type of each answer."""
-        raise NotImplementedError

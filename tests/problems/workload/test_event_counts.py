@@ -11,7 +11,7 @@ import pytest
 import mechdesign as md
 from mechdesign.audit.event_bound import EventBound, _tops
 from mechdesign.audit.event_classes import EventStates
-from mechdesign.core.errors import CertificateError
+from mechdesign.core.errors import CertificateError, DataError
 from mechdesign.core.parameters import replace_parameters
 from mechdesign.core.randomness import TOTAL
 from mechdesign.mechanisms.events.weights import EventWeights, listed_states, met
@@ -230,3 +230,13 @@ def test_parameters_are_checked():
     with pytest.raises(md.ParameterError, match="could be a state"):
         md.EventCounts(slots=2, most=1, prior=[0.9, 0.1], epsilon=1.0, labels=["a+b", "c"])
     assert md.solve(md.EventCounts(slots=4, most=1, prior=[0.9, 0.1], epsilon=0.0)).status == "infeasible"
+
+
+def test_a_count_that_names_a_report_twice_is_refused():
+    mechanism = md.solve(md.EventCounts(slots=3, most=1, prior=[0.5, 0.5], epsilon=2.0)).mechanism()
+    counted = mechanism.aggregator()
+    counted.update(mechanism.randomize(["none", "2", "1"], rng=1))
+    written = counted.as_json()
+    assert type(counted).from_json(mechanism, written).users == 3
+    with pytest.raises(DataError, match="names a report twice"):
+        type(counted).from_json(mechanism, {**written, "made": [0, 0], "counts": [1, 2]})
