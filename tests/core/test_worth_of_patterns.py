@@ -84,6 +84,7 @@ def test_wrong_weights_are_not_worth_what_solving_again_gives() -> None:
     solution = md.solve(problem)
     prices: Any = solution.prices
     good: PatternWorth = prices.worth
+    weights = good.amounts * np.linspace(0.5, 1.5, len(good.amounts))
     bad = replace(prices, worth=replace(good, amounts=weights))
     assert replace(solution, prices=bad).sensitivity["epsilon"].agrees is False
 

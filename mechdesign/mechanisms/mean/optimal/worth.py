@@ -63,8 +63,8 @@ def lagrangian_of(found: Generated, epsilon: float, stretch: float = 1.0) -> flo
     True
     >>> slope = (lagrangian_of(found, 1.001) - lagrangian_of(found, 0.999)) / 0.002
     >>> near = (solved(1.02).value - solved(0.98).value) / 0.04
-    >>> round(slope, 2), round(near, 2)
-    (-7.9, -7.9)
+    >>> round(slope, 1), round(near, 1)
+    (-8.1, -8.1)
     """
     prices = found.prices
     entries = priced_entries(found, epsilon, stretch)  # refuses where there are none
