@@ -167,7 +167,7 @@ def menu_law(menu: ContractMenu) -> None:
 def plane_law(mechanism: PlanarLaplace) -> None:
     """Reports in 10 rings and 8 directions, against the integral of the audited density."""
     place = np.array([3.0, -2.0])
-    apart = mechanism.randomize(np.tile(place, (DRAWS, 1)), rng=1) - place
+    apart = mechanism.randomize(np.tile(place, (10 * DRAWS, 1)), rng=1) - place
     rings = np.linspace(0.0, 4.0 / mechanism.epsilon, 11)
     cells = np.linspace(0.0, rings[-1], 10 * FINE + 1)
     middles = (cells[:-1] + cells[1:]) / 2.0
@@ -350,6 +350,11 @@ LAWS: tuple[tuple[type, Any], ...] = (
 
 def test_only_known_types_are_left_out():
     assert set(OTHER_LAW) <= set(KINDS)
+
+
+def test_rounding_is_seen_where_a_step_of_the_lattice_is_long():
+    """By default a step is an eighth of 1 / epsilon, and 20 000 reports would not tell its rounding apart."""
+    lattice_law(PlanarLattice(2.0, [0, 0, 10, 10], step=0.5))
 
 
 @pytest.mark.parametrize("kind", sorted(set(KINDS) - set(OTHER_LAW)))
