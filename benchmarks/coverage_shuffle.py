@@ -125,7 +125,7 @@ def data_of(protocol: Protocol) -> Iterator[Data]:
 
 
 def again(protocol: Protocol, repetition: int) -> Protocol:
-    """Return the protocol as it would be built once more: public parameters are drawn anew."""
+    """Return the protocol as it would be built once more: public parameters are drawn again."""
     if not protocol.drawn:
         return protocol
     return type(protocol).from_content({**protocol.content(), **dict.fromkeys(protocol.drawn, repetition)})

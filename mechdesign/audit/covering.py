@@ -41,7 +41,7 @@ class CoveringAudit(TextInNotebooks):
     blocks : int
         How many blocks there are.
     malformed : int
-        How many of them are no sets of the wanted number of points: repeated points, points out of range.
+        How many of them are not sets of the wanted number of points: repeated points, points out of range.
         They cover nothing.
     first_malformed : tuple of int
         The first of them, empty where there is none.
@@ -90,7 +90,7 @@ def audit_covering(blocks: Any, points: int, order: int, block: int) -> Covering
     Raises
     ------
     ParameterError
-        When the blocks are no matrix of whole numbers, or the subsets are too many to be marked.
+        When the blocks are not a matrix of integers, or the subsets are too many to be marked.
 
     Examples
     --------

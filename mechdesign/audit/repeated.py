@@ -189,7 +189,7 @@ def audit_repeated(
         raise ParameterError(
             "reports",
             f"{reports} of {attributes} attributes are too many for exact integers",
-            "promise fewer",
+            "state fewer",
         )
     one, every = bits.odds(1), bits.odds(reports)
     holds = _within(every, attributes, epsilon)

@@ -8,7 +8,7 @@ from pathlib import Path
 from mechdesign.core.errors import ModelFileError
 
 SOURCES = "sources"
-"""The folder beside those of families that lists the items of sources; its files are no models."""
+"""The folder beside those of families that lists the items of sources; its files are not models."""
 
 
 @cache
@@ -18,7 +18,7 @@ def models_folder() -> Path:
     for folder in (package / "models", package.parent / "models"):
         if folder.is_dir():
             return folder
-    raise ModelFileError("models", "the folder of the shipped models is missing", "install the package anew")
+    raise ModelFileError("models", "the folder of the shipped models is missing", "reinstall the package")
 
 
 def models(family: str | None = None) -> list[str]:

@@ -71,7 +71,7 @@ class Panel:
         for axis in ("x", "y"):
             if not getattr(self, f"{axis}_label").strip():
                 raise ParameterError(
-                    f"figure: {axis}_label", "is empty", "say what the axis is, with its unit"
+                    f"figure: {axis}_label", "is empty", "name the quantity of the axis, with its unit"
                 )
             self._check_scale(axis, getattr(self, f"{axis}_scale"))
             limits = getattr(self, f"{axis}_limits")

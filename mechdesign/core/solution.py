@@ -240,7 +240,7 @@ class Solution(TextInNotebooks, Generic[MechanismT_co]):
         if any(item.property == OPTIMALITY and item.holds for item in self.certificates):
             return ", proven optimal by its bound"
         if self.bound is None:
-            return ", how far from the optimum is not known" if self.kind == "heuristic" else ""
+            return ", distance from the optimum unknown" if self.kind == "heuristic" else ""
         part = f" ({100.0 * self.gap / abs(self.bound):.2g} %)" if self.bound else ""
         return f", at most {self.gap:.3g}{part} from the optimum"
 

@@ -18,7 +18,7 @@ from mechdesign.core.numbers import double, doubles, frozen, shown, whole
 Array = NDArray[np.float64]
 
 MOST_USERS = 10**18
-"""The most users that anything is planned for; far beyond it their number is no float any more."""
+"""The most users that anything is planned for; far beyond it their number is not a float any more."""
 
 PRIOR_TOLERANCE = 1e-9
 """How far a prior given in decimal may be from summing to 1 before it is an error."""

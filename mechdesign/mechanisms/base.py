@@ -48,7 +48,7 @@ VERSION = 2
 MARKUP = re.compile(r"(?::\w+:)?`+~?([^`]+)`+")
 """Code and references in a docstring, which people read as plain words."""
 
-ANEW = "build it anew"
+ANEW = "rebuild it"
 LARGEST_FILE = 1 << 27
 """A mechanism file with more bytes is neither written nor read."""
 
@@ -321,7 +321,7 @@ def load_mechanism(path: str | os.PathLike[str]) -> Mechanism:
     Raises
     ------
     ModelFileError
-        When the file cannot be read or is no mechanism file.
+        When the file cannot be read or is not a mechanism file.
     CertificateError
         When the audit fails or the content is not what was saved; the text names what fails.
 

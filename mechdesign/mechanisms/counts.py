@@ -20,7 +20,7 @@ def whole_rows(rows: Any, width: int, count: int, signed: bool = False) -> list[
     >>> whole_rows([[1, 1.9]], 2, 1)
     Traceback (most recent call last):
         ...
-    mechdesign.core.errors.DataError: aggregator: the counts are damaged: 1.9 is no count; ...
+    mechdesign.core.errors.DataError: aggregator: the counts are damaged: 1.9 is not a count; ...
     """
     damaged = "aggregator: the counts are damaged"
     if not isinstance(rows, list) or len(rows) != count:
@@ -31,7 +31,7 @@ def whole_rows(rows: Any, width: int, count: int, signed: bool = False) -> list[
     for row, read in zip(rows, numbers, strict=True):
         for given, number in zip(row, read, strict=True):
             if not isinstance(number, int) or abs(number) >> 180 or (number < 0 and not signed):
-                raise DataError(damaged, f"{shown(given)} is no count", "count the reports again")
+                raise DataError(damaged, f"{shown(given)} is not a count", "count the reports again")
     return numbers  # type: ignore[return-value]
 
 

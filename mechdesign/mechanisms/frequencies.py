@@ -119,7 +119,7 @@ def reported_alike(names: Sequence[str], blank: bool) -> EstimationError:
     nothing = "with epsilon = 0 and delta = 0 reports say nothing; build with a larger epsilon"
     return EstimationError(
         "channel",
-        f"{len(names)} answers ({shown}) are reported alike, so their frequencies cannot be told apart",
+        f"{len(names)} answers ({shown}) lead to the same reports, so their frequencies cannot be separated",
         nothing if blank else REMEDY,
     )
 
@@ -172,7 +172,9 @@ class FrequencyMechanism(CategoryMechanism):
                 f"One of {count} goes in, one of {self.report_labels.size} reports comes out, at random.",
             )
         answers, reports = _quoted(self.labels), _quoted(self.report_labels)
-        lines = ["An answer goes in, a report comes out, drawn at random; the answer itself is not kept."]
+        lines = [
+            "An answer is replaced by a report that is drawn at random; the answer itself is not stored."
+        ]
         for answer, row in zip(answers, self.channel, strict=True):
             parts = [
                 f"{_of_thousand(share)} report {report}" for report, share in zip(reports, row, strict=True)
@@ -251,7 +253,7 @@ class FrequencyMechanism(CategoryMechanism):
         Raises
         ------
         DataError
-            For an answer that is no category, naming its row.
+            For an answer that is not a category, naming its row.
         EstimationError
             When no frequencies can be estimated from the reports, unless ``anyway``.
         """

@@ -173,7 +173,7 @@ class KaryResponse(FrequencyMechanism, Oracle):
         self.epsilon, self.delta = privacy_epsilon(epsilon), privacy_delta(delta)
         self.labels = self.report_labels = Labels(weights.size, labels)
         if not self.audit().holds:
-            raise CertificateError("channel", f"not private as promised: {self.audit()}")
+            raise CertificateError("channel", f"not private as stated: {self.audit()}")
 
     @classmethod
     def from_channel(cls, channel: KaryChannel, labels: Sequence[str] | None = None) -> Self:

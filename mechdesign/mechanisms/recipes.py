@@ -148,7 +148,7 @@ def plain_report(written: Values) -> int | str:
 
 def no_recipe(kind: str) -> MethodError:
     """Return the error for a mechanism whose reports are not drawn in whole numbers: which one would do."""
-    fault = f"'{kind}' has no client in whole numbers"
+    fault = f"'{kind}' has no client in integers"
     return MethodError("export", fault, EXACT.get(kind) or "build a mechanism whose audit is exact")
 
 

@@ -56,7 +56,7 @@ def randomizer_of(local: CollectingMechanism) -> Randomizer:
     if not isinstance(local, LOCAL):
         raise ParameterError(
             "shuffled",
-            f"a {local.type} is none of which every user makes the reports alike",
+            f"a {local.type} is none in which all users draw reports in the same way",
             "take one for categories or means",
         )
     audit = local.audit()
@@ -113,7 +113,7 @@ class Shuffled(CollectingMechanism):
         self.randomizer = randomizer_of(local)
         self.intake = local.intake
         if not self.central.holds:
-            raise CertificateError("shuffled", f"not private as promised: {self.central}")
+            raise CertificateError("shuffled", f"not private as stated: {self.central}")
 
     @cached_property
     def central(self) -> Certificate:
@@ -225,7 +225,7 @@ class Shuffled(CollectingMechanism):
             }
         rows, each = len(next(iter(columns.values()))), self.per_user
         if rows % each:
-            raise DataError(sources[0].name, f"{rows} rows, and {each} are a user's", "leave out whole users")
+            raise DataError(sources[0].name, f"{rows} rows, and {each} are a user's", "omit whole users")
         if rows < self.promise.users * each and not settings["anyway"]:
             raise DataError(
                 sources[0].name,
@@ -262,7 +262,7 @@ class Shuffled(CollectingMechanism):
         """Build the mechanism from plain values; both guarantees are proven again."""
         kind = mechanism_types().get(content["local"]["type"])
         if kind is None or not issubclass(kind, CollectingMechanism):
-            raise CertificateError("local", "is no mechanism that users run")
+            raise CertificateError("local", "is not a mechanism that users run")
         local: Mechanism = kind.from_content(content["local"]["content"])
         assert isinstance(local, CollectingMechanism)  # its class is one
         promise = Promise(*(content[name] for name in ("users", "epsilon", "delta", "honest")))

@@ -142,7 +142,7 @@ def _of_seen(name: str, seen: _Seen) -> DraftQuestion:
     if len(seen.counts) < 2:
         return DraftQuestion(name, None, "values", ("fewer than two different values: nothing to ask",))
     if seen.is_of_persons:
-        return DraftQuestion(name, None, "values", ("another value in every row: it tells people apart",))
+        return DraftQuestion(name, None, "values", ("another value in every row: it identifies people",))
     if seen.numeric and (seen.floating or len(seen.counts) > FEW_NUMBERS):
         return DraftQuestion(name, _number(name, seen), "values", _number_remarks(seen))
     if len(seen.counts) > MOST_LABELS or seen.many:

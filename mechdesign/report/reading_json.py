@@ -105,10 +105,10 @@ class JsonTable(FileTable):
 
 
 def _different(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object, or raise ValueError for a key that stands twice: which value counts is open."""
+    """Return an object, or raise ValueError for a key that appears twice: which value counts is open."""
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError("a key stands twice")
+        raise ValueError("a key appears twice")
     return found
 
 

@@ -209,7 +209,7 @@ def mechanism_tradeoff(
 
 def _require_errors(errors: Sequence[float]) -> None:
     if any(not error > 0 for error in errors):
-        raise ParameterError("error", f"{min(errors):g} is not > 0", "give a wanted standard error")
+        raise ParameterError("error", f"{min(errors):g} is not > 0", "give a target standard error")
 
 
 @dataclass(frozen=True)

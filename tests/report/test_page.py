@@ -354,7 +354,7 @@ def test_the_shell_writes_pages_and_replaces_them_by_force_alone(tmp_path, capsy
     ("arguments", "said"),
     [
         ([], "nothing is named"),
-        (["--all", "mean/rcp2023_single"], "beside --all"),
+        (["--all", "mean/rcp2023_single"], "combined with --all"),
         (["nothing/there"], "no 'nothing/there'"),
         (["nothing.json"], "nothing.json"),
         (["a.json", "b.json"], "a page of its own"),

@@ -208,7 +208,7 @@ def covered(covering: Covering) -> list[Stage]:
     while covering.open:
         user = covering.best()
         if user < 0:
-            raise MethodError("greedy", "nobody is left for an open task", "find more users first")
+            raise MethodError("greedy", "no user is left for an open task", "find more users first")
         stages.append(Stage(user, int(covering.gains[user]), covering.gains, tuple(covering.needs)))
         covering.take(user)
     return stages

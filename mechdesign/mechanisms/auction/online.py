@@ -149,7 +149,7 @@ class OnlineAuction(Mechanism):
         if name is None:
             return Season(self.fingerprint, share)
         if not is_name(name):
-            raise ParameterError("season", f"{shown(name)} is no name", "give a text")
+            raise ParameterError("season", f"{shown(name)} is not a name", "give a string")
         return Season(self.fingerprint, share, identity=name)
 
     def step(

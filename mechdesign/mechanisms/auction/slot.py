@@ -149,7 +149,7 @@ class Slot:
                 "any price; 1 more user is missing, or give a reserve price"
             )
         if self.reserve is None and self.forced:
-            return "users who win whatever they ask could ask any price; give a reserve price"
+            return "users who always win could ask any price; give a reserve price"
         return ""
 
 

@@ -27,7 +27,9 @@ def require_left(mechanism: JointResponse, made: int, where: str = "reports") ->
     """Raise MethodError when no further report keeps the promise."""
     if mechanism.limited and made >= mechanism.reports_per_user:
         raise MethodError(
-            where, f"{made} made, and the promise is for {promised(mechanism)}", "build a mechanism for more"
+            where,
+            f"{made} made, and the guarantee is for {promised(mechanism)}",
+            "build a mechanism for more",
         )
 
 

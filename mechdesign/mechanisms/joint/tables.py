@@ -97,7 +97,7 @@ def joint_operations(mechanism: JointResponse) -> tuple[Operation, ...]:
         ),
         Operation(
             "report",
-            "a report for each permanent response; every time anew, and counted",
+            "a report for each permanent response; drawn again each time, and counted",
             (kept,),
             (report,),
             partial(_reported, mechanism),
@@ -161,7 +161,7 @@ def _state(mechanism: JointResponse, settings: Settings) -> Any:
         raise ParameterError(
             "--state",
             "is missing",
-            f"the promise is for {promised(mechanism)} and more would break it: name the file that counts "
+            f"the guarantee is for {promised(mechanism)} and more would break it: name the file that counts "
             "them",
         )
     if state and str(state).lower().endswith(TABLES):

@@ -98,7 +98,7 @@ class Attributes(Sealed):
         UnknownNameError
             For an attribute that does not exist, with the closest name.
         ParameterError
-            For an attribute that stands twice, or none at all.
+            For an attribute that appears twice, or none at all.
         """
         if isinstance(wanted, str) or not isinstance(wanted, Iterable):
             raise ParameterError("marginal", f"expected a list of attributes, got {shown(wanted)}")
@@ -108,7 +108,7 @@ class Attributes(Sealed):
         for place in found:
             if found.count(place) > 1:
                 raise ParameterError(
-                    "marginal", f"attribute '{self.shown()[place]}' stands twice", "name it once"
+                    "marginal", f"attribute '{self.shown()[place]}' appears twice", "name it once"
                 )
         return found
 
@@ -237,7 +237,7 @@ class Attributes(Sealed):
 
 def _sizes(sizes: Any, field: str) -> tuple[int, ...]:
     if isinstance(sizes, (str, bytes, Mapping)) or not isinstance(sizes, Iterable):
-        raise ParameterError(field, f"expected a list of whole numbers, got {shown(sizes)}")
+        raise ParameterError(field, f"expected a list of integers, got {shown(sizes)}")
     read = tuple(
         integer(f"{field}: attribute {place}", size, 2, MOST_VALUES) for place, size in enumerate(sizes)
     )

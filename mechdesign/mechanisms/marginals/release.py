@@ -354,7 +354,7 @@ def view_weights(count: int, shares: Sequence[Any] | None) -> tuple[int, ...]:
     if len(exact) != count:
         raise ParameterError("shares", f"{len(exact)} for {count} views", "give one each")
     if min(exact) <= 0:
-        raise ParameterError("shares", "must be positive", "leave out views that nobody reports")
+        raise ParameterError("shares", "must be positive", "omit views that no user reports")
     parts = [share * TOTAL / sum(exact) for share in exact]
     rounded = [math.floor(part) for part in parts]
     order = sorted(range(count), key=lambda place: rounded[place] - parts[place])
@@ -369,7 +369,7 @@ def _covering(views: list[View], attributes: Attributes) -> tuple[View, ...]:
     """Return the views, or raise unless they differ and every attribute is in one of them."""
     if len(set(views)) < len(views):
         double = next(view for view in views if views.count(view) > 1)
-        raise ParameterError("views", f"{double} stands twice", "name it once, with the share of both")
+        raise ParameterError("views", f"{double} appears twice", "name it once, with the share of both")
     missing = set(range(attributes.count)) - {place for view in views for place in view}
     if missing:
         name = attributes.shown()[min(missing)]
@@ -395,5 +395,5 @@ def _reportable(attributes: Attributes, view: View) -> int:
 def _oracle(document: Mapping[str, Any]) -> Oracle:
     kind: type[Mechanism] | None = mechanism_types().get(document["type"])
     if kind is None or not issubclass(kind, Oracle):
-        raise CertificateError("oracles", f"'{document['type']}' is no frequency oracle")
+        raise CertificateError("oracles", f"'{document['type']}' is not a frequency oracle")
     return kind.from_content(document["content"])

@@ -97,7 +97,7 @@ class AttributeSampling(CollectingMechanism):
     ) -> None:
         if not isinstance(inner, MeanMechanism):
             raise ParameterError(
-                "inner", f"{type(inner).__name__} is no mechanism for the mean of one attribute"
+                "inner", f"{type(inner).__name__} is not a mechanism for the mean of one attribute"
             )
         names = None if isinstance(attributes, (int, np.integer)) else list(attributes)
         size = integer("attributes", attributes if names is None else len(names), 1, MAX_ATTRIBUTES)

@@ -109,7 +109,7 @@ class CensoringInterval(MeanMechanism):
                 "give a larger epsilon",
             )
         if not self.audit().holds:
-            raise CertificateError("interval", f"not private as promised: {self.audit()}")
+            raise CertificateError("interval", f"not private as stated: {self.audit()}")
         self.require_finite()
 
     @classmethod
@@ -149,7 +149,7 @@ class CensoringInterval(MeanMechanism):
         >>> CensoringInterval.from_interval(math.exp(-1), 1.0, epsilon=1.0, repair=False)
         Traceback (most recent call last):
             ...
-        mechdesign.core.errors.CertificateError: interval: not private as promised: privacy: FAILS ...
+        mechdesign.core.errors.CertificateError: interval: not private as stated: privacy: FAILS ...
         """
         first, last = number("start", start), number("end", end)
         if not 0.0 <= first < last <= 1.0:
@@ -263,7 +263,7 @@ class CensoringInterval(MeanMechanism):
         """Return exact limits: the number of ones is binomial, or more concentrated.
 
         The chance w of a one is moved into [c, c + d] for the standard error. Where an end of the interval
-        is 0 or 1 and all bits agree, it is taken as 1/(n + 1) away: agreement by chance is no certainty.
+        is 0 or 1 and all bits agree, it is taken as 1/(n + 1) away: agreement by chance is not certainty.
         """
         units = self._units * times
         ends = (float(end / Fraction(times)) for end in (self._start, self._start + self._length))

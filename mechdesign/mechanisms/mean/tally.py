@@ -118,7 +118,7 @@ class CodeTally(Tally):
         self.table: Codes = np.zeros((groups, len(self.scores)), dtype=np.int64)
 
     def check(self, reports: Any) -> NDArray[Any]:
-        """Return the codes; refuse what is no code, or one that no value can cause."""
+        """Return the codes; refuse what is not a code, or one that no value can cause."""
         if not isinstance(reports, Coded):
             array = np.asarray(reports)
             if array.dtype == np.uint8 and array.ndim == 1 and self.possible.all():

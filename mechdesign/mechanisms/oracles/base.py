@@ -60,7 +60,7 @@ class SupportOracle(Oracle):
     def _require_private(self) -> None:
         """Raise unless the audit of the weights holds and reports say anything at all."""
         if not self.audit().holds:
-            raise CertificateError("channel", f"not private as promised: {self.audit()}")
+            raise CertificateError("channel", f"not private as stated: {self.audit()}")
         own, other = self.support_shares()
         if own <= other:
             raise ParameterError(
@@ -116,7 +116,7 @@ class SupportOracle(Oracle):
         Raises
         ------
         DataError
-            For an answer that is no category, naming its row.
+            For an answer that is not a category, naming its row.
         EstimationError
             When nothing can be estimated from the reports, unless ``anyway``.
         """

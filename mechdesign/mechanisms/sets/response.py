@@ -115,7 +115,7 @@ class SetResponse(AttributeMechanism):
             raise ParameterError("attributes", f"{bits} bits a report", f"{MOST_BITS} at most")
         self.include = weight("include", include)
         if not self.audit().holds:
-            raise CertificateError("channel", f"not private as promised: {self.audit()}")
+            raise CertificateError("channel", f"not private as stated: {self.audit()}")
         self.tables = self._tables(tables)
         self.layout = CountedParts(self.law.factors, () if self.joined else self.tables)
         if self.layout.counters > MOST_COUNTERS:

@@ -51,7 +51,7 @@ class Protocol(ProtocolClient):
     value_text: ClassVar[str]
     message_parts: ClassVar[tuple[str, ...]] = ("message",)
     drawn: ClassVar[tuple[str, ...]] = ()
-    """Public parameters that are drawn anew for every mechanism that is built, unless they are given."""
+    """Public parameters that are drawn again for every mechanism that is built, unless they are given."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -306,7 +306,7 @@ class Protocol(ProtocolClient):
         max_messages, local_cap = allowed.max_messages, allowed.local_cap
         if max_messages is not None and self.most_messages > max_messages:
             raise OutOfReachError(
-                f"it sends up to {self.most_messages} messages a user", remedy="allow as many"
+                f"it sends up to {self.most_messages} messages per user", remedy="allow as many"
             )
         if local_cap is not None and self.local_epsilon > local_cap:
             raise OutOfReachError(f"its local epsilon is {self.local_epsilon:.4g}", remedy="allow as much")
@@ -339,9 +339,9 @@ class Protocol(ProtocolClient):
         return (self._privacy,)
 
     def require(self) -> Self:
-        """Return the protocol itself, or raise CertificateError when it is not private as promised."""
+        """Return the protocol itself, or raise CertificateError when it is not private as stated."""
         if not self._privacy.holds:
-            raise CertificateError(self.type, f"not private as promised: {self._privacy}")
+            raise CertificateError(self.type, f"not private as stated: {self._privacy}")
         return self
 
     def forecast(self, users: int | None = None) -> Forecast:

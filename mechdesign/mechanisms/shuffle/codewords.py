@@ -73,7 +73,7 @@ class Codewords(Dummies):
         )
         most = MOST_TRIALS if allowed.max_messages is None else min(MOST_TRIALS, allowed.max_messages - 1)
         if trials > most:
-            raise OutOfReachError(f"its theorem wants {trials + 1} messages a user", remedy="allow them")
+            raise OutOfReachError(f"its theorem requires {trials + 1} messages per user", remedy="allow them")
         return cls(promise, size, trials, TOTAL, min(MOST_ENTRIES, (promise.users - 1).bit_length()))
 
     def parameters(self) -> dict[str, Any]:

@@ -239,7 +239,7 @@ def require_trials(trials: int, allowed: Allowed, limit: int) -> None:
     most = limit if allowed.max_messages is None else min(limit, allowed.max_messages - 1)
     if trials > most:
         raise OutOfReachError(
-            f"its theorem wants {trials + 1} messages a user", remedy="allow them, or give more users"
+            f"its theorem requires {trials + 1} messages per user", remedy="allow them, or give more users"
         )
 
 

@@ -80,7 +80,7 @@ class HashedResponses(Noise):
         mass = min(promise.epsilon**2 * others / (14.0 * log), promise.epsilon * others / 27.0)
         if mass <= 3.0:
             least = math.ceil((3.0 * others / max(mass, 1e-9) + 3.0) / promise.honest)
-            raise OutOfReachError(f"its theorem needs at least {least} users", remedy="give so many")
+            raise OutOfReachError(f"requires at least {least} users", remedy="give this many")
         buckets = min(most_buckets(size), max(2, round((mass + 2.0) / 3.0)))
         other = max(least_other(allowed.local_cap, buckets), math.ceil(TOTAL / mass))
         return cls(promise, size, buckets, other)
@@ -107,7 +107,7 @@ class HashedResponses(Noise):
         trials = self.promise.honest_users - 1
         return blanket_divergence(trials, 2 * other, own, other, self.promise.epsilon)
 
-    proof = "blanket of fair coins among messages that fit one of two categories, the others told"
+    proof = "blanket of fair coins among messages that fit one of two categories, the others revealed"
 
     @property
     def local_epsilon(self) -> float:
@@ -239,7 +239,8 @@ class FakeResponses(HashedResponses):
         best = int(error.argmin())
         if not math.isfinite(error[best]):
             raise OutOfReachError(
-                f"its theorem wants more than {promise.honest_users} honest users", remedy="give more users"
+                f"its theorem requires more than {promise.honest_users} honest users",
+                remedy="give more users",
             )
         bucket_count = int(buckets[best])
         other = max(math.ceil(inverse[best] * TOTAL), least_other(allowed.local_cap, bucket_count))

@@ -43,7 +43,7 @@ class Allowed:
         """
         most = limit if self.max_messages is None else min(limit, self.max_messages // rows - 1)
         if most < 1:
-            raise OutOfReachError(f"it needs {2 * rows} messages a user", remedy="allow as many")
+            raise OutOfReachError(f"it needs {2 * rows} messages per user", remedy="allow as many")
         return most
 
 
@@ -159,7 +159,7 @@ class Noise(ABC):
     def client_parts(self) -> list[Steps]:
         """Return the parts of a client that make the same messages, as plain values."""
         raise MethodError(
-            "export", "the messages are beyond what clients draw", "build another protocol for the task"
+            "export", "the messages exceed what clients draw", "build another protocol for the task"
         )
 
 

@@ -62,7 +62,7 @@ class Presence(Noise):
             )
         if promise.honest_users < 2.0 * noise:
             least = math.ceil(2.0 * noise / promise.honest)
-            raise OutOfReachError(f"its theorem is for at least {least} users", remedy="give so many")
+            raise OutOfReachError(f"requires at least {least} users", remedy="give this many")
         return cls(promise, size, math.ceil(noise / promise.honest_users * TOTAL))
 
     @property

@@ -149,7 +149,7 @@ class RangeEstimate(Tidy):
             ]
             for place in places.tolist()
         ]
-        text = table(["up to", "count", "standard error", "95% from", "95% to"], rows)
+        text = table(["up to", "count", "std error", "95% low", "95% high"], rows)
         more = f"\n{len(places)} of {len(value)} categories" if len(places) < len(value) else ""
         notes = "".join(f"\nnote: {printable(note)}" for note in self.notes)
         return f"{text}{more}\n{self.users} users, {self.messages} messages{notes}"

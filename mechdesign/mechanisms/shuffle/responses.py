@@ -67,7 +67,7 @@ class Responses(Noise):
         """The divergence for a message among those of the others' that may stand for either of two values."""
         return response_delta(self.promise, chance(self.own), chance(self.other))
 
-    proof = "blanket of fair coins between any two categories, all other messages told"
+    proof = "blanket of fair coins between any two categories, all other messages revealed"
 
     @property
     def local_epsilon(self) -> float:
@@ -128,7 +128,7 @@ class HistKR(HistogramProtocol):
 class SumResponses(Responses):
     """:class:`Responses` for a number of steps."""
 
-    proof = "blanket of fair coins between any two numbers, all other messages told"
+    proof = "blanket of fair coins between any two numbers, all other messages revealed"
 
     @classmethod
     def fitting(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
@@ -240,7 +240,7 @@ def published_share(promise: Promise, size: int) -> float:
     needed = size * max(14.0 * log / promise.epsilon**2, 27.0 / promise.epsilon)
     if needed >= others:
         least = math.ceil((needed + 2.0) / promise.honest)
-        raise OutOfReachError(f"its theorem is for at least {least} users", remedy="give so many")
+        raise OutOfReachError(f"requires at least {least} users", remedy="give this many")
     return needed / others
 
 

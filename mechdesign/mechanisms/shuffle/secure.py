@@ -76,11 +76,9 @@ class SecureNoise(Noise):
         self.check("shares", 1, MOST_SHARES)
         self.check("modulus", 2, MOST_MODULUS)
         if self.alpha < least_ratio(self.promise.epsilon, self.sensitivity):
-            raise CertificateError("ratio", "the noise falls faster than epsilon allows", "build it anew")
+            raise CertificateError("ratio", "the noise falls faster than epsilon allows", "rebuild it")
         if self.modulus < self.largest + 1 + 2 * self.margin:
-            raise CertificateError(
-                "modulus", "the ring is too small for the sum and its noise", "build it anew"
-            )
+            raise CertificateError("modulus", "the ring is too small for the sum and its noise", "rebuild it")
 
     @classmethod
     def fitting(cls, promise: Promise, size: int, allowed: Allowed) -> Self:

@@ -89,12 +89,12 @@ class SketchRows(Rows):
         share = noise / promise.honest_users
         if share >= 1.0:
             least = math.floor((noise + (promise.honest < 1.0)) / promise.honest) + 1
-            raise OutOfReachError(f"its theorem is for at least {least} users", remedy="give so many")
+            raise OutOfReachError(f"requires at least {least} users", remedy="give this many")
         trials, limit = math.ceil(share * shaped.buckets), allowed.max_messages
         most = MOST_TRIALS if limit is None else min(MOST_TRIALS, limit // rows - 1)
         if trials > most:
             raise OutOfReachError(
-                f"its theorem wants {rows * (trials + 1)} messages a user", remedy="allow them"
+                f"its theorem requires {rows * (trials + 1)} messages per user", remedy="allow them"
             )
         return cls.shaped(promise, size, trials, min(shaped.full, math.ceil(share / trials * 2.0**62)))
 

@@ -193,7 +193,7 @@ class SecureCounts(Noise):
         """Return the least noise and the fewest shares."""
         most = None if allowed.max_messages is None else allowed.max_messages // size
         if most is not None and most < 1:
-            raise OutOfReachError(f"it needs at least {size} messages a user", remedy="allow as many")
+            raise OutOfReachError(f"it needs at least {size} messages per user", remedy="allow as many")
         each = SecureNoise.fitting(_half(promise), 2, Allowed(most))
         return cls(promise, size, *each.parameters().values())
 

@@ -33,7 +33,7 @@ Codes = NDArray[np.int64]
 
 QUARTERS = (0.25, 0.5, 0.75)
 
-NOBODY = "nobody was asked: the interval is all that is possible"
+NOBODY = "no user was asked: the interval is all that is possible"
 
 SMALL_GROUP = 4.0
 """A group whose share is below so many of its standard errors has no mean to speak of."""

@@ -87,7 +87,7 @@ class SurveyOutlook:
         header = ["result", f"standard error, {self.users} users"]
         rows = [[item.name, f"{item.standard_error:.4g}"] for item in self.results]
         if any(item.wanted is not None for item in self.results):
-            header += ["wanted", "takes users"]
+            header += ["target", "users needed"]
             for row, item in zip(rows, self.results, strict=True):
                 row += ["-" if item.wanted is None else f"{item.wanted:g}", _count(item)]
         return table(header, rows)

@@ -123,7 +123,7 @@ class Survey(SurveyClient):
         self.wanted = (*singles(self.questions), *wanted)
         self.users = None if users is None else user_count(users)
         if not self.audit().holds:
-            raise CertificateError("designs", f"not private as promised: {self.audit()}", "build it anew")
+            raise CertificateError("designs", f"not private as stated: {self.audit()}", "rebuild it")
 
     @classmethod
     def of(
@@ -193,7 +193,7 @@ class Survey(SurveyClient):
         ----------
         answers : mapping, data frame, or rows
             Columns by the names of the questions, or one row a user in their order. An empty text, None or
-            NaN is no answer, where a question may be skipped.
+            NaN is not an answer, where a question may be skipped.
         rng : None, int or numpy Generator
             None, the default, draws from the operating system; give a seed only in simulations.
         clip : bool

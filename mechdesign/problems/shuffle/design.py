@@ -109,7 +109,7 @@ class ShuffledDesign:
         if "error" in shown:
             lines.append(
                 f"largest standard error {shown['error']}, without a shuffler {shown['error_unshuffled']}: "
-                f"as of {self.gain['users_ratio']:.4g} times the users"
+                f"equivalent to {self.gain['users_ratio']:.4g} times as many users"
             )
         return lines
 

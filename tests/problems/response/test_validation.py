@@ -54,7 +54,7 @@ GOOD = {"prior": [0.5, 0.3, 0.2], "epsilon": 1.0}
         ({"distance": [[0.0, 1, 2], [1, 5.0, 3], [2, 3, 0.0]]}, "distance: entry 1 of the diagonal is not 0"),
         ({"distance": [[0.0, 1, 2], [1, math.inf, 3], [2, 3, 0.0]]}, "distance: is infinite at index 1, 1"),
         ({"labels": ["a", "b"]}, "labels: 2 names for 3 categories; give one name each"),
-        ({"labels": ["a", "b", "b"]}, "labels: 'b' stands twice; names must differ"),
+        ({"labels": ["a", "b", "b"]}, "labels: 'b' appears twice; names must differ"),
         ({"labels": ["a", "b", ""]}, "labels: every name must be a non-empty text"),
         ({"labels": "abc"}, "labels: expected a list of names"),
         ({"labels": 3}, "labels: expected a list of names"),

@@ -155,7 +155,7 @@ class RivalMarginals(Tidy):
         UnknownNameError
             For an attribute that does not exist.
         ParameterError
-            For an attribute that stands twice, or more attributes than what was collected answers.
+            For an attribute that appears twice, or more attributes than what was collected answers.
         DataError
             When nobody reported what is needed.
         """

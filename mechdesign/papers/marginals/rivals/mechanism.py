@@ -300,7 +300,7 @@ def collection_of(rival: Rival) -> SplitCollection | ProductCollection:
 def _oracle(document: Mapping[str, Any]) -> CellOracle:
     kind: type[Mechanism] | None = mechanism_types().get(document["type"])
     if kind is None or not issubclass(kind, (KaryResponse, UnaryEncoding)):
-        raise CertificateError("oracles", f"'{document['type']}' is no oracle of a rival")
+        raise CertificateError("oracles", f"'{document['type']}' is not an oracle of a rival")
     oracle = kind.from_content(document["content"])
     if isinstance(oracle, KaryResponse) and (oracle.delta or not oracle.keeps_all):
         raise CertificateError("oracles", "a response that keeps some answers only, or has delta > 0")

@@ -24,7 +24,7 @@ def simulation(
     """
     if not problem.is_linear:
         raise MethodError(
-            problem.name, f"'{problem.utility}' is no average over users", "drop the table 'simulation'"
+            problem.name, f"'{problem.utility}' is not an average over users", "drop the table 'simulation'"
         )
     mechanism = solution.mechanism()
     table = None if isinstance(mechanism, KaryResponse) else problem.utility_matrix()

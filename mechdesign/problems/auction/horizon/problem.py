@@ -31,7 +31,7 @@ class AuctionHorizon(Problem[OnlineAuction]):
 
     Users, costs and requirements are drawn as in table 5.2 of the source: sensing and privacy cost uniform
     in [1, 2], from half of the tasks up to all of them, and a task needs 2 range^2 / (epsilon^2 alpha^2
-    delta) users, rounded up, with alpha uniform in [1, 2] and delta in [0.1, 0.2], drawn anew in each slot.
+    delta) users, rounded up, with alpha uniform in [1, 2] and delta in [0.1, 0.2], drawn again in each slot.
     What more than the able users would be needed for is lowered to their number.
 
     Raises

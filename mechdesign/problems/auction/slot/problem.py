@@ -264,7 +264,7 @@ def outcome(
     ----------
     problem : AuctionSlot
     award : Award
-        Payments that are no whole number of units are rounded up.
+        Payments that are not a whole number of units are rounded up.
     rule : str
         The name of the rule, which the audit asks.
     solver : str

@@ -83,7 +83,7 @@ class JointCollection(Problem[JointResponse]):
     levers: ClassVar[tuple[str, ...]] = ("epsilon", "report_epsilon")
     value_name: ClassVar[str] = "users x summed variance of the bits"
     summary: ClassVar[str] = (
-        "noise that is kept and noise drawn anew, for one-hot reports on several attributes"
+        "noise that is kept and noise drawn again, for one-hot reports on several attributes"
     )
     compared_with: ClassVar[str] = "all redraw, keep, add of this response that are private as required"
     renamed: ClassVar[Mapping[str, str]] = {"reports": "reports_per_user"}
@@ -185,7 +185,7 @@ class JointCollection(Problem[JointResponse]):
         """Return the mechanism with integer weights: rounded to the private side, and audited exactly."""
         f, q, p = (float(solution.variables[name]) for name in VARIABLES)
         attributes = Attributes(self.attributes, None, self.labels)
-        refused = CertificateError("channel", "no weights near the solution keep the promises")
+        refused = CertificateError("channel", "no weights near the solution keep the guarantees")
         for step in (2.0**-58, 2.0**-52, 2.0**-46, 2.0**-40):  # the formulas are rounded: a little more noise
             flip = math.ceil((f / 2 + step) * TOTAL) if f > 0.0 else 0
             keep, add = q * (1.0 - step) if q < 1.0 else q, p * (1.0 + step)

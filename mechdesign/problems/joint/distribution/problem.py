@@ -68,7 +68,7 @@ def _patterns(problem: JointDistribution, field: str, value: Any) -> Codes:
         raise DataError(field, "there are none", "give at least one report")
     if rows.shape[1] != width:
         raise ParameterError(
-            field, f"rows of {rows.shape[1]} bits", f"these attributes have {width}, one a value"
+            field, f"rows of {rows.shape[1]} bits", f"these attributes have {width}, one per value"
         )
     if ((rows < 0) | (rows > 1)).any():
         place = int(np.argmax(((rows < 0) | (rows > 1)).any(axis=1)))
@@ -167,7 +167,7 @@ class JointDistribution(Problem[Mechanism]):
         "How many values each attribute has, at least 2.", _attributes, form="sequence of int"
     )
     redraw: float = checked(
-        "Probability with which a permanent bit is drawn anew, half of the time 1; the paper's f.",
+        "Probability with which a permanent bit is drawn again, half of the time 1; the paper's f.",
         _chance,
         limits={"minimum": 0, "maximum": 1},
         form="float",
@@ -226,13 +226,13 @@ class JointDistribution(Problem[Mechanism]):
         if min(chances[1], 1.0 - chances[0]) < LEAST_CHANCE:
             raise ParameterError(
                 "redraw, keep, add",
-                f"a bit is wrong with a chance below {LEAST_CHANCE:g}",
+                f"a bit is wrong with probability below {LEAST_CHANCE:g}",
                 "likelihood ratios are beyond double precision then: give more noise",
             )
         if self.patterns is None and self.reports is None:
             raise ParameterError(EITHER)
         if self.patterns is None and self.counts is not None:
-            raise ParameterError("counts", "belong to patterns", "leave them out beside reports")
+            raise ParameterError("counts", "belong to patterns", "omit them with reports")
         self._require_room()
         self._require_plausible()
 

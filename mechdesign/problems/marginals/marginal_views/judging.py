@@ -141,7 +141,7 @@ def certificates(problem: MarginalViews, solution: Candidate) -> tuple[Certifica
 
 
 def _covering(problem: MarginalViews, solution: Candidate) -> Certificate:
-    """Say which marginals lie in no view; that is no failure where the threshold allows no covering."""
+    """Say which marginals lie in no view; that is not a failure where the threshold allows no covering."""
     other = otherwise(problem, solution.variables)
     if other is not None:
         left = int(other.residuals()["unanswered"])

@@ -164,7 +164,7 @@ class MarginalViews(Problem[MarginalRelease]):
     )
     users: int = whole("How many people will report, at least 1.", low=1, high=MOST_USERS)
     epsilon: float = checked(
-        "The promise to each, from 0 to 700. With 0 the problem is infeasible.",
+        "The guarantee to each, from 0 to 700. With 0 the problem is infeasible.",
         _epsilon,
         limits={"minimum": 0, "maximum": LARGEST_EPSILON},
         form="float",
@@ -278,7 +278,7 @@ class MarginalViews(Problem[MarginalRelease]):
                 field,
                 f"a table of {names} has {shown_count(cells)} cells, which would take {mebibytes} MiB of "
                 "memory",
-                f"{MOST_CELLS} cells are the limit: leave out an attribute, or merge values",
+                f"{MOST_CELLS} cells are the limit: omit an attribute, or merge values",
             )
 
     # What is asked

@@ -145,7 +145,7 @@ class RandomizedResponse(Problem[FiniteChannel | KaryResponse]):
     report_labels: Sequence[str] | None = related(NAMES, _report_labels, form="sequence of str", default=None)
 
     def __attrs_post_init__(self) -> None:
-        _ = self._distances  # what is no distance is refused here
+        _ = self._distances  # what is not a distance is refused here
         if self.distance is None and isinstance(self.utility, str) and self.utility == "distance-loss":
             raise ParameterError("utility", "'distance-loss' needs a distance", "give one")
 

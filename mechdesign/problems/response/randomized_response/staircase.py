@@ -1,6 +1,6 @@
 """Mutual information as the utility: an exact linear program over staircase columns.
 
-I(answer; report) is convex in the channel, so maximising it is no convex program; its maximum is at
+I(answer; report) is convex in the channel, so maximising it is not a convex program; its maximum is at
 an extreme point. But it is a sum over reports of mu(column), mu(p) = sum_i pi_i p_i log2(p_i / (pi . p)),
 and mu is convex and positively homogeneous: splitting a column into extreme rays, the patterns s in
 {1, e^eps}^n, never lowers it. So the maximum is the linear program (Kairouz, Oh, Viswanath 2016, th. 4)

@@ -42,7 +42,7 @@ def figures(problem: SpectrumChannel, solution: Candidate) -> list[Figure]:
         owner = problem.owner
         for label, one, series in (
             ("the owner's receivers are protected", owner.protection, 1),
-            ("nobody sends here: protection and widening", owner.protection + level, 3),
+            ("no user sends here: protection and widening", owner.protection + level, 3),
         ):
             marks.append(Circles(x=[owner.x], y=[owner.y], radius=[one], label=label, series=series))
     panel = Panel("x (units of distance)", "y (units of distance)", marks, equal_aspect=True)

@@ -274,5 +274,5 @@ def nobody(problem: SpectrumChannel, solver: str) -> Outcome | None:
     """Return the outcome ``infeasible`` where the owner's circle leaves room for no user."""
     if problem.owner is None or problem.channel.most > 0:
         return None
-    text = "nobody is admitted: the primary user's protection covers every user; take users farther away"
+    text = "no user is admitted: the primary user's protection covers all users; state users farther away"
     return Outcome(status="infeasible", solver=solver, message=text)

@@ -61,8 +61,8 @@ class Joint(Independent):
     """Independent answers, products of sets, both mixed, and whole tables where cross tables are wanted."""
 
     among = (
-        "independent answers, joint reports of products of sets, numbers answered beside a joint report, and "
-        "joint reports of whole tables"
+        "independent answers, joint reports of products of sets, numbers answered next to a joint report, "
+        "and joint reports of whole tables"
     )
 
     def __init__(self, setting: SurveySetting) -> None:

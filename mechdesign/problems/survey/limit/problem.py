@@ -39,7 +39,7 @@ def _epsilon(field: str, value: Any) -> float:
 
 def _sizes(field: str, value: Any) -> tuple[int, ...]:
     if isinstance(value, (str, Mapping)) or not hasattr(value, "__len__") or not len(value):
-        raise ParameterError(field, f"expected a list of whole numbers, got {shown(value)}")
+        raise ParameterError(field, f"expected a list of integers, got {shown(value)}")
     if len(value) > MOST_QUESTIONS:
         raise ParameterError(field, f"{len(value)} questions", f"{MOST_QUESTIONS} at most")
     return tuple(
@@ -113,7 +113,7 @@ class SurveyLimit(Problem[Any]):
         "The number of answers of each question, at least 2.", _sizes, form="sequence of int"
     )
     epsilon: float = checked(
-        "The promise to each user, from 0 to 700. With 0 the problem is infeasible.",
+        "The guarantee to each user, from 0 to 700. With 0 the problem is infeasible.",
         _epsilon,
         limits={"minimum": 0, "maximum": LARGEST_EPSILON},
         form="float",
@@ -193,7 +193,7 @@ class SurveyLimit(Problem[Any]):
         }
 
     def _otherwise(self, variables: Variables) -> Any:
-        """Return what judges a way to collect that is no mixture of sets; None for a mixture."""
+        """Return what judges a way to collect that is not a mixture of sets; None for a mixture."""
         if "published" not in variables:
             return None
         judge = companion(type(self), "otherwise")
