@@ -178,7 +178,7 @@ def intervals(protocol: Protocol, repetitions: int, rng: np.random.Generator) ->
 
 
 def rejections(protocol: Any, repetitions: int, rng: np.random.Generator) -> list[Covered]:
-    """Return how often uniform categories are not rejected; the test gives a chance, and no interval."""
+    """Return how often uniform categories are not rejected; the test gives a probability, and no interval."""
     kept = 0
     for _ in range(repetitions):
         values = rng.integers(0, protocol.labels.size, protocol.promise.users)

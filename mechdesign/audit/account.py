@@ -120,7 +120,7 @@ def total(collected: Sequence[Collected], within: float = 0.0, shuffled: bool = 
 
 
 def _composed(collected: Sequence[Collected], within: float, shuffled: bool) -> float:
-    """Return the least epsilon that the law of the sum of all losses has with this delta."""
+    """Return the least epsilon that the distribution of the sum of all losses has with this delta."""
     count = sum(one.times for one in collected)
     cut = within * PART / (4.0 * count)
     mixed = [one for one in collected if shuffled and one.users]

@@ -172,7 +172,7 @@ def binomials(points: int, order: int) -> Wholes:
 
 
 def unranked(ranks: Wholes, points: int, order: int) -> Wholes:
-    """Return the subsets of these ranks, one a row, their points in rising order.
+    """Return the subsets of these ranks, one per row, their points in rising order.
 
     The rank of c_1 < ... < c_k is C(c_1, 1) + ... + C(c_k, k).
 

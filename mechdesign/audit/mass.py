@@ -92,11 +92,11 @@ class Mass:
         return self.mass * ((1.0 - self.error) * (1.0 - SLACK))
 
     def shifted(self, by: int) -> Mass:
-        """Return the law of the variable plus a number."""
+        """Return the distribution of the variable plus a number."""
         return replace(self, low=self.low + by)
 
     def mirrored(self) -> Mass:
-        """Return the law of minus the variable."""
+        """Return the distribution of minus the variable."""
         return replace(self, low=1 - self.low - len(self.mass), mass=self.mass[::-1])
 
     def convolved(self, other: Mass) -> Mass:

@@ -66,7 +66,7 @@ def law_of_counts(rows: Sequence[Row]) -> Law:
 
 
 def with_one_more(law: Law, row: Row) -> Law:
-    """Return the law of the counts when one more user reports."""
+    """Return the distribution of the counts when one more user reports."""
     found: Law = {}
     for counts, chance in law.items():
         for report, entry in enumerate(row):

@@ -29,7 +29,7 @@ FROM_SURFACE = 5
 """Sweeps over two numbers with so many values each are drawn as a surface."""
 
 MEASURED = ("measured_value", "measured_utility")
-"""What a simulation calls the measured ``value``; it stands beside a ``standard_error``."""
+"""What a simulation calls the measured ``value``; it stands next to a ``standard_error``."""
 
 SURE = 1.96
 """Standard errors on each side of what was measured: 95 % of normal errors are smaller."""

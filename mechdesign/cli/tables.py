@@ -1,4 +1,4 @@
-"""The command on a source's numbers: its tables and figures, printed beside found."""
+"""The command on a source's numbers: its tables and figures, printed next to found."""
 
 from __future__ import annotations
 

@@ -19,8 +19,10 @@ from mechdesign.core.solve import methods_of, solve
 from mechdesign.core.text import listed, table
 
 COLUMNS = ("method", "kind", "status", "value", "bound", "gap", "gap to best", "certificates", "seconds")
-"""Columns of a comparison. ``gap`` is to the run's own bound; ``gap to best``, for runs that claim no optimality,
-is to the best bound of the others."""
+"""Columns of a comparison.
+
+``gap`` is to the bound of the run; ``gap to best``, where no optimality is claimed, to the best bound.
+"""
 
 LINE = 120
 """The longest line of a comparison's table."""
@@ -104,7 +106,7 @@ class Comparison:
         return f"Comparison({self.problem.name}: {listed(runs) or 'no method applies'}; {verdict})"
 
     def forecasts(self, users: int | None = None) -> list[str]:
-        """Return how good answers will be with so many users, one line for methods that agree on it."""
+        """Return the expected standard error with this many users, one line for methods that agree on it."""
         by_text: dict[str, list[str]] = {}
         for run in self.runs:
             forecast = run.forecast(users)

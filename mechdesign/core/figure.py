@@ -129,7 +129,7 @@ class Figure:
 
 
 def design_figures(problem: Problem, solution: Solution) -> list[Figure]:
-    """Return the pictures of one design, by ``figures(problem, solution)`` beside the problem; often none.
+    """Return the pictures of one design, by ``figures(problem, solution)`` next to the problem; often none.
 
     Examples
     --------

@@ -189,7 +189,7 @@ def is_frozen(array: Any, kind: type[np.generic]) -> bool:
 
 
 def wholes(field: str, values: Any, dimensions: int) -> Wholes:
-    """Return whole numbers of any integer dtype, or of nested lists, as a frozen int64 array.
+    """Return integers of any integer dtype, or of nested lists, as a frozen int64 array.
 
     Raises
     ------

@@ -220,7 +220,7 @@ def _backend_is_chosen() -> bool:
 
 
 def worker_count(jobs: int | None) -> int:
-    """Return how many processes are asked for: the number, the environment's, or one a core."""
+    """Return how many processes are asked for: the number, the environment's, or one per core."""
     text = os.environ.get(VARIABLE, "") if jobs is None else jobs
     if text == "":
         return available_cores()

@@ -97,7 +97,7 @@ def parameters_of(problem: Problem) -> dict[str, Any]:
 
 
 def replace_parameters(problem: ProblemT, changes: Mapping[str, Any]) -> ProblemT:
-    """Return the same problem with some parameters changed; the result is validated anew."""
+    """Return the same problem with some parameters changed; the result is validated again."""
     return problem_from(type(problem), {**values_of(problem), **changes})
 
 

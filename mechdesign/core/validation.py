@@ -87,7 +87,7 @@ def choice(field: str, value: Any, known: Sequence[str], renamed: Mapping[str, s
 
 
 def real_array(field: str, value: Any, dimensions: int, rounded: bool = False) -> Array:
-    """Return a float array of the wanted number of dimensions without NaN, which nobody can write to."""
+    """Return a float array of the requested number of dimensions without NaN, which nobody can write to."""
     array = doubles(field, value, dimensions, rounded)
     if array.size == 0:
         raise ParameterError(field, "is empty", "give at least one number")

@@ -91,7 +91,7 @@ def unmarked(column: str) -> str:
 
 
 def data_column(source: Source, settings: Settings, mechanism: Mechanism) -> str:
-    """Return the one column of people's data to randomize."""
+    """Return the one column of users' data to randomize."""
     wanted = list(settings["column"] or mechanism.data_columns)
     if len(wanted) > 1:
         raise ParameterError("--column", f"{len(wanted)} columns for a mechanism of one", "name one")

@@ -1,4 +1,4 @@
-"""Counts that come from a file or another machine: whole numbers, and not more than can be counted."""
+"""Counts that come from a file or another machine: integers, and not more than can be counted."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MOST_USERS = 1 << 53
 
 
 def whole_rows(rows: Any, width: int, count: int, signed: bool = False) -> list[list[int]]:
-    """Return so many lists of so many whole numbers, below 2**180 in size, or raise DataError.
+    """Return so many lists of so many integers, below 2**180 in size, or raise DataError.
 
     Examples
     --------

@@ -80,7 +80,7 @@ def channel_figures(channel: Any, answers: Sequence[str], reports: Sequence[str]
     )
     return [
         Figure(
-            "What the mechanism does to an answer", [panel], "Each row is one answer; its entries sum to 1."
+            "Effect of the mechanism on an answer", [panel], "Each row is one answer; its entries sum to 1."
         )
     ]
 

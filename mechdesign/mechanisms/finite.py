@@ -259,7 +259,7 @@ class FiniteChannel(FrequencyMechanism):
         return cells + super().figures()
 
     def forecast(self, users: int = USERS) -> Forecast:
-        """Return whether frequencies can be estimated, and the standard error with so many users.
+        """Return whether frequencies can be estimated, and the standard error with this many users.
 
         Given the answers, a category's estimate has the average over users of Var(L_iY | answer), linear in
         their frequencies: the largest is attained when all give the same answer.

@@ -93,7 +93,7 @@ class FrequencyEstimate(ListedEstimate):
         return project_to_simplex(self.value)
 
     def figures(self) -> list[Figure]:
-        """Return the estimates with their intervals; the shares among the reports are faint beside them."""
+        """Return the estimates with their intervals; the shares among the reports are faint next to them."""
         title = f"Estimated shares of {self.users} users"
         return self._drawn(title, "answer", "share", naive=self.reported, possible=SHARE)
 
@@ -179,7 +179,7 @@ class FrequencyMechanism(CategoryMechanism):
             parts = [
                 f"{_of_thousand(share)} report {report}" for report, share in zip(reports, row, strict=True)
             ]
-            lines.append(f"Of 1000 people whose answer is {answer}, {_joined(parts)}.")
+            lines.append(f"Of 1000 users whose answer is {answer}, {_joined(parts)}.")
         return tuple(lines)
 
     def operations(self) -> tuple[Operation, ...]:
@@ -196,7 +196,7 @@ class FrequencyMechanism(CategoryMechanism):
 
     @property
     def report_text(self) -> str:
-        """What stands in a column of reports, for people."""
+        """Content of a column of reports."""
         return f"one of {_abridged(self.report_labels)}"
 
     def read(self, reports: Any) -> Codes:
@@ -264,7 +264,7 @@ class FrequencyMechanism(CategoryMechanism):
         return self.report_labels.decode(self.draw(self.labels.encode(answers), self.source(rng)))
 
     def aggregator(self) -> Aggregator:
-        """Return an empty counter of reports; counters of many machines can be merged."""
+        """Return an empty counter of reports; counters of many servers can be merged."""
         return Aggregator(self)
 
     def estimate(self, reports: Any, population: bool = False) -> FrequencyEstimate:

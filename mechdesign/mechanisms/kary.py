@@ -248,7 +248,7 @@ class KaryResponse(FrequencyMechanism, Oracle):
         return self.weights.kept == self.weights.size
 
     def support_shares(self) -> Shares:
-        """Return the chances that the own and another category are reported.
+        """Return the probabilities that the own and another category are reported.
 
         Raises
         ------
@@ -348,7 +348,7 @@ class KaryResponse(FrequencyMechanism, Oracle):
         return (channel_figures(self.channel, shown, shown) if shown else []) + super().figures()
 
     def forecast(self, users: int = USERS) -> Forecast:
-        """Return whether frequencies can be estimated, and the standard error with so many users."""
+        """Return whether frequencies can be estimated, and the standard error with this many users."""
         count = user_count(users)
         try:
             estimator = self._estimator

@@ -152,7 +152,7 @@ def _is_plain_integer(text: str) -> bool:
 
 
 def _numbers_from_text(array: NDArray[Any], what: str) -> NDArray[Any]:
-    """Return the whole numbers that texts such as ``3`` or ``3.0`` stand for."""
+    """Return the integers that texts such as ``3`` or ``3.0`` stand for."""
     numbers: list[float] = []
     for row, value in enumerate(array.tolist()):
         if isinstance(value, bool) or not isinstance(value, (str, int, float)):

@@ -169,7 +169,7 @@ class Shuffled(CollectingMechanism):
         return self.local.bare_codes()
 
     def is_value(self, text: str) -> bool:
-        """Whether a text can be one of people's data, for the local mechanism."""
+        """Whether a text can be an answer in a data file, for the local mechanism."""
         return self.local.is_value(text)
 
     def require_missing(self, rule: str) -> None:
@@ -253,7 +253,7 @@ class Shuffled(CollectingMechanism):
     # File
 
     def content(self) -> dict[str, Any]:
-        """Return the promise, and the type and content of the local mechanism."""
+        """Return the guarantee, and the type and content of the local mechanism."""
         local = {"type": self.local.type, "content": self.local.content()}
         return {**self.promise.as_dict(), "local": local}
 

@@ -1,4 +1,4 @@
-"""Questions drafted from a file's columns: by their types alone, or with a look at people's values."""
+"""Questions drafted from a file's columns: by their types alone, or with a look at users' values."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ class _Seen:
 
 
 def of_values(table: FileTable, columns: Sequence[str]) -> list[DraftQuestion]:
-    """Return questions with labels and ranges read from people's values, which tells something of them.
+    """Return questions with labels and ranges read from users' values, which tells something of them.
 
     The table was opened with the rule ``category`` for missing values.
     """

@@ -113,7 +113,7 @@ def _different(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _array(column: list[Any]) -> Values:
-    """Return a column as whole numbers, numbers or texts; what is missing does not count."""
+    """Return a column as integers, numbers or texts; what is missing does not count."""
     kinds = {type(value) for value in column if value is not None}
     if kinds == {int} and None not in column and all(value in INTEGERS for value in column):
         return np.array(column, dtype=np.int64)

@@ -320,7 +320,7 @@ def test_the_first_error_is_one_that_a_small_survey_can_have():
 def test_answers_are_told_from_the_words_around_them():
     survey = md.RandomizedResponse(prior=[0.5, 0.5], epsilon=1.0, labels=["no", "yes, about once"])
     first = md.solve(survey).mechanism().explained()[1]
-    assert first.startswith('Of 1000 people whose answer is "no", about 731 report "no" and')
+    assert first.startswith('Of 1000 users whose answer is "no", about 731 report "no" and')
     assert first.endswith('about 269 report "yes, about once".')
 
 

@@ -1,4 +1,4 @@
-"""The two-phase greedy rule of one slot, with critical payments, all in whole numbers.
+"""The two-phase greedy rule of one slot, with critical payments, all in integers.
 
 Phase 1: who has no positive weight wins. Phase 2: while tasks are open, the user with the least weight per
 open task of its own wins, the first one of equals. A winner is paid the largest price that would still have

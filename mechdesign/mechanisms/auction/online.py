@@ -200,7 +200,7 @@ class OnlineAuction(Mechanism):
         return decision
 
     def slot(self, season: Season, names: Sequence[str], bids: Mapping[str, Bid], needs: list[int]) -> Slot:
-        """Return the slot of these users in whole numbers."""
+        """Return the slot of these users in integers."""
         rows = checked_bids([[bids[name].sensing, bids[name].privacy] for name in names], names)
         able = able_of([self._numbers(name, bids[name].tasks) for name in names], len(self.tasks))
         zero, forced = Fraction(0), frozenset[int]()

@@ -169,7 +169,7 @@ def _bids(source: Source) -> dict[str, Bid]:
 
 
 def _texts(what: str, column: Any) -> list[str]:
-    """Return the texts of a column; whole numbers may be names, bytes and other things may not."""
+    """Return the texts of a column; integers may be names, bytes and other things may not."""
     found = []
     for row, value in enumerate(np.asarray(column).tolist()):
         if type(value) is int:

@@ -40,7 +40,7 @@ MOST_PROVEN = 300_000
 
 
 class Proven:
-    """Best covers of one slot: proposed by greedy and integer program, proven in whole numbers.
+    """Best covers of one slot: proposed by greedy and integer program, proven in integers.
 
     Parameters
     ----------

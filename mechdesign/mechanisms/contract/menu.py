@@ -268,7 +268,7 @@ class ContractMenu(Mechanism):
         return Forecast("average of the reports", count, possible=True, largest=largest, of="the average")
 
     def statement(self) -> str:
-        """Return the promise on accuracy in one sentence."""
+        """Return the guarantee on accuracy in one sentence."""
         buyers = float(self.terms.counts[self.epsilon > 0].sum())
         return (
             f"with probability at least {self.terms.confidence:g} the average of {buyers:g} reports "

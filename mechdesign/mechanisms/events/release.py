@@ -206,7 +206,7 @@ class EventRelease(CategoryMechanism):
         return Labels(self.weights.reports)
 
     def aggregator(self) -> EventTally:
-        """Return an empty counter of reports; counters of many machines can be merged."""
+        """Return an empty counter of reports; counters of many servers can be merged."""
         return EventTally(self)
 
     def estimate(self, reports: Any, population: bool = False) -> EventEstimate:

@@ -46,7 +46,7 @@ PIECE = 1 << 16
 
 
 class JointResponse(AttributeMechanism):
-    """Report one bit a value of every attribute: kept bits are flipped once, reported bits drawn again.
+    """Report one bit per value of every attribute: kept bits are flipped once, reported bits drawn again.
 
     A kept bit differs from the true one with chance flip / 2**62. A report has a 1 for a kept 1 with chance
     keep / 2**62, for a kept 0 with add / 2**62. As chances, redraw = 2 flip
@@ -150,19 +150,19 @@ class JointResponse(AttributeMechanism):
 
     @property
     def bits(self) -> int:
-        """The bits of a report: one a value of every attribute."""
+        """The bits of a report: one per value of every attribute."""
         return sum(self.attributes.sizes)
 
     @property
     def shares(self) -> tuple[Fraction, Fraction]:
-        """q* and p*: the chance that a reported bit is 1 where the true one is 1, and where it is 0."""
+        """q* and p*: the probability that a reported bit is 1 where the true one is 1, and where it is 0."""
         return self.weights.own, self.weights.other
 
     # Client
 
     @cached_property
     def limited(self) -> bool:
-        """Whether more reports than were promised would break the promise."""
+        """Whether more reports than were promised would break the guarantee."""
         return self.audit().any_reports > self.epsilon
 
     @property
@@ -175,12 +175,12 @@ class JointResponse(AttributeMechanism):
         return self.source(rng, "reports")
 
     def remember(self, answers: Any, rng: Rng = None) -> PermanentResponse:
-        """Return the permanent response of people's values, which each client keeps for all its reports."""
+        """Return the permanent response of users' values, which each client keeps for all its reports."""
         codes = self.attributes.encode(answers)
         return PermanentResponse(self, self.draw_permanent(codes, self.source(rng, "remember")))
 
     def randomize(self, answers: Any, rng: Rng = None, anyway: bool = False) -> NDArray[Any]:
-        """Return one report a user as packed bits, shape (n, bytes); the permanent response is forgotten.
+        """Return one report per user as packed bits, shape (n, bytes); the permanent response is forgotten.
 
         For one report only: a second call draws other permanent bits, and the guarantee is for those of
         :meth:`remember`.
@@ -226,7 +226,7 @@ class JointResponse(AttributeMechanism):
         return [slice(start, start + PIECE) for start in range(0, len(packed), PIECE)]
 
     def _words(self, like: Packed, chance: int, source: BitSource) -> Packed:
-        """Return independent bits of a chance in the places of a report's bits, 0 in its padding."""
+        """Return independent bits of a probability in the places of a report's bits, 0 in its padding."""
         words = bernoulli_words((like.size + 7) // 8, chance, source)
         bits = words.view(np.uint8)[: like.size].reshape(like.shape).copy()
         bits[:, -1] &= 255 ^ padding(self.bits)
@@ -239,7 +239,7 @@ class JointResponse(AttributeMechanism):
     # Server
 
     def aggregator(self) -> PatternCounts:
-        """Return an empty counter of patterns; those of many machines can be merged."""
+        """Return an empty counter of patterns; those of many servers can be merged."""
         return PatternCounts(self)
 
     def estimate(self, reports: Any, population: bool = False, **options: Any) -> JointEstimate:

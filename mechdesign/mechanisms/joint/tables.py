@@ -1,4 +1,4 @@
-"""Tables of one-hot reports: people's columns in, one column of reports out; joint distributions from it."""
+"""Tables of one-hot reports: users' columns in, one column of reports out; joint distributions from it."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def _remembered(mechanism: JointResponse, sources: Sequence[Source], settings: S
 
 
 def _answers(mechanism: JointResponse, sources: Sequence[Source], settings: Settings) -> Iterator[Codes]:
-    """Yield the numbers of people's values, (n, d)."""
+    """Yield the numbers of users' values, (n, d)."""
     if not settings["anyway"]:
         mechanism.require_estimable()
     (source,) = sources
@@ -155,7 +155,7 @@ def _answers(mechanism: JointResponse, sources: Sequence[Source], settings: Sett
 
 
 def _state(mechanism: JointResponse, settings: Settings) -> Any:
-    """Return the file that counts reports; without one, any number of reports has to keep the promise."""
+    """Return the file that counts reports; without one, any number of reports has to keep the guarantee."""
     state = settings["state"]
     if mechanism.limited and not state:
         raise ParameterError(

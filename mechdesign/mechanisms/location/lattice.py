@@ -183,7 +183,7 @@ class PlanarLattice(LocationMechanism):
         return self.step * (inner + table.floor * table.cells * longest) / table.total
 
     def interference(self) -> Certificate:
-        """Judge the weights beyond the radius against beta, in whole numbers."""
+        """Judge the weights beyond the radius against beta, in integers."""
         none_beyond = self._radius >= self._limit
         beyond = Fraction(0) if none_beyond else self._distances.beyond(self._radius)
         figures = {"radius": self.radius, "beta": self.beta, "probability_beyond": float_up(beyond)}

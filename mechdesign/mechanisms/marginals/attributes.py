@@ -31,7 +31,7 @@ class Attributes(Sealed):
     Parameters
     ----------
     sizes : sequence of int
-        How many values each attribute has, at least 2.
+        Number of values of each attribute, at least 2.
     names : sequence of str, optional
         Unique names; without names the attributes are called by their numbers, from 0.
     labels : sequence, optional
@@ -151,7 +151,7 @@ class Attributes(Sealed):
         return cell
 
     def encode(self, columns: Any, narrow: bool = False) -> Codes:
-        """Return the numbers of people's values, shape (n, d).
+        """Return the numbers of users' values, shape (n, d).
 
         Parameters
         ----------
@@ -182,7 +182,7 @@ class Attributes(Sealed):
         return self._encode_columns([array[:, place] for place in range(self.count)])
 
     def _require_inside(self, array: NDArray[Any]) -> None:
-        """Leave whole numbers inside their ranges to be taken as they are; say which one is not."""
+        """Leave integers inside their ranges to be taken as they are; say which one is not."""
         for place, labels in enumerate(self.labels):
             if labels.names is None:
                 labels.encode(array[:, place], f"attribute '{self.shown()[place]}'")

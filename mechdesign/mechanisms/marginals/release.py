@@ -128,7 +128,7 @@ class MarginalRelease(AttributeMechanism):
     # Client
 
     def randomize(self, answers: Any, rng: Rng = None, anyway: bool = False) -> NDArray[Any]:
-        """Return one report a user: records with the fields ``view`` and ``report`` (bytes)."""
+        """Return one report per user: records with the fields ``view`` and ``report`` (bytes)."""
         if is_table(answers):
             return on_table(self, "randomize", answers, rng=rng, anyway=anyway)
         if not anyway:
@@ -210,7 +210,7 @@ class MarginalRelease(AttributeMechanism):
     # Server
 
     def aggregator(self) -> MarginalAggregator:
-        """Return empty counters of all views; those of many machines can be merged."""
+        """Return empty counters of all views; those of many servers can be merged."""
         return MarginalAggregator(self)
 
     def estimate(self, reports: Any, population: bool = False, penalty: Any = None) -> ReleasedMarginals:
@@ -331,7 +331,7 @@ class ReleaseAudit(TextInNotebooks):
 
     @property
     def holds(self) -> bool:
-        """Whether every oracle keeps its promise."""
+        """Whether every oracle keeps its guarantee."""
         return all(audit.holds for audit in self.oracles)
 
     @property
@@ -349,7 +349,7 @@ class ReleaseAudit(TextInNotebooks):
 
 
 def view_weights(count: int, shares: Sequence[Any] | None) -> tuple[int, ...]:
-    """Return shares as positive whole numbers that sum to 2**62: the largest remainders are rounded up."""
+    """Return shares as positive integers that sum to 2**62: the largest remainders are rounded up."""
     exact = [Fraction(1)] * count if shares is None else [rational("shares", share) for share in shares]
     if len(exact) != count:
         raise ParameterError("shares", f"{len(exact)} for {count} views", "give one each")

@@ -1,4 +1,4 @@
-"""Tables of a release: people's columns in, ``view`` and ``report`` out; marginals and synthetic rows."""
+"""Tables of a release: users' columns in, ``view`` and ``report`` out; marginals and synthetic rows."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class AttributeAggregator(Server["AttributeSampling"]):
 
     @property
     def users(self) -> int:
-        """How many users reported."""
+        """Number of users who reported."""
         return int(self.tally.counts().sum()) // self.mechanism.per_user
 
     def _count(self, reports: Any) -> None:

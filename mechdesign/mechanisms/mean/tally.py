@@ -1,4 +1,4 @@
-"""Exact sums of reports: whole numbers, so that no order of adding or merging changes an estimate.
+"""Exact sums of reports: integers, so that no order of adding or merging changes an estimate.
 
 Reports that are codes are counted. Reports that are floats are first rounded to the nearest multiple
 of a resolution, a power of two above bound / 2**36 for the largest score bound; the multiples are
@@ -87,7 +87,7 @@ class Tally(ABC):
 
     @abstractmethod
     def as_json(self) -> list[list[int]]:
-        """Return the counters as lists of whole numbers, one a group."""
+        """Return the counters as lists of integers, one a group."""
 
     @abstractmethod
     def restore(self, rows: Any) -> None:

@@ -129,7 +129,7 @@ class SupportOracle(Oracle):
     # Server
 
     def aggregator(self) -> SupportCounts:
-        """Return an empty counter of support; counters of many machines can be merged."""
+        """Return an empty counter of support; counters of many servers can be merged."""
         return SupportCounts(self)
 
     def estimate(self, reports: Any, population: bool = False) -> FrequencyEstimate:
@@ -168,7 +168,7 @@ class SupportOracle(Oracle):
     # Accuracy
 
     def forecast(self, users: int = USERS) -> Forecast:
-        """Return the standard error of a frequency with so many users."""
+        """Return the standard error of a frequency with this many users."""
         count = user_count(users)
         return Forecast.of_shares(
             count,
@@ -210,7 +210,7 @@ class SupportOracle(Oracle):
         return f"{self.labels.size} categories{middle}, epsilon={self.epsilon:g}"
 
     def parameters(self) -> dict[str, int]:
-        """Return what it was made with beside categories and epsilon."""
+        """Return what it was made with next to categories and epsilon."""
         return {}
 
     def content(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Projective geometry response: report a hyperplane, likelier one through the own point."""
+"""Projective geometry response: report a hyperplane, likelier one through the user's point."""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ class BatchShuffler(Mechanism):
     # What it promises
 
     def chance(self, count: int) -> float:
-        """Return the chance that a batch is released when so many messages have arrived.
+        """Return the probability that a batch is released when so many messages have arrived.
 
         Examples
         --------

@@ -167,7 +167,7 @@ class DigitResponses(Noise):
 
     @property
     def most_messages(self) -> int:
-        """One a level."""
+        """One per level."""
         return len(self.levels)
 
     @property
@@ -176,7 +176,7 @@ class DigitResponses(Noise):
         return len(self.levels), max(self.sizes)
 
     def encode_steps(self, whole: NDArray[np.int64], up: NDArray[np.bool_], source: BitSource) -> Messages:
-        """Return for each level the responses of all users to whole numbers of steps, or one step more."""
+        """Return for each level the responses of all users to integers of steps, or one step more."""
         rest, parts = whole, []
         for level, (size, other, scale) in enumerate(zip(self.sizes, self.others, self.scales, strict=True)):
             digit = rest // scale
@@ -192,7 +192,7 @@ class DigitResponses(Noise):
         return [levels_part(self.sizes, self.others, self.scales)]
 
     def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
-        """Return the responses to whole numbers of steps, where 1 is one step above the largest digits."""
+        """Return the responses to integers of steps, where 1 is one step above the largest digits."""
         whole = np.minimum(values, self.size - 2)
         return self.encode_steps(whole, values > whole, source)
 

@@ -40,7 +40,7 @@ MOST_SHUFFLERS = 100
 
 @dataclass(frozen=True)
 class HashedResponses(Noise):
-    """A hash function with the own bucket, or another bucket with the chance other / 2**62 each.
+    """A hash function with the user's bucket, or another bucket with the probability other / 2**62 each.
 
     The hash functions are affine maps of a prime field: any two categories share a bucket with the same
     chance, exactly.
@@ -87,7 +87,7 @@ class HashedResponses(Noise):
 
     @property
     def own(self) -> int:
-        """The weight of the own bucket."""
+        """The weight of the user's bucket."""
         return TOTAL - (self.buckets - 1) * self.other
 
     @cached_property
@@ -97,7 +97,7 @@ class HashedResponses(Noise):
 
     @cached_property
     def apart(self) -> Fraction:
-        """The chance that a hash function tells two categories apart."""
+        """The probability that a hash function tells two categories apart."""
         return 1 - collision(self.family.prime, self.buckets)
 
     @cached_property
@@ -116,7 +116,7 @@ class HashedResponses(Noise):
 
     @cached_property
     def fits(self) -> tuple[float, float]:
-        """The chances that a message fits the own category, and another one."""
+        """The probabilities that a message fits the user's category, and another one."""
         own, other = chance(self.own), chance(self.other)
         return float(own), float((1 - self.apart) * own + self.apart * other)
 
@@ -134,7 +134,7 @@ class HashedResponses(Noise):
 
     @property
     def rmse(self) -> float:
-        """The standard deviation of a category that nobody holds."""
+        """The standard deviation of a category that no user holds."""
         return math.sqrt(float(self.variance_of(np.zeros(1))[0]))
 
     @property

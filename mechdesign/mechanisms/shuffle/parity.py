@@ -103,7 +103,7 @@ class Parities(Noise):
 
     @cached_property
     def odd(self) -> float:
-        """The chance of an odd parity of a category that nobody holds, with all users' bits."""
+        """The probability of an odd parity of a category that no user holds, with all users' bits."""
         return -0.5 * math.expm1(self.promise.users * math.log1p(-2.0 * self.flip / TOTAL))
 
     @cached_property

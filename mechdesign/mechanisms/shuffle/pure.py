@@ -1,4 +1,4 @@
-"""Delta 0: now and then a user's number of ones is noise, and their sum hides everybody."""
+"""Delta 0: now and then a user's number of ones is noise, and their sum hides every user."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class PureNoise(Noise):
 
     @property
     def chance(self) -> Fraction:
-        """The chance of noise."""
+        """The probability of noise."""
         return chance(self.noise)
 
     @cached_property
@@ -115,7 +115,7 @@ class PureNoise(Noise):
 
     @property
     def crowd(self) -> int:
-        """The honest users that the certificate looks at; more users hide everybody as well."""
+        """The honest users that the certificate looks at; more users hide every user as well."""
         return min(self.promise.honest_users, 1 + LARGEST // self.length)
 
     @cached_property
@@ -186,7 +186,7 @@ class PureNoise(Noise):
 
 
 class PureProtocol(TotalProtocol):
-    """What keeps its promise with delta 0, and says so."""
+    """What keeps its guarantee with delta 0, and says so."""
 
     is_pure: ClassVar[bool] = True
 

@@ -82,7 +82,7 @@ class RangeEstimate(Tidy):
         return list(dyadic(low, high + 1, len(self.nodes))) if low <= high else []
 
     def _noise(self, parts: list[tuple[int, int]]) -> Sum | None:
-        """Return the law of the dummies of nodes: those of one level are binomial together."""
+        """Return the distribution of the dummies of nodes: those of one level are binomial together."""
         if self.noise is None:
             return None
         trials, chance = self.noise

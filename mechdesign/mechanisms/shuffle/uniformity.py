@@ -14,10 +14,10 @@ from mechdesign.core.marks import Bars, Mark, Reference
 from mechdesign.core.notebook import TextInNotebooks
 
 ERROR = 0.05
-"""The chance of either wrong answer, where none is given."""
+"""The probability of either wrong answer, where none is given."""
 
 LEAST_ERROR = 1e-9
-"""Smaller chances are refused: no number of users that is allowed here would do."""
+"""Smaller probabilities are refused: no number of users that is allowed here would do."""
 
 
 @dataclass(frozen=True, repr=False)

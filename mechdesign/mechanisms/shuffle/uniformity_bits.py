@@ -53,7 +53,7 @@ class UniformityBits(UniformityProtocol):
     @property
     @abstractmethod
     def largest_noise(self) -> tuple[float, float]:
-        """Var n_j and Var(n_j^2), exceeded by no category with a chance of at least 1 - error / 2."""
+        """Var n_j and Var(n_j^2), exceeded by no category with a probability of at least 1 - error / 2."""
 
     @abstractmethod
     def noisy_counts(self, sums: NDArray[np.int64]) -> tuple[Array, Array, Array]:
@@ -105,7 +105,7 @@ class BitRows(Rows):
         return own
 
     def own_of(self, row: int) -> Steps:
-        """Return the own cell of a row, as plain values."""
+        """Return the user's cell of a row, as plain values."""
         return {"equal": row}
 
 
@@ -305,7 +305,7 @@ class PUT(UniformityBits):
 
 
 def _half(promise: Promise) -> Promise:
-    """Return the promise for each of two counts."""
+    """Return the guarantee for each of two counts."""
     if promise.epsilon < 2.0 * LEAST_EPSILON or promise.delta < 2.0 * LEAST_DELTA:
         raise ParameterError(
             "epsilon", "half of it, or of delta, is too small for a count", "give larger ones"

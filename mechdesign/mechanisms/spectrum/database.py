@@ -1,4 +1,4 @@
-"""The mechanism ``spectrum-database``: who may send on which channel, how far, while everybody hides."""
+"""The mechanism ``spectrum-database``: who may send on which channel, how far, while every user hides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the owner of a survey knows before anybody is asked: who is asked what, and every expected error."""
+"""What the owner of a survey knows before any user is asked: who is asked what, and every expected error."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class SurveyOutlook:
 def outlook_of(
     survey: Survey, users: int, wanted: Sequence[float | None] = (), remarks: Sequence[str] = ()
 ) -> SurveyOutlook:
-    """Return what is known before anybody is asked.
+    """Return what is known before any user is asked.
 
     Parameters
     ----------

@@ -234,7 +234,7 @@ def categories_of(questions: Questions, place: int, answers: Answers, source: Bi
 
 
 def whole_numbers(texts: NDArray[np.str_]) -> NDArray[Any]:
-    """Return texts of digits as whole numbers; other texts as they are.
+    """Return texts of digits as integers; other texts as they are.
 
     Examples
     --------

@@ -194,7 +194,7 @@ class Question:
 
     @property
     def planned_match(self) -> float:
-        """The chance that two users have the same answer, as planned: the sum of squared frequencies."""
+        """The probability that two users have the same answer, as planned: the sum of squared frequencies."""
         return fsum(share**2 for share in self.frequencies) if self.frequencies else 1.0 / self.size
 
     # Answers

@@ -194,7 +194,7 @@ class RememberedReports:
 
 
 def names_of(users: Sequence[Any], seen: set[str] | None = None) -> list[str]:
-    """Return the texts that tell users apart; refuse one that is empty, or appears twice here or before.
+    """Return the strings that identify users; refuse one that is empty, or appears twice here or before.
 
     Examples
     --------

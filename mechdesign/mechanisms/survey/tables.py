@@ -1,4 +1,4 @@
-"""Tables of a survey: people's columns in, one column of reports out, and the results from it."""
+"""Tables of a survey: users' columns in, one column of reports out, and the results from it."""
 
 from __future__ import annotations
 

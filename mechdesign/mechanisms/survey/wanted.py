@@ -11,12 +11,12 @@ from mechdesign.core.numbers import shown
 from mechdesign.mechanisms.survey.questions import Questions
 
 MOST_CELLS = 1 << 16
-"""Cells of a wanted table: what a frequency oracle can report."""
+"""Cells of a requested table: what a frequency oracle can report."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """One wanted result.
+    """One requested result.
 
     Attributes
     ----------

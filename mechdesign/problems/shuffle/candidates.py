@@ -254,7 +254,7 @@ class Choosing:
 
     @property
     def setting(self) -> dict[str, Any]:
-        """What the problem says of people's values; it is not a variable."""
+        """What the problem says of users' values; it is not a variable."""
         return {}
 
     def error_of(self, protocol: Protocol) -> float:
@@ -329,7 +329,7 @@ def variables_of(protocol: Protocol) -> dict[str, Any]:
 
 
 def notes_of(protocol: Protocol) -> Mapping[str, Any]:
-    """Return the figures beside the error: messages, bits, what was proven."""
+    """Return the figures next to the error: messages, bits, what was proven."""
     notes: dict[str, Any] = {
         "messages": protocol.mean_messages,
         "bits": protocol.mean_messages * protocol.message_bits,

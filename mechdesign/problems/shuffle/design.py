@@ -118,7 +118,7 @@ class ShuffledDesign:
         return "\n  ".join([head, *self.gain_lines(), *map(str, self.certificates)])
 
     def as_json(self) -> dict[str, Any]:
-        """Return the promise, the gain and the certificates as plain values."""
+        """Return the guarantee, the gain and the certificates as plain values."""
         return {
             **self.promise.as_dict(),
             "any_epsilon": self.any_epsilon,

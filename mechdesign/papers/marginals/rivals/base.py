@@ -199,7 +199,7 @@ class Rival(Sealed, ABC):
 
     @property
     def report_epsilon(self) -> float:
-        """The promise of one report of a person."""
+        """The guarantee of one report of a person."""
         return self.setting.epsilon
 
     def make_oracle(self, cells: int) -> CellOracle:

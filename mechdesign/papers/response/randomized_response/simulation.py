@@ -15,7 +15,7 @@ from mechdesign.problems.response.randomized_response.problem import RandomizedR
 def simulation(
     problem: RandomizedResponse, solution: Candidate, users: int, repetitions: int, rng: np.random.Generator
 ) -> dict[str, float]:
-    """Return the measured utility of simulated users beside its standard error.
+    """Return the measured utility of simulated users next to its standard error.
 
     Raises
     ------

@@ -133,7 +133,7 @@ class PrivacyContract(Problem[ContractMenu]):
         default="laplace",
     )
     target_error: float | None = checked(
-        "The wanted alpha, in units of the data.",
+        "Target alpha, in units of the data.",
         checked_amount,
         limits=POSITIVE,
         form="number > 0",

@@ -78,7 +78,7 @@ def proven_bound(values: Array, patterns: Array, prices: Array) -> float:
 def why_not(problem: RandomizedResponse) -> str | None:
     """Say why the staircase program does not apply, if so."""
     if problem.is_extended:
-        return "there are own constraints or an own utility"
+        return "there are custom constraints or a custom utility"
     if problem.is_linear:
         return "it is for the utility 'mutual-information'"
     if problem.delta > 0 or problem.distance is not None:

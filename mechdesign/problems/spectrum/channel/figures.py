@@ -49,4 +49,4 @@ def figures(problem: SpectrumChannel, solution: Candidate) -> list[Figure]:
     caption = (
         f"{int(served.sum())} of {problem.size} users are served; circles of users who send do not overlap."
     )
-    return [Figure("Who is served, and how far", [panel], caption)]
+    return [Figure("Users served, and their radii", [panel], caption)]

@@ -298,7 +298,7 @@ class SpectrumPartition(Problem[Mechanism]):
 
     @property
     def allowance(self) -> float:
-        """By how much a promise may fail: not at all where K is constant by construction."""
+        """By how much a guarantee may fail: not at all where K is constant by construction."""
         return 0.0 if self.notion in ("partition", "cloak") else FEASIBLE
 
 

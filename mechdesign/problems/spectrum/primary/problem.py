@@ -65,15 +65,15 @@ class SpectrumPrimary(Problem[Mechanism]):
     sense: ClassVar[Sense] = "max"
     levers: ClassVar[tuple[str, ...]] = ("price", "privacy_cost", "radius", "location_privacy", "distance")
     value_name: ClassVar[str] = "owner's utility"
-    summary: ClassVar[str] = "how far a channel's owner widens its protection radius to hide its place"
+    summary: ClassVar[str] = "widening of a channel owner's protection radius that hides the owner"
     compared_with: ClassVar[str] = "all mean widenings L"
 
-    price: float = checked("k1: what a unit of area costs.", positive, limits=POSITIVE, form="number > 0")
+    price: float = checked("k1: cost of a unit of area.", positive, limits=POSITIVE, form="number > 0")
     privacy_cost: float = checked(
         "kp: the owner's loss of privacy is privacy_cost / L.", positive, limits=POSITIVE, form="number > 0"
     )
     radius: float = checked(
-        "r0: how far the secondary user wants to send.", positive, limits=POSITIVE, form="number > 0"
+        "r0: range that the secondary user requests.", positive, limits=POSITIVE, form="number > 0"
     )
     location_privacy: float = checked(
         "s: the secondary user's privacy radius.", positive, limits=POSITIVE, form="number > 0"

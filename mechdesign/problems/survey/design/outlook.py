@@ -24,14 +24,14 @@ TRIES = 8
 
 SAID = {
     "mean": "mean error relative to answers in clear",
-    "worst": "largest ratio of an error to the wanted one",
-    "users": "users needed for all wanted errors",
-    "epsilon": "least epsilon for all wanted errors",
+    "worst": "largest ratio of an error to its target",
+    "users": "users needed for all target errors",
+    "epsilon": "least epsilon for all target errors",
 }
 
 
 def outlook(problem: SurveyDesign, solution: Solution[Survey], users: int | None = None) -> SurveyOutlook:
-    """Return what is known before anybody is asked; for the planned users by default.
+    """Return what is known before any user is asked; for the planned users by default.
 
     Raises
     ------

@@ -146,7 +146,7 @@ def no_closed_form(problem: SurveyDesign) -> str | None:
 def no_joint_results(problem: SurveyDesign) -> str | None:
     """Say where independent answers are not a plan: results of several questions."""
     if len(problem.targets) > len(problem.asked):
-        return "it does not tell cross tables and group means"
+        return "it does not estimate cross tables and group means"
     return None
 
 

@@ -16,7 +16,7 @@ from mechdesign.mechanisms.survey.wanted import Wanted, singles, wanted_means, w
 
 @dataclass(frozen=True)
 class SurveyTarget:
-    """One wanted result.
+    """One requested result.
 
     Attributes
     ----------

@@ -77,7 +77,7 @@ def _table(problem: SurveyLimit, where: str, value: Any) -> Part:
 
 @frozen_problem()
 class SurveyLimit(Problem[Any]):
-    """The least error of the wanted tables that any epsilon-private mechanism can have, at even answers.
+    """The least error of the requested tables that any epsilon-private mechanism can have, at even answers.
 
     Every user may report through a channel of any form, chosen at random or not. The value is that of a
     mixture of sets: a report names a set of answers and says that the own one is in it, e^epsilon to 1. The
@@ -106,7 +106,9 @@ class SurveyLimit(Problem[Any]):
     sense: ClassVar[Sense] = "min"
     levers: ClassVar[tuple[str, ...]] = ("epsilon",)
     value_name: ClassVar[str] = "users times the error"
-    summary: ClassVar[str] = "what no private mechanism for several questions can do better, with a proof"
+    summary: ClassVar[str] = (
+        "lower bound on the error of every private mechanism for several questions, with a proof"
+    )
     compared_with: ClassVar[str] = "all epsilon-private mechanisms, of any form, at even answers"
 
     questions: Sequence[int] = checked(
@@ -119,7 +121,7 @@ class SurveyLimit(Problem[Any]):
         form="float",
     )
     tables: Sequence[Any] | None = related(
-        "The wanted tables: lists of numbers of questions, from 0, or ``{questions = [0, 1], "
+        "The requested tables: lists of numbers of questions, from 0, or ``{questions = [0, 1], "
         "weight = 2.0}``; by default each question by itself.",
         _tables,
         form="sequence",
@@ -146,14 +148,14 @@ class SurveyLimit(Problem[Any]):
 
     @cached_property
     def wanted(self) -> Mapping[Part, float]:
-        """The wanted tables with their weights."""
+        """The requested tables with their weights."""
         if self.tables is None:
             return {(place,): 1.0 for place in range(len(self.sizes))}
         return {tuple(entry["questions"]): entry["weight"] for entry in self.tables}
 
     @cached_property
     def effects(self) -> Effects:
-        """The parts of the wanted tables, by kinds, with their weights."""
+        """The parts of the requested tables, by kinds, with their weights."""
         total = sum((rational("weight", weight) for weight in self.wanted.values()), Fraction(0))
         units = {}
         for table, weight in self.wanted.items():
