@@ -127,8 +127,8 @@ def test_the_variable_may_name_the_home(monkeypatch, tmp_path):
 
 
 def test_an_error_about_a_row_travels_to_other_processes():
-    again = pickle.loads(pickle.dumps(RowError("answers", 4, "'x' is no category")))
-    assert (str(again), again.row) == ("answers: row 5: 'x' is no category", 4)
+    again = pickle.loads(pickle.dumps(RowError("answers", 4, "'x' is not a category")))
+    assert (str(again), again.row) == ("answers: row 5: 'x' is not a category", 4)
 
 
 def killed(number):

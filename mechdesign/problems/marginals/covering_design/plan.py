@@ -29,7 +29,7 @@ from mechdesign.problems.marginals.covering_design.found import found_coverings
 Counts = NDArray[np.float64]
 
 BEYOND = 4
-"""Rows of the table above the wanted number of points, for the rule ``fewer``."""
+"""Rows of the table above the requested number of points, for the rule ``fewer``."""
 
 RULES = ("none", "all", "one", "parts", "design", "groups", "product", "double", "found", "fewer")
 

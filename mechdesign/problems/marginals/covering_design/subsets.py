@@ -100,7 +100,7 @@ class Subsets:
         return ranks
 
     def of_blocks(self, blocks: Wholes) -> Wholes:
-        """Return the ranks of all subsets of each block, a row a block."""
+        """Return the ranks of all subsets of each block, a row per block."""
         return self.ranks(blocks[:, places(blocks.shape[1], self.order)])
 
     def times_covered(self, blocks: Wholes) -> Wholes:

@@ -27,7 +27,7 @@ from mechdesign.problems.workload.linear_queries.spectral import (
 
 Bound = WorkloadBound | TraceBound
 
-NOTHING = "at epsilon = 0 a report says nothing; set epsilon > 0"
+NOTHING = "at epsilon = 0 a report contains no information; set epsilon > 0"
 
 SMALL = 48
 """From this number of types on the dual is first solved for half as many."""
