@@ -29,7 +29,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.support import warm
+from tests.support import checks, warm
 
 ROOT = Path(__file__).parents[2]
 COLUMNS = "100"
@@ -103,11 +103,14 @@ def blocks(text: str) -> list[Block]:
     return found
 
 
-def outputs(page: Path, folder: Path) -> Iterator[Shown]:
-    """Run the blocks of a page in an empty folder and yield what they print."""
+def outputs(page: Path, folder: Path, kept: Path | None = None) -> Iterator[Shown]:
+    """Run the blocks of a page in an empty folder and yield what they print.
+
+    Checks of models are taken from the folder ``kept`` and left there: one run of the tests makes each once.
+    """
     found = blocks(page.read_text(encoding="utf-8"))
     namespace: dict[str, Any] = {"__name__": "__main__"}
-    environment = _environment(folder)
+    environment = _environment(folder) | ({} if kept is None else {checks.FOLDER: str(kept)})
     work = folder / "work"
     work.mkdir()
     for number, block in enumerate(found):

@@ -73,6 +73,7 @@ def imported_once() -> None:
     """Import the whole package and what its commands use, so that no copy of this process has to."""
     for name in ("cvxpy", "scipy.optimize", "scipy.stats", "matplotlib.figure", "mechdesign"):
         import_module(name)
+    import_module("tests.support.checks")
     for found in pkgutil.walk_packages(import_module("mechdesign").__path__, "mechdesign."):
         if not found.name.endswith("__main__"):
             import_module(found.name)
@@ -99,7 +100,9 @@ def _command(arguments: list[str], folder: str, environment: dict[str, str], out
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     sys.argv = ["mechdesign", *arguments]
     from mechdesign.cli import main
+    from tests.support.checks import check_each_once
 
+    check_each_once()
     try:
         code = main(arguments)
     except SystemExit as end:
