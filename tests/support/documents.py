@@ -41,6 +41,9 @@ ALONE = {"MECHDESIGN_CACHE": "off", "MECHDESIGN_JOBS": "1"}
 ROUNDING = 1e-8
 """A number below this in size is taken for a rounding error, or for the gap that a solver left."""
 
+ECHO = '; echo "exit code $?"'
+"""How pages show the exit code of a command."""
+
 FENCE = re.compile(r"^```([\w{}-]*)")
 COMMENT = re.compile(r"^<!-- (random|machine|output not shown|digits: \d+) -->$")
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?(?![A-Za-z_])")
@@ -173,11 +176,13 @@ def _run_console(block: Block, page: Path, work: Path, environment: dict[str, st
 
 def _run_command(command: str, work: Path, environment: dict[str, str]) -> tuple[int, str]:
     """Return the exit code and what is printed: by a shell, where more than our own command is called."""
-    words = warm.words_of(command)
+    own = command.removesuffix(ECHO)
+    words = warm.words_of(own)
     if words is not None and hasattr(os, "fork"):
         output = work.parent / "printed"
         code = warm.run(words, work, environment, output)
-        return code, output.read_text(encoding="utf-8", errors="backslashreplace")
+        printed = output.read_text(encoding="utf-8", errors="backslashreplace")
+        return (code, printed) if own == command else (0, f"{printed}exit code {code}\n")
     done = subprocess.run(
         ["sh", "-c", command],
         cwd=work,

@@ -25,8 +25,8 @@ from pathlib import Path
 SHELL = set("|<>;&$`\\*?~(){}!#\n")
 """What only a shell understands."""
 
-REMARK = re.compile(r"\s+# [^\n\"']*$")
-"""What a command line says to its readers; a shell leaves it out."""
+REMARK = re.compile(r"(?:\s+# [^\n\"']*|^(?P<command>[^\n\"'#]*\S)\s+# [^\n]*)$")
+"""What a command line says to its readers; a shell leaves it out. No quotes in it, or none before it."""
 
 
 def words_of(command: str) -> list[str] | None:
@@ -36,8 +36,10 @@ def words_of(command: str) -> list[str] | None:
     (['list', '--problems'], None, None)
     >>> words_of("mechdesign list  # all; also those | of others"), words_of("mechdesign list a#b")
     (['list'], None)
+    >>> words_of("mechdesign list  # the paper's"), words_of("mechdesign show 'a  # b'")
+    (['list'], None)
     """
-    joined = REMARK.sub("", command.replace("\\\n", " "))
+    joined = REMARK.sub(lambda found: found["command"] or "", command.replace("\\\n", " "))
     if not joined.startswith("mechdesign ") or SHELL & set(joined):
         return None
     return shlex.split(joined)[1:]
