@@ -8,6 +8,7 @@ inexact; whoever asks proves a bound of its own from them (weak duality).
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sparse
@@ -114,7 +115,7 @@ class SteppedProgram:
         rows, columns, entries = self._entries()
         used = self.open[columns]
         shape = (self.size, len(self.gains))
-        matrix = sparse.csr_array((entries[used], (rows[used], columns[used])), shape=shape)
+        matrix: Any = sparse.csr_array((entries[used], (rows[used], columns[used])), shape=shape)
         turned = matrix.T.tocsr()
         scale = max(float(self.gains.max(initial=0.0)), 1e-300)
         gains = self.gains / scale
