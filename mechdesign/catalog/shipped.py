@@ -8,17 +8,17 @@ from pathlib import Path
 from mechdesign.core.errors import ModelFileError
 
 SOURCES = "sources"
-"""The folder beside those of families that lists the items of sources; its files are no models."""
+"""The folder next to those of families that lists the items of sources; its files are not models."""
 
 
 @cache
 def models_folder() -> Path:
-    """Return the folder of the shipped models: inside the installed package, or beside it in a checkout."""
+    """Return the folder of the shipped models: inside the installed package, or next to it in a checkout."""
     package = Path(__file__).resolve().parent.parent
     for folder in (package / "models", package.parent / "models"):
         if folder.is_dir():
             return folder
-    raise ModelFileError("models", "the folder of the shipped models is missing", "install the package anew")
+    raise ModelFileError("models", "the folder of the shipped models is missing", "reinstall the package")
 
 
 def models(family: str | None = None) -> list[str]:

@@ -186,7 +186,7 @@ def test_what_does_not_fit_is_refused_with_the_remedy():
             mechanism.randomize(people[["city"]])
         ),
         r"no column 'town'; known: city, name$": lambda: mechanism.run("randomize", people, column="town"),
-        r"holds reports, which would be randomized once more": lambda: mechanism.randomize(reports),
+        r"holds reports, which would be randomized a second time": lambda: mechanism.randomize(reports),
         r"holds reports of another mechanism": lambda: other.estimate(reports),
         r"no column name ends in a mechanism's fingerprint .* unmarked=True": lambda: mechanism.estimate(
             people[["city"]]
@@ -203,7 +203,7 @@ def test_what_does_not_fit_is_refused_with_the_remedy():
         ),
         r"^tables: 2 given, 'randomize' takes one$": lambda: mechanism.run("randomize", people, people),
         r"no operation 'randomise'; did you mean 'randomize'\?": lambda: mechanism.run("randomise", people),
-        r"^colum=: is no option": lambda: mechanism.run("randomize", people, colum="city"),
+        r"^colum=: is not an option": lambda: mechanism.run("randomize", people, colum="city"),
     }
     for pattern, step in cases.items():
         with pytest.raises(MechDesignError, match=pattern) as caught:
