@@ -55,7 +55,7 @@ def test_privacy_is_that_of_the_composition_in_integers():
     asked = Questions([*ASKED.all, Question("sex", labels=("f", "m"))])
     parts = [OrderedPart(asked, 0, best_channel(5, 1.0)), TablePart(asked, [1], best_oracle(2, 0.5))]
     assert Survey(asked, 1.5, [parts]).audit().holds
-    with pytest.raises(md.MechDesignError, match="not private as promised"):
+    with pytest.raises(md.MechDesignError, match="not private as stated"):
         Survey(asked, float(np.nextafter(1.5, 0.0)), [parts])
 
 

@@ -220,9 +220,9 @@ def test_importance_moves_users() -> None:
         ({"tables": [["q0", "q9"]]}, "no question 'q9'"),
         ({"tables": [["q0"]]}, "two questions or more"),
         ({"tables": [["q0", "q0"]]}, "twice"),
-        ({"tables": [["q0", "q1"], ["q1", "q0"]]}, "wanted twice"),
+        ({"tables": [["q0", "q1"], ["q1", "q0"]]}, "requested twice"),
         ({"group_means": [{"number": "q0", "by": "q1"}]}, "not a number"),
-        ({"goal": "users"}, "needs the wanted standard error of 'q0'"),
+        ({"goal": "users"}, "needs the target standard error of 'q0'"),
         ({"epsilon": 60.0}, "give 0.000001 to 50"),
     ],
 )

@@ -48,7 +48,7 @@ def _epsilon(field: str, value: Any) -> float:
     if 0.0 < epsilon < LIMITS[0]:
         raise ParameterError(
             field,
-            f"{epsilon:g} is so small that a report says next to nothing",
+            f"{epsilon:g} is so small that a report contains almost no information",
             f"set epsilon to {LIMITS[0]:g} or more",
         )
     if epsilon > LIMITS[1]:
@@ -144,13 +144,13 @@ class LinearQueries(Problem[WorkloadRelease]):
         form="mapping or (p, n) array",
     )
     epsilon: float = checked(
-        "From 0.01 to 16. With 0 a report says nothing, and the problem is infeasible.",
+        "From 0.01 to 16. With 0 a report contains no information, and the problem is infeasible.",
         _epsilon,
         limits={"minimum": 0, "maximum": LIMITS[1]},
         form="float",
     )
     weights: Kept[Array | None, Vector | None] = related(
-        "How much the squared error of each query counts, >= 0.", _weights, form="(p,) array", default=None
+        "Weight of the squared error of each query, >= 0.", _weights, form="(p,) array", default=None
     )
     population: Kept[str | Array, str | Vector] = related(
         "Which types the average error weighs: all alike, by the given shares (all above 0), or the "

@@ -301,8 +301,9 @@ def _written(
     size = work.group.size
     amounts = weights / weights.sum() / columns_of(sets, work.power).mean(axis=1) / size
     notes = {"base_sets": len(sets), "reports": len(sets) * size + 1}
-    kind = work.group.kind
-    return outcome(problem, sets, amounts, bound, "group of translations", notes=notes, translations=kind)
+    group, kind = work.group, work.group.kind
+    source = "group of translations"
+    return outcome(problem, sets, amounts, bound, source, notes=notes, group=group, translations=kind)
 
 
 def why_not(problem: LinearQueries) -> str | None:
