@@ -32,7 +32,9 @@ def add_options(audit: argparse.ArgumentParser) -> None:
         "--reports", type=int, metavar="N", help="reports of the same answer that epsilon covers (1)"
     )
     audit.add_argument(
-        "--program", metavar="COMMAND", help="run it: a line with an answer in, a line with a report out"
+        "--program",
+        metavar="COMMAND",
+        help="program that reads an answer per line and writes a report per line",
     )
     audit.add_argument(
         "--answer", action="append", metavar="TEXT", help="an answer for --program (repeatable)"

@@ -53,7 +53,7 @@ def read_foreign(path: str) -> Foreign:
     Raises
     ------
     DataError
-        Naming the file and the entry that is no number >= 0, with what to do.
+        Naming the file and the entry that is not a number >= 0, with what to do.
     """
     suffix = Path(path).suffix.lower()
     readers = {".csv": _of_csv, ".toml": _of_toml, ".npy": _of_numpy, ".npz": _of_numpy}

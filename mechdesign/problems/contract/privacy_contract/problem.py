@@ -134,7 +134,7 @@ class PrivacyContract(Problem[ContractMenu]):
         default="laplace",
     )
     target_error: float | None = checked(
-        "The wanted alpha, in units of the data.",
+        "Target alpha, in units of the data.",
         checked_amount,
         limits=POSITIVE,
         form="number > 0",
@@ -155,7 +155,7 @@ class PrivacyContract(Problem[ContractMenu]):
         default=None,
     )
     participation_cost: Kept[float | Array, float | Vector] = related(
-        "s_i: what taking part costs a user besides privacy.",
+        "s_i: what taking part costs a user apart from privacy.",
         lambda problem, _, cost: checked_cost(cost, len(problem.types)),
         form="number >= 0 or (k,) array",
         default=0.0,

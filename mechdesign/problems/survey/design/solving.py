@@ -144,16 +144,16 @@ def _is_best(setting: SurveySetting) -> bool:
 
 
 def no_closed_form(problem: SurveyDesign) -> str | None:
-    """Say where one question a user is no plan: results of several questions, or the least epsilon."""
+    """Say where one question a user is not a plan: results of several questions, or the least epsilon."""
     return no_joint_results(problem) or (
         "it is not for goal 'epsilon'" if problem.goal == "epsilon" else None
     )
 
 
 def no_joint_results(problem: SurveyDesign) -> str | None:
-    """Say where independent answers are no plan: results of several questions."""
+    """Say where independent answers are not a plan: results of several questions."""
     if len(problem.targets) > len(problem.asked):
-        return "it does not tell cross tables and group means"
+        return "it does not estimate cross tables and group means"
     return None
 
 
