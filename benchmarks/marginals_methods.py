@@ -98,7 +98,7 @@ def calm(setting: Setting) -> Method:
 
 
 def _unbiased(name: str, collect: Callable[..., object]) -> Method:
-    """Return a method with its unbiased answers, and with the nearest tables beside them."""
+    """Return a method with its unbiased answers, and with the nearest tables next to them."""
 
     def run(codes: Codes, rng: np.random.Generator) -> dict[str, Answer]:
         found = collect(codes, rng=rng)
@@ -157,7 +157,7 @@ def uniform(setting: Setting) -> Method:
 
 
 def encoded(setting: Setting) -> Method:
-    """BE: algorithm 3.1 for the bits, and for as many of them as the wanted marginals have."""
+    """BE: algorithm 3.1 for the bits, and for as many of them as the requested marginals have."""
     encoding = BinaryEncoding(setting.sizes)
     order = sum(sorted(encoding.bits)[-setting.order :])
     bits = (2,) * sum(encoding.bits)

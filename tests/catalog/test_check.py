@@ -118,7 +118,7 @@ def test_trends_are_found_along_the_sweep():
     assert fixed.passed
     assert not check(quantity="value", relation="increasing", over="epsilon").passed
     assert check(quantity="value", relation="largest-at", over="delta", value=0.15).passed
-    with pytest.raises(MechDesignError, match=r"\[claim 1\] quantity: 'channel' is no single number"):
+    with pytest.raises(MechDesignError, match=r"\[claim 1\] quantity: 'channel' is not a single number"):
         check(quantity="channel", relation="increasing", over="epsilon")
 
 

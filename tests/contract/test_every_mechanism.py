@@ -143,7 +143,7 @@ def test_a_file_with_another_content_is_refused(kind, tmp_path):
     document = json.loads(path.read_text())
     document["content"] = {**document["content"], "epsilon": 17.25}
     path.write_text(json.dumps(document))
-    with pytest.raises(MechDesignError, match="build it anew"):
+    with pytest.raises(MechDesignError, match="rebuild it"):
         load_mechanism(path)
 
 

@@ -216,7 +216,7 @@ class ReleasedMarginals(Tidy):
         UnknownNameError
             For an attribute that does not exist.
         ParameterError
-            For an attribute that stands twice, or a table with too many cells.
+            For an attribute that appears twice, or a table with too many cells.
         EstimationError
             For ``raw`` when no view contains it.
         """
@@ -256,7 +256,7 @@ class ReleasedMarginals(Tidy):
         unseen = set(places) - {place for view in self.views for place in view}
         notes: tuple[str, ...] = () if contained else (NOT_CONTAINED,)
         if unseen:
-            notes += (f"nobody reported a view with {', '.join(self._names(tuple(sorted(unseen))))}: even",)
+            notes += (f"no user reported a view with {', '.join(self._names(tuple(sorted(unseen))))}: even",)
         if not self.fitted.whole:
             notes += (CLUSTERED.format(self.attributes.count, ", ".join(self._names(fitted))),)
         tables = self.fitted.resampled(places, contained, resampled) if resampled else None

@@ -1,4 +1,4 @@
-"""Tables of a release: people's columns in, ``view`` and ``report`` out; marginals and synthetic rows."""
+"""Tables of a release: users' columns in, ``view`` and ``report`` out; marginals and synthetic rows."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def _estimated(mechanism: MarginalRelease, sources: Sequence[Source], settings: 
     raw, spread = bool(settings["raw"]), _default(settings["spread"], 0)
     for option in ("penalty", "spread"):
         if raw and settings[option] is not None:
-            raise ParameterError(f"--{option}", "is for penalized estimates", "leave out either it or --raw")
+            raise ParameterError(f"--{option}", "is for penalized estimates", "omit either it or --raw")
     release = collected(mechanism, sources, settings, bool(settings["population"]))
     return MarginalTables(tuple(release.marginal(places, raw, most, spread) for places in wanted))
 

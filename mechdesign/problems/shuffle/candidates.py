@@ -119,13 +119,13 @@ def _calibrated(kind: Kind, case: ProtocolSetting) -> Protocol | Reason:
 def fitted(kind: Kind, case: ProtocolSetting) -> Protocol | Reason:
     """Return a protocol with its noise, or why there is none."""
     if case.local_cap is not None and not kind.local:
-        return "a user's own messages are not private before they are shuffled; leave out local_cap"
+        return "a user's own messages are not private before they are shuffled; omit local_cap"
     found = _within_bits(kind, case)
     if not isinstance(found, Protocol):
         return found
     protocol = found
     if case.pure and protocol.least_delta > 0.0:
-        return f"delta is not 0 but {protocol.least_delta:.3g}; leave out pure"
+        return f"delta is not 0 but {protocol.least_delta:.3g}; omit pure"
     if protocol.least_delta > case.promise.delta:
         return f"its constants are not enough here: delta is only proven to be {protocol.least_delta:.3g}"
     if case.max_messages is not None and protocol.most_messages > case.max_messages:
@@ -254,7 +254,7 @@ class Choosing:
 
     @property
     def setting(self) -> dict[str, Any]:
-        """What the problem says of people's values; it is no variable."""
+        """What the problem says of users' values; it is not a variable."""
         return {}
 
     def error_of(self, protocol: Protocol) -> float:
@@ -329,7 +329,7 @@ def variables_of(protocol: Protocol) -> dict[str, Any]:
 
 
 def notes_of(protocol: Protocol) -> Mapping[str, Any]:
-    """Return the figures beside the error: messages, bits, what was proven."""
+    """Return the figures next to the error: messages, bits, what was proven."""
     notes: dict[str, Any] = {
         "messages": protocol.mean_messages,
         "bits": protocol.mean_messages * protocol.message_bits,

@@ -11,7 +11,7 @@ from mechdesign.problems.shuffle.counting.problem import ShuffleCounting
 
 
 def quantities(problem: ShuffleCounting, solution: Candidate) -> dict[str, Any]:
-    """Return messages, bits and local epsilon, and the errors of two models beside this one.
+    """Return messages, bits and local epsilon, and the errors of two models next to this one.
 
     ``local_rmse`` is randomized response without a shuffler, ``laplace_rmse`` one Laplace number by a trusted
     server, ``geometric_rmse`` the discrete one; ``over_...`` the value as a multiple of it, of another

@@ -12,7 +12,7 @@ from mechdesign.problems.shuffle.sum.problem import ShuffleSum
 
 
 def quantities(problem: ShuffleSum, solution: Candidate) -> dict[str, Any]:
-    """Return messages, bits and local epsilon, and the errors of two models beside this one.
+    """Return messages, bits and local epsilon, and the errors of two models next to this one.
 
     ``local_rmse`` is the two-point mechanism of Duchi et al. without a shuffler, at its worst;
     ``laplace_rmse`` one Laplace number by a trusted server; ``over_...`` the value as a multiple of it, of

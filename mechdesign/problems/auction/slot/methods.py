@@ -36,7 +36,7 @@ def why_not_greedy(problem: AuctionSlot) -> str | None:
 
 
 def milp(problem: AuctionSlot) -> Outcome:
-    """Solve the slot with and without each winner; what pulp proposes is proven in whole numbers."""
+    """Solve the slot with and without each winner; what pulp proposes is proven in integers."""
     refused = obstacle(problem)
     if refused is not None:
         return refused
@@ -51,7 +51,7 @@ def milp(problem: AuctionSlot) -> Outcome:
 
 
 def exact(problem: AuctionSlot) -> Outcome:
-    """Find the best winners in whole numbers by what is still needed, and their payments."""
+    """Find the best winners in integers by what is still needed, and their payments."""
     refused = obstacle(problem)
     if refused is not None:
         return refused

@@ -19,7 +19,7 @@ from mechdesign.problems.survey.limit.subsets import SetClasses, classes_of
 Array = NDArray[np.float64]
 
 MOST_PLACES = 8
-"""Questions of a wanted table whose components are listed."""
+"""Questions of a requested table whose components are listed."""
 
 
 MOST_ANSWERS = 16
@@ -72,7 +72,7 @@ def bounds_for_any(setting: SurveySetting, information: Array | None = None) -> 
 
 
 def _effects(setting: SurveySetting) -> Effects | None:
-    """Return the parts of the wanted tables; None where the bounds do not hold or would be too many."""
+    """Return the parts of the requested tables; None where the bounds do not hold or would be too many."""
     targets = setting.targets
     if any(target.is_mean or target.wanted.number is not None or not target.is_even for target in targets):
         return None
