@@ -149,8 +149,9 @@ def _show(options: argparse.Namespace) -> int:
     from mechdesign.catalog import models
     from mechdesign.core.parameters import json_schema
     from mechdesign.core.text import terminal_width
+    from mechdesign.papers.shown.model import MOST_CLAIMS, model_dict, model_text
     from mechdesign.problems import problem_classes
-    from mechdesign.report.show import MOST_CLAIMS, model_dict, model_text, problem_text
+    from mechdesign.report.show import problem_text
 
     problem_class = problem_classes().get(options.model)
     if problem_class is not None:
@@ -262,7 +263,7 @@ def _compare(options: argparse.Namespace) -> int:
 def _check(options: argparse.Namespace) -> int:
     from mechdesign.catalog import models
     from mechdesign.core.text import terminal_width
-    from mechdesign.report.checks import brief, overview
+    from mechdesign.papers.shown.checks import brief, overview
 
     checks = _checks(options, options.all or not options.model)
     if options.json:

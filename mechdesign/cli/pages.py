@@ -147,8 +147,8 @@ def _words(given: dict[str, Any], identical: bool) -> list[str]:
 
 def _of_models(loaded: list[Any], options: argparse.Namespace) -> tuple[str, str, int]:
     from mechdesign.core.version import installed_version
-    from mechdesign.report.checks import claims_counted
-    from mechdesign.report.page import model_results, models_page
+    from mechdesign.papers.shown.checks import claims_counted
+    from mechdesign.papers.shown.page import model_results, models_page
 
     results = run_many("models", options, model_results, loaded)
     code = FINE if all(result.check.passed for result in results) else MISMATCH

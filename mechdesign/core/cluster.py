@@ -56,7 +56,8 @@ def connected(address: str, jobs: int | None = None, option: str = "--dask") -> 
         settings: dict[str, Any] = {
             "n_workers": worker_count(jobs),
             "threads_per_worker": 1,
-            "dashboard_address": None,
+            "dashboard_address": "127.0.0.1:0",  # its own port: 8787 is taken where another cluster runs
+            "scheduler_kwargs": {"dashboard": False},
             "silence_logs": logging.CRITICAL,
         }
         with interrupts_held():

@@ -121,10 +121,17 @@ class Worth:
 
     @property
     def is_kink(self) -> bool:
-        """Whether the derivatives of the two sides are known to differ."""
+        """Whether the derivatives of the two sides are known to differ.
+
+        Multipliers have a slope between them at a kink. Where it is not, the sides are less accurate than
+        they look: kinks nearby spoil differences.
+        """
         if self.left is None or self.right is None:
             return False
-        return abs(self.left.slope - self.right.slope) > self.left.error + self.right.error
+        low, high = sorted((self.left.slope, self.right.slope))
+        if self.slope is not None and not low - self._rounding <= self.slope <= high + self._rounding:
+            return False
+        return high - low > self.left.error + self.right.error
 
     @property
     def range(self) -> tuple[float, float]:
@@ -141,8 +148,12 @@ class Worth:
             return None
         low = min(side.slope - side.error for side in self.sides)
         high = max(side.slope + side.error for side in self.sides)
-        rounding = 1e-6 * max(abs(self.slope), abs(self.optimum) * 1e-6)
-        return low - rounding <= self.slope <= high + rounding
+        return low - self._rounding <= self.slope <= high + self._rounding
+
+    @property
+    def _rounding(self) -> float:
+        """What rounding may change of a slope from multipliers."""
+        return 1e-6 * max(abs(self.slope or 0.0), abs(self.optimum) * 1e-6)
 
     @property
     def step(self) -> float:

@@ -15,7 +15,7 @@ from mechdesign.catalog.quantity import quantity_of
 from mechdesign.core.errors import MechDesignError, UnknownNameError
 from mechdesign.core.parameters import replace_parameters
 from mechdesign.papers.claims import Claim, check_model
-from mechdesign.report.checks import brief, claims_table, methods_table, overview, summary
+from mechdesign.papers.shown.checks import brief, claims_table, methods_table, overview, summary
 
 SURVEY = load_model("response/zhou2019_survey")
 

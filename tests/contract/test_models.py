@@ -16,7 +16,7 @@ from mechdesign.core.parameters import parameters_of, problem_from, replace_para
 from mechdesign.core.solution import Solution
 from mechdesign.mechanisms import Mechanism, load_mechanism
 from mechdesign.papers.claims import ModelCheck
-from mechdesign.report.checks import overview
+from mechdesign.papers.shown.checks import overview
 from tests.support.checks import check_once, folder_of_run
 from tests.support.claims import assert_can_fail
 

@@ -33,7 +33,7 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def cluster():
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
+        n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50
     ) as made:
         yield made
 
@@ -172,3 +172,8 @@ def test_a_data_frame_of_dask_is_counted_where_it_is(cluster):
     assert parts.as_json() == whole.as_json()
     assert str(parts.estimate()) == str(whole.estimate()) == str(estimate)
     assert estimate.question == "city"
+
+
+def test_two_local_clusters_run_side_by_side():
+    with connected("local", 1) as first, connected("local", 1) as second:
+        assert first.scheduler.address != second.scheduler.address

@@ -16,7 +16,7 @@ from mechdesign.core.errors import ParameterError
 from mechdesign.core.parallel import Task, run_tasks
 from mechdesign.core.watch import Watch
 from mechdesign.papers.claims import check_models
-from mechdesign.report.page import model_results
+from mechdesign.papers.shown.page import model_results
 
 
 def square(number: int) -> int:

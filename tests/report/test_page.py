@@ -23,9 +23,9 @@ from mechdesign.mechanisms import FiniteChannel
 from mechdesign.mechanisms.base import mechanism_types
 from mechdesign.mechanisms.finite import PrivacyTarget
 from mechdesign.mechanisms.mean import Duchi, Laplace
-from mechdesign.report.page import mechanism_page, model_result, models_page
+from mechdesign.papers.shown.page import best_run, model_result, models_page
+from mechdesign.report.page import mechanism_page
 from mechdesign.report.page.mathematics import marked_up
-from mechdesign.report.page.models import best_run
 from mechdesign.report.page.words import limits_in_words, privacy_in_words, users_for, wanted_errors
 from tests.meta.test_shown import MECHANISMS
 

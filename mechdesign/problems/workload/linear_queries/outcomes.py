@@ -13,7 +13,10 @@ from mechdesign.audit.workload_bound import MOST_ENUMERATED, TraceBound, Workloa
 from mechdesign.core.errors import CertificateError
 from mechdesign.core.method import Outcome
 from mechdesign.mechanisms.workload.master import Weighted
+from mechdesign.mechanisms.workload.orbits import Translations
 from mechdesign.mechanisms.workload.value import Array, Sets
+from mechdesign.mechanisms.workload.worth import PatternWorth
+from mechdesign.problems.workload.linear_queries.prices import QueryPrices
 from mechdesign.problems.workload.linear_queries.problem import LinearQueries
 from mechdesign.problems.workload.linear_queries.spectral import (
     MOST_PAIRED,
@@ -49,10 +52,16 @@ def outcome(
     optimal: bool = True,
     notes: dict[str, Any] | None = None,
     population: Array | None = None,
+    group: Translations | None = None,
+    weighed: bool = True,
 ) -> Outcome:
-    """Return the outcome of patterns with weights c, with the bound that its numbers prove."""
+    """Return the outcome of patterns with weights c, with the bound that its numbers prove.
+
+    ``weighed`` says that no other weights of these patterns are better, so that they have prices.
+    """
     shares = problem.shares if population is None else population
     proven = None if bound is None else problem.proven(bound)
+    worth = PatternWorth(problem.queries.centered(shares), shares, problem.epsilon, sets, amounts, group)
     return Outcome(
         status="optimal" if optimal and proven is not None else "feasible",
         variables=variables_of(sets, amounts, shares),
@@ -61,6 +70,7 @@ def outcome(
         solver=solver,
         notes=notes or {},
         realisation=bound,
+        prices=QueryPrices(problem, worth) if weighed else None,
     )
 
 

@@ -60,7 +60,7 @@ def reports(labels: Labels, share: float, power: float) -> tuple[Sets, Array]:
 def _outcome(problem: LinearQueries, parts: list[tuple[Sets, Array]]) -> Outcome:
     sets = np.vstack([sets for sets, _ in parts])
     amounts = np.concatenate([amounts for _, amounts in parts])
-    return outcome(problem, sets, amounts, None, "formula", False, {"patterns": len(sets)})
+    return outcome(problem, sets, amounts, None, "formula", False, {"patterns": len(sets)}, weighed=False)
 
 
 def run_tree(problem: LinearQueries) -> Outcome:

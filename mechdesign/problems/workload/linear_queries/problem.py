@@ -20,7 +20,12 @@ from mechdesign.core.validation import finite_array, privacy_epsilon, probabilit
 from mechdesign.mechanisms.workload import Workload, WorkloadRelease
 from mechdesign.mechanisms.workload.orbits import OrbitValue, Translations
 from mechdesign.mechanisms.workload.value import ChannelValue, columns_of
-from mechdesign.mechanisms.workload.weights import integer_orbits, integer_weights, kept_and_repaired
+from mechdesign.mechanisms.workload.weights import (
+    in_order,
+    integer_orbits,
+    integer_weights,
+    kept_and_repaired,
+)
 
 Array = NDArray[np.float64]
 
@@ -243,6 +248,7 @@ class LinearQueries(Problem[WorkloadRelease]):
         power = float(np.exp(self.epsilon))
         if "translations" in variables:
             group = Translations(self.queries.size, variables["translations"])
+            sets, amounts = in_order(sets, amounts)
             whole = amounts / float((columns_of(sets, power).sum(axis=1) * amounts).sum())
             return WorkloadRelease(
                 self.queries, self.epsilon, integer_orbits(sets, whole, group, self.epsilon)

@@ -36,7 +36,8 @@ def run(problem: LinearQueries) -> Outcome:
     sets = subsets(problem.queries.size, size)
     amounts = np.full(len(sets), subset_amount(problem.queries.size, size, math.exp(problem.epsilon)))
     bound = trace_bound(problem) if is_histogram(problem) else None
-    return outcome(problem, sets, amounts, bound, "formula", bound is not None, {"subset_size": size})
+    best, notes = bound is not None, {"subset_size": size}
+    return outcome(problem, sets, amounts, bound, "formula", best, notes, weighed=best)
 
 
 def why_not(problem: LinearQueries) -> str | None:

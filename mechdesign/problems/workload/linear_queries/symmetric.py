@@ -301,7 +301,7 @@ def _written(
     size = work.group.size
     amounts = weights / weights.sum() / columns_of(sets, work.power).mean(axis=1) / size
     notes = {"base_sets": len(sets), "reports": len(sets) * size + 1}
-    found = outcome(problem, sets, amounts, bound, "group of translations", notes=notes)
+    found = outcome(problem, sets, amounts, bound, "group of translations", notes=notes, group=work.group)
     return replace(found, variables={**found.variables, "translations": work.group.kind})
 
 
