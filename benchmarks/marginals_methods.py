@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 import mechdesign as md
 from mechdesign.core.errors import MechDesignError
-from mechdesign.mechanisms.marginals import MarginalRelease, non_negative
+from mechdesign.mechanisms.marginals import MarginalRelease
 from mechdesign.mechanisms.marginals.estimates import ReleasedMarginals
-from mechdesign.mechanisms.marginals.reconstruction import constraints_of, maximum_entropy
 from mechdesign.mechanisms.oracles.best import KINDS
 from mechdesign.papers.marginals.rivals import (
     AllMarginals,
@@ -24,8 +23,10 @@ from mechdesign.papers.marginals.rivals import (
     PriView,
     UniformAnswer,
     nearest_table,
+    non_negative,
 )
 from mechdesign.papers.marginals.rivals.encoding import BinaryEncoding
+from mechdesign.papers.marginals.rivals.reconstruction import constraints_of, maximum_entropy
 
 Codes = NDArray[np.int64]
 Table = NDArray[np.float64]

@@ -271,7 +271,7 @@ def _y_label(points: CurvePoints, table: FigureTable) -> str:
     """Return the axis of a figure that names none."""
     usual = ("value", "bound", *MEASURED)
     if any(name in usual for name in table.y):
-        return type(points.model.problem).value_name
+        return points.model.problem.value_label()
     return ", ".join(name.replace("_", " ") for name in table.y[:3])
 
 
@@ -299,7 +299,7 @@ def _surface(points: CurvePoints, table: FigureTable) -> Panel:
         ]
         for row in rows
     ]
-    label = type(points.model.problem).value_name if table.y[0] == "value" else table.y[0].replace("_", " ")
+    label = points.model.problem.value_label() if table.y[0] == "value" else table.y[0].replace("_", " ")
     surface = marks.Surface(
         x=np.asarray(across.numbers)[columns],
         y=np.asarray(up.numbers)[rows],

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from mechdesign.catalog.data import DATA_KEYS, DataSettings
 from mechdesign.catalog.figure_table import FigureTable, read_figures
 from mechdesign.catalog.model import Model, Simulation
-from mechdesign.catalog.shipped import models, models_folder
+from mechdesign.catalog.shipped import is_model, models, models_folder
 from mechdesign.catalog.toml import check_keys, read_toml
 from mechdesign.core.encoding import encode
 from mechdesign.core.errors import (
@@ -70,9 +70,8 @@ def load_model(name: str | os.PathLike[str], overrides: Mapping[str, Any] | None
     if text.endswith(".toml"):
         path, slug = Path(text), text
     else:
-        known = models()
-        if text not in known:
-            raise _unknown_model(text, known)
+        if not is_model(text):
+            raise _unknown_model(text, models())
         path, slug = models_folder() / f"{text}.toml", text
     return _parse(slug, path, _shown(read_toml(path)), dict(overrides or {}))
 

@@ -34,3 +34,19 @@ def models(family: str | None = None) -> list[str]:
     kept = (path for path in paths if len(path.parts) > 1 and path.parts[0] != SOURCES)
     slugs = [path.with_suffix("").as_posix() for path in kept]
     return sorted(slug for slug in slugs if family is None or slug.startswith(f"{family}/"))
+
+
+def is_model(slug: str) -> bool:
+    """Whether a shipped model has this slug; the folder is read again only for one not yet seen.
+
+    Examples
+    --------
+    >>> is_model("response/zhou2019_survey"), is_model("response/zhou2019")
+    (True, False)
+    """
+    return slug in _seen() or slug in models()
+
+
+@cache
+def _seen() -> frozenset[str]:
+    return frozenset(models())

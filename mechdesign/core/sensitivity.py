@@ -35,6 +35,12 @@ FIRST = 1e-4
 ZERO = 0.1
 """What a parameter at 0 is moved by parts of."""
 
+CLEAR = 4.0
+"""How many times their errors the sides differ at a kink: where the optimum jumps, errors are large."""
+
+ALIKE = 0.01
+"""Sides that differ by a smaller part are reported as one derivative."""
+
 SHOWN = 8
 """Binding constraints that are printed."""
 
@@ -131,7 +137,8 @@ class Worth:
         low, high = sorted((self.left.slope, self.right.slope))
         if self.slope is not None and not low - self._rounding <= self.slope <= high + self._rounding:
             return False
-        return high - low > self.left.error + self.right.error
+        unclear = CLEAR * (self.left.error + self.right.error)
+        return high - low > max(unclear, ALIKE * max(abs(low), abs(high)))
 
     @property
     def range(self) -> tuple[float, float]:
@@ -279,7 +286,7 @@ def _worth(solution: Solved, name: str, end: float) -> Worth:
     at = float(getattr(problem, name))
     slope = None if solution.prices is None else _slope(problem, name, at, solution.prices)
     left, right = (_side(solution, name, at, sign, end) for sign in (-1.0, 1.0))
-    return Worth(name, at, slope, left, right, solution.value, problem.sense, problem.value_name)
+    return Worth(name, at, slope, left, right, solution.value, problem.sense, problem.value_label())
 
 
 def _moved(problem: Problem[Any], name: str, value: float) -> Problem[Any] | None:

@@ -247,7 +247,7 @@ class Solution(TextInNotebooks, Generic[MechanismT_co]):
     @property
     def _value_name(self) -> str:
         """What the value is, in brackets; it is not always the error that a user of the design sees."""
-        name = self.problem.value_name
+        name = self.problem.value_label()
         return "" if name == Problem.value_name else f" ({name})"
 
     def as_dict(self, model: str | None = None) -> dict[str, Any]:

@@ -45,7 +45,8 @@ epsilon = [2.0, 0.5, 1.0]
 delta = [0.0, 0.1]
 """
 
-DRAWN = [slug for slug in models() if load_model(slug).sweep or load_model(slug).figures]
+MODELS = {slug: load_model(slug) for slug in models()}
+DRAWN = [slug for slug, model in MODELS.items() if model.sweep or model.figures]
 
 SLOW = ("joint/chu2022_adult",)
 """Its one quantity is that of the small model of the same source."""
@@ -306,7 +307,7 @@ def _solution(model, values, value: float) -> Solution:
 
 @pytest.mark.parametrize("slug", DRAWN)
 def test_the_figures_of_every_model_are_drawn_without_a_warning(slug, monkeypatch):
-    model = load_model(slug)
+    model = MODELS[slug]
     rows = _made_up(model)
     monkeypatch.setattr(curves, "solve", lambda problem, method: rows[0].solution)
     for figure in model_figures(model, rows):
@@ -315,7 +316,7 @@ def test_the_figures_of_every_model_are_drawn_without_a_warning(slug, monkeypatc
         assert clashes(picture(figure)) == []
 
 
-@pytest.mark.parametrize("slug", [slug for slug in DRAWN if load_model(slug).figures and slug not in SLOW])
+@pytest.mark.parametrize("slug", [slug for slug in DRAWN if MODELS[slug].figures and slug not in SLOW])
 def test_what_models_want_drawn_exists(slug):
     """At the last point of the sweep, with few simulated users."""
     model = load_model(slug, SMALLER.get(slug))

@@ -125,6 +125,7 @@ def test_slope_of_a_number_is_that_of_close_differences() -> None:
 
 def test_a_slope_that_is_not_between_the_sides_is_no_kink() -> None:
     sides = Side(-3.0, 0.01), Side(-2.0, 0.01)
+    assert not Worth("epsilon", 1.0, -2.5, Side(-3.0, 0.4), sides[1], 1.0, "min", "error").is_kink
     assert Worth("epsilon", 1.0, None, *sides, 1.0, "min", "error").is_kink
     assert Worth("epsilon", 1.0, -2.5, *sides, 1.0, "min", "error").is_kink
     smooth = Worth("epsilon", 1.0, -1.99, *sides, 1.0, "min", "error")

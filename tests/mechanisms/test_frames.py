@@ -11,7 +11,7 @@ import pytest
 
 from mechdesign.core.errors import DataError, MechDesignError, ParameterError
 from mechdesign.mechanisms import FiniteChannel, KaryResponse, load_mechanism
-from mechdesign.mechanisms.base import CollectingMechanism
+from mechdesign.mechanisms.base import CollectingMechanism, mechanism_types
 from mechdesign.mechanisms.intake import Intake
 from mechdesign.mechanisms.marginals import MarginalRelease
 from mechdesign.mechanisms.mean import Duchi, Harmony
@@ -28,8 +28,8 @@ pyarrow = pytest.importorskip("pyarrow")
 KINDS = ("pandas", "polars", "pyarrow")
 FRAMES = {"pandas": pandas.DataFrame, "polars": polars.DataFrame, "pyarrow": pyarrow.Table}
 SERIES = {"pandas": pandas.Series, "polars": polars.Series, "pyarrow": pyarrow.ChunkedArray}
-COLLECTING = [kind for kind in sorted(MECHANISMS) if isinstance(MECHANISMS[kind][0](), CollectingMechanism)]
-PROTOCOLS = [kind for kind in sorted(MECHANISMS) if isinstance(MECHANISMS[kind][0](), Protocol)]
+COLLECTING = [kind for kind in sorted(MECHANISMS) if issubclass(mechanism_types()[kind], CollectingMechanism)]
+PROTOCOLS = [kind for kind in sorted(MECHANISMS) if issubclass(mechanism_types()[kind], Protocol)]
 
 
 def frame(kind: str, columns: dict[str, Any]) -> Any:

@@ -22,14 +22,13 @@ from mechdesign.mechanisms.figures import in_pictures
 from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.marginals.attributes import Attributes
 from mechdesign.mechanisms.marginals.choice import effect_variance
-from mechdesign.mechanisms.marginals.consistency import residual
 from mechdesign.mechanisms.marginals.export import mbi_measurements
 from mechdesign.mechanisms.marginals.marginal_table import MarginalEstimate
 from mechdesign.mechanisms.marginals.observed import Observed
 from mechdesign.mechanisms.marginals.penalized import PENALTY, Fold, PenalizedTables
 from mechdesign.mechanisms.marginals.raw import RawMarginal, averaged, containing
-from mechdesign.mechanisms.marginals.reconstruction import MOST_CELLS, require_cells
 from mechdesign.mechanisms.marginals.synthetic import SyntheticModel
+from mechdesign.mechanisms.marginals.views import MOST_CELLS, require_cells, residual
 from mechdesign.mechanisms.oracles.oracle import Oracle
 
 if TYPE_CHECKING:

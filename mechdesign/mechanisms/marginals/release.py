@@ -37,15 +37,14 @@ from mechdesign.mechanisms.marginals.choice import (
     noisiest_variance,
     require_oracle,
 )
-from mechdesign.mechanisms.marginals.consistency import View, check_views
 from mechdesign.mechanisms.marginals.coverage import covered_order
 from mechdesign.mechanisms.marginals.errors import effect_errors
 from mechdesign.mechanisms.marginals.estimates import ReleasedMarginals
 from mechdesign.mechanisms.marginals.layout import REPORT, VIEW, Drawn, Layout
 from mechdesign.mechanisms.marginals.penalized import FOLDS, draw_folds, read_penalty
-from mechdesign.mechanisms.marginals.reconstruction import memory
 from mechdesign.mechanisms.marginals.server import MarginalAggregator
 from mechdesign.mechanisms.marginals.tables import estimated_from_table, release_operations
+from mechdesign.mechanisms.marginals.views import View, check_views, memory
 from mechdesign.mechanisms.of_attributes import AttributeMechanism
 from mechdesign.mechanisms.operations import Operation
 from mechdesign.mechanisms.oracles.base import SupportOracle

@@ -25,7 +25,7 @@ from mechdesign.mechanisms.marginals.layout import REPORT, VIEW, Drawn
 from mechdesign.mechanisms.marginals.marginal_table import MarginalEstimate
 from mechdesign.mechanisms.marginals.penalized import FOLDS, draw_folds, read_penalty
 from mechdesign.mechanisms.marginals.raw import RawMarginal
-from mechdesign.mechanisms.marginals.reconstruction import MOST_CELLS
+from mechdesign.mechanisms.marginals.views import MOST_CELLS
 from mechdesign.mechanisms.operations import (
     ANYWAY,
     COLUMN,

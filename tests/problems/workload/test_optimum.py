@@ -167,7 +167,7 @@ BAD = [
     ({"workload": [[1.0, 0.0]], "population": [1.0, 0.0]}, "type 1 has no share"),
     ({"workload": [[1.0, 0.0]], "population": [0.5, 0.25, 0.25]}, "expected 2 shares"),
     ({"workload": [[1.0, 0.0]], "population": "wrost"}, "unknown word"),
-    ({"workload": [[1.0, 0.0]], "epsilon": 1e-5}, "next to nothing"),
+    ({"workload": [[1.0, 0.0]], "epsilon": 1e-5}, "almost no information"),
     ({"workload": [[1.0, float("nan")]]}, "NaN"),
 ]
 

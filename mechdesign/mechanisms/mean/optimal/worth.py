@@ -19,12 +19,17 @@ By symmetry a column stands for its mirror image too, which has the same prices:
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
 from mechdesign.core.errors import MethodError
+from mechdesign.mechanisms.mean.optimal.channel import solved
 from mechdesign.mechanisms.mean.optimal.generation import Generated
 from mechdesign.mechanisms.mean.optimal.grids import Array, symmetric_grid
+
+STEP = 1e-4
+"""How far epsilon is moved in the Lagrangian, as a part of it."""
 
 
 def priced_entries(found: Generated, epsilon: float, stretch: float = 1.0) -> Array:
@@ -57,7 +62,6 @@ def lagrangian_of(found: Generated, epsilon: float, stretch: float = 1.0) -> flo
 
     Examples
     --------
-    >>> from mechdesign.mechanisms.mean.optimal.channel import solved
     >>> found = solved(1.0)
     >>> abs(lagrangian_of(found, 1.0) / found.value - 1.0) < 1e-6
     True
@@ -72,3 +76,16 @@ def lagrangian_of(found: Generated, epsilon: float, stretch: float = 1.0) -> flo
     grid = symmetric_grid(found.patterns.shape[1])
     own = math.fsum(prices.level) + float(prices.slope @ grid)
     return own - found.constant + math.fsum(entries.ravel().tolist())
+
+
+@lru_cache(maxsize=256)
+def variance_slope(epsilon: float) -> float:
+    """Return the derivative of the least worst variance on [-1, 1] in epsilon, on the default inputs.
+
+    Examples
+    --------
+    >>> round(variance_slope(1.0), 1)
+    -8.1
+    """
+    found, step = solved(epsilon), STEP * epsilon
+    return (lagrangian_of(found, epsilon + step) - lagrangian_of(found, epsilon - step)) / (2.0 * step)

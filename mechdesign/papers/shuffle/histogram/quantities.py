@@ -7,8 +7,8 @@ from typing import Any
 
 from mechdesign.core.problem import Candidate
 from mechdesign.mechanisms.shuffle.tasks import HistogramProtocol
+from mechdesign.papers.shuffle.comparison import figures_of
 from mechdesign.papers.shuffle.histogram.printed import fakes_rmse, hashing_rmse, normal_counts
-from mechdesign.problems.shuffle.candidates import figures_of
 from mechdesign.problems.shuffle.histogram.problem import ShuffleHistogram
 
 

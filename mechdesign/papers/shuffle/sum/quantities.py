@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from mechdesign.core.problem import Candidate
+from mechdesign.papers.shuffle.comparison import figures_of, fitting, multiple
 from mechdesign.papers.shuffle.sum.printed import normal_rmse, recursive_rmse, unary_rmse
-from mechdesign.problems.shuffle.candidates import figures_of, fitting, multiple
 from mechdesign.problems.shuffle.sum.problem import ShuffleSum
 
 

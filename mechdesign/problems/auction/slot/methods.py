@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from mechdesign.audit.exponential import float_down
 from mechdesign.core.errors import MethodError
 from mechdesign.core.method import Method, Outcome
 from mechdesign.mechanisms.auction import greedy, vcg
 from mechdesign.problems.auction.slot.fitting import fitted_bound
-from mechdesign.problems.auction.slot.problem import AuctionSlot, obstacle, outcome, rounded_down
+from mechdesign.problems.auction.slot.problem import AuctionSlot, obstacle, outcome
 
 MOST_ENTRIES = 20_000
 """With more users times tasks, the bound comes from the greedy prices and not from a linear program."""
@@ -44,7 +45,7 @@ def milp(problem: AuctionSlot) -> Outcome:
     except MethodError as error:
         return Outcome("failed", solver="pulp, proven", message=str(error))
     source = "whole multipliers of the linear relaxation and dynamic programming"
-    bound = (rounded_down(problem.slot.value(award.winners)), source)
+    bound = (float_down(problem.slot.value(award.winners)), source)
     found = outcome(problem, award, "milp", "pulp, proven", bound)
     return replace(found, notes={"integer_programs": 1 + len(award.winners)})
 
@@ -55,7 +56,7 @@ def exact(problem: AuctionSlot) -> Outcome:
     if refused is not None:
         return refused
     award = vcg.award_exactly(problem.slot)
-    bound = (rounded_down(problem.slot.value(award.winners)), "dynamic programming, exact")
+    bound = (float_down(problem.slot.value(award.winners)), "dynamic programming, exact")
     return outcome(problem, award, "exact", "dynamic programming", bound)
 
 

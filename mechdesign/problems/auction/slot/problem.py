@@ -287,18 +287,6 @@ def outcome(
     )
 
 
-def rounded_down(number: Fraction) -> float:
-    """Return the largest double that is not above a number.
-
-    Examples
-    --------
-    >>> rounded_down(Fraction(1, 10)) < Fraction(1, 10) < Fraction(0.1)
-    True
-    """
-    found = float(number)
-    return found if Fraction(found) <= number else float(np.nextafter(found, -np.inf))
-
-
 def obstacle(problem: AuctionSlot) -> Outcome | None:
     """Return the infeasible outcome where the slot cannot be decided, naming the task and what is missing."""
     names = problem.task_names

@@ -234,6 +234,10 @@ class PrivacyContract(Problem[ContractMenu]):
         """Return what all users together are paid."""
         return math.fsum(self.population.counts * payment)
 
+    def value_label(self) -> str:
+        """Return what is minimised: the payments where the error is given."""
+        return self.value_name if self.target_error is None else "sum of all payments"
+
     def objective(self, variables: Variables) -> float:
         """Return the error sum, or the total payment where ``target_error`` is given."""
         if self.target_error is None:

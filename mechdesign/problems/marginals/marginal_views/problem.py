@@ -26,7 +26,7 @@ from mechdesign.core.validation import (
 from mechdesign.mechanisms.marginals import MarginalRelease
 from mechdesign.problems.marginals.marginal_views import building, judging
 from mechdesign.problems.marginals.marginal_views.prediction import ORACLES
-from mechdesign.problems.marginals.marginal_views.thesis_errors import (
+from mechdesign.problems.marginals.marginal_views.rule_errors import (
     largest_size,
     noise_error,
     sampling_error,

@@ -71,11 +71,6 @@ def bounds_for_any(setting: SurveySetting, information: Array | None = None) -> 
     return found
 
 
-def bound_for_any(setting: SurveySetting, information: Array | None = None) -> float | None:
-    """Return the best one of :func:`bounds_for_any`; None where there is none."""
-    return max(bounds_for_any(setting, information).values(), default=None)
-
-
 def _effects(setting: SurveySetting) -> Effects | None:
     """Return the parts of the requested tables; None where the bounds do not hold or would be too many."""
     targets = setting.targets

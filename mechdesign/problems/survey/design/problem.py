@@ -29,6 +29,12 @@ EXTRA = ("importance", "error")
 
 GOALS = ("mean", "worst", "users", "epsilon")
 
+LABELS = {
+    "worst": "largest standard error relative to the wanted one",
+    "users": "users needed",
+    "epsilon": "epsilon needed",
+}
+
 
 def _epsilon(field: str, value: Any) -> float:
     epsilon = privacy_epsilon(value, field)
@@ -195,6 +201,10 @@ class SurveyDesign(Problem[Survey]):
     def own_setting(self) -> SurveySetting:
         """The setting at its epsilon."""
         return self.setting()
+
+    def value_label(self) -> str:
+        """Return what the goal is."""
+        return LABELS.get(self.goal, self.value_name)
 
     # Judging candidates
 

@@ -54,17 +54,23 @@ def outcome(
     population: Array | None = None,
     group: Translations | None = None,
     weighed: bool = True,
+    **more: Any,
 ) -> Outcome:
-    """Return the outcome of patterns with weights c, with the bound that its numbers prove.
+    """Return the outcome of patterns with weights c, and more variables, with the bound of its numbers.
 
-    ``weighed`` says that no other weights of these patterns are better, so that they have prices.
+    It is optimal where the bound leaves as little as is certified. ``weighed`` says that no other weights of
+    these patterns are better, so that they have prices.
     """
     shares = problem.shares if population is None else population
+    variables = {**variables_of(sets, amounts, shares), **more}
     proven = None if bound is None else problem.proven(bound)
+    if proven is not None and optimal:
+        value = problem.objective(variables)
+        optimal = value - proven <= problem.optimal_within * value
     worth = PatternWorth(problem.queries.centered(shares), shares, problem.epsilon, sets, amounts, group)
     return Outcome(
         status="optimal" if optimal and proven is not None else "feasible",
-        variables=variables_of(sets, amounts, shares),
+        variables=variables,
         bound=proven,
         bound_source="" if bound is None else f"duality, checked for {bound.method}",
         solver=solver,

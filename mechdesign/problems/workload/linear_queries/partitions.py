@@ -17,7 +17,7 @@ from mechdesign.core.method import Outcome
 from mechdesign.mechanisms.workload.value import Array, Sets
 from mechdesign.problems.workload.linear_queries.outcomes import infeasible, outcome
 from mechdesign.problems.workload.linear_queries.problem import LinearQueries
-from mechdesign.problems.workload.linear_queries.rivals import (
+from mechdesign.problems.workload.linear_queries.simple_reports import (
     MOST_SETS,
     best_size,
     subset_amount,

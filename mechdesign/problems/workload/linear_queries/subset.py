@@ -12,7 +12,7 @@ import numpy as np
 from mechdesign.core.method import Outcome
 from mechdesign.problems.workload.linear_queries.outcomes import infeasible, outcome, trace_bound
 from mechdesign.problems.workload.linear_queries.problem import LinearQueries
-from mechdesign.problems.workload.linear_queries.rivals import (
+from mechdesign.problems.workload.linear_queries.simple_reports import (
     MOST_SETS,
     best_subset,
     subset_amount,
