@@ -161,8 +161,8 @@ class PrivacyContract(Problem[ContractMenu]):
         default=0.0,
     )
     minimum_buyers: int | None = whole(
-        "At least so many users must buy. Only the highest types may be left out, also where types "
-        "are known, and the average is then that of the buyers. Without it everybody buys, as in the "
+        "Minimum number of users who buy. Only the highest types may be excluded, also where types "
+        "are known, and the average is then that of the buyers. Without it all users buy, as in the "
         "thesis.",
         low=1,
         default=None,
