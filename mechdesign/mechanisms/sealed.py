@@ -6,6 +6,8 @@ from abc import ABCMeta
 from copy import copy
 from typing import Any, ClassVar, Self
 
+import numpy as np
+
 from mechdesign.core.errors import SealedError
 
 
@@ -41,6 +43,11 @@ class Sealed(metaclass=Sealing):
         self._require_open(name)
         super().__delattr__(name)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take the attributes of a copy; a pickle does not keep that arrays are read-only."""
+        vars(self).update(state)
+        close_arrays({name: value for name, value in state.items() if name not in self.moving}, set())
+
     def replaced(self, **parts: Any) -> Self:
         """Return the same but for these attributes, from which nothing else was computed."""
         made = copy(self)
@@ -50,3 +57,38 @@ class Sealed(metaclass=Sealing):
     def _require_open(self, name: str) -> None:
         if "_sealed" in vars(self) and name not in self.moving:
             raise SealedError(name, f"a finished {type(self).__name__} does not change", "build another one")
+
+
+def close_arrays(value: Any, seen: set[int]) -> None:
+    """Make all arrays read-only that a value of the package holds, however deep.
+
+    Parameters
+    ----------
+    value : object
+        An array, a container, or an object with attributes.
+    seen : set of int
+        The identities of what was visited, for what refers to itself.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> held = {"counts": (np.arange(3), "names")}
+    >>> close_arrays(held, set())
+    >>> held["counts"][0].flags.writeable
+    False
+    """
+    if isinstance(value, np.ndarray):
+        value.setflags(write=False)
+        return
+    if id(value) in seen:
+        return
+    seen.add(id(value))
+    if isinstance(value, dict):
+        parts = list(value.values())
+    elif isinstance(value, (tuple, list)):
+        parts = list(value)
+    else:
+        parts = list(getattr(value, "__dict__", {}).values())
+    for part in parts:
+        if not isinstance(part, (str, int, float, type)):
+            close_arrays(part, seen)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
 from contextlib import suppress
 from copy import copy
+from types import FunctionType, ModuleType
 
 import numpy as np
 import pytest
@@ -56,6 +58,26 @@ def test_a_mechanism_is_what_it_was_built_as(kind, tmp_path):
     assert mechanism.content() == before
     made.save(tmp_path / "file.json")
     assert type(mechanism).load(tmp_path / "file.json") == made
+
+
+def arrays_of(value, seen):
+    """Yield every array that an object holds, by the way it is reached."""
+    if isinstance(value, np.ndarray):
+        yield value
+        return
+    if id(value) in seen or isinstance(value, (str, type)):
+        return
+    seen.add(id(value))
+    for part in gc.get_referents(value):
+        if not isinstance(part, (type, ModuleType, FunctionType)):
+            yield from arrays_of(part, seen)
+
+
+@pytest.mark.parametrize("kind", MECHANISMS)
+def test_numbers_from_a_pickle_cannot_be_overwritten(kind):
+    """As joblib and Dask send it: what was audited is what is sampled from."""
+    sent = pickle.loads(pickle.dumps(MECHANISMS[kind][0]()))
+    assert [array for array in arrays_of(vars(sent), set()) if array.flags.writeable] == []
 
 
 def test_mechanisms_differ_by_type_and_by_content():
